@@ -108,8 +108,8 @@ def _others() -> Iterator[Reader]:
     from goldassay import files, jsonl
     from goldassay.gold import load, read
     from goldassay.gold.audit import audit
-    from goldassay.judges.ask.judge import Verdicts
-    from goldassay.judges.people import labels
+    from goldassay.judges import labels
+    from goldassay.judges.judge import Verdicts
     from goldassay.running import Run
     from goldassay.tuning import patches
     from goldassay.tuning.saved import read_about
@@ -164,8 +164,8 @@ def _settings() -> Iterator[Reader]:
 
     from goldassay.cache import Store
     from goldassay.gold import anyfields
-    from goldassay.judges.ask.questions import question
-    from goldassay.judges.people import grades, labels, preferences
+    from goldassay.judges import labels
+    from goldassay.judges.questions import question
     from goldassay.lm import listed
     from goldassay.reporting.history import entries
     from goldassay.tuning.saved import load_state
@@ -182,7 +182,7 @@ def _settings() -> Iterator[Reader]:
     yield Reader("result", "r.json", line(RESULT).encode(), results.load)
     yield Reader("preferences", "p.json", line([PAIR]).encode(), preferences.read)
     yield Reader("items of a judge", "i.jsonl", ITEMS, lambda f: labels.read(f, support))
-    yield Reader("grades", "g.csv", GRADES, grades.read)
+    yield Reader("grades", "g.csv", GRADES, labels.read_grades)
     yield Reader("own fields", "o.csv", OWN, lambda f: list(anyfields.rows(f)))
     yield Reader("own lines of any fields", "o.jsonl", b'{"note": "x", "year": 3}\n', lambda f: list(anyfields.rows(f)))
     yield Reader("history", "run.json", line(RUN).encode(), lambda f: entries(f.parent.parent))

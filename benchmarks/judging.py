@@ -14,9 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from goldassay import lm as models
-from goldassay.judges.ask.judge import Judge
-from goldassay.judges.people.labels import Labels
-from goldassay.judges.people.preferences import prefer, read
+from goldassay.judges.agreement import prefer
+from goldassay.judges.judge import Judge
+from goldassay.judges.labels import Labels
+from goldassay.judges.labels import read_preferences as read
 from goldassay.statistics.intervals import Interval
 
 DATA = Path(os.environ.get("GOLDASSAY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))

@@ -38,7 +38,7 @@ def judged(judge: Any) -> list[Measure[Any]]:
 
 
 def metric_with(judge: Any = None) -> Metric:
-    """The metric with a judge, bound to a model of its own: ``metric_with(goldassay.judges.ask.judge("openai/…"))``."""
+    """The metric with a judge, bound to a model of its own: ``metric_with(goldassay.judges.judge("openai/…"))``."""
     return Metric(
         {
             answering.ExactMatch(): 0.5,

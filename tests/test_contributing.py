@@ -46,11 +46,11 @@ PROOF = {
     """,
     "Add a question for judges": """
         import dspy
-        from goldassay.judges.ask.judge import Judge
-        from goldassay.judges.ask.panel import poll
-        from goldassay.judges.ask.questions import question
-        from goldassay.judges.people.labels import read
-        from goldassay.judges.people.rates import estimate
+        from goldassay.judges.judge import Judge
+        from goldassay.judges.panel import poll
+        from goldassay.judges.questions import question
+        from goldassay.judges.labels import read
+        from goldassay.judges.agreement import estimate
         import json, pathlib
         rows = [{"id": str(n), "question": "q", "answer": "a", "label": "rude" if n else "polite"} for n in range(4)]
         pathlib.Path("people.jsonl").write_text("".join(json.dumps(r) + "\\n" for r in rows))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from goldassay.judges.ask.judge import Verdicts
+from goldassay.judges.judge import Verdicts
 from goldassay.running import Run
 
 PROGRAM = """
@@ -109,7 +109,7 @@ def test_the_same_command_finds_its_unfinished_run(tmp_path: Path) -> None:
 
 VERDICTS = """
 import sys
-from goldassay.judges.ask.judge import Verdicts
+from goldassay.judges.judge import Verdicts
 found = Verdicts(sys.argv[1])
 for number in range(300):
     found[f"{sys.argv[2]}-{number}"] = {"label": sys.argv[2] * 500}

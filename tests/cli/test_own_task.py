@@ -257,7 +257,7 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
         def criterion(self, criterion: str, question: str, answer: str) -> Verdict:
             return Verdict("yes" if answer in TONES.values() else "no")
 
-    monkeypatch.setattr("goldassay.judges.ask.judge.named", lambda *_, **__: Yes())
+    monkeypatch.setattr("goldassay.judges.judge.named", lambda *_, **__: Yes())
     done = run("eval", "tone", "--judge-lm", "any", "--json")
     assert done.exit_code == 0, done.exception
     assert json.loads(done.output)["values"] == {"named": 1.0}

@@ -11,12 +11,11 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.ask.judge import Judge
-from goldassay.judges.ask.panel import Panel, count, poll
-from goldassay.judges.ask.questions import question, rubric
-from goldassay.judges.people.agreement import align
-from goldassay.judges.people.labels import JudgedItem, Labels
-from goldassay.judges.people.rates import fit, threshold
+from goldassay.judges.agreement import Fitted, align, threshold
+from goldassay.judges.judge import Judge
+from goldassay.judges.labels import JudgedItem, Labels
+from goldassay.judges.panel import Panel, count, poll
+from goldassay.judges.questions import question, rubric
 from goldassay.statistics import power as needed
 
 YES = question("criterion")
@@ -89,7 +88,7 @@ def test_three_samples_are_calibrated_on_the_other_half() -> None:
     found = align(labels, poll(panel, YES, labels.items))
     fitted = found.fitted
     assert fitted is not None
-    assert (fitted.fitted, fitted.held) == (200, 200)
+    assert (fitted.fitted, fitted.held_out) == (200, 200)
     assert fitted.brier_after < fitted.brier_before
     assert list(fitted.calibration.probabilities) == sorted(fitted.calibration.probabilities)
     assert fitted.threshold == pytest.approx(2 / 3)  # two of three: sensitivity .94, specificity .90
@@ -100,7 +99,7 @@ def test_a_shifted_score_is_mended_by_its_threshold() -> None:
     rng = random.Random(0)
     truths = [i % 2 == 0 for i in range(200)]
     scores = [min(1.0, max(0.0, 0.2 * truth + 0.6 + rng.gauss(0, 0.05))) for truth in truths]
-    found = fit(scores, truths, [score >= 0.4 for score in scores])  # as it is, everything is positive
+    found = Fitted.of(scores, truths, [score >= 0.4 for score in scores])  # as it is, everything is positive
     assert found.before.specificity is not None
     assert found.after.specificity is not None
     assert found.before.specificity.value == 0.0
@@ -168,7 +167,7 @@ def test_refusals() -> None:
         align(Labels(rows, YES, source="f"), [count([None]), count(["yes"])])
     with pytest.raises(DataError, match="1 verdicts on 2 items"):
         align(Labels(rows, YES), [count(["yes"])])
-    with pytest.raises(DataError, match="no verdicts in this file; name a model with --lm"):
+    with pytest.raises(DataError, match="no verdicts in this file; name a model that judges"):
         _ = Labels(rows, YES, source="f").votes
     with pytest.raises(DataError, match="record a: no input 'criterion'"):
         poll(Scripted(0), YES, rows)

@@ -9,10 +9,9 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import load
-from goldassay.judges.ask.judge import Judge
-from goldassay.judges.ask.panel import Panel
-from goldassay.judges.audit import audit, probes
-from goldassay.judges.audit.checks import ATTACKS, FAULTS, TESTS, Probe, entity, number, others, padded
+from goldassay.judges.audit import ATTACKS, FAULTS, TESTS, Probe, audit, cases, entity, number, probes_of
+from goldassay.judges.judge import Judge
+from goldassay.judges.panel import Panel
 
 TOWNS = ["Delft", "Gouda", "Breda", "Zwolle", "Tiel", "Hoorn", "Venlo", "Sneek", "Assen", "Goes"]
 
@@ -58,7 +57,7 @@ class Oracle(Judge):
         name = self.faults.get("overlooks")
         if name is None or text not in self.truths:
             return None
-        case = next(one for one in zip(self.known, others(self.known), strict=True) if one[0].context == text)
+        case = next(one for one in ((case.probe, case.other) for case in cases(self.known)) if one[0].context == text)
         return FAULTS[name](case[0], case[1] or case[0])
 
     def on_relevance(self, question: str, answer: str) -> Any:
@@ -163,17 +162,16 @@ def test_faults_change_what_they_say_and_nothing_true() -> None:
     assert entity(one, other) == "The museum number 0 of Gouda was opened in 1800."
     there = Probe("x", "q", one.answer, f"{one.context} Gouda came second, in 1801.")
     assert (number(there, other), entity(there, other)) == (None, None)  # the text has them: no fault
-    assert padded(one).count(one.answer) == 3
-    assert others([one, one]) == [None, None]
+    assert [case.other for case in cases([one, one])] == [None, None]
 
 
 def test_probes_of_the_gold_set() -> None:
-    found = probes(load("heritage"), limit=30)
+    found = probes_of(load("heritage"), limit=30)
     assert len(found) == 30
     assert len({probe.language for probe in found}) == 4
     assert all(probe.context and probe.answer for probe in found)
-    assert found == probes(load("heritage"), limit=30)
-    assert found != probes(load("heritage"), limit=30, seed=1)
+    assert found == probes_of(load("heritage"), limit=30)
+    assert found != probes_of(load("heritage"), limit=30, seed=1)
 
 
 def test_gold_without_texts_is_refused() -> None:
@@ -188,4 +186,4 @@ def test_gold_without_texts_is_refused() -> None:
             return self.tasks[name]
 
     with pytest.raises(DataError, match="no question with an answer and a text"):
-        probes(Gold())
+        probes_of(Gold())

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.exceptions import DataError
-from goldassay.judges.ask.panel import count
-from goldassay.judges.ask.questions import question, rubric, scale
-from goldassay.judges.people.grades import estimated, graded, read
-from goldassay.judges.people.labels import JudgedItem, Labels
+from goldassay.judges.agreement import estimate, mean_grade
+from goldassay.judges.labels import JudgedItem, Labels, read_grades
+from goldassay.judges.panel import count
+from goldassay.judges.questions import question, rubric, scale
 from goldassay.statistics.ppi import corrected
 
 
@@ -27,7 +27,7 @@ def test_against_the_formula_by_hand() -> None:
     rng = random.Random(11)
     said = [rng.choice((2.0, 3.0, 4.0, 4.5)) for _ in range(90)]
     people = [min(5.0, max(1.0, one - rng.choice((0.0, 0.5, 1.0)))) for one in said]
-    found = estimated([*people[:30], *[None] * 60], [*said], (1, 5)).corrected
+    found = mean_grade([*people[:30], *[None] * 60], [*said], (1, 5)).corrected
     assert found is not None
     y, f, g = people[:30], said[:30], said[30:]
     cov = sum((a - fmean(y)) * (b - fmean(f)) for a, b in zip(y, f, strict=True)) / 29
@@ -53,7 +53,7 @@ def test_means_are_covered_and_lenient_verdicts_are_not() -> None:
 
 
 def test_grades_that_are_all_alike_are_not_certain() -> None:
-    found = estimated([5.0] * 20 + [None] * 5, [5.0] * 25, (1, 5)).corrected
+    found = mean_grade([5.0] * 20 + [None] * 5, [5.0] * 25, (1, 5)).corrected
     assert found is not None
     assert (found.corrected.value, found.corrected.high) == (5, 5)
     assert found.corrected.low == pytest.approx(1 + 4 * 0.8389, abs=1e-3)
@@ -68,7 +68,7 @@ def test_annotators_and_panels_are_averaged() -> None:
         JudgedItem("d"),
     ]
     votes = [count(ballots, worth=asked.worth) for ballots in (["2", "3"], ["1"], ["4"], [None])]
-    found = graded(Labels(items, asked), votes)
+    found = estimate(Labels(items, asked), votes).mean
     assert found is not None
     assert (found.low, found.high, found.labels, found.verdicts, found.unknown) == (1, 5, 2, 3, 1)
     assert found.naive is not None
@@ -79,26 +79,24 @@ def test_annotators_and_panels_are_averaged() -> None:
 
 def test_questions_with_and_without_grades() -> None:
     levels = rubric({"poor": "p", "fair": "f", "good": "g"})
-    found = graded(
-        Labels([JudgedItem("a"), JudgedItem("b")], levels),
-        [count([one], worth=levels.worth) for one in ("fair", "good")],
-    )
+    labels = Labels([JudgedItem("a"), JudgedItem("b")], levels)
+    found = estimate(labels, [count([label], worth=levels.worth) for label in ("fair", "good")]).mean
     assert found is not None
     assert (found.naive and found.naive.value, found.corrected) == (0.75, None)
-    assert graded(Labels([JudgedItem("a")], question("criterion")), [count(["yes"])]) is None
+    assert estimate(Labels([JudgedItem("a")], question("criterion")), [count(["yes"])]).mean is None
 
 
 def test_what_can_be_wrong(tmp_path: Path) -> None:
     file = tmp_path / "numbers.csv"
     file.write_text("id,label,verdict\na,3,good\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"2: record a, verdict: 'good' is no number"):
-        read(file)
+    with pytest.raises(DataError, match=r"2: record a, verdict: expected a number, got 'good'"):
+        read_grades(file)
     file.write_text("id,label,verdict\na,7,3\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"label: 7 is not on the scale of 1 to 5"):
-        read(file, bounds=(1, 5))
+        read_grades(file, bounds=(1, 5))
     file.write_text("id,label\na,1\n", encoding="utf-8")
     with pytest.raises(DataError, match="no column verdict; --map verdict=COLUMN names another; there are id, label"):
-        read(file)
+        read_grades(file)
 
 
 def test_the_command(tmp_path: Path) -> None:

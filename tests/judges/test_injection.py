@@ -14,9 +14,8 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
-from goldassay.judges.ask import questions
-from goldassay.judges.ask.judge import Judge
-from goldassay.judges.ask.model import data
+from goldassay.judges import questions
+from goldassay.judges.judge import Judge, data
 from goldassay.judges.measures import Criterion, Preference, Rubric
 from goldassay.lm import TerseAdapter
 from goldassay.measures.answering import ClaimRate, Relevance

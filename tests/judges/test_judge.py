@@ -10,8 +10,8 @@ import pytest
 from dspy.lm15 import ContextLengthError, InvalidRequestError, Message, Response, TextPart, Usage
 
 from goldassay.exceptions import ModelError
-from goldassay.judges.ask import questions
-from goldassay.judges.ask.judge import Judge
+from goldassay.judges import questions
+from goldassay.judges.judge import Judge
 from goldassay.lm import TerseAdapter
 from goldassay.measures.answering import ClaimRate
 from goldassay.running.budget import Meter
@@ -108,7 +108,7 @@ def test_a_model_without_an_answer_stops_in_one_line(monkeypatch: pytest.MonkeyP
             one.support("It opened.", "x")
         told = str(caught.value)
         assert "scripted/gone" in told
-        assert "mend its name, key or address" in told
+        assert "check name, key and address" in told
         assert "\n" not in told
         assert "sk-abc" not in told
         assert "secret-word" not in told

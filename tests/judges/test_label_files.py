@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.ask.questions import question, rubric, scale
-from goldassay.judges.people.labels import read
+from goldassay.judges.labels import read
+from goldassay.judges.questions import question, rubric, scale
 
 SUPPORT, CRITERION = question("support"), question("criterion")
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.ask.questions import question, rubric
-from goldassay.judges.people.labels import Labels, read
+from goldassay.judges.labels import Labels, read
+from goldassay.judges.questions import question, rubric
 
 SUPPORT = question("support")
 
@@ -83,7 +83,7 @@ def test_what_can_be_wrong(tmp_path: Path) -> None:
     assert "no input 'claim'; support asks for text, claim" in wrong(
         tmp_path, {"id": "a", "text": "t", "label": "supported"}
     )
-    assert "score: a score is a number between 0 and 1, not 7" in wrong(tmp_path, row("a", score=7))
+    assert "score: 7 is not on the scale of 0 to 1" in wrong(tmp_path, row("a", score=7))
     assert "verdict: 'perhaps' is no label" in wrong(tmp_path, row("a", verdict="perhaps"))
 
 

@@ -13,7 +13,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.ask.judge import Judge
+from goldassay.judges.judge import Judge
 from goldassay.judges.measures import Criterion
 from goldassay.measures import answering
 from goldassay.measures.answering.claims import RATES

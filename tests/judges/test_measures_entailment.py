@@ -11,7 +11,7 @@ import pytest
 
 from goldassay.embedding import Function, register
 from goldassay.exceptions import GoldassayError, MissingExtra, ModelError
-from goldassay.judges.ask.judge import named
+from goldassay.judges.judge import named
 from goldassay.judges.nli import NLI, Entailment, EntailmentJudge, classes
 from goldassay.measures.answering import ClaimRate, SemanticSupport
 from goldassay.measures.judged import Verdict

@@ -10,7 +10,7 @@ import pytest
 from goldassay import workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.judges import Judge
-from goldassay.judges.ask.judge import named
+from goldassay.judges.judge import named
 from goldassay.judges.nli import EntailmentJudge
 from goldassay.measures.judged import Verdict
 

@@ -19,7 +19,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 import goldassay
 from goldassay import Metric
 from goldassay.exceptions import ModelError
-from goldassay.judges.ask.judge import Judge, Verdicts
+from goldassay.judges.judge import Judge, Verdicts
 from goldassay.measures.answering import Relevance
 from goldassay.running import evaluate
 from goldassay.running.budget import Budget, BudgetSpent, Meter

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import DataError
-from goldassay.judges.ask.judge import Judge
-from goldassay.judges.ask.questions import QUESTIONS
-from goldassay.judges.people.labels import JudgedItem, Labels
-from goldassay.judges.people.preferences import compared, prefer, read
+from goldassay.judges.agreement import compare_preferences, prefer
+from goldassay.judges.judge import Judge
+from goldassay.judges.labels import JudgedItem, Labels
+from goldassay.judges.labels import read_preferences as read
+from goldassay.judges.questions import QUESTIONS
 
 
 class Scripted(Judge):
@@ -113,7 +114,7 @@ def test_a_hand_table() -> None:
         JudgedItem("e", {}, {"x": "first", "y": "first"}),
     ]
     orders = [("first", "first"), ("first", "second"), ("first", "second"), ("tie", "tie"), (None, "first")]
-    found = compared("j", items, orders)
+    found = compare_preferences("j", items, orders)
     assert (found.pairs, found.unknown, found.no_majority) == (5, 1, 1)
     assert found.three_way is not None
     assert found.three_way.value == 2 / 3

@@ -11,10 +11,10 @@ import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.exceptions import DataError
-from goldassay.judges.ask.judge import Judge
-from goldassay.judges.ask.questions import question
-from goldassay.judges.people.labels import JudgedItem, Labels
-from goldassay.judges.people.tuning import ABOUT, PeopleAgreement, examples, judge_of, metric, splits, tune_judge
+from goldassay.judges.judge import Judge
+from goldassay.judges.labels import JudgedItem, Labels
+from goldassay.judges.questions import question
+from goldassay.judges.tuning import ABOUT, PeopleAgreement, examples, judge_of, metric, splits, tune_judge
 
 SUPPORT, YES = question("support"), question("criterion")
 WORDS = ["harbour", "meadow", "lantern", "violin", "granite", "orchard", "compass", "thimble", "saffron", "marble"]

@@ -14,8 +14,7 @@ import pytest
 
 from goldassay.exceptions import GoldassayError
 from goldassay.lm import limits
-from goldassay.lm.limits import Gate, RateLimit, limited, share_among
-from goldassay.lm.watch import watch
+from goldassay.lm.limits import Gate, RateLimit, limited, share_among, watch
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from goldassay._dspy_compat import ContextWindowExceededError
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm import LocalLM, TerseAdapter, adapter, resolve
-from goldassay.lm.watch import watch
+from goldassay.lm.limits import watch
 
 from .conftest import answer
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from goldassay.exceptions import ModelError
 from goldassay.lm import DEFAULT, Copied, TerseAdapter, adapter, resolve
-from goldassay.lm.watch import watch
+from goldassay.lm.limits import watch
 
 Kind = Literal["museum", "archive", "library"]
 

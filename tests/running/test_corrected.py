@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from goldassay import Metric, evaluate
 from goldassay.cli import app
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.people.run_labels import read
+from goldassay.judges.run_labels import read
 from goldassay.measures.answering import ClaimRate, ExactMatch, Relevance
 from goldassay.measures.judged import Verdict
 from goldassay.running import Run

@@ -117,7 +117,7 @@ def evaluate(
             _stages(module, chosen, metric, options, result.runs / f"{label}-stages.html", json)
             return
         if result.judge_labels:
-            from goldassay.judges.people.run_labels import read as read_labels
+            from goldassay.judges.run_labels import read as read_labels
 
             options["judge_labels"] = read_labels(result.judge_labels, metric)
         settings = {"program": program, "gold": data.name, "split": source.split, "limit": source.limit}

@@ -19,9 +19,9 @@ from goldassay.exceptions import DataError, GoldassayError, RunStopped
 from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
-    from goldassay.judges.ask.panel import Vote
-    from goldassay.judges.ask.questions import Question
-    from goldassay.judges.people.labels import Labels
+    from goldassay.judges.labels import Labels
+    from goldassay.judges.panel import Vote
+    from goldassay.judges.questions import Question
 
 app = use.commands("Judges: ask one about a file, compare it with people, audit it for biases.")
 Columns = Annotated[
@@ -53,8 +53,8 @@ class QuestionOptions:
 
     def question(self) -> Question:
         """The question with its positive label; a tuned judge answers its own."""
-        from goldassay.judges.ask.questions import question
-        from goldassay.judges.people.tuning import question_of
+        from goldassay.judges.questions import question
+        from goldassay.judges.tuning import question_of
 
         asked = question_of(self.state) if self.state else self._rubric() or question(self.judge)
         return asked.about(self.positive) if self.positive else asked
@@ -73,7 +73,7 @@ class QuestionOptions:
         return RUBRIC if SCALE.fullmatch(self.judge) or Path(self.judge).suffix in RUBRICS else self.judge
 
     def _rubric(self) -> Question | None:
-        from goldassay.judges.ask.questions import rubric, scale
+        from goldassay.judges.questions import rubric, scale
 
         if SCALE.fullmatch(self.judge):
             return scale(self.judge)
@@ -87,15 +87,14 @@ class QuestionOptions:
 
     def labels(self, path: Path, limit: int | None = None, labelled: bool = True) -> Labels:
         """The labels of a file, without those that a tuned judge was tuned on."""
-        from goldassay.judges.people import preferences
-        from goldassay.judges.people.labels import read
+        from goldassay.judges.labels import read, read_preferences
 
         if self.judge == "preference" and path.suffix == ".json":
-            labels = replace(preferences.read(path, limit=limit), question=self.question())
+            labels = replace(read_preferences(path, limit=limit), question=self.question())
         else:
             labels = read(path, self.question(), labelled=labelled, columns=columns(self.map))
         if self.state is not None:
-            from goldassay.judges.people.tuning import unseen
+            from goldassay.judges.tuning import unseen
 
             fresh = unseen(self.state, labels)
             if seen := len(labels.items) - len(fresh.items):
@@ -124,8 +123,8 @@ class JudgeOptions:
 
     def load(self, question: QuestionOptions) -> Any:
         """The judge or panel that answers a question."""
-        from goldassay.judges.ask.judge import Verdicts
-        from goldassay.judges.ask.panel import Panel
+        from goldassay.judges.judge import Verdicts
+        from goldassay.judges.panel import Panel
 
         logging.getLogger("dspy").setLevel(logging.ERROR)
         names: list[str | None] = [*self.lm] if self.lm else [None]
@@ -135,8 +134,8 @@ class JudgeOptions:
 
     def _member(self, question: QuestionOptions, name: str | None, sample: int, verdicts: Any) -> Any:
         from goldassay import lm as models
-        from goldassay.judges.ask.judge import ENTAILMENT, Judge, named
-        from goldassay.judges.people.tuning import judge_of
+        from goldassay.judges.judge import ENTAILMENT, Judge, named
+        from goldassay.judges.tuning import judge_of
 
         if name and name.startswith(ENTAILMENT):
             if len(self.lm or ()) > 1 or question.state or question.name != SUPPORT:
@@ -162,10 +161,12 @@ class JudgeOptions:
 
     def votes(self, judge: Any, labels: Labels) -> list[Vote]:
         """The judge's vote on every item, with a warning about verdicts that are unknown."""
-        from goldassay.judges.ask.panel import poll
+        from goldassay.judges.panel import poll
 
         with terminal.progress("judging", len(labels.items)) as update, self.within_budget(judge):
-            votes = poll(judge, labels.question, labels.items, threads=self.threads, tell=lambda done, _: update(done))
+            votes = poll(
+                judge, labels.question, labels.items, threads=self.threads, on_vote=lambda done, _: update(done)
+            )
         if getattr(judge, "warning", ""):
             terminal.warn(judge.warning)
         return votes
@@ -184,7 +185,7 @@ def evaluate(
     json: bool = False,
 ) -> None:
     """Ask a judge about the items of a file: the rate of each verdict, corrected by human labels of some items."""
-    from goldassay.judges.people.rates import estimate
+    from goldassay.judges.agreement import estimate
     from goldassay.reporting import judge as tables
 
     use.new_place(out, force)
@@ -231,7 +232,7 @@ def align(
 
     Without --lm, the verdicts in the file are used.
     """
-    from goldassay.judges.people.agreement import align as compare
+    from goldassay.judges.agreement import align as compare
     from goldassay.reporting import judge as tables
 
     people = question.labels(labels, limit)
@@ -260,14 +261,15 @@ def mean(
     json: bool = False,
 ) -> None:
     """The mean of a judge's numbers, corrected by human labels of some items (PPI++)."""
-    from goldassay.judges.ask.questions import scale as levels
-    from goldassay.judges.people import grades
+    from goldassay.judges.agreement import mean_grade
+    from goldassay.judges.labels import read_grades
+    from goldassay.judges.questions import scale as levels
     from goldassay.reporting import judge as tables
 
     ends = sorted(levels(scale).unit) if scale else None
     bounds = (ends[0], ends[1]) if ends else None
-    people, verdicts = grades.read(numbers, columns(map), bounds)
-    result = grades.estimated(people, verdicts, bounds)
+    people, verdicts = read_grades(numbers, columns(map), bounds)
+    result = mean_grade(people, verdicts, bounds)
     if result.naive is None:
         raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=numbers)
     if json:
@@ -293,19 +295,18 @@ def audit(
 ) -> None:
     """Look for biases without labels: planted faults, orders in texts, swapped pairs, length, echo, repeats."""
     from goldassay.gold import load
+    from goldassay.judges.audit import OF_SUPPORT, TESTS, probes_of
     from goldassay.judges.audit import audit as run_checks
-    from goldassay.judges.audit import probes
-    from goldassay.judges.audit.checks import OF_SUPPORT, TESTS
     from goldassay.reporting import judge as tables
 
     question = QuestionOptions(tuned)
     if question.name != SUPPORT:
         raise GoldassayError(f"the audit asks whether claims are supported; {tuned} answers another question")
-    chosen = probes(load(gold, task="answering" if Path(gold).is_file() else None), limit=limit, seed=seed)
+    chosen = probes_of(load(gold, task="answering" if Path(gold).is_file() else None), limit=limit, seed=seed)
     asked = judge.load(question)
     checks = len(only or ()) or len(TESTS if hasattr(asked, "ask") else OF_SUPPORT)
     with terminal.progress("auditing", checks * len(chosen)) as update, judge.within_budget(asked):
-        result = run_checks(asked, chosen, only=only or (), threads=judge.threads, tell=update)
+        result = run_checks(asked, chosen, only=only or (), threads=judge.threads, on_case=update)
     if json:
         terminal.answer(result.state())
     else:

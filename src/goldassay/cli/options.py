@@ -168,7 +168,7 @@ class ModelOptions:
     def metric(self, task: str, place: str | None, folder: Path) -> tuple[Any, Any]:
         """The metric of a task, and the judge that it asks; the judge's verdicts are stored in the folder."""
         from goldassay import workspace
-        from goldassay.judges.ask.judge import named
+        from goldassay.judges.judge import named
 
         if self.judge_lm is None:
             return workspace.metric(task, place), None

@@ -165,7 +165,7 @@ def _tune_judge(
     """Tune a judge on the human labels of a file."""
     from goldassay import lm
     from goldassay.cli.judge import QuestionOptions
-    from goldassay.judges.people.tuning import tune_judge
+    from goldassay.judges.tuning import tune_judge
 
     options: dict[str, Any] = {
         "format": source.format,

@@ -1,18 +1,17 @@
-"""Judges: a language model, or one of inference, that says what no word count can; and what it is worth beside people.
+"""Judges: a language model (or one of inference) that gives verdicts no word count can, and how far to trust it.
 
-Read in this order:
-
-* ``ask``: `questions` (what is asked, the closed labels and what they are worth), `model` (bound, asked once, its
-  verdict may be unknown), `judge` (and its verdicts in a file), `panel` (several that vote, and the votes on many
-  items);
+* `questions`: what is asked, as data: signatures, closed labels and what they are worth;
+* `judge`: a bound model that answers them, asked once for each input; its verdicts in a file;
+* `panel`: several judges that vote, and votes on many items;
 * `nli`: support without a language model;
 * `measures`: those that only a judge gives; the others stand in `goldassay.measures.answering`;
-* ``people``: their `labels`, `agreement` with the judge and how many more are needed, `rates` (corrected by labels,
-  and calibrated) and `grades`, `preferences`, `run_labels`, and `tuning` a judge on labels;
-* ``audit``: the `checks` that a judge is put to, planted faults among them, and the report that they make.
+* `labels` and `run_labels`: people's labels on items and on the answers of a run;
+* `agreement`: judge beside people, corrected estimates, calibration, preferences, and how many more labels are needed;
+* `tuning`: a judge tuned on labels;
+* `audit`: planted faults and biases, with pass marks.
 """
 
-from goldassay.judges.ask.judge import Judge, Verdicts, named
+from goldassay.judges.judge import Judge, Verdicts, named
 from goldassay.measures.judged import Verdict
 
 __all__ = ["Judge", "Verdict", "Verdicts", "named"]

@@ -1,21 +1,21 @@
 """The measures that only a judge gives: ``Rubric(Judge(lm=…), LEVELS)``.
 
-Is an answer good, by a scale of one's own (named levels that are described, a criterion that is met or not), or better
-than another one? One verdict an answer, the mean over answers. Is a predicted type, or a predicted link, possible at
-all? One verdict a mention, pooled over all mentions; it needs no gold annotation, and shows what is absurd (a year as a
-museum, a river as a person), not what is missed.
+Is an answer good, by named levels that are described or a criterion that is met or not, or better than another one? One
+verdict an answer, the mean over answers. Is a predicted type, or a predicted link, possible at all? One verdict a
+mention, pooled over all mentions; it needs no gold annotation, and shows what is absurd (a year as a museum, a river as
+a person), not what is missed.
 
-Those of claims, relevance and entities stand in `goldassay.measures.answering`, where each also takes verdicts that are
-there already; a judge makes the tables of verdicts that they count in.
+Those of claims, relevance and entities stand in `goldassay.measures.answering`, where each also takes stored verdicts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
+from goldassay.judges.questions import QUESTIONS, rubric
 from goldassay.measure import Assessment, Error, failed, gold_field, pred_field
 from goldassay.measures.answering.records import answer_or_nothing, question
 from goldassay.measures.extraction.records import PRED, spans
@@ -28,43 +28,42 @@ __all__ = ["Criterion", "LinkPlausibility", "Preference", "Rubric", "TypePlausib
 
 @dataclass(frozen=True)
 class Rated(JudgedMeasure):
-    """One verdict an answer. Subclasses say how to ask, what a label is worth, and what is wrong with a low one."""
+    """One verdict an answer: subclasses say how to ask, what a label is worth, and what is wrong with a low one."""
 
-    gold_fields: ClassVar[tuple[str, ...]] = ("question",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
     task: ClassVar[str] = "judges"
     source: ClassVar[str] = "goldassay"
+    gold_fields: ClassVar[tuple[str, ...]] = ("question",)
+    pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
     about: ClassVar[str] = "How good the answer is"
 
     judge: Any
 
     def verdict(self, gold: object, pred: object) -> Verdict | None:
-        """What the judge says; ``None`` where there is nothing to judge."""
-        raise GoldassayError(f"{type(self).__name__} does not say how to ask")
+        """The judge's verdict; None if there is nothing to judge."""
+        raise NotImplementedError
 
-    def worth(self, label: str) -> float:
-        """A label's value from 0 to 1."""
-        return float(label == "yes")
+    @property
+    def worth(self) -> Mapping[str, float]:
+        """The labels and what they are worth, from 0 to 1."""
+        return QUESTIONS["criterion"].worth
 
-    def says(self, label: str, gold: object) -> str:
+    def complaint(self, label: str, gold: object) -> str:
         """What is wrong, in words."""
-        return f"The judge says {label!r}."
+        raise NotImplementedError
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
-        """The worth of one answer, with the judge's reason where it is not the highest."""
-        found = self.verdict(gold, pred)
-        if found is None:
+        """The worth of one answer, with the judge's reason if it is not the highest."""
+        verdict = self.verdict(gold, pred)
+        if verdict is None:
             return Assessment(JudgedMean())
-        if found.label is None:
+        if verdict.label is None:
             return Assessment(JudgedMean.of(None), (unknown(self.about),))
-        value = self.worth(found.label)
+        value = self.worth[verdict.label]
         if value == 1:
             return Assessment(JudgedMean.of(value))
-        why = f" The judge: {found.reason}" if found.reason else ""
-        told = f"{self.says(found.label, gold)}{why}"
-        return Assessment(
-            JudgedMean.of(value), (Error(self.key, told, pred=answer_or_nothing(pred, gold), field="answer"),)
-        )
+        message = _with_reason(self.complaint(verdict.label, gold), verdict)
+        error = Error(self.key, message, pred=answer_or_nothing(pred, gold), field="answer")
+        return Assessment(JudgedMean.of(value), (error,))
 
 
 @dataclass(frozen=True)
@@ -93,15 +92,16 @@ class Preference(Rated):
         other = gold_field(gold, self.over, None)
         if not other:
             return None
-        found: Verdict = self.bound.prefer(question(gold), answer_or_nothing(pred, gold), str(other))
-        return found
+        verdict: Verdict = self.bound.prefer(question(gold), answer_or_nothing(pred, gold), str(other))
+        return verdict
 
-    def worth(self, label: str) -> float:
+    @property
+    def worth(self) -> Mapping[str, float]:
         """Half for a tie."""
-        return {"first": 1.0, "tie": 0.5, "second": 0.0}[label]
+        return QUESTIONS["preference"].worth
 
-    def says(self, label: str, gold: object) -> str:
-        """With the other answer."""
+    def complaint(self, label: str, gold: object) -> str:
+        """Names the other answer."""
         return f"The answer is {'worse' if label == 'second' else 'no better'} than “{gold_field(gold, self.over)}”."
 
 
@@ -128,11 +128,8 @@ class Rubric(Rated):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given = self.levels.items() if hasattr(self.levels, "items") else self.levels
-        pairs = tuple((str(name), str(meaning)) for name, meaning in given)
-        if len({name.casefold() for name, _ in pairs}) < max(len(pairs), 2):
-            raise GoldassayError("a rubric needs two or more levels with different names, the worst first")
-        object.__setattr__(self, "levels", pairs)
+        levels = rubric(dict(self.levels)).levels
+        object.__setattr__(self, "levels", tuple(levels.items()))
 
     @property
     def key(self) -> str:
@@ -147,18 +144,18 @@ class Rubric(Rated):
 
     def verdict(self, gold: object, pred: object) -> Verdict | None:
         """The judge's level."""
-        found: Verdict = self.bound.rubric(dict(self.levels), question(gold), answer_or_nothing(pred, gold))
-        return found
+        verdict: Verdict = self.bound.rubric(dict(self.levels), question(gold), answer_or_nothing(pred, gold))
+        return verdict
 
-    def worth(self, label: str) -> float:
-        """Its place."""
-        return [name for name, _ in self.levels].index(label) / (len(self.levels) - 1)
+    @property
+    def worth(self) -> Mapping[str, float]:
+        """The levels' places."""
+        return rubric(dict(self.levels)).worth
 
-    def says(self, label: str, gold: object) -> str:
-        """With the level's meaning and the best one's."""
-        return (
-            f"{self.title}: {label} ({dict(self.levels)[label]}); best is {self.levels[-1][0]} ({self.levels[-1][1]})."
-        )
+    def complaint(self, label: str, gold: object) -> str:
+        """Names the level's meaning and the best one's."""
+        best, meaning = self.levels[-1]
+        return f"{self.title}: {label} ({dict(self.levels)[label]}); best is {best} ({meaning})."
 
 
 @dataclass(frozen=True)
@@ -191,20 +188,69 @@ class Criterion(Rated):
 
     def verdict(self, gold: object, pred: object) -> Verdict | None:
         """Yes or no."""
-        found: Verdict = self.bound.criterion(self.criterion, question(gold), answer_or_nothing(pred, gold))
-        return found
+        verdict: Verdict = self.bound.criterion(self.criterion, question(gold), answer_or_nothing(pred, gold))
+        return verdict
 
-    def says(self, label: str, gold: object) -> str:
-        """With the criterion."""
+    def complaint(self, label: str, gold: object) -> str:
+        """Names the criterion."""
         return f"The answer does not meet the criterion “{self.criterion}”."
 
 
 @dataclass(frozen=True)
-class TypePlausibility(JudgedMeasure):
+class Guess:
+    """A predicted type or link of a mention: the words that the judge sees, its verdict, and where it stands."""
+
+    mention: str
+    kind: str
+    words: str
+    verdict: Verdict
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Plausibility(JudgedMeasure):
+    """One verdict a mention: whether it can be what is predicted of it."""
+
+    task: ClassVar[str] = "judges"
+    source: ClassVar[str] = "goldassay"
+    gold_fields: ClassVar[tuple[str, ...]] = ("text",)
+    fixed: ClassVar[Mapping[str, str]] = {**JudgedMeasure.fixed, "average": "micro"}
+    error: ClassVar[str]  # its kind
+    claim: ClassVar[str]  # what is asked of a mention
+
+    judge: Any
+
+    def guesses(self, text: str, pred: object) -> Iterator[Guess]:
+        """What is predicted of each mention, with the judge's verdict."""
+        raise NotImplementedError
+
+    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+        """The mentions of one text."""
+        tally, errors, (field,) = JudgedMean(), [], self.pred_fields
+        for guess in () if failed(pred) else self.guesses(str(gold_field(gold, "text")), pred):
+            label = guess.verdict.label
+            tally += JudgedMean.of(None if label is None else float(label == "yes"))
+            message = f"“{guess.mention}” cannot {self.claim} {guess.words} here."
+            if label is None:
+                kind, message = (
+                    "unknown",
+                    unknown(f"Whether “{guess.mention}” can {self.claim} {guess.words} here").message,
+                )
+            else:
+                kind, message = self.error, _with_reason(message, guess.verdict)
+            if label != "yes":
+                place = {"start": guess.start, "end": guess.end}
+                errors.append(Error(kind, message, pred=guess.mention, pred_type=guess.kind, field=field, **place))
+        return Assessment(tally, tuple(errors))
+
+
+@dataclass(frozen=True)
+class TypePlausibility(Plausibility):
     """The share of predicted entities whose type their mention can have in this text.
 
-    ``types`` says what codes mean, as pairs: ``(("MUS", "a museum"),)``. Words that do not stand in the text are left
-    out: they are an error of another measure.
+    ``types`` says what codes mean, as pairs: ``(("MUS", "a museum"),)``. A prediction without a place in the text is
+    left out: it is an error of another measure.
 
     >>> class NoNumbers:
     ...     name = "no numbers"
@@ -215,37 +261,27 @@ class TypePlausibility(JudgedMeasure):
     0.5
     """
 
-    task: ClassVar[str] = "judges"
     name: ClassVar[str] = "type_plausibility"
-    gold_fields: ClassVar[tuple[str, ...]] = ("text",)
     pred_fields: ClassVar[tuple[str, ...]] = ("entities",)
-    fixed: ClassVar[Mapping[str, str]] = {**JudgedMeasure.fixed, "average": "micro"}
     formula: ClassVar[str] = "entities with a type that their mention can have / entities judged"
-    source: ClassVar[str] = "goldassay"
+    error: ClassVar[str] = "implausible_type"
+    claim: ClassVar[str] = "be of type"
 
-    judge: Any
     types: tuple[tuple[str, str], ...] = ()
 
-    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
-        """The entities of one text."""
-        text = str(gold_field(gold, "text"))
-        meant = dict(self.types)
-        tally, errors = JudgedMean(), []
-        for span in [] if failed(pred) else spans(pred_field(pred, "entities") or [], PRED):
-            if span.start < 0:
-                continue
-            mention = text[span.start : span.end]
-            kind = f"{span.type}: {meant[span.type]}" if span.type in meant else span.type
-            found = self.bound.type_plausible(around(text, span.start, span.end), mention, kind)
-            one, error = _judged(found, f"“{mention}” cannot be of type {kind} here.", "implausible_type", "entities")
-            tally += one
-            if error:
-                errors.append(_placed(error, mention, span.type, span.start, span.end))
-        return Assessment(tally, tuple(errors))
+    def guesses(self, text: str, pred: object) -> Iterator[Guess]:
+        """The type of each predicted entity."""
+        meanings = dict(self.types)
+        for span in spans(pred_field(pred, "entities") or [], PRED):
+            if span.start >= 0:
+                mention = text[span.start : span.end]
+                words = f"{span.type}: {meanings[span.type]}" if span.type in meanings else span.type
+                verdict = self.bound.type_plausible(around(text, span.start, span.end), mention, words)
+                yield Guess(mention, span.type, words, verdict, span.start, span.end)
 
 
 @dataclass(frozen=True)
-class LinkPlausibility(JudgedMeasure):
+class LinkPlausibility(Plausibility):
     """The share of predicted links whose mention can mean the first candidate in this text.
 
     ``described`` turns an id into words: a function, or a table such as `goldassay.wikidata.labels.LabelTable`. An
@@ -261,48 +297,28 @@ class LinkPlausibility(JudgedMeasure):
     1.0
     """
 
-    task: ClassVar[str] = "judges"
     name: ClassVar[str] = "link_plausibility"
-    gold_fields: ClassVar[tuple[str, ...]] = ("text",)
     pred_fields: ClassVar[tuple[str, ...]] = ("links",)
-    fixed: ClassVar[Mapping[str, str]] = {
-        **JudgedMeasure.fixed,
-        "average": "micro",
-        "candidate": "first",
-        "NIL": "skip",
-    }
+    fixed: ClassVar[Mapping[str, str]] = {**Plausibility.fixed, "candidate": "first", "NIL": "skip"}
     formula: ClassVar[str] = "links whose mention can mean the first candidate / links judged"
-    source: ClassVar[str] = "goldassay"
+    error: ClassVar[str] = "implausible_link"
+    claim: ClassVar[str] = "mean"
 
-    judge: Any
     described: Any = field(default=None, repr=False, compare=False)
 
-    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
-        """The links of one text."""
-        if failed(pred):
-            return Assessment(JudgedMean())
-        text = str(gold_field(gold, "text"))
-        tally, errors = JudgedMean(), []
+    def guesses(self, text: str, pred: object) -> Iterator[Guess]:
+        """The first candidate of each predicted link."""
         for answer in mentions.sides([], pred_field(pred, "links") or []).pred:
             if answer.start < 0 or answer.nil:
                 continue
-            mention, one = text[answer.start : answer.end], answer.candidates[0]
-            words = description(self.described, one)
-            found = (
-                self.bound.link_plausible(around(text, answer.start, answer.end), mention, words)
-                if words
-                else Verdict(None)
-            )
-            told = f"“{mention}” cannot mean {one} ({words}) here."
-            judged, error = _judged(found, told, "implausible_link", "links")
-            tally += judged
-            if error:
-                errors.append(_placed(error, mention, one, answer.start, answer.end))
-        return Assessment(tally, tuple(errors))
+            mention, candidate = text[answer.start : answer.end], answer.candidates[0]
+            words, context = description(self.described, candidate), around(text, answer.start, answer.end)
+            verdict = self.bound.link_plausible(context, mention, words) if words else Verdict(None)
+            yield Guess(mention, candidate, f"{candidate} ({words})", verdict, answer.start, answer.end)
 
 
-def description(described: Callable[[str], Any] | Any, one: str) -> str:
-    """What an id means, in words; empty where nobody says.
+def description(described: Any, id: str) -> str:
+    """What an id means, in words; empty if nobody says.
 
     >>> description({"Q55": "the Netherlands, a country"}, "Q55"), description(None, "Q1")
     ('the Netherlands, a country', '')
@@ -310,31 +326,23 @@ def description(described: Callable[[str], Any] | Any, one: str) -> str:
     if described is None:
         return ""
     if callable(described):
-        return str(described(one) or "")
+        return str(described(id) or "")
     if not hasattr(described, "__getitem__"):
         raise GoldassayError(f"described is a function or a table of ids, not {type(described).__name__}")
-    entry = described[one] if one in described else ""  # noqa: SIM401  a LabelTable has no get
+    entry = described[id] if id in described else ""  # noqa: SIM401  a LabelTable has no get
     if isinstance(entry, str):
         return entry
     parts = (getattr(entry, name, "") for name in ("label", "kind", "description"))
     return ", ".join(part for part in parts if part)
 
 
-def _judged(found: Verdict, told: str, kind: str, where: str) -> tuple[JudgedMean, Error | None]:
-    if found.label is None:
-        return JudgedMean.of(None), unknown(f"Whether {told.replace('cannot', 'can').rstrip('.')}", where)
-    if found.label == "yes":
-        return JudgedMean.of(1.0), None
-    return JudgedMean.of(0.0), Error(kind, f"{told} The judge: {found.reason}" if found.reason else told, field=where)
-
-
-def _placed(error: Error, mention: str, kind: str, start: int, end: int) -> Error:
-    return Error(error.kind, error.message, pred=mention, pred_type=kind, start=start, end=end, field=error.field)
+def _with_reason(message: str, verdict: Verdict) -> str:
+    return f"{message} The judge: {verdict.reason}" if verdict.reason else message
 
 
 def __getattr__(name: str) -> Any:
-    if name == "PeopleAgreement":  # a judge is tuned by it; its room asks with the judges of this one
-        from goldassay.judges.people.tuning import PeopleAgreement
+    if name == "PeopleAgreement":  # a judge is tuned by it; its module asks with the judges of this one
+        from goldassay.judges.tuning import PeopleAgreement
 
         return PeopleAgreement
     raise AttributeError(f"module 'goldassay.judges.measures' has no attribute {name!r}")

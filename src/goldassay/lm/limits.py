@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import threading
 import time
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
@@ -18,13 +20,38 @@ from pyrate_limiter import Duration, Limiter, Rate, SingleBucketFactory, StateBu
 
 from goldassay._dspy_compat import BaseCallback, history_entry
 from goldassay.exceptions import GoldassayError
-from goldassay.lm.watch import note
 
 POLL = 0.02  # seconds after which a waiting call asks again
 
 _gates: dict[tuple[str, str], Gate] = {}
 _lock = threading.Lock()
 _processes = 1
+
+
+@dataclass
+class CallNotes:
+    """Counts over the calls made since `watch`."""
+
+    truncated: int = 0
+    waited: float = 0.0
+
+
+_notes: ContextVar[CallNotes | None] = ContextVar("notes", default=None)
+
+
+def watch() -> CallNotes:
+    """Start to count in this context; replaces what was counted before."""
+    notes = CallNotes()
+    _notes.set(notes)
+    return notes
+
+
+def note(truncated: int = 0, waited: float = 0.0) -> None:
+    """Add to the counts of the current context, if anybody watches."""
+    notes = _notes.get()
+    if notes is not None:
+        notes.truncated += truncated
+        notes.waited += waited
 
 
 class Gate:

@@ -31,8 +31,8 @@ from goldassay._dspy_compat import ContextWindowExceededError
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm.files import located
 from goldassay.lm.grammar import json_grammar
+from goldassay.lm.limits import note
 from goldassay.lm.lines import CHARACTERS, ITEMS
-from goldassay.lm.watch import note
 
 BUSY = Path("/proc/loadavg")
 

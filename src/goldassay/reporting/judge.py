@@ -7,10 +7,8 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
+from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement
 from goldassay.judges.audit import Check, JudgeAudit
-from goldassay.judges.people.agreement import JudgeAgreement
-from goldassay.judges.people.grades import Graded
-from goldassay.judges.people.rates import Estimate
 from goldassay.reporting.terminal import console, under_title
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.ppi import Corrected
@@ -119,7 +117,7 @@ def _fitted(found: JudgeAgreement) -> None:
     fitted = found.fitted
     if fitted is None:
         return
-    title = f"with a threshold learnt from {fitted.fitted} labels, tested on the other {fitted.held}"
+    title = f"with a threshold learnt from {fitted.fitted} labels, tested on the other {fitted.held_out}"
     table = _table(title, "", "sensitivity [95 %]", "specificity [95 %]", "Brier (0 is best)")
     before, after = fitted.before, fitted.after
     table.add_row(

@@ -18,7 +18,7 @@ import dspy
 
 from goldassay._dspy_compat import HOPELESS_ERRORS, input_keys
 from goldassay.exceptions import GoldassayError, one_line
-from goldassay.lm.watch import CallNotes, watch
+from goldassay.lm.limits import CallNotes, watch
 from goldassay.measure import failed
 from goldassay.metric import failed_with
 from goldassay.running.budget import BudgetSpent

@@ -1,5 +1,5 @@
-"""The questions that judges answer: a short DSPy signature with closed verdicts, first the evidence, then the verdict;
-and as a value its inputs, its labels, and which label is the positive one. Claims and entities are only listed.
+"""The questions that judges answer, as data: a short DSPy signature (first the evidence, then the verdict), the closed
+labels and what they are worth, and which label is the positive one. Claims and entities are lists without a verdict.
 
 =============  ===============================  ========================================  =========
 question       inputs                           labels                                    positive
@@ -10,17 +10,17 @@ criterion      criterion, question, answer      yes, no                         
 preference     question, first, second          first, second, tie                        first
 type           text, mention, type              yes, no                                   yes
 link           text, mention, entity            yes, no                                   yes
-rubric         question, answer                 levels of one's own, the worst first      the best
+rubric         question, answer                 your own levels, the worst first          the best
 =============  ===============================  ========================================  =========
 
-Every input is data: it comes as a JSON string (see `goldassay.judges.ask.model`) and is never an instruction.
+Every input is data: it comes as a JSON string (see `goldassay.judges.judge.data`) and is never an instruction.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -31,9 +31,7 @@ from goldassay.measures.answering.claims import RELEVANCE
 from goldassay.measures.judged import Verdict
 
 if TYPE_CHECKING:
-    from goldassay.judges.ask.judge import Judge
-
-Inputs = Mapping[str, str]
+    from goldassay.judges.judge import Judge
 
 
 class Claims(dspy.Signature):  # type: ignore[misc]
@@ -155,28 +153,49 @@ class LinkPlausibility(_OfMention):
 class Question:
     """A question with closed labels; ``worth`` turns a label into a number between 0 and 1.
 
-    The labels of an ``ordered`` question are steps of one scale; ``unit`` is what worth 0 and worth 1 are called on it.
-    ``levels`` are those of a rubric with their meanings.
+    Args:
+        name: its name.
+        signature: the DSPy signature; its last output is ``verdict``.
+        positive: the label that a rate counts.
+        worth: the labels and what they are worth.
+        blank: an input and the label that follows when it is empty, without asking.
+        quoted: the input in which the answer's quote has to stand.
+        both_orders: asked in both orders of ``first`` and ``second``; orders that disagree make a tie.
+        levels: those of a rubric, with their meanings, the worst first.
+        unit: what worth 0 and worth 1 are called on an ordered scale.
+        base: the question that a judge is really asked, where this one has only two of its labels.
     """
 
     name: str
     signature: type[dspy.Signature]
-    inputs: tuple[str, ...]
     positive: str
     worth: Mapping[str, float]
-    asking: Callable[[Judge, Inputs], Verdict]
-    ordered: bool = False
-    unit: tuple[float, float] = (0.0, 1.0)
+    blank: tuple[str, str] | None = None
+    quoted: str = ""
+    both_orders: bool = False
     levels: Mapping[str, str] = field(default_factory=dict)
+    unit: tuple[float, float] = (0.0, 1.0)
+    base: Question | None = None
 
     @property
-    def given(self) -> dict[str, str]:
+    def ordered(self) -> bool:
+        """Whether the labels are steps of one scale."""
+        return bool(self.levels)
+
+    @property
+    def constants(self) -> dict[str, str]:
         """The inputs of the signature that are the same for every item.
 
-        >>> QUESTIONS["support"].given, rubric({"0": "bad", "1": "good"}).given
+        >>> QUESTIONS["support"].constants, rubric({"0": "bad", "1": "good"}).constants
         ({}, {'rubric': '0: bad\\n1: good'})
         """
-        return {"rubric": levels_told(self.levels)} if self.levels else {}
+        text = "\n".join(f"{name}: {meaning}" for name, meaning in self.levels.items())
+        return {"rubric": text} if text else {}
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The inputs that each item brings."""
+        return tuple(name for name in self.signature.input_fields if name not in self.constants)
 
     @property
     def graded(self) -> bool:
@@ -192,9 +211,13 @@ class Question:
         """The labels that a verdict can have."""
         return tuple(self.worth)
 
-    def ask(self, judge: Judge, inputs: Inputs) -> Verdict:
+    def ask(self, judge: Judge, inputs: Mapping[str, str]) -> Verdict:
         """A judge's verdict on one item."""
-        return self.asking(judge, {name: inputs[name] for name in self.inputs})
+        base = self.base or self
+        verdict = judge.verdict(base, **{name: inputs[name] for name in base.inputs})
+        if verdict.label is None or verdict.label in self.worth:
+            return verdict
+        return replace(verdict, label=f"not {self.positive}")
 
     def about(self, positive: str) -> Question:
         """The same question with another positive label.
@@ -207,73 +230,30 @@ class Question:
         return replace(self, positive=positive)
 
     def yes_or_no(self) -> Question:
-        """The same question with two labels, for people who said true or false.
+        """The same question with two labels, for labels that are true or false.
 
         >>> QUESTIONS["support"].yes_or_no().labels, QUESTIONS["criterion"].yes_or_no().labels
         (('supported', 'not supported'), ('yes', 'no'))
         """
         if len(self.worth) == 2:
             return self
-        other = f"not {self.positive}"
-
-        def asking(judge: Judge, inputs: Inputs) -> Verdict:
-            found = self.asking(judge, inputs)
-            return found if found.label in (None, self.positive) else replace(found, label=other)
-
-        return replace(self, worth={self.positive: 1.0, other: 0.0}, asking=asking)
+        return replace(self, worth={self.positive: 1.0, f"not {self.positive}": 0.0}, base=self)
 
 
-_SUPPORT = {"supported": 1.0, "contradicted": 0.0, "not_stated": 0.0}
 _YES = {"yes": 1.0, "no": 0.0}
+_SUPPORT = {"supported": 1.0, "contradicted": 0.0, "not_stated": 0.0}
 _FIRST = {"first": 1.0, "second": 0.0, "tie": 0.5}
-
-
-def _once(judge: Judge, i: Inputs) -> Verdict:
-    """A preference in the order that was given."""
-    found = judge.ask(Preference, **i)
-    return Verdict(None) if found is None else Verdict(found["verdict"], reason=found.get("reason") or "")
-
+SWAPPED = {"first": "second", "second": "first", "tie": "tie"}
 
 QUESTIONS: Mapping[str, Question] = {
-    one.name: one
-    for one in (
-        Question("support", Supports, ("text", "claim"), "supported", _SUPPORT, lambda j, i: j.support(**i)),
-        Question("relevance", Relevance, ("question", "answer"), "full", RELEVANCE, lambda j, i: j.relevance(**i)),
-        Question(
-            "criterion",
-            Criterion,
-            ("criterion", "question", "answer"),
-            "yes",
-            _YES,
-            lambda j, i: j.criterion(**i),
-        ),
-        Question(
-            "preference", Preference, ("question", "first", "second"), "first", _FIRST, lambda j, i: j.prefer(**i)
-        ),
-        Question(
-            "type", TypePlausibility, ("text", "mention", "type"), "yes", _YES, lambda j, i: j.type_plausible(**i)
-        ),
-        Question(
-            "link",
-            LinkPlausibility,
-            ("text", "mention", "entity"),
-            "yes",
-            _YES,
-            lambda j, i: j.link_plausible(**i),
-        ),
-    )
+    "support": Question("support", Supports, "supported", _SUPPORT, ("text", "not_stated"), quoted="text"),
+    "relevance": Question("relevance", Relevance, "full", RELEVANCE, ("answer", "evasion")),
+    "criterion": Question("criterion", Criterion, "yes", _YES),
+    "preference": Question("preference", Preference, "first", _FIRST, both_orders=True),
+    "type": Question("type", TypePlausibility, "yes", _YES),
+    "link": Question("link", LinkPlausibility, "yes", _YES),
 }
-SWAPPED = {"first": "second", "second": "first", "tie": "tie"}
-ONE_ORDER = replace(QUESTIONS["preference"], asking=_once)
-
-
-def levels_told(levels: Mapping[str, str]) -> str:
-    """The levels of a rubric as a judge reads them.
-
-    >>> levels_told({"poor": "says little", "good": "says all"})
-    'poor: says little\\ngood: says all'
-    """
-    return "\n".join(f"{name}: {meaning}" for name, meaning in levels.items())
+ONE_ORDER = replace(QUESTIONS["preference"], both_orders=False)
 
 
 def rubric(levels: Mapping[str, str]) -> Question:
@@ -286,12 +266,7 @@ def rubric(levels: Mapping[str, str]) -> Question:
     if len({name.casefold() for name in named}) < max(2, len(levels)):
         raise GoldassayError("a rubric needs two or more levels with different names, the worst first")
     worth = {name: place / (len(named) - 1) for place, name in enumerate(named)}
-
-    def asking(judge: Judge, inputs: Inputs) -> Verdict:
-        return judge.rubric(named, **inputs)
-
-    asked, best = ("question", "answer"), list(named)[-1]
-    return Question("rubric", Rubric, asked, best, worth, asking, ordered=True, unit=_unit(worth), levels=named)
+    return Question("rubric", Rubric, list(named)[-1], worth, levels=named, unit=_unit(worth))
 
 
 def scale(text: str) -> Question:
@@ -300,13 +275,13 @@ def scale(text: str) -> Question:
     >>> scale("1-5").labels, scale("1-5").unit, scale("5-1").positive
     (('1', '2', '3', '4', '5'), (1.0, 5.0), '1')
     """
-    found = re.fullmatch(r"\s*(\d{1,3})\s*[-–]\s*(\d{1,3})\s*", text)
-    first, last = (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.fullmatch(r"\s*(\d{1,3})\s*[-–]\s*(\d{1,3})\s*", text)
+    first, last = (int(match[1]), int(match[2])) if match else (0, 0)
     if first == last:
         raise GoldassayError(f"a scale is two whole numbers, the worst first, such as 1-5; not {text[:40]!r}")
     steps = range(first, last + 1) if first < last else range(first, last - 1, -1)
-    means = {first: "the worst", last: "the best"}
-    return rubric({str(step): means.get(step, f"between {first} and {last}") for step in steps})
+    meanings = {first: "the worst", last: "the best"}
+    return rubric({str(step): meanings.get(step, f"between {first} and {last}") for step in steps})
 
 
 def _unit(worth: Mapping[str, float]) -> tuple[float, float]:
@@ -325,10 +300,7 @@ def question(name: str) -> Question:
 
     >>> question("support").inputs
     ('text', 'claim')
-    >>> question("beauty")
-    Traceback (most recent call last):
-    goldassay.exceptions.GoldassayError: no question 'beauty'; judges answer support, relevance, criterion, preference, type, link
-    """  # noqa: E501
+    """
     if name not in QUESTIONS:
         raise GoldassayError(f"no question {name!r}; judges answer {', '.join(QUESTIONS)}")
     return QUESTIONS[name]

@@ -1,0 +1,590 @@
+"""A judge beside people: how often it is right, how far it agrees, corrected rates and means, and labels needed.
+
+Compared are the items that have a label and a known verdict. Labels without a majority and verdicts that did not come
+back are counted, never guessed.
+
+* Rates have Wilson's intervals. Sensitivity = positive verdicts / items that people call positive; specificity =
+  verdicts that are not positive / items that people do not call positive.
+* κ is Cohen's and α Krippendorff's (ordinal for the steps of a scale) of people's label and the verdict, with intervals
+  over items; ``people`` is α among the annotators.
+* The corrected rate or mean is what people would find over all items, from a few labels and all verdicts
+  (`goldassay.statistics.ppi`); it needs two items with a label and one without.
+* A judge's score is made better by a threshold and a calibration, fitted on one half and reported on the other. The
+  threshold is the score t with the largest sensitivity + specificity - 1 when ``score >= t`` is positive (Youden 1950;
+  of several, the most accurate, then the lowest). The calibration is isotonic regression of people's labels on the
+  score (Zadrozny and Elkan 2002; scikit-learn's). Brier = mean (probability - label)² (Brier 1950).
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from sklearn.isotonic import IsotonicRegression
+
+from goldassay.exceptions import DataError
+from goldassay.gold.agreement.coefficients import Coefficient
+from goldassay.judges.judge import Judge
+from goldassay.judges.labels import JudgedItem, Labels
+from goldassay.judges.panel import Vote
+from goldassay.judges.questions import ONE_ORDER, SWAPPED, Question
+from goldassay.statistics import power
+from goldassay.statistics.intervals import Bounds, Interval, interval
+from goldassay.statistics.ppi import UNBOUNDED, Corrected, corrected
+
+UNKNOWN = "unknown"
+
+
+class Report:
+    """What is measured of a judge; ``state`` is its JSON."""
+
+    def state(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)  # type: ignore[call-overload, no-any-return]
+
+
+def rate(right: Sequence[bool], level: float = 0.95) -> Interval | None:
+    """A rate with Wilson's interval; None of nothing.
+
+    >>> rate([]) is None, rate([True, False]).value
+    (True, 0.5)
+    """
+    return interval([float(value) for value in right], method="wilson", level=level) if right else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rates(Report):
+    """How often verdicts that are positive or not are right."""
+
+    accuracy: Interval | None
+    sensitivity: Interval | None
+    specificity: Interval | None
+
+    @classmethod
+    def of(cls, truths: Sequence[bool], positives: Sequence[bool], level: float = 0.95) -> Rates:
+        """The rates of verdicts beside people's labels.
+
+        >>> rates = Rates.of([True, True, True, False], [True, True, False, False])
+        >>> round(rates.sensitivity.value, 3), rates.specificity.value, rates.accuracy.value
+        (0.667, 1.0, 0.75)
+        >>> Rates.of([True], [True]).specificity is None
+        True
+        """
+        pairs = list(zip(truths, positives, strict=True))
+        return cls(
+            rate([truth == positive for truth, positive in pairs], level),
+            rate([positive for truth, positive in pairs if truth], level),
+            rate([not positive for truth, positive in pairs if not truth], level),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Graded(Report):
+    """A mean grade: ``naive`` is that of the verdicts as they are; ``low`` and ``high`` are the ends of the scale."""
+
+    low: float | None
+    high: float | None
+    labels: int
+    verdicts: int
+    naive: Interval | None
+    corrected: Corrected | None
+    unknown: int = 0
+
+
+def mean_grade(
+    people: Sequence[float | None], verdicts: Sequence[float | None], bounds: Bounds | None = None, level: float = 0.95
+) -> Graded:
+    """The mean of grades, some or all of which people gave; None is no label, or an unknown verdict.
+
+    >>> graded = mean_grade([3.5, 4.0, None], [4.0, 5.0, 2.0], (1, 5))
+    >>> round(graded.naive.value, 3), graded.corrected.people_only.value, graded.labels
+    (3.667, 3.75, 2)
+    """
+    rows = [(label, verdict) for label, verdict in zip(people, verdicts, strict=True) if verdict is not None]
+    both = [(label, verdict) for label, verdict in rows if label is not None]
+    others = [verdict for label, verdict in rows if label is None]
+    known, limits = [verdict for _, verdict in rows], bounds or UNBOUNDED
+    naive = interval(known, method="t", level=level, bounds=limits) if len(rows) > 1 else None
+    low, high = bounds or (None, None)
+    return Graded(low, high, len(both), len(rows), naive, _corrected(both, others, level, bounds),
+                  len(verdicts) - len(rows))  # fmt: skip
+
+
+def _graded(labels: Labels, votes: Sequence[Vote], level: float = 0.95) -> Graded | None:
+    """The mean grade in the scale's own numbers; None for a question without grades.
+
+    An item's label is the mean of its annotators' grades, its verdict that of a panel's known ballots, so that draws
+    need no majority.
+    """
+    question = labels.question
+    if not question.graded:
+        return None
+    low, high = question.unit
+    people = [
+        low + fmean(question.worth[label] for label in item.labels.values()) * (high - low) if item.labels else None
+        for item in labels.items
+    ]
+    verdicts = [None if vote.mean is None else low + vote.mean * (high - low) for vote in votes]
+    return mean_grade(people, verdicts, (min(low, high), max(low, high)), level)
+
+
+def _corrected(
+    both: Sequence[tuple[float, float]], others: Sequence[float], level: float, bounds: Bounds | None = None
+) -> Corrected | None:
+    if len(both) < 2 or not others:
+        return None
+    return corrected([label for label, _ in both], [verdict for _, verdict in both], others, level=level, bounds=bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate(Report):
+    """What a judge says of many items; ``disagreement`` is the mean one of a panel, ``cached`` answers are free."""
+
+    judge: str
+    question: str
+    positive: str
+    n: int
+    unknown: int
+    verdicts: Mapping[str, int]
+    naive: Interval | None
+    corrected: Corrected | None
+    disagreement: float
+    calls: int = 0
+    cached: int = 0
+    tokens: int = 0
+    mean: Graded | None = None
+
+
+def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "") -> Estimate:
+    """How often which verdict, and how often people would call the items positive.
+
+    >>> from goldassay.judges.questions import question
+    >>> from goldassay.judges.panel import count
+    >>> items = [JudgedItem(str(n)) for n in range(3)]
+    >>> result = estimate(Labels(items, question("criterion")), [count(["yes"]), count(["no"]), count([None])])
+    >>> result.naive.value, dict(result.verdicts), result.unknown, result.corrected
+    (0.5, {'yes': 1, 'no': 1}, 1, None)
+    """
+    positive = labels.question.positive
+    known = [(item, vote) for item, vote in _pairs(labels, votes) if vote.label is not None]
+    counts = Counter(vote.label for _, vote in known)
+    both = [(item.label == positive, vote.label == positive) for item, vote in known if item.label is not None]
+    others = [vote.label == positive for item, vote in known if not item.labels]
+    return Estimate(
+        judge=str(judge),
+        question=labels.question.name,
+        positive=positive,
+        n=len(votes),
+        unknown=len(votes) - len(known),
+        verdicts={name: counts[name] for name in labels.question.labels},
+        naive=rate([vote.label == positive for _, vote in known]),
+        corrected=_corrected(both, others, 0.95),
+        disagreement=fmean(vote.disagreement for _, vote in known) if known else 0.0,
+        mean=_graded(labels, votes),
+        **{name: int(getattr(judge, name, 0)) for name in ("calls", "cached", "tokens")},
+    )
+
+
+def _pairs(labels: Labels, votes: Sequence[Vote]) -> list[tuple[JudgedItem, Vote]]:
+    if len(votes) != len(labels.items):
+        raise DataError(f"{len(votes)} verdicts on {len(labels.items)} items; each item needs its verdict")
+    return list(zip(labels.items, votes, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrator:
+    """Scores to probabilities: straight lines between known points, flat outside."""
+
+    scores: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    @classmethod
+    def fit(cls, scores: Sequence[float], truths: Sequence[bool]) -> Calibrator:
+        """The isotonic calibration.
+
+        >>> Calibrator.fit([0, 0, 1, 1, 1], [False, True, True, True, False]).probabilities      # 1 of 2, 2 of 3
+        (0.5, 0.666666666667)
+        """
+        curve = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
+        curve.fit(np.asarray(scores, float), np.asarray(truths, float))
+        return cls(tuple(map(float, curve.X_thresholds_)), tuple(round(float(y), 12) for y in curve.y_thresholds_))
+
+    def __call__(self, score: float) -> float:
+        """The probability that people would call it positive.
+
+        >>> Calibrator((0.0, 1.0), (0.2, 0.8))(0.5)
+        0.5
+        """
+        return float(np.interp(score, self.scores, self.probabilities))
+
+
+def threshold(scores: Sequence[float], truths: Sequence[bool]) -> float:
+    """The score from which on an item is positive.
+
+    >>> threshold([0.1, 0.4, 0.6, 0.9], [False, False, True, True])
+    0.6
+    """
+    score, truth = np.asarray(scores, float), np.asarray(truths, bool)
+    best, chosen = (-2.0, -1.0), 0.0
+    for cut in np.unique(score):
+        positive = score >= cut
+        youden = float(positive[truth].mean() - positive[~truth].mean()) if truth.any() and not truth.all() else 0.0
+        quality = (round(youden, 12), round(float((positive == truth).mean()), 12))
+        if quality > best:
+            best, chosen = quality, float(cut)
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted(Report):
+    """What was fitted on ``fitted`` items, and what it does on the ``held_out`` others, beside the judge as it is."""
+
+    threshold: float
+    calibration: Calibrator
+    fitted: int
+    held_out: int
+    before: Rates
+    after: Rates
+    brier_before: float
+    brier_after: float
+
+    @classmethod
+    def of(
+        cls,
+        scores: Sequence[float],
+        truths: Sequence[bool],
+        positives: Sequence[bool],
+        *,
+        level: float = 0.95,
+        seed: int = 0,
+    ) -> Fitted:
+        """Threshold and calibration of scores, learnt on one half and tested on the other.
+
+        Args:
+            scores: the judge's, between 0 and 1, one an item.
+            truths: whether people call the item positive.
+            positives: the verdicts as they are, without a threshold.
+            level: of the intervals.
+            seed: of the halves.
+
+        Raises:
+            DataError: fewer than two items are positive, or not positive, for people.
+        """
+        train, test = _halves(truths, seed)
+        cut = threshold([scores[i] for i in train], [truths[i] for i in train])
+        calibrator = Calibrator.fit([scores[i] for i in train], [truths[i] for i in train])
+        expected = [truths[i] for i in test]
+        return cls(
+            threshold=cut,
+            calibration=calibrator,
+            fitted=len(train),
+            held_out=len(test),
+            before=Rates.of(expected, [positives[i] for i in test], level),
+            after=Rates.of(expected, [scores[i] >= cut for i in test], level),
+            brier_before=_brier([scores[i] for i in test], expected),
+            brier_after=_brier([calibrator(scores[i]) for i in test], expected),
+        )
+
+
+def _brier(chances: Sequence[float], truths: Sequence[bool]) -> float:
+    """The mean squared distance of probabilities and truths."""
+    return fmean((chance - truth) ** 2 for chance, truth in zip(chances, truths, strict=True))
+
+
+def _halves(truths: Sequence[bool], seed: int = 0) -> tuple[list[int], list[int]]:
+    """Two halves with as many positive items in both (one more or less).
+
+    >>> first, second = _halves([True] * 4 + [False] * 6)
+    >>> len(first), len(second), sum(i < 4 for i in first)
+    (5, 5, 2)
+    """
+    rng = random.Random(seed)
+    sides: tuple[list[int], list[int]] = ([], [])
+    for value in (True, False):
+        places = [index for index, truth in enumerate(truths) if truth is value]
+        if len(places) < 2:
+            kind = "positive" if value else "not positive"
+            raise DataError(f"{len(places)} labels are {kind}; halves need 2 of each")
+        rng.shuffle(places)
+        middle = (len(places) + (len(sides[0]) <= len(sides[1]))) // 2
+        sides[0].extend(places[:middle])
+        sides[1].extend(places[middle:])
+    return sides
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """An item on which people disagree, with the judge's verdict."""
+
+    id: str
+    labels: Mapping[str, str]
+    verdict: str | None
+
+
+@dataclass(frozen=True)
+class JudgeAgreement(Report):
+    """A judge beside people; `align` makes it."""
+
+    question: str
+    positive: str
+    n: int
+    unlabelled: int
+    unknown: int
+    no_majority: int
+    annotators: int
+    accuracy: Interval | None
+    kappa: Interval | None
+    alpha: Interval | None
+    people: Interval | None
+    rates: Rates
+    confusion: Mapping[str, Mapping[str, int]]
+    fitted: Fitted | None
+    corrected: Corrected | None
+    divided: Sequence[Divided]
+    width: float
+    needed: Mapping[str, int]
+    next: Sequence[str]
+    warnings: Sequence[str] = field(default_factory=tuple)
+    mean: Graded | None = None
+
+
+def align(
+    labels: Labels, votes: Sequence[Vote], *, width: float = 0.1, level: float = 0.95, seed: int = 0, most: int = 20
+) -> JudgeAgreement:
+    """A judge's votes (`goldassay.judges.panel.poll`) beside the labels of the same items.
+
+    Args:
+        labels: the items, labelled or not.
+        votes: the judge's, one for each item.
+        width: the width of interval for which the number of labels is computed.
+        level: of the intervals.
+        seed: of the halves that a threshold is learnt and tested on, and of the resamples.
+        most: how many items to label next are named.
+
+    Raises:
+        DataError: an item lacks its verdict, or none has both a label and a known verdict.
+    """
+    rows, question = _pairs(labels, votes), labels.question
+    both = [(item, vote) for item, vote in rows if item.label is not None and vote.label is not None]
+    if not both:
+        raise DataError("no item has a label and a known verdict, so there is nothing to compare", file=labels.source)
+    pairs = [(item.label, vote.label) for item, vote in both]
+    truths = [label == question.positive for label, _ in pairs]
+    positives = [verdict == question.positive for _, verdict in pairs]
+    unlabelled = [(item, vote) for item, vote in rows if not item.labels]
+    others = [vote.label == question.positive for _, vote in unlabelled if vote.label is not None]
+    rates, accuracy = Rates.of(truths, positives, level), rate([label == verdict for label, verdict in pairs], level)
+    kappa = _agreement(pairs, "cohen", level)
+    people = _alpha([list(item.labels.values()) for item in labels.items], question, level)
+    unknown = sum(item.label is not None and vote.label is None for item, vote in rows)
+    fitted = _fitted(both, question.positive, level, seed)
+    scores = [_score(item, vote, question.positive) for item, vote in unlabelled]
+    chances = [fitted.calibration(score) if fitted and score is not None else score for score in scores]
+    needed = _needed({"accuracy": accuracy, "kappa": kappa}, rates, (truths, positives), len(unlabelled), width, level)
+    return JudgeAgreement(
+        question=question.name,
+        positive=question.positive,
+        n=len(both),
+        unlabelled=len(unlabelled),
+        unknown=unknown,
+        no_majority=sum(bool(item.labels) and item.label is None for item in labels.items),
+        annotators=len(labels.annotators),
+        accuracy=accuracy,
+        kappa=kappa,
+        alpha=_alpha(pairs, question, level),
+        people=people,
+        rates=rates,
+        confusion=_confusion(question.labels, rows),
+        fitted=fitted,
+        corrected=_corrected(list(zip(truths, positives, strict=True)), others, level),
+        divided=[Divided(item.id, item.labels, vote.label) for item, vote in rows if item.divided],
+        width=width,
+        needed=needed,
+        next=to_label_next(unlabelled, chances, most=most, seed=seed),
+        warnings=_warnings(labels, pairs, kappa, people, unknown),
+        mean=_graded(labels, votes, level),
+    )
+
+
+def _alpha(units: Sequence[Sequence[str | None]], question: Question, level: float) -> Interval | None:
+    """Krippendorff's α of units: ordinal where the question's labels are steps of a scale."""
+    if not question.ordered:
+        return _agreement(units, "nominal", level)
+    steps = [[None if label is None else question.worth[label] for label in unit] for unit in units]
+    return _agreement(steps, "ordinal", level)
+
+
+def _agreement(units: Sequence[Sequence[Any]], kind: str, level: float) -> Interval | None:
+    """A coefficient of agreement with its interval; None if nothing varies or nothing can be compared."""
+    tallies = [tally for unit in units if (tally := Coefficient.of([unit], kind)).weight]
+    if not tallies or sum(tallies, Coefficient(kind)).defined is None:
+        return None
+    return interval(tallies, Coefficient(kind), bounds=(-1.0, 1.0), level=level)
+
+
+def _confusion(names: Sequence[str], rows: Sequence[tuple[JudgedItem, Vote]]) -> dict[str, dict[str, int]]:
+    """For each label of people, how often the judge gave which verdict."""
+    counts = Counter((item.label, vote.label or UNKNOWN) for item, vote in rows if item.label is not None)
+    return {row: {column: counts[row, column] for column in (*names, UNKNOWN)} for row in names}
+
+
+def to_label_next(
+    rows: Sequence[tuple[JudgedItem, Vote]], chances: Sequence[float | None], *, most: int = 20, seed: int = 0
+) -> list[str]:
+    """The items from which a label tells most: unknown verdicts first, then where the panel is most divided, then where
+    the probability is nearest to one half; by chance among equals.
+
+    Labels chosen so are for calibration and for seeing where judge and people part. They are no random sample, which
+    rates, agreement and the corrected estimate need.
+
+    Args:
+        rows: the items without a label, with their votes.
+        chances: the probability that each item is positive, where a score gives one.
+        most: how many are named.
+        seed: of the chance.
+
+    >>> from goldassay.judges.panel import count
+    >>> votes = [count(["yes"] * 3), count(["yes", "no", "yes"]), count([None])]
+    >>> to_label_next(list(zip(map(JudgedItem, "abc"), votes)), [0.9, 0.6, None])
+    ['c', 'b', 'a']
+    """
+    rng = random.Random(seed)
+    ranked = []
+    for (item, vote), chance in zip(rows, chances, strict=True):
+        certainty = 0.5 if chance is None else abs(chance - 0.5)
+        ranked.append((vote.label is not None, -vote.entropy, certainty, rng.random(), item.id))
+    return [row[-1] for row in sorted(ranked)[:most]]
+
+
+def _score(item: JudgedItem, vote: Vote, positive: str) -> float | None:
+    return item.score if item.score is not None else vote.share(positive)
+
+
+def _fitted(both: Sequence[tuple[JudgedItem, Vote]], positive: str, level: float, seed: int) -> Fitted | None:
+    scored = [(score, i, v) for i, v in both if (score := _score(i, v, positive)) is not None]
+    scores, truths = [score for score, _, _ in scored], [item.label == positive for _, item, _ in scored]
+    if min(truths.count(True), truths.count(False)) < 2 or len(set(scores)) < 2:
+        return None
+    return Fitted.of(scores, truths, [vote.label == positive for _, _, vote in scored], level=level, seed=seed)
+
+
+def _needed(
+    intervals: Mapping[str, Interval | None],
+    rates: Rates,
+    verdicts: tuple[Sequence[bool], Sequence[bool]],
+    others: int,
+    width: float,
+    level: float,
+) -> dict[str, int]:
+    """The labels that each value needs; those of sensitivity and specificity are labels on all kinds of items."""
+    truths, positives = verdicts
+    n, needed = len(truths), {}
+    accuracy, kappa = intervals["accuracy"], intervals["kappa"]
+    if accuracy:
+        needed["accuracy"] = power.for_rate(accuracy.value, width, level)
+    for name, value in (("sensitivity", rates.sensitivity), ("specificity", rates.specificity)):
+        if value:
+            needed[name] = -(-power.for_rate(value.value, width, level) * n // value.n)
+    if kappa and len(set(positives)) > 1:
+        needed["kappa"] = power.for_interval(kappa, width)
+    if n > 1:
+        needed["rate, people only"] = power.for_corrected(truths, positives, 0, width, level)
+        if others:
+            needed["rate, corrected"] = power.for_corrected(truths, positives, others, width, level)
+    return needed
+
+
+def _warnings(
+    labels: Labels,
+    pairs: Sequence[tuple[str | None, str | None]],
+    kappa: Interval | None,
+    people: Interval | None,
+    unknown: int,
+) -> list[str]:
+    positive, n = labels.question.positive, len(pairs)
+    verdicts, annotators = {verdict for _, verdict in pairs}, len(labels.annotators)
+    cases = [
+        (unknown, f"{unknown} items with a label have no verdict; they are left out of every value here"),
+        (
+            len({label == positive for label, _ in pairs}) == 1,
+            f"all labels are on one side of {positive!r}: one of sensitivity and specificity is not known, and nothing "
+            "can be fitted",
+        ),
+        (len(verdicts) == 1, f"the judge always says {pairs[0][1]!r}: it tells nothing apart"),
+        (kappa is None, "labels and verdicts are all the same, so that kappa is not defined"),
+        (annotators == 1, "one annotator: how far people agree among themselves is not known"),
+        (
+            annotators != 1 and people is None,
+            "how far people agree among themselves is not known: no item varies between two annotators",
+        ),
+        (n < 30, f"{n} labels are few; the intervals are wide and only approximate"),
+    ]
+    return [warning for holds, warning in cases if holds]
+
+
+@dataclass(frozen=True, slots=True)
+class Preferred(Report):
+    """A judge beside people's preferences.
+
+    Agreement is over all pairs on which people have a majority (``three_way``: first, second or tie) and over those
+    that are no tie for people (``decided``), where a tie of the judge's is wrong. ``chance`` is what a judge reaches
+    that always gives the most frequent label.
+    """
+
+    judge: str
+    pairs: int
+    unknown: int
+    no_majority: int
+    three_way: Interval | None
+    decided: Interval | None
+    chance: float
+    consistent: Interval | None
+    first: Interval | None
+    people: Interval | None
+
+
+def prefer(
+    judge: Judge, labels: Labels, *, level: float = 0.95, on_pair: Callable[[int], None] | None = None
+) -> Preferred:
+    """Ask a judge about every pair in both orders, and compare with people. Orders that disagree are a tie."""
+    orders = []
+    for done, item in enumerate(labels.items, start=1):
+        swapped = {**item.inputs, "first": item.inputs["second"], "second": item.inputs["first"]}
+        there = ONE_ORDER.ask(judge, swapped).label
+        orders.append((ONE_ORDER.ask(judge, item.inputs).label, there and SWAPPED[there]))
+        if on_pair:
+            on_pair(done)
+    return compare_preferences(str(judge), labels.items, orders, level)
+
+
+def compare_preferences(
+    judge: str, items: Sequence[JudgedItem], orders: Sequence[tuple[str | None, str | None]], level: float = 0.95
+) -> Preferred:
+    """Verdicts of both orders (both in terms of the pair as it is given) beside people's labels.
+
+    >>> pairs = [JudgedItem("a", labels={"x": "first"}), JudgedItem("b", labels={"x": "tie"})]
+    >>> result = compare_preferences("j", pairs, [("first", "first"), ("first", "second")])
+    >>> result.three_way.value, result.decided.value, result.consistent.value
+    (1.0, 1.0, 0.5)
+    """
+    known = [(item, here, there) for item, (here, there) in zip(items, orders, strict=True) if here and there]
+    both = [(item.label, here if here == there else "tie") for item, here, there in known if item.label is not None]
+    labels = Counter(label for label, _ in both)
+    places = [verdict for _, here, there in known for verdict in (here, SWAPPED[there])]  # which place wins, per call
+    return Preferred(
+        judge=judge,
+        pairs=len(items),
+        unknown=len(items) - len(known),
+        no_majority=sum(bool(item.labels) and item.label is None for item in items),
+        three_way=rate([label == verdict for label, verdict in both], level),
+        decided=rate([label == verdict for label, verdict in both if label != "tie"], level),
+        chance=max(labels.values()) / len(both) if both else 0.0,
+        consistent=rate([here == there for _, here, there in known], level),
+        first=rate([place == "first" for place in places if place != "tie"], level),
+        people=_agreement([list(item.labels.values()) for item in items], "nominal", level),
+    )

@@ -1,0 +1,389 @@
+"""A judge: a language model of its own that answers questions (`goldassay.judges.questions`) with verdicts.
+
+The model is asked at temperature 0, once for each distinct input. An answer that cannot be read, or that its check
+rejects (a quote that does not stand in the text), is asked for again, with a temperature so that it differs; then the
+verdict is *unknown*: None, counted in ``unknown``. A model that gives no answer at all (wrong key, no connection) stops
+the judge with a `ModelError`, since every later verdict would be unknown too. A prompt too long for the model makes
+that one verdict unknown.
+
+Texts enter the prompts as data: each becomes one JSON string on one line, in which nothing reads as a field's header
+of an adapter (``[[ ##``), as a tag or as a chat template's token (``<|``, ``[INST]``), and nothing is invisible
+(zero-width and tag characters, changes of direction) or cannot be sent (lone surrogates): these become JSON escapes.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+import dspy
+
+from goldassay import jsonl
+from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError
+from goldassay.exceptions import GoldassayError, ModelError
+from goldassay.judges import questions
+from goldassay.judges.questions import QUESTIONS, SWAPPED, Question
+from goldassay.lm.limits import watch
+from goldassay.measures.answering.claims import TABLES, judge_claims
+from goldassay.measures.judged import Verdict
+from goldassay.running import secrets
+from goldassay.running.calls import aside
+
+Fields = dict[str, Any]
+Check = Callable[[Fields], str]
+"""What is wrong with the fields of an answer; empty if they can be taken."""
+ENTAILMENT = "nli:"
+
+_INVISIBLE = (
+    "\u00ad\u115f\u1160\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+_BREAKS = re.compile(f"[\u0000-\u001f\u007f-\u009f{_INVISIBLE}\ud800-\udfff<]" + r"|\[(?=\[|/?[A-Z_]{3,}\])|\](?=\])")
+
+
+def data(text: str) -> str:
+    r"""A text that cannot leave its quotes.
+
+    >>> print(data('say "x"\n[[ ## verdict ## ]] <|end|>'))
+    "say \"x\"\n\u005b[ ## verdict ## \u005d] \u003c|end|>"
+    >>> json.loads(data("[[ ## a ## ]]"))
+    '[[ ## a ## ]]'
+    """
+
+    def escape(match: re.Match[str]) -> str:  # one escape, or two for a character outside the basic plane
+        units = match[0].encode("utf-16-be", "surrogatepass").hex()
+        return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+    return _BREAKS.sub(escape, json.dumps(str(text), ensure_ascii=False))
+
+
+def stands(quote: str, text: str) -> bool:
+    """Whether a quote stands in a text, apart from white space, case and quotation marks; an empty one does not.
+
+    >>> stands('"opened  in 1885"', "The museum opened in 1885."), stands("in 1886", "in 1885"), stands("", "x")
+    (True, False, False)
+    """
+    quote, text = (" ".join(side.split()).casefold() for side in (quote, text))
+    quote = quote.strip("\"'“”‘’«».… ")
+    return bool(quote) and quote in text
+
+
+def folded(label: object) -> str:
+    """A label without case and the marks that models put around it.
+
+    >>> folded(' "Good". '), folded("“3”")
+    ('good', '3')
+    """
+    return str(label).strip(" \n.`\"'“”„‘’«»").casefold()
+
+
+class Judge:
+    """A model bound to the questions of a judge; it never follows the program's context.
+
+    Args:
+        lm: the model.
+        adapter: how prompts and answers are written; DSPy's own without one.
+        retries: how often an answer that cannot be taken is asked for again.
+        version: part of the name and of the store's keys: another version asks again.
+        programs: modules that answer in place of a signature, by its name (``{"Supports": my_module}``).
+        verdicts: the store, a mapping from keys to fields, such as `Verdicts` in a file.
+        sample: 0 asks at temperature 0; every other number is a sample of its own, with a temperature.
+
+    Raises:
+        GoldassayError: there is no model.
+        ModelError: (when asked) the model gives no answer at all.
+    """
+
+    def __init__(
+        self,
+        lm: dspy.BaseLM,
+        *,
+        adapter: object = None,
+        retries: int = 1,
+        version: str = "1",
+        programs: Mapping[str, dspy.Module] | None = None,
+        verdicts: MutableMapping[str, Fields | None] | None = None,
+        sample: int = 0,
+    ) -> None:
+        if lm is None:
+            raise GoldassayError("a judge needs a model of its own: Judge(lm=dspy.LM(…)) or goldassay.lm.resolve(name)")
+        self.lm, self.adapter, self.retries, self.version, self.sample = lm, adapter, retries, version, sample
+        self.programs = dict(programs or {})
+        self.verdicts: MutableMapping[str, Fields | None] = {} if verdicts is None else verdicts
+        self.asked = self.calls = self.cached = self.tokens = 0
+        self.last_failure = ""
+        self._unknown: set[str] = set()
+        self._broken, self._answered = "", False
+        self._lock = threading.Lock()
+        self._busy: dict[str, threading.Lock] = {}
+
+    def __str__(self) -> str:
+        return f"{getattr(self.lm, 'model', type(self.lm).__name__)}@{self.version}"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # optimizers copy modules that hold a judge; its verdicts and counts stay the same
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the locks, so that a judge in a measure travels to other processes."""
+        return {**self.__dict__, "_lock": None, "_busy": {}}
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        self.__dict__ |= {**state, "_lock": threading.Lock()}
+
+    @property
+    def unknown(self) -> int:
+        """How many distinct questions have no verdict, including those of an earlier run's store."""
+        return len(self._unknown)
+
+    @property
+    def warning(self) -> str:
+        """What a report says about verdicts that did not come back; empty if all did."""
+        if not self.unknown:
+            return ""
+        why = f" ({self.last_failure})" if self.last_failure else ""
+        if self.unknown == 1:
+            return f"1 verdict of {self} is unknown: it stays in the denominator and does not count as true{why}"
+        return (
+            f"{self.unknown} verdicts of {self} are unknown: they stay in the denominator and do not count as true{why}"
+        )
+
+    def verdict(self, question: Question, /, **inputs: str) -> Verdict:
+        """The verdict on a question; in both orders where the question says so."""
+        if question.blank and not inputs[question.blank[0]].strip():
+            return Verdict(question.blank[1])
+        first = self._verdict(question, inputs)
+        if not question.both_orders:
+            return first
+        second = self._verdict(question, {**inputs, "first": inputs["second"], "second": inputs["first"]})
+        if first.label is None or second.label is None:
+            return Verdict(None)
+        return first if SWAPPED[second.label] == first.label else Verdict("tie", reason="the two orders disagree")
+
+    def _verdict(self, question: Question, inputs: Mapping[str, str]) -> Verdict:
+        signature: Any = question.signature
+        levels = {folded(name): name for name in question.levels}
+        if levels and isinstance(self.adapter, dspy.JSONAdapter):
+            signature = signature.with_updated_fields("verdict", type_=Literal[tuple(question.levels)])
+
+        def check(fields: Fields) -> str:
+            if levels and folded(fields["verdict"]) not in levels:
+                return f"the rubric has no level {fields['verdict'][:80]!r}"
+            if question.quoted and fields["verdict"] != "not_stated":
+                quote, text = fields["quote"], inputs[question.quoted]
+                return "" if stands(quote, text) else f"the quote {quote[:80]!r} does not stand in the text"
+            return ""
+
+        fields = self.ask(signature, check, **question.constants, **inputs)
+        if fields is None:
+            return Verdict(None)
+        label = levels[folded(fields["verdict"])] if levels else fields["verdict"]
+        return Verdict(label, "" if label == "not_stated" else fields.get("quote") or "", fields.get("reason") or "")
+
+    def claims(self, text: str) -> list[str] | None:
+        """The claims of a text; an empty text has none."""
+        if not text.strip():
+            return []
+        fields = self.ask(questions.Claims, text=text)
+        return None if fields is None else [claim for claim in fields["claims"] if claim.strip()]
+
+    def entities(self, text: str) -> list[str] | None:
+        """The names in a text; one that does not stand in it is asked for again."""
+        if not text.strip():
+            return []
+
+        def check(fields: Fields) -> str:
+            invented = [name for name in fields["entities"] if not stands(name, text)]
+            return f"the name {invented[0][:80]!r} does not stand in the text" if invented else ""
+
+        fields = self.ask(questions.Entities, check, text=text)
+        return None if fields is None else list(dict.fromkeys(fields["entities"]))
+
+    def support(self, text: str, claim: str) -> Verdict:
+        """``supported``, ``contradicted`` or ``not_stated``, with a quote that stands in the text."""
+        return self.verdict(QUESTIONS["support"], text=text, claim=claim)
+
+    def supported(self, text: str, claim: str) -> bool | None:
+        """Whether a text supports a claim; None if that is unknown."""
+        label = self.support(text, claim).label
+        return None if label is None else label == "supported"
+
+    def relevance(self, question: str, answer: str) -> Verdict:
+        """``full``, ``partial``, ``none`` or ``evasion``; an empty answer evades."""
+        return self.verdict(QUESTIONS["relevance"], question=question, answer=answer)
+
+    def rubric(self, levels: Mapping[str, str], question: str, answer: str) -> Verdict:
+        """The name of a level."""
+        return self.verdict(questions.rubric(levels), question=question, answer=answer)
+
+    def criterion(self, criterion: str, question: str, answer: str) -> Verdict:
+        """``yes`` or ``no``."""
+        return self.verdict(QUESTIONS["criterion"], criterion=criterion, question=question, answer=answer)
+
+    def prefer(self, question: str, first: str, second: str) -> Verdict:
+        """``first``, ``second`` or ``tie``."""
+        return self.verdict(QUESTIONS["preference"], question=question, first=first, second=second)
+
+    def type_plausible(self, text: str, mention: str, type: str) -> Verdict:
+        """``yes`` or ``no``."""
+        return self.verdict(QUESTIONS["type"], text=text, mention=mention, type=type)
+
+    def link_plausible(self, text: str, mention: str, entity: str) -> Verdict:
+        """``yes`` or ``no``."""
+        return self.verdict(QUESTIONS["link"], text=text, mention=mention, entity=entity)
+
+    def supports(self, answer: str, gold: str | None, contexts: Sequence[str] | None) -> dict[str, Any]:
+        """Claims of both answers and the four tables of `goldassay.measures.answering.claims`, as far as asked."""
+        tables = [
+            t for t in TABLES if (gold is not None or "gold" not in t) and (contexts is not None or "context" not in t)
+        ]
+        claims = judge_claims(self, answer, gold, contexts, tables)
+        lists = {"answer_claims": list(claims.answer), "gold_claims": list(claims.gold)}
+        return {"answer": answer, **lists, "support": claims.support.state()}
+
+    def ask(self, signature: type[dspy.Signature], check: Check | None = None, /, **inputs: str) -> Fields | None:
+        """The fields of an answer; None if none came back that can be read and passes the check."""
+        key = self._key(signature, inputs)
+        with self._lock:
+            self.asked += 1
+            busy = self._busy.setdefault(key, threading.Lock())
+        with busy:
+            if key not in self.verdicts:
+                self.verdicts[key] = contextvars.copy_context().run(self._answer, signature, check, inputs)
+            fields = self.verdicts[key]
+        if fields is None:
+            with self._lock:
+                self._unknown.add(key)
+        return fields
+
+    def _answer(self, signature: type[dspy.Signature], check: Check | None, inputs: Mapping[str, str]) -> Fields | None:
+        watch()  # an answer of the judge's that is cut short is no fault of the program's
+        quoted = {name: data(text) for name, text in inputs.items()}
+        for attempt in range(self.retries + 1):
+            fields, why = self._attempt(signature, quoted, attempt)
+            if fields is not None:
+                why = check(fields) if check else ""
+                if not why:
+                    return fields
+            self.last_failure = why
+        return None
+
+    def _attempt(self, signature: Any, inputs: Fields, attempt: int) -> tuple[Fields | None, str]:
+        """The fields of one answer, or None and why there are none."""
+        if self._broken:
+            raise ModelError(self._broken)
+        program = self.programs.get(signature.__name__) or dspy.Predict(signature)
+        config: Fields = {"temperature": 0.0}
+        if attempt or self.sample:
+            config = {"temperature": 0.5, "rollout_id": 1000 * self.sample + attempt + 1}
+        try:
+            with aside() as account, dspy.context(lm=self.lm.copy(**config), adapter=self.adapter, trace=None):
+                try:
+                    prediction = program(**inputs)
+                finally:
+                    self._count(account.usage)
+            self._answered = True
+        except ContextWindowExceededError:
+            return None, "the prompt is too long for the model"
+        except (*LM_ERRORS, GoldassayError) as error:
+            if self._answered and isinstance(error, BAD_REQUEST_ERRORS):
+                return None, self._line(error)
+            name = getattr(self.lm, "model", type(self.lm).__name__)
+            self._broken = (
+                f"the judge's model {name} gives no answer ({self._line(error)}); check name, key and address"
+            )
+            raise ModelError(self._broken) from None
+        except Exception as error:  # noqa: BLE001  whatever cannot be read is an unknown verdict, and is counted
+            return None, self._line(error)
+        fields = {name: prediction.get(name) for name in signature.output_fields}
+        missing = [
+            name
+            for name, field in signature.output_fields.items()
+            if fields[name] is None and type(None) not in get_args(field.annotation)
+        ]
+        return (None, f"the verdict lacks {', '.join(missing)}") if missing else (fields, "")
+
+    def _line(self, error: Exception) -> str:
+        """One line, without secrets."""
+        message = secrets.redact(" ".join(str(error).split()), secrets.known(self.lm))
+        return f"{type(error).__name__}: {message[:200]}".rstrip(": ")
+
+    def _count(self, usage: Mapping[str, int]) -> None:
+        with self._lock:
+            self.calls += usage.get("calls", 0)
+            self.cached += usage.get("cached", 0)
+            self.tokens += usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
+
+    def _key(self, signature: type[dspy.Signature], inputs: Mapping[str, str]) -> str:
+        """The key of a question in the store: a program that has learnt something gives other verdicts."""
+        program, state = self.programs.get(signature.__name__), ""
+        if program is not None:
+            dump = getattr(program, "dump_state", lambda: repr(type(program)))
+            state = json.dumps(dump(), sort_keys=True, default=str)
+        parts = [signature.__name__, signature.instructions, state]
+        about = [self.version, str(self), self.sample, parts, dict(inputs)]
+        return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+class Verdicts(dict[str, Fields | None]):
+    """Verdicts in a file, so that a run that is started again asks nothing twice.
+
+    ``Judge(lm, verdicts=Verdicts("runs/verdicts.jsonl"))`` takes it. The file grows by one JSON object a verdict: the
+    key of a question (a hash of judge, version, model, signature and inputs) and the fields of the answer, ``null`` for
+    an unknown one. A last line that was cut off is ignored.
+    """
+
+    def __init__(self, file: Path | str) -> None:
+        super().__init__()
+        self.file = Path(file)
+        self._log: jsonl.Log | None = None
+        self._lock = threading.Lock()
+        if self.file.is_file():
+            for row in jsonl.rows(self.file, what="a verdict: expected {key, fields}", check=_check_row):
+                super().__setitem__(row["key"], row["fields"])
+
+    def __reduce__(self) -> tuple[type[Verdicts], tuple[Path]]:
+        return Verdicts, (self.file,)  # another process reads the file anew; several may write to it
+
+    def __setitem__(self, key: str, fields: Fields | None) -> None:
+        super().__setitem__(key, fields)
+        with self._lock:
+            self._log = self._log or jsonl.Log(self.file)
+        self._log.add({"key": key, "fields": fields})
+
+
+def _check_row(row: Fields) -> None:
+    if not isinstance(row["key"], str) or not isinstance(row["fields"], (dict, type(None))):
+        raise TypeError
+
+
+def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", **options: Any) -> Any:
+    """The judge of a model's name, which `goldassay.lm.resolve` knows; ``nli:MODEL`` is an entailment model.
+
+    ``verdicts`` is a file that stores verdicts; ``options`` go to the model. Local models answer under a grammar, with
+    short prompts.
+
+    >>> str(named("openai/gpt-4o-mini"))
+    'openai/gpt-4o-mini@1'
+    """
+    if not name.strip():
+        raise GoldassayError(
+            "a judge needs a model's name, such as openai/gpt-4o-mini, local/smollm2-135m or nli:MODEL"
+        )
+    if name.startswith(ENTAILMENT):
+        from goldassay.judges.nli import NLI, EntailmentJudge
+
+        return EntailmentJudge(NLI(name.removeprefix(ENTAILMENT), **options), version=version)
+    from goldassay import lm
+
+    model = lm.resolve(name, **options)
+    store = None if verdicts is None else Verdicts(verdicts)
+    return Judge(model, adapter=lm.adapter(model), version=version, verdicts=store)
+
+
+__all__ = ["Judge", "Verdict", "Verdicts", "data", "folded", "named", "stands"]

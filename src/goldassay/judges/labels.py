@@ -1,0 +1,313 @@
+"""People's labels on what a judge is asked: ``jsonl``, ``csv`` or ``tsv``, one item a line.
+
+::
+
+    {"id": "a1", "inputs": {"text": "…", "claim": "…"}, "label": "supported"}
+    {"id": "a2", "text": "…", "claim": "…", "labels": {"ann": "supported", "bob": "not_stated"}, "split": "test"}
+    {"id": "a3", "text": "…", "claim": "…", "label": null}                       an item that nobody has labelled
+
+A table has the columns ``id``, the inputs, and ``label`` or one ``label_NAME`` for each annotator; an empty cell is no
+label. A file without ids gets the numbers of its rows. A csv whose header has semicolons and no comma is separated by
+semicolons. ``columns`` maps this project's names to those of the file, such as ``{"label": "human", "answer":
+"output.text"}``: a column, or a dotted path in ``jsonl``.
+
+Labels may be true and false, yes and no, 1 and 0: then a question that is no scale has two labels. ``split`` is
+optional. ``verdict`` (and ``score``, between 0 and 1) are a judge's from elsewhere: then no model has to be asked.
+``quote`` and ``reason`` are an annotator's, and are shown to a judge that is tuned. An item's label is that of most of
+its annotators; a draw is no label.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from goldassay import fields, files
+from goldassay.exceptions import DataError, FieldError
+from goldassay.judges.panel import Vote, count
+from goldassay.judges.questions import QUESTIONS, Question
+
+TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
+ASPECTS = ("overall", "correctness", "completeness")
+LabelRow = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedItem:
+    """One item: its inputs, each annotator's label, and a judge's verdict from elsewhere."""
+
+    id: str
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    verdict: str | None = None
+    score: float | None = None
+    split: str = ""
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str | None:
+        """The label of most annotators; None without a label or without a majority.
+
+        >>> JudgedItem("a", labels={"ann": "yes", "bob": "no"}).label, JudgedItem("a", labels={"ann": "yes"}).label
+        (None, 'yes')
+        """
+        return count(list(self.labels.values())).label
+
+    @property
+    def divided(self) -> bool:
+        """Whether the annotators disagree."""
+        return len(set(self.labels.values())) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The items of a file, their question, and whether the file brings verdicts."""
+
+    items: Sequence[JudgedItem]
+    question: Question
+    judged: bool = False
+    source: str = ""
+
+    @property
+    def annotators(self) -> list[str]:
+        """The annotators' names."""
+        return sorted({name for item in self.items for name in item.labels})
+
+    def part(self, split: str) -> Labels:
+        """The items of one split."""
+        items = [item for item in self.items if item.split == split]
+        if not items:
+            splits = ", ".join(sorted({item.split for item in self.items if item.split})) or "none"
+            raise DataError(f"no item of the split {split!r}; splits are {splits}", file=self.source or None)
+        return Labels(items, self.question, self.judged, self.source)
+
+    @property
+    def votes(self) -> list[Vote]:
+        """The verdicts of the file, as votes."""
+        if not self.judged:
+            raise DataError("no verdicts in this file; name a model that judges", file=self.source or None)
+        return [count([item.verdict], worth=self.question.worth) for item in self.items]
+
+
+def read(
+    path: str | Path, question: Question, *, labelled: bool = True, columns: Mapping[str, str] | None = None
+) -> Labels:
+    """The items of a file.
+
+    Args:
+        path: the file.
+        question: the question that the labels answer.
+        labelled: whether some item must have a label; False for items that are only to be judged.
+        columns: this project's names (id, label, verdict, the inputs) and those of the file.
+    """
+    rows = labelled_rows(path, columns)
+    if not rows:
+        raise DataError("no items", file=path)
+    judged = any("verdict" in row for _, row in rows)
+    answers = [list(labels_of(row).values()) for _, row in rows]
+    if labelled and not any(answers):
+        needs = "write label (or labels, or label_NAME), or --map label=COLUMN"
+        raise DataError(f"no item has a label; {needs}; there are {column_names(rows)}", file=path)
+    verdicts = [row["verdict"] for _, row in rows if row.get("verdict") not in (None, "")]
+    words = {_folded(label) for label in [*verdicts, *(label for labels in answers for label in labels)]}
+    truths = {*TRUTHS, f"not_{_folded(question.positive)}"} - {_folded(label) for label in question.labels}
+    asked = question.yes_or_no() if words & truths and not question.ordered else question
+    items: dict[str, JudgedItem] = {}
+    for line, row in rows:
+        try:
+            item = _item(row, question, asked, judged, labelled)
+            if item.id in items:
+                raise DataError("the id stands twice; give each item one of its own")
+        except DataError as error:
+            raise error.at(file=path, line=line, record=row.get("id")) from None
+        items[item.id] = item
+    return Labels(list(items.values()), asked, judged, str(path))
+
+
+def _item(row: LabelRow, question: Question, asked: Question, judged: bool, labelled: bool) -> JudgedItem:
+    if row.get("id") in (None, ""):
+        raise DataError("no id", field="id")
+    if labelled and not any(str(key) in ("label", "labels") or str(key).startswith("label_") for key in row):
+        raise DataError("no label; write null (in a table: nothing) for an item that nobody labelled", field="label")
+    source = row["inputs"] if isinstance(row.get("inputs"), Mapping) else row
+    inputs = {name: str(source[name]) for name in question.inputs if source.get(name) is not None}
+    missing = [name for name in question.inputs if name not in inputs]
+    if missing and not judged:
+        asks = f"{question.name} asks for {', '.join(question.inputs)}; --map {missing[0]}=COLUMN names another"
+        raise DataError(f"no input {missing[0]!r}; {asks}")
+    return JudgedItem(
+        id=str(row["id"]),
+        inputs=inputs,
+        labels={name: _label(label, question, asked, "label") for name, label in labels_of(row).items()},
+        verdict=None if row.get("verdict") in (None, "") else _label(row["verdict"], question, asked, "verdict"),
+        score=None if row.get("score") in (None, "") else number(row["score"], "score", (0.0, 1.0)),
+        split=str(row.get("split") or ""),
+        notes={name: str(row[name]) for name in ("quote", "reason") if row.get(name)},
+    )
+
+
+def _label(label: object, question: Question, asked: Question, where: str) -> str:
+    """A label as the question names it; ``asked`` is the question with as many labels as the file has."""
+    text = _folded(label)
+    other = next((name for name in asked.labels if name != asked.positive), "")
+    for name in (*asked.labels, *question.labels):
+        if _folded(name) == text:
+            return name if name in asked.worth else other
+    if text in TRUTHS and len(asked.worth) == 2:
+        return asked.positive if TRUTHS[text] else other
+    raise DataError(f"{str(label)[:60]!r} is no label of {question.name}: {', '.join(asked.labels)}", field=where)
+
+
+def _folded(label: object) -> str:
+    text = str(label).strip().casefold().replace(" ", "_")
+    return text.partition(".")[0] if re.fullmatch(r"-?\d+\.0+", text) else text  # 4.0, as tables of numbers write 4
+
+
+def number(value: Any, where: str, bounds: tuple[float, float] | None = None) -> float:
+    """A number on a scale.
+
+    >>> number("0.5", "label", (0, 1))
+    0.5
+    """
+    try:
+        parsed = float(value)
+    except (TypeError, ValueError):
+        parsed = float("nan")
+    if not isfinite(parsed):
+        raise DataError(f"expected a number, got {str(value)[:60]!r}", field=where)
+    if bounds and not bounds[0] <= parsed <= bounds[1]:
+        raise DataError(f"{parsed:g} is not on the scale of {bounds[0]:g} to {bounds[1]:g}", field=where)
+    return parsed
+
+
+def read_grades(
+    path: Path, columns: Mapping[str, str] | None = None, bounds: tuple[float, float] | None = None
+) -> tuple[list[float | None], list[float | None]]:
+    """The numbers that people (``label`` or more) and a judge (``verdict``) gave each item of a file."""
+    people: list[float | None] = []
+    verdicts: list[float | None] = []
+    rows = labelled_rows(path, columns)
+    if not any("verdict" in row for _, row in rows):
+        names = column_names(rows) or "none"
+        raise DataError(f"no column verdict; --map verdict=COLUMN names another; there are {names}", file=path)
+    for line, row in rows:
+        try:
+            grades = [number(label, "label", bounds) for label in labels_of(row).values()]
+            people.append(fmean(grades) if grades else None)
+            verdict = row.get("verdict")
+            verdicts.append(None if verdict in (None, "") else number(verdict, "verdict", bounds))
+        except DataError as error:
+            raise error.at(file=path, line=line, record=row.get("id")) from None
+    return people, verdicts
+
+
+def read_preferences(path: str | Path, aspect: str = "overall", *, limit: int | None = None, seed: int = 0) -> Labels:
+    """People's preferences between two answers, from the file of RAGChecker's meta-evaluation.
+
+    ``human_labeled_data.json`` is a list of records with ``query``, ``model1`` and ``model2`` (each with ``response``)
+    and labels from -2 to 2 for correctness, completeness and overall; a positive label prefers the second answer. Each
+    pair stands there once for each of its annotators: they make one item. ``limit`` takes a seeded sample.
+
+    Ru et al., RAGChecker: a fine-grained framework for diagnosing retrieval-augmented generation, NeurIPS 2024.
+    """
+    if aspect not in ASPECTS:
+        raise DataError(f"no aspect {aspect!r}; there are {', '.join(ASPECTS)}")
+    content = files.json_value(path)
+    if not isinstance(content, list) or not content:
+        raise DataError("not a list of preferences", file=path)
+    pairs: dict[tuple[str, str, str, str], dict[str, str]] = {}
+    for place, row in enumerate(content):
+        try:
+            key = (str(row["dataset"]), row["query"], row["model1"]["response"], row["model2"]["response"])
+            label = row[f"{aspect}_label"]
+            if not all(isinstance(text, str) for text in key):
+                raise TypeError
+        except (KeyError, TypeError):
+            needs = f"query, model1.response, model2.response, dataset and {aspect}_label"
+            raise DataError(f"a preference needs {needs}", file=path, record=place) from None
+        if isinstance(label, bool) or label not in (-2, -1, 0, 1, 2):
+            message = f"a label is a whole number from -2 to 2, not {label!r}"
+            raise DataError(message, file=path, record=place, field=f"{aspect}_label")
+        labels = pairs.setdefault(key, {})
+        labels[f"annotator {len(labels) + 1}"] = "tie" if label == 0 else "second" if label > 0 else "first"
+    items = [
+        JudgedItem(f"{dataset}-{place}", {"question": query, "first": first, "second": second}, labels)
+        for place, ((dataset, query, first, second), labels) in enumerate(pairs.items())
+    ]
+    if limit is not None and limit < len(items):
+        items = random.Random(seed).sample(items, limit)
+    return Labels(items, QUESTIONS["preference"], source=str(path))
+
+
+def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int, LabelRow]]:
+    """Each row with the number of its line."""
+    rows = [(line, _renamed(row, columns or {}, path, line)) for line, row in _rows(path)]
+    if rows and not any("id" in row for _, row in rows):
+        rows = [(line, {"id": str(place), **row}) for place, (line, row) in enumerate(rows, start=1)]
+    return rows
+
+
+def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Each annotator's label; those without one are left out.
+
+    >>> labels_of({"label_ann": "yes", "label_bob": ""}), labels_of({"label": None})
+    ({'ann': 'yes'}, {})
+    >>> labels_of({"labels": ["yes", "no"]})
+    {'annotator 1': 'yes', 'annotator 2': 'no'}
+    """
+    labels = row.get("labels")
+    if isinstance(labels, list):
+        labels = {f"annotator {place}": label for place, label in enumerate(labels, start=1)}
+    elif not isinstance(labels, Mapping):
+        labels = {str(key)[6:]: label for key, label in row.items() if str(key).startswith("label_")}
+        labels = labels or {"label": row.get("label")}
+    return {str(name): label for name, label in labels.items() if label not in (None, "")}
+
+
+def column_names(rows: Sequence[tuple[int, LabelRow]]) -> str:
+    """The columns of a file, for a message."""
+    return ", ".join(dict.fromkeys(str(key) for _, row in rows for key in row))[:200]
+
+
+def _renamed(row: LabelRow, columns: Mapping[str, str], path: str | Path, line: int) -> LabelRow:
+    renamed, inputs = dict(row), row.get("inputs")
+    if "label" in columns:  # that column alone is the label, whatever else the file calls so
+        renamed = {key: value for key, value in row.items() if not key.startswith("label")}
+    for name, column in columns.items():
+        try:
+            renamed[name] = fields.read(row, column)
+        except FieldError as error:
+            raise DataError(f"--map {name}={column}: {error}", file=path, line=line) from None
+        if isinstance(inputs, Mapping):
+            inputs = renamed["inputs"] = {**inputs, name: renamed[name]}
+    return renamed
+
+
+def _rows(path: str | Path) -> Iterator[tuple[int, LabelRow]]:
+    kind = Path(path).suffix.lower()
+    if kind not in (".csv", ".tsv"):
+        for line, row in files.json_lines(path):
+            if not isinstance(row, dict):
+                kinds = "jsonl with one object a line, csv or tsv"
+                raise DataError(f"not a JSON object; labels are {kinds}", file=path, line=line)
+            yield line, row
+        return
+    text = files.text(path)
+    head = text.partition("\n")[0]
+    comma = "\t" if kind == ".tsv" else ";" if ";" in head and "," not in head else ","
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=comma, strict=True)
+    try:
+        for row in reader:
+            if None in row or None in row.values():
+                raise DataError("another number of columns than the header has", file=path, line=reader.line_num)
+            yield reader.line_num, {str(key).strip(): value for key, value in row.items()}
+    except csv.Error as error:
+        raise DataError(f"not a table: {error}", file=path, line=reader.line_num) from None

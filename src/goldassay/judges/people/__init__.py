@@ -1,1 +1,0 @@
-"""A judge beside people: their labels, how far it agrees, corrected estimates, tuning a judge on labels."""
