@@ -55,7 +55,7 @@ def items(n: int = 120) -> list[JudgedItem]:
 def test_tuned_judge_agrees_with_people_and_is_bound_again(tmp_path: Path) -> None:
     labels = Labels(items(), YES)
     lm = model()
-    tuned = tune_judge(labels, "labeled", folder=tmp_path / "out", lm=lm, progress=False, options={"k": 8})
+    tuned = tune_judge(labels, "labeled", folder=tmp_path / "out", lm=lm, progress=False, settings={"k": 8})
     assert tuned.test is not None
     before, after = tuned.test.before.values, tuned.test.after.values
     assert before["balanced_agreement"] == pytest.approx(0.5)  # yes to everything: all of one label, none of the other
