@@ -180,7 +180,7 @@ def _settings() -> Iterator[Reader]:
     yield Reader("profile", "p.yaml", PROFILE, lambda f: read_profile(str(f)))
     yield Reader("articles", "a.yaml", KIT, read_benchmark)
     yield Reader("result", "r.json", line(RESULT).encode(), results.load)
-    yield Reader("preferences", "p.json", line([PAIR]).encode(), preferences.read)
+    yield Reader("preferences", "p.json", line([PAIR]).encode(), labels.read_preferences)
     yield Reader("items of a judge", "i.jsonl", ITEMS, lambda f: labels.read(f, support))
     yield Reader("grades", "g.csv", GRADES, labels.read_grades)
     yield Reader("own fields", "o.csv", OWN, lambda f: list(anyfields.rows(f)))
