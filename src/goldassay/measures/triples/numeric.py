@@ -101,11 +101,11 @@ def quantity(raw: object) -> Quantity | None:
     (Quantity(readings=(1000.0,), unit='m²', low=None, high=None), (1500000.0,), True)
     """
     if isinstance(raw, Mapping):
-        found = quantity(raw.get("amount", raw.get("value")))
-        if found is None:
+        inner = quantity(raw.get("amount", raw.get("value")))
+        if inner is None:
             return None
-        unit = named(str(raw.get("unit") or found.unit))
-        return Quantity(found.readings, unit, _bound(raw.get("lowerBound")), _bound(raw.get("upperBound")))
+        unit = named(str(raw.get("unit") or inner.unit))
+        return Quantity(inner.readings, unit, _bound(raw.get("lowerBound")), _bound(raw.get("upperBound")))
     if isinstance(raw, bool) or raw is None:
         return None
     if isinstance(raw, (int, float)):
@@ -141,8 +141,8 @@ def _numbers(text: str) -> set[float]:
 
 
 def _bound(raw: Any) -> float | None:
-    found = quantity(raw) if raw is not None else None
-    return found.readings[0] if found else None
+    bound = quantity(raw) if raw is not None else None
+    return bound.readings[0] if bound else None
 
 
 def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> bool:
@@ -156,11 +156,11 @@ def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> boo
     size = factor(gold.unit, pred.unit)
     if size is None:
         return False
-    for wanted in gold.readings:
-        for found in (value * size for value in pred.readings):
-            if gold.low is not None and gold.high is not None and gold.low <= found <= gold.high:
+    for expected in gold.readings:
+        for value in (reading * size for reading in pred.readings):
+            if gold.low is not None and gold.high is not None and gold.low <= value <= gold.high:
                 return True
-            if math.isclose(wanted, found, rel_tol=max(tolerance, 1e-9), abs_tol=1e-12):
+            if math.isclose(expected, value, rel_tol=max(tolerance, 1e-9), abs_tol=1e-12):
                 return True
     return False
 
@@ -190,10 +190,10 @@ def factor(gold: str, pred: str) -> float | None:
     """
     if gold == pred or normal(gold) == normal(pred) != "":
         return 1.0
-    one, other = KNOWN.get(gold) or KNOWN.get(gold.casefold()), KNOWN.get(pred) or KNOWN.get(pred.casefold())
-    if not gold and not other and COUNTED.fullmatch(pred):
+    expected, predicted = (KNOWN.get(unit) or KNOWN.get(unit.casefold()) for unit in (gold, pred))
+    if not gold and not predicted and COUNTED.fullmatch(pred):
         return 1.0  # a word that is no unit: what is counted
-    return other[1] / one[1] if one and other and one[0] == other[0] else None
+    return predicted[1] / expected[1] if expected and predicted and expected[0] == predicted[0] else None
 
 
 RADIUS = 6371.0088
@@ -234,23 +234,23 @@ def coordinate(raw: object) -> Coordinate | None:
         return _place(float(raw[0]), float(raw[1]))
     if not isinstance(raw, str):
         return None
-    if found := POINT.search(raw):
-        return _place(float(found[2]), float(found[1]), globe=_globe(raw[: found.start()]))
+    if match := POINT.search(raw):
+        return _place(float(match[2]), float(match[1]), globe=_globe(raw[: match.start()]))
     angles = ANGLE.findall(raw)
     if len(angles) == 2:
         north, east = (round(_degrees(*angle), 9) for angle in angles)
         return _place(north, east)
-    found = PAIR.fullmatch(raw.strip())
-    return _place(float(found[1]), float(found[2])) if found else None
+    match = PAIR.fullmatch(raw.strip())
+    return _place(float(match[1]), float(match[2])) if match else None
 
 
 def _place(latitude: float, longitude: float, precision: float = 0.0, globe: str = "") -> Coordinate | None:
     return Coordinate(latitude, longitude, precision, globe) if abs(latitude) <= 90 and abs(longitude) <= 360 else None
 
 
-def _globe(said: Any) -> str:
-    found = GLOBE.search(str(said or ""))
-    return found[0] if found else ""
+def _globe(raw: Any) -> str:
+    item = GLOBE.search(str(raw or ""))
+    return item[0] if item else ""
 
 
 def _degrees(degrees: str, minutes: str, seconds: str, side: str) -> float:

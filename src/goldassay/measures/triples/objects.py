@@ -60,8 +60,8 @@ def kind(triple: Mapping[str, object]) -> str:
     >>> kind({"object": "NL-0000", "object_type": "ExternalId"})
     'identifier'
     """
-    found = KIND.get(_named(triple))
-    return found or ("item" if triple.get("object_id") else _looks(triple.get("object")))
+    declared = KIND.get(_named(triple))
+    return declared or ("item" if triple.get("object_id") else _looks(triple.get("object")))
 
 
 def excluded(triple: Mapping[str, object], types: Iterable[str] = EXCLUDED) -> bool:
@@ -76,7 +76,7 @@ def excluded(triple: Mapping[str, object], types: Iterable[str] = EXCLUDED) -> b
 
 @lru_cache(maxsize=64)
 def _folded(types: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(one.replace("-", "").casefold() for one in types)
+    return frozenset(name.replace("-", "").casefold() for name in types)
 
 
 def _named(triple: Mapping[str, object]) -> str:
@@ -88,9 +88,9 @@ def _named(triple: Mapping[str, object]) -> str:
 
 def _looks(value: Any) -> str:
     if isinstance(value, Mapping):
-        for keys, found in ((("time",), "time"), (("amount",), "quantity"), (("latitude", "lat"), "coordinate")):
+        for keys, kind in ((("time",), "time"), (("amount",), "quantity"), (("latitude", "lat"), "coordinate")):
             if any(key in value for key in keys):
-                return found
+                return kind
         return (
             "item" if value.get("id") or "entity-type" in value else _looks(value.get("value", value.get("text", "")))
         )

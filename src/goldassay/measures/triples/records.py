@@ -58,7 +58,7 @@ class Triple:
 def gold_triples(gold: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED) -> list[Triple]:
     """The statements of a gold example, by their words; deprecated ones are left out."""
     triples = _triples(gold_field(gold, "triples"), table, excluded, read(gold, "id", None))
-    return sorted((one for one in triples if one.triple.get("rank") != "deprecated"), key=lambda one: one.key)
+    return sorted((row for row in triples if row.triple.get("rank") != "deprecated"), key=lambda row: row.key)
 
 
 def predicted_triples(
@@ -66,7 +66,7 @@ def predicted_triples(
 ) -> list[Triple]:
     """The statements of a prediction, the most confident first; ``name`` is the record's, for error messages."""
     triples = _triples(pred_field(pred, "triples"), table, excluded, name)
-    return sorted(triples, key=lambda one: (-_confidence(one.triple, name), one.key))
+    return sorted(triples, key=lambda row: (-_confidence(row.triple, name), row.key))
 
 
 def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
@@ -75,7 +75,7 @@ def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     >>> perfect({"triples": [{"subject": "a", "predicate": "b", "object": "c", "rank": "normal", "supported": True}]})
     {'triples': [{'subject': 'a', 'predicate': 'b', 'object': 'c'}]}
     """
-    rows = ({key: one.triple.get(key) for key in FIELDS[:8]} for one in gold_triples(gold))
+    rows = ({key: triple.triple.get(key) for key in FIELDS[:8]} for triple in gold_triples(gold))
     return {"triples": [{key: value for key, value in row.items() if value is not None} for row in rows]}
 
 

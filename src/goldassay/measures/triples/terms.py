@@ -32,7 +32,7 @@ class NamedItem:
     names: frozenset[str]
 
 
-def item(raw: object, known: str | None = None, labels: Iterable[str] = ()) -> NamedItem | None:
+def item(raw: object, id_: str | None = None, labels: Iterable[str] = ()) -> NamedItem | None:
     """An item from an id, an IRI, a label, or a mapping with ``id``, ``label``, ``labels`` or ``aliases``.
 
     >>> item("wd:Q190804").id, sorted(item("ex:Marie_Curie").names), item({"id": "Q1", "label": "universe"}).id
@@ -40,24 +40,24 @@ def item(raw: object, known: str | None = None, labels: Iterable[str] = ()) -> N
     """
     names = [str(label) for label in labels]
     if isinstance(raw, Mapping):
-        known = known or raw.get("id") or raw.get("wikidata") or None
+        id_ = id_ or raw.get("id") or raw.get("wikidata") or None
         inner = raw.get("value")
         raw = raw.get("label") or raw.get("text") or (inner if isinstance(inner, str) else None)
         if isinstance(inner, Mapping):
-            known = known or inner.get("id")
+            id_ = id_ or inner.get("id")
     if isinstance(raw, Mapping) or raw is None:
         raw = ""
     text = str(raw).strip()
-    found = QID.fullmatch(text)
-    if found:
-        known = known or found[1]
+    match = QID.fullmatch(text)
+    if match:
+        id_ = id_ or match[1]
     elif text:
         names.append(label(text))
-    if known:
-        match = QID.fullmatch(str(known))
-        known = match[1] if match else str(known)
+    if id_:
+        match = QID.fullmatch(str(id_))
+        id_ = match[1] if match else str(id_)
     names = [name for name in map(normal, names) if name]
-    return NamedItem(known or None, frozenset(names)) if known or names else None
+    return NamedItem(id_ or None, frozenset(names)) if id_ or names else None
 
 
 def label(text: str) -> str:
@@ -66,8 +66,8 @@ def label(text: str) -> str:
     >>> label("ex:Marie_Curie"), label("http://dbpedia.org/resource/Caf%C3%A9"), label("Re:Zero")
     ('Marie Curie', 'Café', 'Re:Zero')
     """
-    found = IRI.fullmatch(text) or PREFIXED.fullmatch(text)
-    return unquote(found["last"]).replace("_", " ") if found else text
+    match = IRI.fullmatch(text) or PREFIXED.fullmatch(text)
+    return unquote(match["last"]).replace("_", " ") if match else text
 
 
 def same_item(gold: NamedItem, pred: NamedItem, equivalents: Mapping[str, str] | None = None) -> bool:
@@ -134,9 +134,9 @@ def canonical(predicate: str, prefixes: NamePairs = ()) -> str:
         prefix, _, rest = name.partition(":")
         space = dict(prefixes).get(prefix) or PREFIXES.get(prefix)
         name = f"{space}{rest}" if space else name
-    found = WIKIDATA.fullmatch(name) or PROPERTY.fullmatch(name)
-    if found:
-        return found[1].upper()
+    property_ = WIKIDATA.fullmatch(name) or PROPERTY.fullmatch(name)
+    if property_:
+        return property_[1].upper()
     if "://" in name:
         return "http://" + name.split("://", 1)[1].removeprefix("www.") if name.startswith("http") else name
     if ":" in name:
@@ -189,7 +189,7 @@ def pairs(table: Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str]] |
         return ()
     if not isinstance(table, Mapping):
         return tuple((str(predicate), str(name)) for predicate, name in table)
-    out = []
+    rows = []
     for predicate, names in table.items():
-        out += [(str(predicate), str(name)) for name in ([names] if isinstance(names, str) else names)]
-    return tuple(out)
+        rows += [(str(predicate), str(name)) for name in ([names] if isinstance(names, str) else names)]
+    return tuple(rows)

@@ -45,11 +45,11 @@ class Ontology:
     concepts: str = ""
 
     @classmethod
-    def of(cls, found: Any) -> Ontology:
+    def of(cls, content: Any) -> Ontology:
         """From the content of an ontology file of the benchmark."""
         try:
-            relations = [str(relation["label"]) for relation in found["relations"]]
-            concepts = [str(concept["label"]) for concept in found["concepts"]]
+            relations = [str(relation["label"]) for relation in content["relations"]]
+            concepts = [str(concept["label"]) for concept in content["concepts"]]
         except (KeyError, TypeError):
             raise DataError("an ontology has 'concepts' and 'relations', each a list with a 'label'") from None
         return cls(frozenset(relation.replace(" ", "_") for relation in relations), " ".join(concepts))
@@ -83,19 +83,19 @@ relation_hallucination=0.5, object_hallucination=0.5)
     """
     if failed(pred):
         return Sentence()
-    wanted, said = _parts(read(gold, "triples", None)), _parts(read(pred, "triples", None))
-    relations = {relation.replace(" ", "_") for _, relation, _ in wanted}
-    asked = {_joined(triple) for triple in wanted}
-    kept = {_joined(triple) for triple in said if triple[1] in relations}
-    hits = len(asked & kept)
-    precision = hits / len(kept) if kept else 0.0
-    recall = hits / len(asked) if kept and asked else 0.0
+    expected, predicted = _parts(read(gold, "triples", None)), _parts(read(pred, "triples", None))
+    relations = {relation.replace(" ", "_") for _, relation, _ in expected}
+    gold_keys = {_joined(triple) for triple in expected}
+    keys = {_joined(triple) for triple in predicted if triple[1] in relations}
+    hits = len(gold_keys & keys)
+    precision = hits / len(keys) if keys else 0.0
+    recall = hits / len(gold_keys) if keys and gold_keys else 0.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    if not said:
+    if not predicted:
         return Sentence(precision, recall, f1, 1.0, 0.0, 0.0, 0.0)
-    conformant = sum(relation in ontology.relations for _, relation, _ in said) / len(said)
+    conformant = sum(relation in ontology.relations for _, relation, _ in predicted) / len(predicted)
     text = _stemmed(f"{read(gold, 'text', '') or ''}{ontology.concepts}")
-    absent = [sum(_entity(triple[part]) not in text for triple in said) / len(said) for part in (0, 2)]
+    absent = [sum(_entity(triple[part]) not in text for triple in predicted) / len(predicted) for part in (0, 2)]
     return Sentence(precision, recall, f1, conformant, absent[0], 1.0 - conformant, absent[1])
 
 
@@ -165,13 +165,13 @@ def scorecard(shared: Batches, ontology: object) -> Scorecard:
     """The means over all sentences, and the numbers of each sentence."""
     if ontology is None:
         raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: ontology=FILE")
-    known = ontology if isinstance(ontology, Ontology) else Ontology.of(ontology)
+    content = ontology if isinstance(ontology, Ontology) else Ontology.of(ontology)
     ids: list[str] = []
 
     def look(part: Batches) -> None:
         ids.extend(str(read(example, "id", index)) for index, example in enumerate(part.gold, len(ids) + 1))
 
-    card = fold("triples", [Official(name, known) for name in MEASURES], shared, look)
+    card = fold("triples", [Official(name, content) for name in MEASURES], shared, look)
     card.by["sentence"] = each(ids, card.tallies)
     return card
 

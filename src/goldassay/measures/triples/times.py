@@ -75,21 +75,21 @@ def date_written(text: str) -> Date | None:
     bare = re.sub(r"(?<=\d)\.$", "", ABOUT.sub("", text.strip()))
     era = ERA.search(bare)
     text, sign = (bare[: era.start()], -1 if era["before"] else 1) if era else (bare, 1)
-    if found := ISO.fullmatch(text):
-        return _date(int(found[2]) * (-1 if found[1] == "-" else 1), int(found[3]), int(found[4] or 0))
-    if found := DAY_FIRST.fullmatch(text):
-        return _named(int(found[3]) * sign, found[2], int(found[1]))
-    if found := MONTH_FIRST.fullmatch(text):
-        return _named(int(found[3] or found[4]) * sign, found[1], int(found[2]))
-    if found := AGES.fullmatch(text):
-        size, precision = (1000, MILLENNIUM) if found["thousand"] else (100, CENTURY)
-        return (_number(found[1]) * size - size // 2) * sign, 0, 0, precision
-    if found := DECADES.fullmatch(text):
-        return int(found[1]) * 10 * sign, 0, 0, DECADE
-    if (found := MONTH_ONLY.fullmatch(text)) and (era or len(found[2]) > 2):
-        return _named(int(found[2]) * sign, found[1], 0)
-    if found := ANY_YEAR.fullmatch(text) if era else YEARS.fullmatch(text):
-        return int(found[era is None].replace(",", "")) * sign, 0, 0, YEAR
+    if match := ISO.fullmatch(text):
+        return _date(int(match[2]) * (-1 if match[1] == "-" else 1), int(match[3]), int(match[4] or 0))
+    if match := DAY_FIRST.fullmatch(text):
+        return _named(int(match[3]) * sign, match[2], int(match[1]))
+    if match := MONTH_FIRST.fullmatch(text):
+        return _named(int(match[3] or match[4]) * sign, match[1], int(match[2]))
+    if match := AGES.fullmatch(text):
+        size, precision = (1000, MILLENNIUM) if match["thousand"] else (100, CENTURY)
+        return (_number(match[1]) * size - size // 2) * sign, 0, 0, precision
+    if match := DECADES.fullmatch(text):
+        return int(match[1]) * 10 * sign, 0, 0, DECADE
+    if (match := MONTH_ONLY.fullmatch(text)) and (era or len(match[2]) > 2):
+        return _named(int(match[2]) * sign, match[1], 0)
+    if match := ANY_YEAR.fullmatch(text) if era else YEARS.fullmatch(text):
+        return int(match[era is None].replace(",", "")) * sign, 0, 0, YEAR
     return None
 
 
@@ -135,14 +135,14 @@ def read(raw: object) -> Time | None:
         return Time(time.year, time.month, time.day, int(precision), calendar)
     if isinstance(raw, bool) or not isinstance(raw, (str, int)):
         return None
-    found = date_written(str(raw))
-    return Time(*found) if found else None
+    date = date_written(str(raw))
+    return Time(*date) if date else None
 
 
 def words(time: Time) -> str:
     """A time as exactly as it is known, in a form that `read` takes back.
 
-    >>> [words(read(said)) for said in ("+1934-07-04T00:00:00Z", "May 1945", "44 v. Chr.", "19e eeuw", "450s BCE")]
+    >>> [words(read(raw)) for raw in ("+1934-07-04T00:00:00Z", "May 1945", "44 v. Chr.", "19e eeuw", "450s BCE")]
     ['1934-07-04', '1945-05', '44 BC', '19th century', '450s BC']
     """
     years, before = abs(time.year), " BC" if time.year < 0 else ""
