@@ -15,7 +15,7 @@ runs, for ``goldassay report``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,7 +69,7 @@ def case(
     """
     values = {"gold": gold, "floors": floors, "each": each, "sure": sure, "task": task, "split": split}
     mark: Any = getattr(pytest.mark, MARK)
-    decorator: Callable[[Any], Any] = mark(program, **values, metric=metric, options=options)
+    decorator: Callable[[Any], Any] = mark(program, **values, metric=metric, **options)
     return decorator
 
 
@@ -198,8 +198,15 @@ def _case(item: Any) -> MarkedTest | None:
     cases = item.config.stash.setdefault(CASES, {})
     key = tuple(map(id, mark.args)), tuple((name, id(value)) for name, value in sorted(mark.kwargs.items()))
     if key not in cases:
+        from goldassay.running import RunOptions
+
+        known = {each.name for each in fields(MarkedTest)}
+        options = {name: value for name, value in mark.kwargs.items() if name not in known}
+        if unknown := set(options) - {each.name for each in fields(RunOptions)}:
+            pytest.fail(f"@goldassay.case: unexpected argument {min(unknown)!r}", pytrace=False)
+        arguments = {name: value for name, value in mark.kwargs.items() if name in known}
         try:
-            cases[key] = MarkedTest(*mark.args, **mark.kwargs)
+            cases[key] = MarkedTest(*mark.args, **arguments, options=options)
         except TypeError as error:
             pytest.fail(f"@goldassay.case: {str(error).replace('MarkedTest.__init__()', 'it')}", pytrace=False)
     return cases[key]
