@@ -62,6 +62,32 @@ def names(record: Any) -> list[str]:
     return [str(key) for key in fields if not str(key).startswith(("_", "dspy_"))]
 
 
+def identity(record: object, index: int) -> str:
+    """The id of an example or a row, whatever it is; its place if it has none.
+
+    >>> identity({"id": 0}, 7), identity({}, 7)
+    ('0', '7')
+    """
+    name = None if isinstance(record, (list, tuple)) else read(record, "id", None)
+    return str(index if name is None or name == "" else name)
+
+
+def cluster(record: object, index: int) -> object:
+    """What an example or a row is resampled, compared and split with: the document that it names, else itself.
+
+    >>> cluster({"document": 0}, 7), cluster({"id": "a"}, 7)
+    ('0', 7)
+    """
+    name = None if isinstance(record, (list, tuple)) else read(record, "document", None)
+    return index if name is None or name == "" else str(name)
+
+
+def clusters(records: Iterable[object]) -> list[object] | None:
+    """The cluster of each example or row; None if no two share one."""
+    names = [cluster(record, index) for index, record in enumerate(records)]
+    return names if len(set(names)) < len(names) else None
+
+
 class Renamed(Mapping[str, Any]):
     """A record seen through ``columns``: the measure's names for the program's fields.
 

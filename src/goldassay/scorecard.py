@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.fields import read
+from goldassay.fields import clusters
 from goldassay.measure import Measure
 from goldassay.tally import Counts
 
@@ -53,9 +53,8 @@ class Batches:
 
     @property
     def documents(self) -> list[object] | None:
-        """The document that each example belongs to, if examples name one (``document``); else ``None``."""
-        named = [None if isinstance(one, (list, tuple)) else read(one, "document", None) for one in self.gold]
-        return [index if name is None else name for index, name in enumerate(named)] if any(named) else None
+        """The document of each example (`goldassay.fields.clusters`); None if no two examples share one."""
+        return clusters(self.gold)
 
 
 def each(ids: Sequence[str], tallies: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import clusters
 from goldassay.measure import TASKS, parse, target_met
 from goldassay.running.run import Run
 from goldassay.statistics import Interval, interval
@@ -134,12 +135,6 @@ def wrong(row: Mapping[str, Any]) -> bool:
     return bool(row.get("error") or row.get("errors") or float(row.get("score", 1.0)) < 1 - 1e-9)
 
 
-def clusters(run: Run) -> list[object] | None:
-    """What the intervals of a run count: documents where rows name some, else ``None``."""
-    found = [row.get("document", row["index"]) for row in run.rows]
-    return found if len(set(found)) < len(found) else None
-
-
 def overall(run: Run) -> ReportedValue:
     """The metric's weighted value, which tuning optimises, with its interval: that of its measure, if it is of one."""
     given = {key: float(about.get("weight", 1.0)) for key, about in run.about.get("measures", {}).items()}
@@ -147,7 +142,7 @@ def overall(run: Run) -> ReportedValue:
     if len(weights) == 1:
         (key,) = weights
         return ReportedValue("metric", run.value, run.intervals.get(key) if run.rows else None, key)
-    drawn = interval(run.evidence, run.zero, clusters=clusters(run)) if run.rows else None
+    drawn = interval(run.evidence, run.zero, clusters=clusters(run.rows)) if run.rows else None
     said = " + ".join(f"{weight:g} {key}" for key, weight in weights.items())
     return ReportedValue("metric", run.value, drawn, f"weighted mean of {said}")
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
-from goldassay.reporting.facts import clusters
+from goldassay.fields import clusters
 from goldassay.reporting.pages.data import labels
 from goldassay.running.comparing import check_comparable
 from goldassay.running.run import Run
@@ -99,7 +99,7 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
         raise GoldassayError("a ranking needs a weight above 0")
     zero = Evidence({name: runs[0].zero[name] for name in given}, given)
     evidence = [[Evidence({name: one[name] for name in given}, given) for one in run.evidence] for run in runs]
-    drawn = clusters(runs[0])
+    drawn = clusters(runs[0].rows)
     values = [interval(one, zero, clusters=drawn, seed=seed) for one in evidence]
     sets = ranks(evidence, zero, clusters=drawn, seed=seed)
     leads = firsts([{name: run.values.get(name, 0.0) for name in given} for run in runs], seed=seed)

@@ -26,6 +26,7 @@ from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import clusters
 from goldassay.running.evaluate import evaluate
 from goldassay.running.example import Program
 from goldassay.statistics.evidence import Evidences, clustered
@@ -156,8 +157,8 @@ def waterfall(
     n = len(first.rows)
     together = Evidences([one for run in runs.values() for one in run.evidence], first.zero)
     blocks = [together.matrix[place * n : (place + 1) * n] for place in range(len(sets))]
-    documents = [row.get("document", row["index"]) for row in first.rows]
-    if len(set(documents)) < n:
+    documents = clusters(first.rows)
+    if documents:
         blocks = [clustered(block, documents) for block in blocks]
     rows = dict(zip(sets, blocks, strict=True))
     by_set = {some: float(run.value) for some, run in runs.items()}

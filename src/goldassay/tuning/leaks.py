@@ -4,7 +4,7 @@ Two texts are nearly the same if 90 % of their characters are similar (`goldassa
 not another text on the same subject. Audits and splits of gold search the same way, in linear time for large sets.
 
 Parts of one document resemble each other, so they stay together in a fold (`assign_folds`), in the order of measuring
-(`shuffled_documents`) and in the resamples of an interval (`clusters`).
+(`shuffled_documents`) and in the resamples of an interval (`goldassay.fields.clusters`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rapidfuzz import fuzz, process
 
 from goldassay._dspy_compat import input_keys
 from goldassay.exceptions import LeakError
-from goldassay.fields import read
+from goldassay.fields import cluster, read
 from goldassay.text.similarity import NEAR, near_pairs, plain
 
 if TYPE_CHECKING:
@@ -101,22 +101,11 @@ def _grams(text: str, words: int) -> list[str]:
     return [" ".join(tokens[i : i + words]) for i in range(len(tokens) - words + 1)]
 
 
-def document_of(example: dspy.Example, index: int) -> object:
-    """What an example belongs to: its document, or itself."""
-    return read(example, "document", None) or ("example", index)
-
-
-def clusters(examples: Sequence[dspy.Example]) -> list[object] | None:
-    """The document of each example, if any two share one."""
-    documents = [document_of(example, index) for index, example in enumerate(examples)]
-    return documents if len(set(documents)) < len(documents) else None
-
-
 def shuffled_documents(examples: Sequence[dspy.Example], seed: int) -> list[list[int]]:
     """The documents in the seed's order, each as the places of its examples: the first ones stand for all."""
     documents: dict[Any, list[int]] = {}
     for index, example in enumerate(examples):
-        documents.setdefault(document_of(example, index), []).append(index)
+        documents.setdefault(cluster(example, index), []).append(index)
     return random.Random(seed).sample(list(documents.values()), len(documents))
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, RunStopped
-from goldassay.fields import read
+from goldassay.fields import clusters, read
 from goldassay.measure import Error
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run, evaluate
@@ -33,7 +33,7 @@ from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
-from goldassay.tuning.leaks import clusters, shuffled_documents
+from goldassay.tuning.leaks import shuffled_documents
 from goldassay.tuning.patches import Effect
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import Any
 import dspy
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import clusters
 from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.running.budget import Budget, BudgetSpent, Meter
@@ -241,8 +242,8 @@ def trial(
             which = "the program" if name == "before" else "the tuned program"
             raise GoldassayError(f"{which} {failure(run).replace('examples', f'{split} examples', 1)}")
         runs.append(run)
-    clusters = leaks.clusters(examples)
-    difference = compare(runs[1].evidence, runs[0].evidence, runs[1].zero, clusters=clusters, seed=options.seed)
+    documents = clusters(examples)
+    difference = compare(runs[1].evidence, runs[0].evidence, runs[1].zero, clusters=documents, seed=options.seed)
     return Trial(runs[0], runs[1], difference)
 
 

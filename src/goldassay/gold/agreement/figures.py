@@ -105,7 +105,8 @@ def make_figure(
         resamples: How many resamples the bootstrap draws.
         seed: Seeds the bootstrap.
     """
-    total: Any = sum(tallies, zero)
+    several: Sequence[Any] = tallies
+    total = sum(several, zero)
     undefined = total.defined is None if isinstance(total, Coefficient) else not total.weight
     bounds = None if undefined else interval(tallies, zero, method="bootstrap", resamples=resamples, seed=seed)
     return Figure(name, tuple(between), type, units, bounds)

@@ -15,7 +15,7 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import Row, Source, tables
-from goldassay.gold.records import as_prediction
+from goldassay.gold.records import SPANS, as_prediction, prove
 from goldassay.gold.shapes import Side
 
 TASKS = ("extraction", "classification", "linking", "answering")
@@ -75,7 +75,11 @@ def _records(entry: Entry, source: Source) -> list[dict[str, Any]]:
             records = [{**about, "text": entry["text"], "links": _links(entry)}]
         else:
             records = [_question(entry, about, pair, number) for number, pair in enumerate(part, start=1)]
-        return records if source.side == "gold" else [as_prediction(record, source.task) for record in records]
+        if source.side == "gold":
+            return records
+        for record in records if source.task in SPANS else ():  # predictions have no text to prove spans by later
+            prove(record["text"], record[SPANS[source.task]], SPANS[source.task])
+        return [as_prediction(record, source.task) for record in records]
     except (AttributeError, KeyError, TypeError) as error:
         what = f"not as in the format: {error}"
         raise DataError(what, record=entry["id"], field=PARTS[source.task]) from None

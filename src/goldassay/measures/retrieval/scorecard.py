@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import read
+from goldassay.fields import identity
 from goldassay.measures.retrieval.batch import Batch
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
 from goldassay.scorecard import Batches, Scorecard, each, fold, valued
@@ -187,5 +187,4 @@ def band(gold: Sequence[object], pred: Sequence[object], measures: Measures = No
 
 
 def _ids(gold: Sequence[Any], before: int = 0) -> list[str]:
-    ids = [read(example, "id", None) for example in gold]
-    return [str(before + index) if identity is None else str(identity) for index, identity in enumerate(ids, 1)]
+    return [identity(example, before + index) for index, example in enumerate(gold, 1)]

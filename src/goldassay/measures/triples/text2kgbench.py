@@ -23,7 +23,7 @@ from nltk.stem import PorterStemmer
 from nltk.tokenize.destructive import NLTKWordTokenizer
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import read
+from goldassay.fields import identity, read
 from goldassay.measure import Measure, failed
 from goldassay.measures.triples.objects import written
 from goldassay.scorecard import Batches, Scorecard, each, fold
@@ -169,7 +169,7 @@ def scorecard(shared: Batches, ontology: object) -> Scorecard:
     ids: list[str] = []
 
     def look(part: Batches) -> None:
-        ids.extend(str(read(example, "id", index)) for index, example in enumerate(part.gold, len(ids) + 1))
+        ids.extend(identity(example, index) for index, example in enumerate(part.gold, len(ids) + 1))
 
     card = fold("triples", [Official(name, content) for name in MEASURES], shared, look)
     card.by["sentence"] = each(ids, card.tallies)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import clusters
 from goldassay.reporting.facts import (
     Facts,
     ReportedValue,
@@ -198,8 +199,7 @@ def _together(runs: Sequence[Run], names: Sequence[str], seed: int) -> tuple[lis
             apart.append(f"{name} is not compared example by example: {error}")
             continue
         together.append(run)
-        documents = [row.get("document", row["index"]) for row in run.rows]
-        drawn = documents if len(set(documents)) < len(documents) else None
+        drawn = clusters(run.rows)
         same = list(run.zero) == list(runs[0].zero)
         metric = compare(
             run.evidence if same else [row["score"] for row in run.rows],
