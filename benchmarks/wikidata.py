@@ -16,8 +16,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks import wikibase_rdf as rdf
+
 from goldassay.cache import Cache
-from goldassay.wikidata import store as rdf
 from goldassay.wikidata.benchmark import ArticleRef
 from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement

@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
+from benchmarks import wikibase_rdf as rdf
 
-from goldassay.wikidata import store as rdf
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.web import Web
 

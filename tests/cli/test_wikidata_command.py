@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 import yaml
+from benchmarks import wikibase_rdf as rdf
 from typer.testing import CliRunner, Result
 
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.files import json_value
-from goldassay.wikidata import store as rdf
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.wikipedia import WikipediaClient
 

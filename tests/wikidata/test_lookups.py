@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from benchmarks import wikibase_rdf as rdf
 
 from goldassay.exceptions import GoldassayError
-from goldassay.wikidata import store as rdf
 from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement
 

@@ -132,7 +132,7 @@ def test_service_and_store_give_the_same_item(server: Any, web: Web, frozen: Pat
     ("name", "content", "says"),
     [
         ("a.nt", "<http://a> <http://b> .\n", "not RDF"),
-        ("a.csv", "a,b", "expected .nt, .ttl, .nq or .json"),
+        ("a.csv", "a,b", "expected .nt, .ttl or .nq"),
         ("missing.nt", None, "no such file of statements"),
     ],
 )

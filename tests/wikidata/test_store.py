@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import wikibase_rdf as rdf
 
 from goldassay.exceptions import DataError, NotFoundError
-from goldassay.wikidata import store as rdf
 from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.store import TripleStore
@@ -160,7 +160,7 @@ def test_an_item_that_the_file_lacks_is_not_found(turtle: Path) -> None:
     [
         ("bad.nt", b"<a> <b> .\n", "bad.nt: not RDF"),
         ("bad.ttl", b"\xff\xfe", "bad.ttl: not RDF"),
-        ("bad.xml", b"<rdf/>", "expected .nt, .ttl, .nq or .json"),
+        ("bad.xml", b"<rdf/>", "expected .nt, .ttl or .nq"),
         ("bad.nt.gz", b"not packed", "bad.nt.gz: "),
         ("cut.nt.gz", gzip.compress(b"<http://a> <http://b> <http://c> .\n" * 99, mtime=0)[:40], "cut.nt.gz: "),
     ],

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import wikibase_rdf as rdf
 from typer.testing import CliRunner, Result
 
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
-from goldassay.wikidata import store as rdf
 from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.wikipedia import Article, WikipediaClient
@@ -56,29 +55,6 @@ def test_what_failed_is_said_and_the_rest_is_kept(server: Any, folder: Path) -> 
     assert "1 of 2 items" in done.stdout
     assert "no item has the en article 'Nobody at all'" in " ".join(done.stderr.split())
     assert WikidataClient(folder / "frozen.nt").item("Q42").id == "Q42"
-
-
-def test_from_a_dump(folder: Path) -> None:
-    label = {"en": {"language": "en", "value": "human"}}
-    snak = {
-        "snaktype": "value",
-        "datatype": "wikibase-item",
-        "datavalue": {"value": {"entity-type": "item", "id": "Q5"}},
-    }
-    lines = [
-        {"id": "Q1", "sitelinks": {"enwiki": {"title": "One"}}, "claims": {"P31": [{"mainsnak": snak}]}},
-        {"id": "Q5", "labels": label},
-        {"id": "Q6", "labels": label},
-    ]
-    (folder / "dump.json").write_text("\n".join(json.dumps(line) for line in lines))
-    (folder / "set.yaml").write_text(
-        "articles:\n- {title: One, qid: Q1, domain: d}\n- {title: Two, qid: Q2, domain: d}\n"
-    )
-    done = fetch("--dataset", "set.yaml", "--dump", "dump.json", "--to", "frozen.nt")
-    assert done.exit_code == 1  # Q2 is not in the dump
-    client = WikidataClient(folder / "frozen.nt")
-    assert [one.value for one in client.item_of("One").statements] == ["Q5"]
-    assert client.names(["Q5", "Q6"]) == {"Q5": ["human"], "Q6": []}  # Q6 is nobody's value
 
 
 def test_what_tells_namesakes_apart_is_frozen_too(folder: Path) -> None:

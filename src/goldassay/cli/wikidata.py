@@ -84,14 +84,13 @@ class WorkOptions:
 def fetch(
     articles: ArticleOptions,
     out: Annotated[Path, typer.Option("--out", "--to", metavar="FILE", help="The .nt file.")] = Path("wikidata.nt"),
-    dump: Annotated[Path | None, typer.Option(metavar="FILE", help="Take items from a Wikidata JSON dump.")] = None,
 ) -> None:
     """Freeze a benchmark: articles go to the cache, items to a file that evaluate takes as --endpoint."""
     from goldassay.reporting import terminal
     from goldassay.wikidata import benchmark
 
     refs, _ = articles.refs()
-    frozen = benchmark.fetch(refs, articles.sources(), out, language=articles.language or "en", dump=dump)
+    frozen = benchmark.fetch(refs, articles.sources(), out, language=articles.language or "en")
     for failure in frozen.failed:
         terminal.warn(failure)
     done = len(refs) - len(frozen.failed)

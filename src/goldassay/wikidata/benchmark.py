@@ -19,9 +19,8 @@ from goldassay.exceptions import DataError, FetchError, GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.progress import standard_error
 from goldassay.wikidata import store
-from goldassay.wikidata.entities import Item, Statement, read_dump
 from goldassay.wikidata.profile import Sources
-from goldassay.wikidata.subject import INSTANCE_OF, shared_names
+from goldassay.wikidata.subject import shared_names
 
 UNKNOWN = "unknown"
 
@@ -121,9 +120,7 @@ class Frozen:
     failed: Sequence[str]
 
 
-def fetch(
-    refs: Sequence[ArticleRef], sources: Sources, file: Path, *, language: str = "en", dump: Path | None = None
-) -> Frozen:
+def fetch(refs: Sequence[ArticleRef], sources: Sources, file: Path, *, language: str = "en") -> Frozen:
     """Writes the items of articles, with the names of their values, as N-Triples; the articles go to the cache.
 
     Values that share a name with another of their item get their classes (P31), which tell them apart.
@@ -133,43 +130,30 @@ def fetch(
         sources: Where articles and items come from.
         file: A ``.nt`` file.
         language: The language of the Wikipedia.
-        dump: A Wikidata JSON dump that the items are taken from instead.
     """
     if file.suffix != ".nt":
         raise GoldassayError(f"{file}: statements are written as N-Triples; name a .nt file")
     failed: list[str] = []
-    items = _from_dump(refs, dump, failed) if dump else _from_endpoint(refs, sources, language, failed)
-    return Frozen(file, store.write(items, file), failed)
+    return Frozen(file, store.write(_lines(refs, sources, language, failed), file), failed)
 
 
-def _from_endpoint(refs: Sequence[ArticleRef], sources: Sources, language: str, failed: list[str]) -> Iterator[Item]:
+def _lines(refs: Sequence[ArticleRef], sources: Sources, language: str, failed: list[str]) -> Iterator[str]:
     client, console = sources.wikidata, standard_error()
     values: dict[str, list[str]] = {}
     for ref in track(refs, "fetching", console=console, disable=not console.is_terminal, transient=True):
         try:
             item = client.item_of(sources.wikipedia.article(ref.title).title, language)
             is_merged = ref.qid and ref.qid != item.id and client.merged_into(ref.qid) == item.id
+            lines = list(store.item_lines(client, item.id))
         except FetchError as error:
             failed.append(f"{ref.title}: {error}")
             continue
         values[item.id] = item.items()
-        yield replace(item, merged=(ref.qid,)) if is_merged else item
-    names = client.names(qid for qids in values.values() for qid in qids)
-    ambiguous = {name for qids in values.values() for name in shared_names({qid: names[qid] for qid in qids})}
-    classes = client.classes(sorted(ambiguous - set(values)))
-    for qid, (label, *aliases) in ((qid, words) for qid, words in names.items() if words):
-        statements = tuple(Statement(INSTANCE_OF, name, "wikibase-item") for name in sorted(classes.get(qid, ())))
-        yield Item(qid, {language: label}, {language: aliases}, statements=statements)
-
-
-def _from_dump(refs: Sequence[ArticleRef], dump: Path, failed: list[str]) -> Iterator[Item]:
-    wanted = {ref.qid: ref.title for ref in refs if ref.qid}
-    failed += [f"{ref.title}: a dump is searched by item, and no qid is declared" for ref in refs if not ref.qid]
-    values: dict[str, list[str]] = {}
-    for item in read_dump(dump, wanted):
-        values[item.id] = item.items()
-        yield item
-    failed += [f"{title}: {qid} is not in {dump}" for qid, title in wanted.items() if qid not in values]
-    for item in read_dump(dump, {qid for qids in values.values() for qid in qids} - set(values)):
-        classes = tuple(statement for statement in item.statements if statement.property == INSTANCE_OF)
-        yield Item(item.id, item.labels, item.aliases, statements=classes)
+        yield from lines
+        if is_merged:
+            yield store.redirect_line(ref.qid, item.id)
+    qids = dict.fromkeys([*values, *(qid for some in values.values() for qid in some)])
+    yield from store.name_lines(client, qids)
+    names = client.names(qids)
+    ambiguous = {name for some in values.values() for name in shared_names({qid: names[qid] for qid in some})}
+    yield from store.class_lines(client, sorted(ambiguous - set(values)))

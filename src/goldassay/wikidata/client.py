@@ -137,7 +137,7 @@ class WikidataClient:
     def classes(self, qids: Iterable[str]) -> dict[str, frozenset[str]]:
         """The classes (P31) of items; items without one are left out."""
         classes: dict[str, set[str]] = {}
-        for row in self._batches(sparql.classes, qids):
+        for row in self.select_items(sparql.classes, qids):
             classes.setdefault(_local_name(row["item"]["value"]), set()).add(_local_name(row["class"]["value"]))
         return {qid: frozenset(values) for qid, values in classes.items()}
 
@@ -149,7 +149,7 @@ class WikidataClient:
     def _names(self, qids: Sequence[str]) -> dict[str, tuple[dict[str, str], dict[str, list[str]]]]:
         """Labels and aliases by language, in the order of this client's languages."""
         names: dict[str, tuple[dict[str, str], dict[str, list[str]]]] = {qid: ({}, {}) for qid in qids}
-        rows = list(self._batches(lambda some: sparql.names(some, self.languages), qids))
+        rows = list(self.select_items(lambda some: sparql.names(some, self.languages), qids))
         for row in sorted(rows, key=lambda row: self.languages.index(row["name"]["xml:lang"])):
             labels, aliases = names[_local_name(row["item"]["value"])]
             name, language = row["name"]["value"], row["name"]["xml:lang"]
@@ -159,7 +159,8 @@ class WikidataClient:
                 labels[language] = name
         return names
 
-    def _batches(self, query: Any, qids: Iterable[str]) -> Iterator[Binding]:
+    def select_items(self, query: Any, qids: Iterable[str]) -> Iterator[Binding]:
+        """The rows of a query about several items, some items at a time."""
         every = list(qids)
         for start in range(0, len(every), BATCH):
             yield from self.endpoint.select(query(every[start : start + BATCH]))[0]

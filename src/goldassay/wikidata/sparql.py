@@ -69,13 +69,14 @@ def redirect(qid: str) -> str:
 
 
 VALUE_PARTS = (
-    "wikibase:timePrecision ?precision ; wikibase:timeCalendarModel ?calendar",
-    "wikibase:quantityAmount ?amount ; wikibase:quantityUnit ?unit",
-    "wikibase:quantityUpperBound ?upper ; wikibase:quantityLowerBound ?lower",
-    "wikibase:geoLatitude ?latitude ; wikibase:geoLongitude ?longitude",
-    "wikibase:geoPrecision ?grain",
-    "wikibase:geoGlobe ?globe",
+    {"precision": "timePrecision", "calendar": "timeCalendarModel"},
+    {"amount": "quantityAmount", "unit": "quantityUnit"},
+    {"upper": "quantityUpperBound", "lower": "quantityLowerBound"},
+    {"latitude": "geoLatitude", "longitude": "geoLongitude"},
+    {"grain": "geoPrecision"},
+    {"globe": "geoGlobe"},
 )
+"""Variables and the properties of a value node that they are bound to; each group is optional as a whole."""
 
 
 def statements(qid: str) -> str:
@@ -87,9 +88,10 @@ def statements(qid: str) -> str:
         f"wd:{check_id(qid)} ?claim ?statement . ?property wikibase:claim ?claim ; wikibase:statementValue ?deep . "
         "?statement ?deep ?node ."
     )
-    parts = "\n  ".join(f"OPTIONAL {{ {value} ?node {part} }}" for part in VALUE_PARTS)
-    return f"""SELECT ?statement ?property ?type ?rank ?value ?precision ?calendar ?amount ?unit ?upper ?lower
-  ?latitude ?longitude ?grain ?globe WHERE {{
+    groups = [" ; ".join(f"wikibase:{name} ?{key}" for key, name in group.items()) for group in VALUE_PARTS]
+    parts = "\n  ".join(f"OPTIONAL {{ {value} ?node {group} }}" for group in groups)
+    variables = " ".join(f"?{key}" for group in VALUE_PARTS for key in group)
+    return f"""SELECT ?statement ?property ?type ?rank ?value {variables} WHERE {{
   wd:{check_id(qid)} ?claim ?statement .
   ?property wikibase:claim ?claim ; wikibase:statementProperty ?main ; wikibase:propertyType ?type .
   ?statement ?main ?value ; wikibase:rank ?rank .
@@ -99,9 +101,9 @@ def statements(qid: str) -> str:
 
 def sitelinks(qid: str) -> str:
     """The articles about an item."""
-    return f"""SELECT ?site ?name WHERE {{
+    return f"""SELECT ?article ?site ?name WHERE {{
   ?article schema:about wd:{check_id(qid)} ; schema:isPartOf ?site ; schema:name ?name
-}} ORDER BY ?site"""
+}} ORDER BY ?site ?article"""
 
 
 def names(qids: Iterable[str], languages: Iterable[str]) -> str:

@@ -1,38 +1,31 @@
-"""A local store of Wikidata (pyoxigraph), and items written in Wikibase's RDF, so that the service's queries run on it.
+"""A local store of Wikidata (pyoxigraph), which answers the queries of the service, and the files that it reads.
 
 Source: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format
 """
 
 from __future__ import annotations
 
-import hashlib
+import bz2
+import gzip
 import json
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra
-from goldassay.wikidata import entities, sparql
-from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata import sparql
 
 if TYPE_CHECKING:
-    import pyoxigraph
+    from goldassay.wikidata.client import Binding, WikidataClient
 
-    from goldassay.wikidata.client import Binding
-
-XSD = "http://www.w3.org/2001/XMLSchema#"
-POINT = "http://www.opengis.net/ont/geosparql#wktLiteral"
 CLAIM, MAIN, DEEP = sparql.PROP, f"{sparql.PROP}statement/", f"{sparql.PROP}statement/value/"
 FETCHED = f"{sparql.PROV}generatedAtTime"
 """When an item was fetched, as a property of the page with its data."""
-NO_WIKIPEDIA = (
-    "commonswiki foundationwiki incubatorwiki mediawikiwiki metawiki outreachwiki sourceswiki specieswiki wikidatawiki "
-    "wikifunctionswiki wikimaniawiki"
-)
-"""Sites whose names end like those of Wikipedias."""
 FORMATS = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".nq": "N_QUADS"}
+OPENERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 def library() -> ModuleType:
@@ -53,14 +46,12 @@ class TripleStore:
 
     @classmethod
     def load(cls, path: str | Path) -> TripleStore:
-        """A store of N-Triples or Turtle (``.nt``, ``.ttl``, also ``.gz``), of a Wikidata JSON dump, or of a folder."""
+        """A store of N-Triples or Turtle (``.nt``, ``.ttl``, also ``.gz``), or of a folder of them."""
         place = Path(path)
-        readable = (file for file in place.iterdir() if file.is_file() and _suffix(file) in (*FORMATS, ".json"))
+        readable = (file for file in place.iterdir() if file.is_file() and _suffix(file) in FORMATS)
         files = sorted(readable) if place.is_dir() else [place]
         if not files or not place.exists():
-            raise DataError(
-                "no such file of statements: expected .nt, .ttl or a Wikidata .json dump (also .gz, .bz2)", file=path
-            )
+            raise DataError("no such file of statements: expected .nt, .ttl or .nq (also .gz, .bz2)", file=path)
         day = datetime.fromtimestamp(max(file.stat().st_mtime for file in files), UTC)
         store = cls(day.isoformat(timespec="seconds"))
         for file in files:
@@ -72,18 +63,14 @@ class TripleStore:
     def add(self, file: Path) -> None:
         """Add the statements of a file."""
         suffix = _suffix(file)
-        if suffix == ".json":
-            for item in entities.read_dump(file):
-                self.rdf.bulk_extend(quads(item))
-            return
         if suffix not in FORMATS:
-            raise DataError(f"expected .nt, .ttl, .nq or .json (also .gz), got {file.suffix!r}", file=file)
+            raise DataError(f"expected .nt, .ttl or .nq (also .gz, .bz2), got {file.suffix!r}", file=file)
         try:
-            with entities.OPENERS.get(file.suffix, open)(file, "rb") as raw:
+            with OPENERS.get(file.suffix, open)(file, "rb") as raw:
                 self.rdf.bulk_load(raw, format=getattr(library().RdfFormat, FORMATS[suffix]))
         except (SyntaxError, ValueError) as error:
             raise DataError(f"not RDF: {error}", file=file) from None
-        except entities.UNREADABLE as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"cannot be read: {error}", file=file) from None
 
     def select(self, query: str) -> tuple[list[Binding], str]:
@@ -95,145 +82,85 @@ class TripleStore:
 
 
 def _suffix(file: Path) -> str:
-    return (Path(file.stem) if file.suffix in entities.OPENERS else file).suffix
+    return (Path(file.stem) if file.suffix in OPENERS else file).suffix
 
 
-def write(items: Iterable[Item], file: Path) -> int:
-    """Writes items to an N-Triples file, whole or not at all; returns the number of triples."""
+def write(lines: Iterable[str], file: Path) -> int:
+    """Writes N-Triples, whole or not at all; returns the number of lines."""
     count = 0
     part = file.with_name(f"{file.name}.part")
-    declared: set[str] = set()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        output = part.open("wb")
+        output = part.open("w", encoding="utf-8")
     except OSError as error:
         raise GoldassayError(f"{file}: cannot be written: {error.strerror}") from None
     with output:
-        for item in items:
-            lines = [f"{quad.subject} {quad.predicate} {quad.object} .\n" for quad in quads(item, declared)]
-            output.write("".join(lines).encode("utf-8"))
-            count += len(lines)
+        for count, line in enumerate(lines, start=1):  # noqa: B007
+            output.write(line)
     part.replace(file)
     return count
 
 
-def quads(item: Item, declared: set[str] | None = None) -> Iterator[pyoxigraph.Quad]:
-    """The quads of an item; ``declared`` are the properties that were declared already."""
-    return (_quad(*triple) for triple in _triples(item, set() if declared is None else declared))
+def item_lines(client: WikidataClient, qid: str) -> Iterator[str]:
+    """An item as N-Triples, made of the rows that the service answers, so that a store answers the same."""
+    rows, fetched = client.endpoint.select(sparql.statements(qid))
+    node = sparql.ENTITY + qid
+    for row in rows:
+        statement, name = row["statement"]["value"], row["property"]["value"].removeprefix(sparql.ENTITY)
+        for key, space in (("claim", CLAIM), ("statementProperty", MAIN), ("statementValue", DEEP)):
+            yield _line(row["property"]["value"], sparql.ONTOLOGY + key, _iri(space + name))
+        yield _line(row["property"]["value"], f"{sparql.ONTOLOGY}propertyType", row["type"])
+        yield _line(node, CLAIM + name, _iri(statement))
+        yield _line(statement, f"{sparql.ONTOLOGY}rank", row["rank"])
+        yield _line(statement, MAIN + name, row["value"])
+        parts = {name: row[key] for group in sparql.VALUE_PARTS for key, name in group.items() if key in row}
+        for key, value in parts.items():
+            yield _line(f"{statement}-value", sparql.ONTOLOGY + key, value)
+        if parts:
+            yield _line(statement, DEEP + name, _iri(f"{statement}-value"))
+    for row in client.endpoint.select(sparql.sitelinks(qid))[0]:
+        article = row["article"]["value"]
+        yield _line(article, f"{sparql.SCHEMA}about", _iri(node))
+        yield _line(article, f"{sparql.SCHEMA}isPartOf", row["site"])
+        yield _line(article, f"{sparql.SCHEMA}name", row["name"])
+    if fetched:
+        day = {"type": "literal", "value": fetched, "datatype": "http://www.w3.org/2001/XMLSchema#dateTime"}
+        yield _line(f"https://www.wikidata.org/wiki/Special:EntityData/{qid}", FETCHED, day)
 
 
-def _quad(subject: str, predicate: str, value: Any) -> pyoxigraph.Quad:
-    import pyoxigraph as ox
-
-    term = ox.NamedNode(value) if isinstance(value, str) else value
-    return ox.Quad(ox.NamedNode(subject), ox.NamedNode(predicate), term)
-
-
-def _triples(item: Item, declared: set[str]) -> Iterator[tuple[str, str, Any]]:
-    """Subject, predicate and object, where a text is an IRI."""
-    node = sparql.ENTITY + item.id
-    for language, label in item.labels.items():
-        yield node, f"{sparql.RDFS}label", _text(label, language)
-    for language, aliases in item.aliases.items():
-        for alias in aliases:
-            yield node, f"{sparql.SKOS}altLabel", _text(alias, language)
-    for site, title in item.sitelinks.items():
-        language = site.removesuffix("wiki").replace("_", "-")
-        if not site.endswith("wiki") or site in NO_WIKIPEDIA.split() or not sparql.LANGUAGE.fullmatch(language):
-            continue
-        article = sparql.article_address(title, language)
-        yield article, f"{sparql.SCHEMA}about", node
-        yield article, f"{sparql.SCHEMA}isPartOf", f"https://{language}.wikipedia.org/"
-        yield article, f"{sparql.SCHEMA}name", _text(title, language)
-    for old in item.merged:
-        yield sparql.ENTITY + old, f"{sparql.OWL}sameAs", node
-    if item.fetched:
-        page = f"https://www.wikidata.org/wiki/Special:EntityData/{item.id}"
-        yield page, FETCHED, _literal(item.fetched, "dateTime")
-    for number, statement in enumerate(item.statements):
-        key = f"{statement.property} {statement.type}"
-        if key not in declared:
-            declared.add(key)
-            yield from _declaration(statement)
-        yield from _statement(item.id, number, statement)
+def name_lines(client: WikidataClient, qids: Iterable[str]) -> Iterator[str]:
+    """Labels and aliases of items as N-Triples."""
+    for row in client.select_items(lambda some: sparql.names(some, client.languages), qids):
+        is_alias = row["alias"]["value"] in ("true", "1")
+        yield _line(row["item"]["value"], f"{sparql.SKOS}altLabel" if is_alias else f"{sparql.RDFS}label", row["name"])
 
 
-def _declaration(statement: Statement) -> Iterator[tuple[str, str, Any]]:
-    node = sparql.ENTITY + statement.property
-    for name, space in (("claim", CLAIM), ("statementProperty", MAIN), ("statementValue", DEEP)):
-        yield node, sparql.ONTOLOGY + name, space + statement.property
-    datatype = "".join(part[:1].upper() + part[1:] for part in statement.type.split("-"))
-    yield node, f"{sparql.ONTOLOGY}propertyType", sparql.ONTOLOGY + datatype
+def class_lines(client: WikidataClient, qids: Iterable[str]) -> Iterator[str]:
+    """The classes (P31) of items as N-Triples."""
+    for number, row in enumerate(client.select_items(sparql.classes, qids)):
+        statement = f"{sparql.ENTITY}statement/class-{number}"
+        yield _line(row["item"]["value"], f"{CLAIM}P31", _iri(statement))
+        yield _line(statement, f"{MAIN}P31", row["class"])
 
 
-def _statement(qid: str, number: int, statement: Statement) -> Iterator[tuple[str, str, Any]]:
-    value, name = statement.value, statement.property
-    node = f"{sparql.ENTITY}statement/{qid}-{_hash([number, name, value])}"
-    yield sparql.ENTITY + qid, CLAIM + name, node
-    yield node, f"{sparql.ONTOLOGY}rank", f"{sparql.ONTOLOGY}{statement.rank.capitalize()}Rank"
-    yield node, MAIN + name, _term(value, statement.type)
-    parts = list(_parts(value)) if isinstance(value, dict) else []
-    if parts:
-        deep = f"http://www.wikidata.org/value/{_hash(value)}"
-        yield node, DEEP + name, deep
-        for key, part in parts:
-            yield deep, sparql.ONTOLOGY + key, part
+def redirect_line(old: str, new: str) -> str:
+    """That an item was merged into another."""
+    return _line(sparql.ENTITY + old, f"{sparql.OWL}sameAs", _iri(sparql.ENTITY + new))
 
 
-def _term(value: Any, datatype: str) -> Any:
-    """A value as a term; an unknown value is a blank node."""
-    import pyoxigraph as ox
-
-    if value is None:
-        return ox.BlankNode()
-    if not isinstance(value, dict):
-        is_entity = datatype.startswith("wikibase-") and sparql.QID.fullmatch(str(value))
-        return ox.NamedNode(sparql.ENTITY + str(value)) if is_entity else ox.Literal(str(value))
-    if "time" in value:
-        precision, calendar = int(value.get("precision", 11)), str(value.get("calendarmodel") or "")
-        return _literal(entities.to_rdf(str(value["time"]), precision, calendar), "dateTime")
-    if "amount" in value:
-        return _literal(value["amount"], "decimal")
-    if "latitude" in value:
-        return ox.Literal(f"Point({value['longitude']} {value['latitude']})", datatype=ox.NamedNode(POINT))
-    return _text(str(value.get("text", "")), str(value.get("language") or "und"))
+def _iri(iri: str) -> dict[str, str]:
+    return {"type": "uri", "value": iri}
 
 
-def _parts(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The edges of a value node: precision and calendar, unit and bounds, latitude and longitude."""
-    if "time" in value:
-        yield "timePrecision", _literal(value.get("precision", 11), "integer")
-        yield "timeCalendarModel", value.get("calendarmodel") or f"{sparql.ENTITY}Q1985727"
-    elif "amount" in value:
-        unit = str(value.get("unit") or "")
-        yield "quantityAmount", _literal(value["amount"], "decimal")
-        yield "quantityUnit", sparql.ENTITY + (unit if sparql.QID.fullmatch(unit) else "Q199")
-        for name, key in (("quantityUpperBound", "upperBound"), ("quantityLowerBound", "lowerBound")):
-            if value.get(key):
-                yield name, _literal(value[key], "decimal")
-    elif "latitude" in value:
-        for name, key in (("geoLatitude", "latitude"), ("geoLongitude", "longitude"), ("geoPrecision", "precision")):
-            if value.get(key) is not None:
-                yield name, _literal(value[key], "double")
-        if value.get("globe"):
-            yield "geoGlobe", sparql.ENTITY + str(value["globe"])
-
-
-def _literal(value: object, datatype: str) -> pyoxigraph.Literal:
-    import pyoxigraph as ox
-
-    return ox.Literal(str(value), datatype=ox.NamedNode(XSD + datatype))
-
-
-def _text(words: str, language: str) -> pyoxigraph.Literal:
-    """Words of a language; some of Wikimedia's codes (``zh-classical``) are not in BCP 47."""
-    import pyoxigraph as ox
-
-    try:
-        return ox.Literal(words, language=language)
-    except ValueError:
-        return ox.Literal(words, language="und")
-
-
-def _hash(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:24]
+def _line(subject: str, predicate: str, term: Mapping[str, str]) -> str:
+    """A triple whose object is a term of SPARQL's JSON; JSON's escapes are those of N-Triples, too."""
+    value = json.dumps(term["value"], ensure_ascii=False)
+    if term["type"] == "uri":
+        value = f"<{term['value']}>"
+    elif term["type"] == "bnode":
+        value = f"_:{term['value']}"
+    elif "xml:lang" in term:
+        value += f"@{term['xml:lang']}"
+    elif "datatype" in term:
+        value += f"^^<{term['datatype']}>"
+    return f"<{subject}> <{predicate}> {value} .\n"
