@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict
 
 from goldassay.embedding import Embedder, available
-from goldassay.exceptions import DataError, FieldError, GoldassayError
+from goldassay.exceptions import DataError, FieldError, GoldassayError, one_line
 from goldassay.fields import Column, read
 from goldassay.judges.measures import Rubric
+from goldassay.measure import Measure
 from goldassay.measures.answering import ClaimRate, JudgedMean, Relevance, rouge
 from goldassay.measures.answering.embeddings import similarity
 from goldassay.measures.answering.grounding import Aliases, distinct, lexical_support, missing_entities
@@ -34,7 +35,7 @@ CORRECTNESS = {
 
 
 class RAGEvaluator:
-    """End-to-end evaluation of one answer; every part can be replaced by a function, and the judge is really optional.
+    """End-to-end evaluation of one answer; every part can be replaced by a function, and the judge is optional.
 
     A `Judge` gives ``faithfulness``, ``relevance`` and ``llm_judge`` (from 0 wrong to 1 right, by the levels of
     `CORRECTNESS`); a judge of support alone (an entailment model) gives faithfulness only. A value that it cannot give
@@ -75,18 +76,18 @@ class RAGEvaluator:
     ) -> None:
         judge = llm_judge if hasattr(llm_judge, "support") else None
         rates = hasattr(judge, "rubric")
-        self.llm_judge = (lambda *asked: correctness(judge, *asked)) if rates else llm_judge if judge is None else None
+        self.llm_judge = (lambda *texts: _correctness(judge, *texts)) if rates else None if judge else llm_judge
         self.embedder = available() if embedder == "auto" else embedder
         self.faithfulness, self.judge = faithfulness, judge if faithfulness is None else None
-        self.relevance = relevance or ((lambda q, a: relevant(judge, q, a)) if rates else None)
+        self.relevance = relevance or ((lambda *texts: _relevance(judge, *texts)) if rates else None)
         self.rouge, self.similarity, self.support = rouge or _rouge, similarity, support or lexical_support
 
     def evaluate_answer(
         self, question: str, generated_answer: str, gold_answer: str, retrieved_context: str
     ) -> dict[str, object]:
-        """The values of one answer; ``None`` where what would give one is not there, or cannot say."""
-        given = {"question": question, "answer": generated_answer, "reference": gold_answer}
-        for name, text in (given | {"context": retrieved_context}).items():
+        """The values of one answer; ``None`` if what would give one is missing, or cannot say."""
+        texts = {"question": question, "answer": generated_answer, "reference": gold_answer}
+        for name, text in (texts | {"context": retrieved_context}).items():
             check_texts([text], name, "no answer is an empty text, and several contexts are one, with lines between")
         values: dict[str, object] = {
             "rouge": self.rouge(generated_answer, gold_answer),
@@ -106,7 +107,8 @@ class RAGEvaluator:
 
     def _faithful(self, question: str, answer: str, context: str) -> float | None:
         if self.judge is not None:
-            return faithful(self.judge, question, answer, context)
+            prediction = {"answer": answer, "retrieved_contexts": [context]}
+            return _judged(ClaimRate("faithfulness", self.judge), question, prediction)
         return self.faithfulness(answer, context) if self.faithfulness else None
 
     def _cosine(self, one: str, other: str) -> float | None:
@@ -119,29 +121,19 @@ def _rouge(answer: str, gold: str) -> dict[str, float]:
     return {f"rouge{kind}": float(rows[0, 2]) for kind, rows in rouge([answer], [gold]).items()}
 
 
-def faithful(judge: object, question: str, answer: str, context: str) -> float | None:
-    """The share of the answer's claims that the context supports; ``None`` where it makes none or none is known."""
-    tally = ClaimRate("faithfulness", judge)(
-        {"question": question}, {"answer": answer, "retrieved_contexts": [context]}
-    ).tally
-    return _known(tally)
-
-
-def relevant(judge: object, question: str, answer: str) -> float | None:
+def _relevance(judge: object, question: str, answer: str) -> float | None:
     """In full 1, in part 0.5, not at all or by an evasion 0."""
-    tally = Relevance(judge)({"question": question}, {"answer": answer}).tally
-    return _known(tally)
+    return _judged(Relevance(judge), question, {"answer": answer})
 
 
-def correctness(judge: object, question: str, answer: str, gold: str) -> float | None:
-    """The worth of an answer's level beside the gold answer."""
-    asked = {"question": f"{question}\nGold answer: {gold}"}
-    tally = Rubric(judge, CORRECTNESS, "correctness")(asked, {"answer": answer}).tally
-    return _known(tally)
+def _correctness(judge: object, question: str, answer: str, gold: str) -> float | None:
+    """What an answer's level of `CORRECTNESS` is worth, from 0 to 1."""
+    return _judged(Rubric(judge, CORRECTNESS, "correctness"), f"{question}\nGold answer: {gold}", {"answer": answer})
 
 
-def _known(tally: JudgedMean) -> float | None:
-    """The value; ``None`` where nothing was judged, or no verdict came back."""
+def _judged(measure: Measure[JudgedMean], question: str, prediction: Mapping[str, object]) -> float | None:
+    """The value; ``None`` if nothing was judged, or no verdict came back."""
+    tally = measure({"question": question}, prediction).tally
     return None if not tally.weight or (tally.unknown and tally.band == (0.0, 1.0)) else float(tally.value)
 
 
@@ -160,22 +152,19 @@ def rankings(
     1 RoBERTa 0.852
     2 BERT-Tiny 0.765
     """
-    made = {name: _row(name, given, weights) for name, given in models.items()}
-    finals = [row["Final_Score"] for row in made.values() if row["Final_Score"] is not None]
-    for row in made.values():
+    rows: list[dict[str, Any]] = []
+    for name, model in models.items():
+        values = model.values if isinstance(model, Scorecard) else model
+        if missing := [key for key in FIVE if key not in values]:
+            needed = ", ".join(FIVE)
+            raise GoldassayError(f"{name} has no {', '.join(missing)}; a ranking needs {needed} (None: unknown)")
+        cells = {key.capitalize(): values[key] for key in FIVE} | {"Final_Score": final_score(values, weights)}
+        rows.append({column: cells.get(column) for column in COLUMNS} | {"Model": name})
+    finals = [row["Final_Score"] for row in rows if row["Final_Score"] is not None]
+    for row in rows:
         if row["Final_Score"] is not None:
             row["Rank"] = 1 + sum(other > row["Final_Score"] for other in finals)
-    return sorted(made.values(), key=lambda row: len(made) + 1 if row["Rank"] is None else row["Rank"])
-
-
-def _row(name: str, given: Scorecard | FiveValues, weights: Mapping[str, float]) -> dict[str, Any]:
-    values = given.values if isinstance(given, Scorecard) else given
-    lacking = [key for key in FIVE if key not in values]
-    if lacking:
-        raise GoldassayError(f"{name} has no {', '.join(lacking)}; a ranking needs {', '.join(FIVE)} (None: unknown)")
-    five = {key.capitalize(): values[key] for key in FIVE}
-    filled = {"Rank": None, "Model": name, **five, "Final_Score": final_score(values, weights)}
-    return {column: filled[column] for column in COLUMNS}
+    return sorted(rows, key=lambda row: row["Rank"] or len(rows) + 1)
 
 
 class EntityRecall(TypedDict):
@@ -216,24 +205,24 @@ def context_entity_recall(
     columns = {"retrieved_contexts": retrieved_contexts_column, "reference": reference_column}
     values: list[float | None] = []
     for place, row in enumerate(rows):
-        seen = {name: _cell(row, column, name, place) for name, column in columns.items()}
+        record = {name: _cell(row, column, name, place) for name, column in columns.items()}
         try:
-            texts, text = contexts(seen) or (), reference(seen)
+            texts, text = contexts(record) or (), reference(record)
         except DataError as error:
             raise error.at(record=place) from None
-        wanted = distinct(extract(text), match, aliases)
-        missing = missing_entities(wanted.values(), texts, None, match, aliases)
-        values.append((len(wanted) - len(missing)) / len(wanted) if wanted else None)
+        entities = distinct(extract(text), match, aliases)
+        missing = missing_entities(entities.values(), texts, None, match, aliases)
+        values.append((len(entities) - len(missing)) / len(entities) if entities else None)
     counted = [value for value in values if value is not None]
     return {"context_entity_recall": sum(counted) / len(counted) if counted else None, "rows": values}
 
 
 def _cell(row: Any, column: Column, name: str, place: int) -> Any:
-    """What stands in a column of a row; one that is not there is an error that names it, and no recall of 0."""
+    """What stands in a column of a row; a missing one is an error that names it, and no recall of 0."""
     try:
         return column(row) if callable(column) else read(row, column)
     except FieldError as error:
         raise DataError(f"{error}; say where it is with {name}_column", record=place, field=name) from None
     except (KeyError, IndexError, AttributeError, TypeError) as error:
-        what = f"{type(error).__name__}: {error}"
-        raise DataError(f"the function for {name}_column raised {what}", record=place, field=name) from None
+        message = f"the function for {name}_column raised {one_line(error)}"
+        raise DataError(message, record=place, field=name) from None

@@ -1,7 +1,7 @@
 """The functions of the founding documents, with their names, arguments and result keys, computed rightly.
 
-A mention is keyed by (document, start, end) where its dict has them (``document``, ``doc_id`` or ``document_id``,
-``start``, ``end``); else by its words, the nth time that they stand in gold with the nth time that they are predicted,
+A mention is keyed by (document, start, end) if its dict has them (``document``, ``doc_id`` or ``document_id``,
+``start``, ``end``); else by its words, the nth time that they occur in gold with the nth time that they are predicted,
 so that two mentions of the same words stay two, and a prediction that is given again counts once.
 """
 
@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkMeasure
+from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt
 from goldassay.measures.linking.records import pairs
-from goldassay.scorecard import Batches, fold
+from goldassay.scorecard import Batches, Scorecard, fold
 
 LinkRows = Sequence[Mapping[str, Any]]
 DOCUMENT = ("document", "doc_id", "document_id", "doc")
@@ -66,19 +66,15 @@ def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, fl
     >>> found["nil_precision"], found["nil_recall"]
     (0.5, 1.0)
     """
-    wanted = {key: bool(_read(row, "is_nil_gold")) for key, row in _keyed(gold)}
-    given: dict[Any, bool] = {}
-    for key, row in _keyed(predictions):
-        given.setdefault(key, bool(_read(row, "is_nil_pred")))
-    extra = [key for key in given if key not in wanted and _placed(key)]
-    links = [{**_place(at), "ids": [] if nil else ["KB"]} for at, nil in enumerate(wanted.values())]
+    nil_gold = {key: bool(_field(row, "is_nil_gold")) for key, row in _keyed(gold)}
+    nil_pred = {key: bool(_field(row, "is_nil_pred")) for key, row in reversed(_keyed(predictions))}
+    # a repetition of words that gold does not repeat is the same prediction again
+    extra = [key for key in nil_pred if key not in nil_gold and (len(key) == 3 or key[3] == 1)]
+    links = [{"ids": [] if nil else ["KB"]} for nil in nil_gold.values()]
     answers = [
-        {**_place(at), "candidates": [] if given[key] else ["KB"]}
-        for at, key in enumerate([*wanted, *extra])
-        if key in given
+        {"candidates": [] if nil_pred[key] else ["KB"]} if key in nil_pred else None for key in [*nil_gold, *extra]
     ]
-    card = fold("linking", [NILF1()], Batches([links], [answers]))
-    counts = card.totals["nil_f1"]
+    counts = _folded({"nil_f1": NILF1()}, links, answers).totals["nil_f1"]
     return {
         "nil_precision": float(counts.precision),
         "nil_recall": float(counts.recall),
@@ -86,51 +82,47 @@ def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, fl
         "true_positives": int(counts.tp),
         "false_positives": int(counts.fp),
         "false_negatives": int(counts.fn),
-        "true_negatives": sum(not nil and not given.get(key, False) for key, nil in wanted.items()),
+        "true_negatives": sum(not nil and not nil_pred.get(key, False) for key, nil in nil_gold.items()),
     }
 
 
-def _ranked(predictions: LinkRows, gold: LinkRows, measures: Mapping[str, LinkMeasure[Any]]) -> dict[str, float]:
-    """These measures over every gold mention; 0 where there is none."""
-    given: dict[Any, Mapping[str, Any]] = {}
-    for key, row in _keyed(predictions):
-        given.setdefault(key, row)
-    keyed = _keyed(gold)
-    links = [{**_place(at), "ids": _read(row, "gold_kb_id")} for at, (_, row) in enumerate(keyed)]
+def _ranked(predictions: LinkRows, gold: LinkRows, measures: Mapping[str, Any]) -> dict[str, float]:
+    """These measures over every gold mention; 0 without any."""
+    mentions, predicted = _keyed(gold), dict(reversed(_keyed(predictions)))  # the first prediction of a mention counts
+    links = [{"ids": _field(row, "gold_kb_id")} for _, row in mentions]
     answers = [
-        {**_place(at), "candidates": given[key].get("candidates") or []}
-        for at, (key, _) in enumerate(keyed)
-        if key in given
+        {"candidates": predicted[key].get("candidates") or []} if key in predicted else None for key, _ in mentions
     ]
-    card = fold("linking", measures, Batches([links], [answers]))
+    card = _folded(measures, links, answers)
     return {name: value or 0.0 for name, value in card.values.items()}
 
 
-def _place(at: int) -> dict[str, int]:
-    """A place for each mention, apart from all others: mentions are matched by their keys here, not by offsets."""
-    return {"start": 2 * at, "end": 2 * at + 1}
+def _folded(measures: Mapping[str, Any], links: LinkRows, answers: Sequence[Mapping[str, Any] | None]) -> Scorecard:
+    """The measures over one list of mentions, each at a place of its own: keys match them here, not offsets."""
+    left, right = (
+        [{**row, "start": 2 * at, "end": 2 * at + 1} for at, row in enumerate(side) if row is not None]
+        for side in (links, answers)
+    )
+    return fold("linking", measures, Batches([left], [right]))
 
 
-def _keyed(rows: LinkRows) -> list[tuple[Any, Mapping[str, Any]]]:
-    seen: Counter[Any] = Counter()
-    out: list[tuple[Any, Mapping[str, Any]]] = []
+def _keyed(rows: LinkRows) -> list[tuple[tuple[Any, ...], Mapping[str, Any]]]:
+    """Rows with the keys of their mentions."""
+    repeated: Counter[Any] = Counter()
+    keyed = []
     for row in rows:
         document = next((row[name] for name in DOCUMENT if name in row), None)
         if "start" in row and "end" in row:
-            out.append(((document, row["start"], row["end"]), row))
-            continue
-        words = (document, _read(row, "mention"))
-        seen[words] += 1
-        out.append(((document, words[1], "nth", seen[words]), row))
-    return out
+            key: tuple[Any, ...] = (document, row["start"], row["end"])
+        else:
+            words = (document, _field(row, "mention"))
+            repeated[words] += 1
+            key = (*words, "nth", repeated[words])
+        keyed.append((key, row))
+    return keyed
 
 
-def _placed(key: tuple[Any, ...]) -> bool:
-    """Whether a key is a span; a repetition of words that gold does not repeat is the same prediction again."""
-    return len(key) == 3 or key[3] == 1
-
-
-def _read(row: Mapping[str, object], name: str) -> Any:
+def _field(row: Mapping[str, object], name: str) -> Any:
     if name not in row:
         raise GoldassayError(f"a row has no {name!r}; it has {', '.join(map(str, row)) or 'nothing'}")
     return row[name]

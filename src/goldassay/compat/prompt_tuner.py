@@ -36,6 +36,7 @@ MISSED = "missed"
 class TuningReport:
     """What was wrong and what may mend it, most costly first.
 
+    >>> from goldassay.tuning.patches import make_patch
     >>> TuningReport([], [], [make_patch(predictor="extract", action="add_instruction", text="Be brief.")]).state()[
     ...     "prompt_patches"
     ... ][0]["measured_lift"] is None
