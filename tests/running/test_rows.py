@@ -55,8 +55,7 @@ def test_rows_on_disk_give_the_same_run(tmp_path: Path, threads: int) -> None:
     there = evaluate(guess, gold(), METRIC, folder=tmp_path / "run", threads=threads, progress=False)
     here = evaluate(guess, gold(), METRIC, progress=False)
     assert isinstance(there.rows, stored.Rows)
-    assert there.rows.kept is None
-    assert isinstance(here.rows, list)
+    assert there.rows.cached is None
     assert told(there) == told(here)
     assert told(Run.load(tmp_path / "run")) == told(here)
     assert [row["id"] for row in there.rows] == [row["id"] for row in here.rows]

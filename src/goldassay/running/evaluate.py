@@ -136,7 +136,7 @@ class _Evaluation:
                 engine.close()
             self.about |= {"status": status, "finished": now()}
             self.about["cost"] = self._cost(before, time.perf_counter() - started)
-            run = Run(self.about, self.rows.settled(), self.metric.zero, self.folder)
+            run = Run(self.about, self.rows, self.metric.zero, self.folder)
             self._close(run, bool(reason))
         if reason:
             raise self._stopped(reason, run) from cause

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,8 @@ from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import OWN, Error, Measure, parse
 from goldassay.measures.judged import corrected
-from goldassay.running import rows as parts
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
-from goldassay.running.rows import Rows, html, records
+from goldassay.running.rows import FEW, Folded, Rows, errors_by_type, facets, fold, record, values
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
@@ -77,19 +77,16 @@ class Run:
         return list(map(self._evidence, self.rows))
 
     def _evidence(self, row: Mapping[str, Any]) -> Evidence:
-        found = self.zero.from_state(row["tallies"])
-        if len(found) < len(self.zero) and row.get("error"):  # it failed before the metric named its values
-            found.update({key: Mean(0.0, 1.0) for key in self.zero if key not in found})
-        return found
+        evidence = self.zero.from_state(row["tallies"])
+        if len(evidence) < len(self.zero) and row.get("error"):  # it failed before the metric named its values
+            evidence.update({key: Mean(0.0, 1.0) for key in self.zero if key not in evidence})
+        return evidence
 
     @cached_property
-    def folded(self) -> parts.Folded:
-        """What one walk over the rows tells; rows that are on disk are read once, and not kept."""
-        stored = not isinstance(self.rows, list)
-        each = (
-            ((row, self._evidence(row)) for row in self.rows) if stored else zip(self.rows, self.evidence, strict=True)
-        )
-        return parts.Folded.of(each, self.zero, columns=stored)
+    def folded(self) -> Folded:
+        """The sums over the rows; those of a large run are read once and do not stay in memory."""
+        evidence = self.evidence if len(self.rows) <= FEW else map(self._evidence, self.rows)
+        return fold(zip(self.rows, evidence, strict=True), self.zero)
 
     def tallies(self, name: str) -> list[Any]:
         """One measure's tally of each row."""
@@ -110,7 +107,7 @@ class Run:
     @cached_property
     def values(self) -> dict[str, float]:
         """Each measure's corpus value; measures without evidence are left out."""
-        return parts.values(self.total)
+        return values(self.total)
 
     @property
     def clusters(self) -> list[int] | None:
@@ -125,11 +122,8 @@ class Run:
     @cached_property
     def intervals(self) -> dict[str, Interval]:
         """Each measure's 95 % interval, over examples, or over documents if rows name them."""
-        columns = self.folded.columns
         return {
-            key: interval(
-                columns.get(key) or self.tallies(key), self.zero[key], clusters=self.clusters, bounds=self.bounds(key)
-            )
+            key: interval(self.folded.columns[key], self.zero[key], clusters=self.clusters, bounds=self.bounds(key))
             for key in self.values
         }
 
@@ -155,19 +149,18 @@ class Run:
     @property
     def corrected_state(self) -> dict[str, object]:
         """The corrected values as JSON: value and ends, the value of the verdicts and of the labels alone."""
-        labels = self.about.get("judge_labels") or {}
         return {
             name: {
-                "value": found.corrected.value,
-                "interval": [found.corrected.low, found.corrected.high],
-                "as_judged": found.naive.value,
-                "people_only": found.people_only.value,
-                "people_only_interval": [found.people_only.low, found.people_only.high],
-                "labels": len(labels[name]),
-                "trust": found.trust,
-                "method": found.corrected.method,
+                "value": value.corrected.value,
+                "interval": [value.corrected.low, value.corrected.high],
+                "as_judged": value.naive.value,
+                "people_only": value.people_only.value,
+                "people_only_interval": [value.people_only.low, value.people_only.high],
+                "labels": len(self.about["judge_labels"][name]),
+                "trust": value.trust,
+                "method": value.corrected.method,
             }
-            for name, found in self.corrected.items()
+            for name, value in self.corrected.items()
         }
 
     @cached_property
@@ -178,45 +171,45 @@ class Run:
     @cached_property
     def errors_by_type(self) -> dict[str, int]:
         """How many errors each type has."""
-        return parts.errors_by_type(self.rows)
+        return errors_by_type(self.rows)
 
     @cached_property
     def cases(self) -> list[Case]:
-        """The rows as error patterns are found from them, in the rows' order."""
+        """The rows as error patterns are made from them, in the rows' order."""
         return [
-            Case(
-                str(row["id"]),
-                evidence,
-                tuple(Error(**error) for error in row.get("errors", ())),
-                parts.facets(row),
-            )
+            Case(str(row["id"]), evidence, tuple(Error(**error) for error in row.get("errors", ())), facets(row))
             for row, evidence in zip(self.rows, self.evidence, strict=True)
         ]
 
     @cached_property
     def retried(self) -> dict[str, Any]:
-        """The values of the rows that were made again after they had failed, and those of the others; empty without.
+        """The values of the rows that were retried after they had failed, and those of the others; empty without.
 
-        Who is tried again has another chance, so these rows are not distributed as the others are.
+        A retried example has had another chance, so these rows are not distributed as the others are.
         """
-        found = self.folded
-        if not found.retried:
-            return {}
-        return {"rows": found.retried, "values": parts.values(found.again), "others": parts.values(found.others)}
+        count, parts = 0, {True: self.zero, False: self.zero}
+        for row in self.rows:
+            count += bool(row.get("retried"))
+            parts[bool(row.get("retried"))] += self._evidence(row)
+        return {"rows": count, "values": values(parts[True]), "others": values(parts[False])} if count else {}
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value:.4f}" for name, value in self.values.items()) if self.rows else "no rows"
         return f"Run({self.name!r}, {len(self.rows)} examples, {shown})"
 
     def _repr_html_(self) -> str:
-        """As a table in a notebook: values with intervals."""
-        found = self.intervals if self.rows else {}
-        cells = [[name, f"{one.value:.4f}", f"[{one.low:.3f}, {one.high:.3f}]"] for name, one in found.items()]
-        return html(f"{self.name}, {len(self.rows)} examples", ["measure", "value", "95 %"], cells)
+        """As a table in a notebook: values with intervals; everything in it is escaped."""
+        cells = [
+            f"<tr><td>{escape(name)}</td><td>{one.value:.4f}</td><td>[{one.low:.3f}, {one.high:.3f}]</td></tr>"
+            for name, one in (self.intervals if self.rows else {}).items()
+        ]
+        head = "<thead><tr><th>measure</th><th>value</th><th>95 %</th></tr></thead>"
+        caption = f"<caption>{escape(self.name)}, {len(self.rows)} examples</caption>"
+        return f"<table>{caption}{head}<tbody>{''.join(cells)}</tbody></table>"
 
     def records(self) -> list[dict[str, object]]:
         """A flat record an example: id, strata, score, values, errors, seconds, tokens, inputs, gold, prediction."""
-        return records(self.rows, self.evidence)
+        return list(map(record, self.rows, self.evidence))
 
     def to_pandas(self) -> Any:
         """The `records` as a data frame."""
@@ -265,50 +258,45 @@ class Run:
 
 
 def stored(place: Path, metric: Metric | None = None) -> tuple[Run, Rows]:
-    """A run from its folder, and its rows with the places where they stand."""
+    """A run from its folder, and its rows."""
     about = read_about(place)
     zero = metric.zero if metric is not None else zero_of(about, place)
     rows = Rows(place / ROWS)
     what = "a row of this run: an index, an id, and the tallies of its measures"
     more = of_function(about)
     if (place / ROWS).exists():
-        for row, start in jsonl.rows_with_offsets(place / ROWS, what=what, check=lambda row: _checked(row, zero, more)):
+        for row, start in jsonl.rows_with_offsets(place / ROWS, what=what, check=lambda row: _check(row, zero, more)):
             rows.add(row, start)
-    return Run(about, rows.settled(), zero, place), rows
+    return Run(about, rows, zero, place), rows
 
 
 def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
     """The empty evidence of the measures that a run names."""
     try:
         measures = about["measures"]
-        weights = {key: float(one["weight"]) for key, one in measures.items()}
-        if not all(isinstance(one["conventions"], str) for one in measures.values()):
+        if not all(isinstance(measure["conventions"], str) for measure in measures.values()):
             raise TypeError
-        if not isinstance(about.get("cost", {}), dict) or not isinstance(about.get("seed", 0), int):
-            raise TypeError
-        tallies = {key: parse(one["measure"]).zero for key, one in measures.items()}
+        weights = {key: float(measure["weight"]) for key, measure in measures.items()}
+        return Evidence({key: parse(measure["measure"]).zero for key, measure in measures.items()}, weights)
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise DataError("not a run: it lacks measures, weights, conventions or costs", file=place / ABOUT) from None
-    return Evidence(tallies, weights)
+        raise DataError("not a run: it lacks measures, weights or conventions", file=place / ABOUT) from None
 
 
 def of_function(about: Mapping[str, Any]) -> bool:
     """Whether a run was measured by a function, whose rows may hold values that its head does not name."""
-    return any(str(one.get("measure", "")).startswith(f"{OWN}.") for one in about.get("measures", {}).values())
+    return any(str(measure.get("measure", "")).startswith(f"{OWN}.") for measure in about.get("measures", {}).values())
 
 
-def _checked(row: dict[str, Any], zero: Evidence, more: bool) -> None:
-    """Raise if a row is none of a run with this evidence; with ``more``, means of other names may stand in it."""
-    index = row["index"]
-    if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < MOST or "id" not in row:
+def _check(row: dict[str, Any], zero: Evidence, more: bool) -> None:
+    """Raise if this is no row of a run with this evidence; with ``more``, it may hold means of other names."""
+    if type(row["index"]) is not int or not 0 <= row["index"] < MOST or "id" not in row:
         raise ValueError
     if more:
         zero = Evidence({**{key: Mean() for key in row["tallies"]}, **zero}, zero.weights)
-    found = zero.from_state(row["tallies"])
-    if (found.keys() != zero.keys() and not more) or not math.isfinite(float(found.value)):
+    evidence = zero.from_state(row["tallies"])
+    if (evidence.keys() != zero.keys() and not more) or not math.isfinite(float(evidence.value)):
         raise ValueError
     for error in row.get("errors", ()):
         Error(**error)
-    facets = row.get("strata")
-    if not isinstance(facets, (dict, type(None))):
+    if not isinstance(row.get("strata"), dict | None):
         raise TypeError
