@@ -85,13 +85,11 @@ class Measure(Generic[T]):
     lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: for reading, not for optimizing
     shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
     in_key: ClassVar[tuple[str, ...]] = ()  # the fields that the key states already; the conventions leave them out
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # what a field may be
+    choices: ClassVar[Mapping[str, tuple[object, ...]]] = {}  # what a field may be
 
     def __post_init__(self) -> None:
-        for name, allowed in self.choices.items():
-            value = getattr(self, name, allowed[0])
-            if value not in allowed:
-                raise GoldassayError(f"{name} is {', '.join(allowed[:-1])} or {allowed[-1]}, not {value!r}")
+        for name, choices in self.choices.items():
+            check_choice(name, getattr(self, name, choices[0]), choices)
 
     def __call__(self, gold: object, pred: object, /, batch: Any = None) -> Assessment[T]:
         """The evidence and the errors of one pair: a batch of one.
@@ -101,16 +99,10 @@ class Measure(Generic[T]):
             pred: The prediction.
             batch: The `batch` of this pair, if the caller has it already.
         """
-        if type(self).assess is not Measure.assess:
-            return self.assess(gold, pred)
         from goldassay.statistics.evidence import row
 
         tallies = self.tallies(self.batch([gold], [pred]) if batch is None else batch)
         return Assessment(row(tallies, 0), *self.errors(gold, pred))
-
-    def assess(self, gold: object, pred: object) -> Assessment[T]:
-        """The old hook, for measures that do not write `tallies` and `errors` yet."""
-        raise NotImplementedError
 
     def errors(self, gold: object, pred: object) -> Review:
         """The errors of one pair and what is right in it, in words, for feedback."""
@@ -128,9 +120,7 @@ class Measure(Generic[T]):
         """The evidence of every example of a batch: one tally whose fields are arrays, a number an example."""
         from goldassay.statistics.evidence import stacked
 
-        old = type(self).assess is not Measure.assess
-        rows = [self.assess(*pair).tally if old else self.tally(*pair) for pair in batch]
-        tallies: T = stacked(rows, self.zero)
+        tallies: T = stacked([self.tally(*pair) for pair in batch], self.zero)
         return tallies
 
     @property
@@ -173,7 +163,8 @@ def check_choice(name: str, value: object, choices: Collection[object]) -> None:
     goldassay.exceptions.GoldassayError: rate is f1 or precision, not 'f2'
     """
     if value not in choices:
-        raise GoldassayError(f"{name} is {' or '.join(map(str, choices))}, not {value!r}")
+        *others, last = map(str, choices)
+        raise GoldassayError(f"{name} is {', '.join(others)} or {last}, not {value!r}")
 
 
 def plain(value: object) -> str:

@@ -154,10 +154,7 @@ class Metric:
         """Each measure's assessment of one pair; measures share the work of a batch of one."""
         gold, pred = sides(self.columns, gold, pred)
         batches = Batches([gold], [pred])
-        return {
-            key: measure(gold, pred, None if type(measure).assess is not Measure.assess else batches.of(measure))
-            for key, measure in self.measures.items()
-        }
+        return {key: measure(gold, pred, batches.of(measure)) for key, measure in self.measures.items()}
 
     def assess_or_fail(self, gold: object, pred: object) -> tuple[Assessments, str]:
         """Each measure's assessment, and why the prediction cannot be measured, if so: its gold counts as missed.

@@ -164,8 +164,8 @@ def test_keys_are_distinct_and_read_back() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (lambda: ex.SemEval("ent_type"), "schema is strict or exact or partial or type, not 'ent_type'"),
-        (lambda: ex.SemEval("strict", rate="f2"), "rate is f1 or precision or recall, not 'f2'"),
+        (lambda: ex.SemEval("ent_type"), "schema is strict, exact, partial or type, not 'ent_type'"),
+        (lambda: ex.SemEval("strict", rate="f2"), "rate is f1, precision or recall, not 'f2'"),
         (lambda: ex.SpanF1("exact", average="macro"), "the match of an average is strict or partial, not 'exact'"),
         (
             lambda: ex.SpanF1("token", matching="hipe"),

@@ -174,7 +174,7 @@ def test_the_names_are_those_of_ir_measures_and_read_back() -> None:
         ("P(p=0.5)@5", "P takes ties, missing, rel"),
         ("RBP(p=1.5)", "p is a probability"),
         ("nDCG(dcg='ln')@5", "dcg is 'log2' or 'exp-log2'"),
-        ("nDCG(ties='random')@5", "ties is docno_desc or stable or best or worst"),
+        ("nDCG(ties='random')@5", "ties is docno_desc, stable, best or worst"),
         ("nDCG(gain=open('x'))@5", "no measure"),
         ("P(missing=1)@5", "missing is 0 or skip"),
     ],

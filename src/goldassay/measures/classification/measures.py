@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure, Review, check_choice, plain
+from goldassay.measure import Measure, Review, plain
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.records import Read, institutions, sides
 from goldassay.measures.classification.tally import ChanceCorrected, Gap, Labelled
@@ -101,6 +101,7 @@ class Accuracy(LabelMeasure):
     match: str = "label"
     hierarchy: Hierarchy = INSTITUTIONS
     zero: ClassVar[Mean] = Mean()
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"match": ("label", "group", "any")}
     names: ClassVar[dict[str, str]] = {
         "label": "accuracy",
         "group": "category_accuracy",
@@ -108,7 +109,7 @@ class Accuracy(LabelMeasure):
     }
 
     def __post_init__(self) -> None:
-        check_choice("match", self.match, self.names)
+        super().__post_init__()
         groups(self.hierarchy)
 
     @property
@@ -170,11 +171,14 @@ class LabelF1(LabelMeasure):
     over: str = "all"
     rate: str = "f1"
     labels: Listed = field(default="seen", kw_only=True)
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {
+        "average": ("macro", "weighted", "micro"),
+        "over": ("all", "supported"),
+        "rate": tuple(RATES),
+    }
 
     def __post_init__(self) -> None:
-        check_choice("average", self.average, ("macro", "weighted", "micro"))
-        check_choice("over", self.over, ("all", "supported"))
-        check_choice("rate", self.rate, RATES)
+        super().__post_init__()
         if isinstance(self.labels, str) and self.labels not in ("seen", INSTITUTIONS):
             raise GoldassayError(f"labels is 'seen', 'institutions' or a tuple of labels, not {self.labels!r}")
 

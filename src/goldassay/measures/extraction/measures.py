@@ -46,8 +46,6 @@ MATCHES = {
 """What each match compares, and what else it is called."""
 AVERAGES = {"macro": "gold", "macro_seen": "seen", "weighted": "support"}  # and the share of a type in the mean
 AVERAGED = ("strict", "partial")
-MATCHINGS = ("one-to-one", "hipe")
-BOUNDS = ("given", "word")
 _errors = lru_cache(maxsize=64)(errors)  # the measures of a metric name the same errors
 
 
@@ -65,13 +63,10 @@ class SpanMeasure(Measure[T]):
     gold_fields: ClassVar[tuple[str, ...]] = ("text", "entities")
     pred_fields: ClassVar[tuple[str, ...]] = ("entities",)
     shares: ClassVar[tuple[str, ...]] = ("bounds",)
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"bounds": ("given", "word"), "matching": ("one-to-one", "hipe")}
 
     bounds: str = field(default="given", kw_only=True)
     matching: str = field(default="one-to-one", kw_only=True)
-
-    def __post_init__(self) -> None:
-        check_choice("bounds", self.bounds, BOUNDS)
-        check_choice("matching", self.matching, MATCHINGS)
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """The spans of all documents, matched."""
@@ -106,15 +101,19 @@ class SpanF1(SpanMeasure[Any]):
     Counts(tp=1, fp=1, fn=0)
     """
 
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {
+        **SpanMeasure.choices,
+        "match": tuple(MATCHES),
+        "rate": tuple(RATES),
+        "average": ("micro", *AVERAGES, "document"),
+    }
+
     match: str = "strict"
     rate: str = "f1"
     average: str = "micro"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("match", self.match, MATCHES)
-        check_choice("rate", self.rate, RATES)
-        check_choice("average", self.average, ("micro", *AVERAGES, "document"))
         if self.average != "micro":
             check_choice("the match of an average", self.match, AVERAGED)
         if self.matching == "hipe" and self.match in ("type_anywhere", "token"):
@@ -216,14 +215,10 @@ class SemEval(SpanMeasure[SemEvalCounts]):
 
     schema: str = "strict"
     rate: str = "f1"
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {**SpanMeasure.choices, "schema": SCHEMAS, "rate": tuple(RATES)}
     fixed: ClassVar[dict[str, str]] = {"average": "micro", "partial credit": "0.5", "empty": EMPTY}
     formula: ClassVar[str] = "P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS, F1 their harmonic mean"
     source: ClassVar[str] = "Segura-Bedmar et al. 2013 (SemEval-2013 task 9)"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("schema", self.schema, SCHEMAS)
-        check_choice("rate", self.rate, SEMEVAL_RATES)
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure, Review, check_choice
+from goldassay.measure import Measure, Review
 from goldassay.measures.retrieval.batch import TIES, Batch, Hits, places
 from goldassay.measures.retrieval.mistakes import errors
 from goldassay.statistics.evidence import Floats
@@ -36,6 +36,7 @@ class Ranked(Measure[Mean]):
     zero: ClassVar[Mean] = Mean()
     gold_fields: ClassVar[tuple[str, ...]] = ("relevant",)
     pred_fields: ClassVar[tuple[str, ...]] = ("results",)
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {"ties": TIES, "missing": (0, "skip")}
 
     ties: str = field(default="docno_desc", kw_only=True)
     missing: int | str = field(default=0, kw_only=True)
@@ -49,8 +50,7 @@ class Ranked(Measure[Mean]):
             raise GoldassayError(f"{self.name}: a cut-off is a whole number from 1 on, not {k!r}")
         if type(rel) not in (int, float) or rel <= 0:
             raise GoldassayError(f"{self.name}: rel is the least relevant grade, above 0, not {rel!r}")
-        check_choice("ties", self.ties, TIES)
-        check_choice("missing", self.missing, (0, "skip"))
+        super().__post_init__()
 
     def values(self, batch: Batch) -> Floats:
         """The value of each query."""
@@ -119,14 +119,15 @@ class nDCG(Ranked):
     formula = "DCG@k / ideal DCG@k, DCG@k = Σ_{i≤k} gain_i / log2(i + 1); mean over queries"
     source = f"Järvelin and Kekäläinen, TOIS 2002; {TREC_EVAL} ndcg_cut"
 
+    choices: ClassVar[dict[str, tuple[object, ...]]] = {
+        **Ranked.choices,
+        "gain": ("linear", "exponential"),
+        "ideal": ("judged", "retrieved"),
+    }
+
     k: int | None = 10
     gain: str = "linear"
     ideal: str = "judged"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("gain", self.gain, ("linear", "exponential"))
-        check_choice("ideal", self.ideal, ("judged", "retrieved"))
 
     @property
     def parameters(self) -> tuple[str, ...]:
