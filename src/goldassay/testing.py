@@ -159,7 +159,7 @@ class MarkedTest:
     def failure(self, run: Run, name: str | None, place: int, floor: float) -> str:
         """What misses its floor, in words; empty if the floor is reached."""
         from goldassay.measure import target_met
-        from goldassay.reporting import facts
+        from goldassay.reporting import summary
         from goldassay.tuning.patterns import find
 
         if name is None:

@@ -92,7 +92,7 @@ def test_align_prints_what_the_judge_is_worth(labels: Path) -> None:
         "sensitivity",
         "kappa",
         "people (rows)",
-        "learnt from 100 labels",
+        "fitted on 100 labels",
         "corrected (PPI++)",
         "Label next: i",
     ):

@@ -19,7 +19,7 @@ from goldassay import Metric
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering, classification, extraction
-from goldassay.reporting import facts, pages
+from goldassay.reporting import pages, summary
 from goldassay.reporting.pages.data import labels
 from goldassay.running import Run, evaluate
 from goldassay.statistics.ppi import corrected
@@ -110,16 +110,16 @@ def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
     gold = [dspy.Example(id=str(i), text="t", label="AB"[i % 2]).with_inputs("text") for i in range(4)]
     found = evaluate(lambda text: dspy.Prediction(label="A"), gold, Metric(classification.Accuracy()), progress=False)
     rows = [{**row, "gold": {"label": example["label"]}} for row, example in zip(found.rows, gold, strict=True)]
-    assert facts.confusion(Run(found.about, rows, found.zero)) == {("A", "A"): 2, ("B", "A"): 2}
+    assert summary.confusion(Run(found.about, rows, found.zero)) == {("A", "A"): 2, ("B", "A"): 2}
     # of 40 texts with a year each some fail; of the others every third year has a wrong end, which is no other type
-    spans = facts.confusion(two[0])
+    spans = summary.confusion(two[0])
     assert spans
     right = sum(not row.get("errors") and not row.get("error") for row in two[0].rows)
     failed = sum(bool(row.get("error")) for row in two[0].rows)
     assert spans["TMP", "TMP"] == 40 - failed  # a wrong boundary has the right type
-    assert spans["TMP", facts.MISSED] == failed
+    assert spans["TMP", summary.MISSED] == failed
     assert 0 < right < 40 - failed
-    assert (facts.SPURIOUS, "TMP") not in spans
+    assert (summary.SPURIOUS, "TMP") not in spans
     text = pages.report([two[0]])
     assert "(missed)" in text
 
@@ -140,9 +140,9 @@ def test_labels_of_a_task_of_ones_own_have_a_confusion_matrix_and_texts_have_non
         )
 
     labelled = said(why="because 1", tone="praise")
-    assert facts.confusion(labelled) == {("praise", "praise"): 2, ("complaint", "praise"): 2}
+    assert summary.confusion(labelled) == {("praise", "praise"): 2, ("complaint", "praise"): 2}
     assert "<h2>Confusion</h2>" in pages.report([labelled])
-    assert facts.confusion(said(why="because 1")) is None
+    assert summary.confusion(said(why="because 1")) is None
 
 
 def test_runs_of_one_name_are_told_apart_by_what_differs(two: list[Run]) -> None:
@@ -201,8 +201,8 @@ def test_confidence_and_correctness_of_answers() -> None:
         Metric(answering.ExactMatch()),
         progress=False,
     )
-    assert facts.confidences(found) == ([(0.9, 1.0), (0.4, 0.0)], 2)
-    assert facts.precision_recall([(0.9, 1.0), (0.4, 0.0)], 2) == [(0.9, 1.0, 0.5), (0.4, 0.5, 0.5)]
+    assert summary.confidences(found) == ([(0.9, 1.0), (0.4, 0.0)], 2)
+    assert summary.precision_recall([(0.9, 1.0), (0.4, 0.0)], 2) == [(0.9, 1.0, 0.5), (0.4, 0.5, 0.5)]
 
 
 def test_a_model_of_a_file_is_named_without_where_it_lies(two: list[Run], tmp_path: Path) -> None:

@@ -119,5 +119,5 @@ def test_the_command_logs_the_program_and_another_process_runs_it(two: list[Run]
 def test_names_and_faults_are_mlflows(two: list[Run], tmp_path: Path) -> None:
     with pytest.raises(GoldassayError, match="MLflow: .*nosuch"):
         tracking.log(two[0], uri="nosuch://place")
-    with pytest.raises(GoldassayError, match=r"no dspy.Module"):
+    with pytest.raises(GoldassayError, match=r"takes a dspy.Module"):
         tracking.log(two[0], uri=f"sqlite:///{tmp_path / 'm.db'}", program=print, report=False)

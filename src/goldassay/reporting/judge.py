@@ -1,102 +1,93 @@
-"""Judges for the terminal: what one says, what it is worth beside people, how an audit came out."""
+"""Judges on the terminal: verdicts, agreement with people, and audits."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from rich.markup import escape
-from rich.table import Table
-
-from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement
 from goldassay.judges.audit import Check, JudgeAudit
-from goldassay.reporting.terminal import console, under_title
+from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement
+from goldassay.reporting.summary import shortened
+from goldassay.reporting.terminal import number, print_table, prose, warn
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.ppi import Corrected
 
-MOST = 10
+MANY = 10
 
 
-def warn(text: str) -> None:
-    """A warning on standard error."""
-    console(error=True).print(f"[yellow]warning:[/] {escape(text)}", markup=True)
-
-
-def estimate(found: Estimate, out: Path | None = None) -> None:
+def estimate(result: Estimate, out: Path | None = None) -> None:
     """Verdicts, and the rate of positive items."""
-    table = _table(f"{found.question}: {found.n} items, judged by {found.judge}", "verdict", "items", "share")
-    known = found.n - found.unknown
-    for name, count in found.verdicts.items():
-        table.add_row(name, str(count), f"{count / known:.3f}" if known else "–")
-    table.add_row("unknown", str(found.unknown), "")
-    console().print(table)
-    _rate(found.positive, found.corrected, found.naive)
-    if found.mean:
-        graded(found.mean)
-    cached = f", {found.cached} answers from the cache" if found.cached else ""
-    cost = f"{found.calls} calls{cached}, {found.tokens} tokens"
-    told = [f"{cost}.", _apart(found.disagreement), f"Written: {out}" if out else ""]
-    console().print(" ".join(one for one in told if one), markup=False)
+    known = result.n - result.unknown
+    rows = [[name, count, f"{count / known:.3f}" if known else "–"] for name, count in result.verdicts.items()]
+    title = f"{result.question}: {result.n} items, judged by {result.judge}"
+    print_table(title, ["verdict", "items", "share"], [*rows, ["unknown", result.unknown, ""]])
+    _estimates(f"share of {result.positive!r}", "share", result.corrected, result.naive)
+    if result.mean:
+        mean(result.mean)
+    cached = f", {result.cached} answers from the cache" if result.cached else ""
+    text = f"{result.calls} calls{cached}, {result.tokens} tokens."
+    if result.disagreement:
+        text += f" The panel's members disagree: {result.disagreement:.1%} of their verdicts are not the majority's."
+    prose(text + (f" Written: {out}" if out else ""))
 
 
-def _apart(disagreement: float) -> str:
-    """How far the members of a panel disagree; nothing for one judge, or where they never do."""
-    said = f"The panel's members disagree: {disagreement:.1%} of their verdicts are not the majority's."
-    return said if disagreement else ""
-
-
-def alignment(judge: str, found: JudgeAgreement) -> None:
+def alignment(judge: str, result: JudgeAgreement) -> None:
     """Agreement, errors, calibration, rates, and what more labels would bring."""
-    out = console()
-    out.print(f"{judge} on {found.question}, positive: {found.positive}", markup=False)
-    table = _table(
-        f"{found.n} labels with a verdict, {found.unlabelled} items without a label",
-        "value",
-        "estimate [95 %]",
-        f"labels for ±{found.width / 2:g}",
-    )
-    rows = [("accuracy", found.accuracy), ("sensitivity", found.rates.sensitivity)]
-    rows += [("specificity", found.rates.specificity), ("kappa", found.kappa), ("alpha", found.alpha)]
-    rows.append(("alpha of people", found.people))
-    for name, one in rows:
-        table.add_row(name, _interval(one), _count(found.needed.get(name)))
-    out.print(table)
-    _confusion(found)
-    _fitted(found)
-    _rate(found.positive, found.corrected, None)
-    if found.mean and found.mean.corrected:
-        graded(found.mean)
+    prose(f"{judge} on {result.question}, positive: {result.positive}")
+    rates = {
+        "accuracy": result.accuracy,
+        "sensitivity": result.rates.sensitivity,
+        "specificity": result.rates.specificity,
+        "kappa": result.kappa,
+        "alpha": result.alpha,
+        "alpha of people": result.people,
+    }
+    width = f"±{result.width / 2:g}"
+    rows = [[name, _interval(rate), _count(result.needed.get(name))] for name, rate in rates.items()]
+    title = f"{result.n} labels with a verdict, {result.unlabelled} items without a label"
+    print_table(title, ["value", "estimate [95 %]", f"labels for {width}"], rows)
+    columns = list(next(iter(result.confusion.values())))
+    counts = [[label, *(row[column] for column in columns)] for label, row in result.confusion.items()]
+    print_table("people (rows), judge (columns)", ["", *columns], counts)
+    _fitted(result)
+    _estimates(f"share of {result.positive!r}", "share", result.corrected, None)
+    if result.mean and result.mean.corrected:
+        mean(result.mean)
     for name in ("rate, corrected", "rate, people only"):
-        if name in found.needed:
-            out.print(f"labels for ±{found.width / 2:g} of the {name}: {found.needed[name]:,}")
-    if found.divided:
-        out.print(f"People disagree on {len(found.divided)}: {_names([one.id for one in found.divided])}", markup=False)
-    if found.next:
-        out.print(f"Label next: {_names(found.next)}", markup=False)
-        out.print("These tell calibration most. Rates and agreement need labels of items taken at random.")
-    for warning in found.warnings:
+        if name in result.needed:
+            prose(f"labels for {width} of the {name}: {result.needed[name]:,}")
+    if result.divided:
+        prose(f"People disagree on {len(result.divided)}: {shortened([item.id for item in result.divided], MANY)}")
+    if result.next:
+        prose(f"Label next: {shortened(list(result.next), MANY)}")
+        prose("These say most about calibration. For rates and agreement, label items taken at random.")
+    for warning in result.warnings:
         warn(warning)
 
 
-def audit(found: JudgeAudit) -> None:
-    """The checks, with the share from which each passes."""
-    title = f"audit of {found.judge}, {found.probes} probes"
-    table = _table(title, "check", "went well [95 %]", "n", "unknown", "passes from", "")
-    for check in found.checks:
-        n = str(check.rate.n) if check.rate else "0"
-        shown = _interval(check.rate, 2)
-        table.add_row(check.name, shown, n, str(check.unknown), f"{check.mark:.2f}", _verdict(check))
-    out = console()
-    out.print(table)
-    out.print(_conclusion(found))
-    for warning in found.warnings:
+def audit(result: JudgeAudit) -> None:
+    """The checks, each with the share it needs to pass."""
+    rows = [
+        [
+            check.name,
+            _verdict(check),
+            _interval(check.rate, 2),
+            check.rate.n if check.rate else 0,
+            check.unknown,
+            f"{check.mark:.2f}",
+        ]
+        for check in result.checks
+    ]
+    title = f"audit of {result.judge}, {result.probes} probes"
+    print_table(title, ["check", "", "correct [95 %]", "n", "unknown", "pass mark"], rows, left=2)
+    if not result.passed:
+        prose("Not passed. (?: the interval includes the pass mark, so more probes could change the verdict)")
+    elif all(check.rate for check in result.checks):
+        prose("All checks passed.")
+    else:
+        prose("Every check that could run passed; some could not run.")
+    for warning in result.warnings:
         warn(warning)
-
-
-def _conclusion(found: JudgeAudit) -> str:
-    if not found.passed:
-        return "Not passed. (?: more probes could turn it: the interval reaches both sides of the pass mark)"
-    tested = all(check.rate for check in found.checks)
-    return "All checks passed." if tested else "What could be tested passed; not everything could."
 
 
 def _verdict(check: Check) -> str:
@@ -105,81 +96,53 @@ def _verdict(check: Check) -> str:
     return ("pass" if check.passed else "FAIL") + ("" if check.sure else "?")
 
 
-def _confusion(found: JudgeAgreement) -> None:
-    columns = list(next(iter(found.confusion.values())))
-    table = _table("people (rows), judge (columns)", "", *columns)
-    for label, row in found.confusion.items():
-        table.add_row(label, *(str(row[column]) for column in columns))
-    console().print(table)
-
-
-def _fitted(found: JudgeAgreement) -> None:
-    fitted = found.fitted
+def _fitted(result: JudgeAgreement) -> None:
+    fitted = result.fitted
     if fitted is None:
         return
-    title = f"with a threshold learnt from {fitted.fitted} labels, tested on the other {fitted.held_out}"
-    table = _table(title, "", "sensitivity [95 %]", "specificity [95 %]", "Brier (0 is best)")
-    before, after = fitted.before, fitted.after
-    table.add_row(
-        "verdicts as they are",
-        _interval(before.sensitivity),
-        _interval(before.specificity),
-        f"{fitted.brier_before:.4f}",
-    )
-    name = f"positive from score {fitted.threshold:.2f}"
-    table.add_row(name, _interval(after.sensitivity), _interval(after.specificity), f"{fitted.brier_after:.4f}")
-    console().print(table)
+    rows = [
+        [name, _interval(rates.sensitivity), _interval(rates.specificity), number(brier)]
+        for name, rates, brier in (
+            ("verdicts as they are", fitted.before, fitted.brier_before),
+            (f"positive from score {fitted.threshold:.2f}", fitted.after, fitted.brier_after),
+        )
+    ]
+    title = f"with a threshold fitted on {fitted.fitted} labels and tested on the other {fitted.held_out}"
+    print_table(title, ["", "sensitivity [95 %]", "specificity [95 %]", "Brier (0 is best)"], rows)
 
 
-def average(found: Graded) -> None:
-    """The mean of numbers, and how many there are."""
-    unknown = f", {found.unknown} without a verdict" if found.unknown else ""
-    console().print(f"{found.verdicts} items with a verdict, {found.labels} of them with a label{unknown}")
-    graded(found)
-    if found.corrected is None:
-        warn("nothing to correct with: that takes 2 labels or more, and an item without one")
+def average(result: Graded) -> None:
+    """The mean of grades, and how many there are."""
+    unknown = f", {result.unknown} without a verdict" if result.unknown else ""
+    prose(f"{result.verdicts} items with a verdict, {result.labels} of them with a label{unknown}")
+    mean(result)
+    if result.corrected is None:
+        warn("no correction: it needs 2 labels or more, and an item without a label")
 
 
-def graded(found: Graded) -> None:
-    """A mean grade: corrected, as the verdicts are, and of the labels alone."""
-    ends = "" if found.low is None or found.high is None else f", from {found.low:g} to {found.high:g}"
-    _estimates(f"mean grade{ends}", "mean", found.corrected, found.naive)
-
-
-def _rate(positive: str, corrected: Corrected | None, naive: Interval | None) -> None:
-    _estimates(f"share of {positive!r}", "share", corrected, naive)
+def mean(result: Graded) -> None:
+    """A mean grade: corrected, of the verdicts as they are, and of the labels alone."""
+    scale = "" if result.low is None or result.high is None else f", from {result.low:g} to {result.high:g}"
+    _estimates(f"mean grade{scale}", "mean", result.corrected, result.naive)
 
 
 def _estimates(title: str, head: str, corrected: Corrected | None, naive: Interval | None) -> None:
-    rows = [("verdicts as they are", corrected.naive if corrected else naive)]
+    rows: Sequence[tuple[str, Interval | None]] = [("verdicts as they are", naive)] if naive else []
     if corrected:
-        mended = f"corrected (PPI++), λ {corrected.trust:.2f}"
-        rows = [(mended, corrected.corrected), *rows, ("labels alone", corrected.people_only)]
-    if rows[-1][1] is None:
-        return
-    table = _table(title, "from", f"{head} [95 %]")
-    for name, one in rows:
-        table.add_row(name, _interval(one))
-    console().print(table)
+        rows = [
+            (f"corrected (PPI++), λ {corrected.trust:.2f}", corrected.corrected),
+            ("verdicts as they are", corrected.naive),
+            ("labels alone", corrected.people_only),
+        ]
+    if rows:
+        print_table(title, ["from", f"{head} [95 %]"], [[name, _interval(value)] for name, value in rows])
 
 
-def _table(title: str, *heads: str) -> Table:
-    table = under_title(escape(title))
-    for place, head in enumerate(heads):
-        table.add_column(head, justify="right" if place else "left", overflow="fold")
-    return table
-
-
-def _interval(found: Interval | None, places: int = 3) -> str:
-    if found is None:
+def _interval(value: Interval | None, places: int = 3) -> str:
+    if value is None:
         return "–"
-    return "{:.{p}f} [{:.{p}f}, {:.{p}f}]".format(found.value, found.low, found.high, p=places)
+    return f"{value.value:.{places}f} [{value.low:.{places}f}, {value.high:.{places}f}]"
 
 
 def _count(labels: int | None) -> str:
     return "" if labels is None else f"{labels:,}"
-
-
-def _names(ids: object) -> str:
-    named = [str(one) for one in ids] if isinstance(ids, (list, tuple)) else []
-    return ", ".join(named[:MOST]) + (f" and {len(named) - MOST} more" if len(named) > MOST else "")

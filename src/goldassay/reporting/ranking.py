@@ -1,8 +1,8 @@
-"""A ranking of systems on the same gold: runs, or files of predictions; any weights; ranks with their doubt.
+"""A ranking of systems on the same gold: runs, or files of predictions, under any weights.
 
-``value`` is the weighted mean of the measures under the weights asked for (by default those of the metric), from the
-runs' own evidence. ``ranks`` is the set of ranks that each may have, ``first`` how often it would lead under any other
-weights, and the two fronts say whether something is better at both value and cost, or value and seconds.
+``value`` is the weighted mean of the measures, by default under the metric's own weights. ``ranks`` is the set of ranks
+that a system may have, ``first`` how often it would lead under other weights, and ``on_front`` says whether no other
+system is better at both value and cost, and at both value and seconds.
 """
 
 from __future__ import annotations
@@ -17,20 +17,24 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import ConventionError, DataError, GoldassayError
-from goldassay.fields import clusters
 from goldassay.reporting.pages.data import labels
+from goldassay.reporting.summary import tokens
 from goldassay.running.comparing import check_comparable
 from goldassay.running.run import Run
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.paired import Rank, ranks
 
-STORED = "predictions"  # the setting of a run of predictions that existed: it took no time and cost nothing
+STORED = "predictions"  # the setting of a run of existing predictions: it took no time and cost nothing
 
 
 @dataclass(frozen=True)
 class RankedRun:
-    """One system of a ranking."""
+    """One system of a ranking.
+
+    ``seconds`` and ``cost`` are None for existing predictions. The cost is money if the runs know prices, else tokens;
+    ``unit`` says which.
+    """
 
     name: str
     run: Run
@@ -38,19 +42,14 @@ class RankedRun:
     ranks: Rank
     place: int
     first: float
-    """How often it would be first if the weights were any others."""
     seconds: float | None
-    """``None`` of predictions that existed."""
     cost: float | None
-    """Money where the runs name a price, else tokens; ``None`` of predictions that existed."""
     unit: str
-    """Of the cost: ``money`` or ``tokens``."""
     on_front: tuple[bool, bool]
-    """Whether nothing is better at both value and cost, and at both value and seconds."""
 
     @property
     def cached(self) -> int:
-        """How many answers came from a cache, and cost neither time nor tokens."""
+        """How many answers came from a cache and cost neither time nor tokens."""
         return int(self.run.cost.get("cached") or 0)
 
     def state(self) -> dict[str, object]:
@@ -73,14 +72,16 @@ class RankedRun:
 
 
 def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, seed: int = 0) -> list[RankedRun]:
-    """Rank runs on the same gold, the best first.
+    """Ranks runs on the same gold, the best first.
 
     Args:
-        runs: two or more, on the same examples under the same conventions.
-        weights: of the measures by name; those of the runs' metric where none are given.
-        seed: of the resampling.
+        runs: Two or more, on the same examples under the same conventions.
+        weights: Of the measures by name; by default those of the runs' metric.
+        seed: Of the resampling.
 
-    Raises a ConventionError for other gold or other conventions, and an error for a run that failed everywhere.
+    Raises:
+        ConventionError: The runs have other gold, other conventions, or lack a weighted measure.
+        GoldassayError: There are fewer than two runs, or one failed on every example.
     """
     if len(runs) < 2:
         raise GoldassayError("a ranking needs two systems or more")
@@ -89,91 +90,80 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
     for run in runs:
         if not run.available:
             raise GoldassayError(f"{run.folder or run.name} failed on every example: it has no rank")
-    given = dict(weights or runs[0].zero.weights)
-    unknown = [name for name in given if any(name not in run.zero for run in runs)]
-    if unknown:
-        shared = [name for name in runs[0].zero if all(name in run.zero for run in runs)]
-        raise ConventionError(f"not every run has {unknown[0]!r}; all have {', '.join(shared)}")
-    given = {name: weight for name, weight in given.items() if weight > 0}
-    if not given:
+    weights = _checked(runs, weights or runs[0].zero.weights)
+    zero = Evidence({name: runs[0].zero[name] for name in weights}, weights)
+    evidence = [[Evidence({name: row[name] for name in weights}, weights) for row in run.evidence] for run in runs]
+    units = runs[0].clusters
+    values = [interval(rows, zero, clusters=units, seed=seed) for rows in evidence]
+    possible = ranks(evidence, zero, clusters=units, seed=seed)
+    leads = firsts([{name: run.values.get(name, 0.0) for name in weights} for run in runs], seed=seed)
+    money = any(run.cost.get("usd") for run in runs)
+    seconds = [_spent(run, float(run.cost.get("seconds") or 0.0)) for run in runs]
+    costs = [_spent(run, float(run.cost.get("usd") or 0.0) if money else float(tokens(run.cost))) for run in runs]
+    points = [value.value for value in values]
+    fronts = list(zip(_front(costs, points), _front(seconds, points), strict=True))
+    unit = "money" if money else "tokens"
+    places = [1 + sum(other > point + 1e-12 for other in points) for point in points]
+    kinds = [unit] * len(runs)
+    rows = zip(labels(runs), runs, values, possible, places, leads, seconds, costs, kinds, fronts, strict=True)
+    systems = [RankedRun(*row) for row in rows]
+    return sorted(systems, key=lambda system: (system.place, system.name))
+
+
+def _checked(runs: Sequence[Run], weights: Mapping[str, float]) -> dict[str, float]:
+    """The positive weights; refuses a measure that a run lacks."""
+    for name in weights:
+        if any(name not in run.zero for run in runs):
+            shared = [name for name in runs[0].zero if all(name in run.zero for run in runs)]
+            raise ConventionError(f"not every run has {name!r}; all have {', '.join(shared)}")
+    positive = {name: weight for name, weight in weights.items() if weight > 0}
+    if not positive:
         raise GoldassayError("a ranking needs a weight above 0")
-    zero = Evidence({name: runs[0].zero[name] for name in given}, given)
-    evidence = [[Evidence({name: one[name] for name in given}, given) for one in run.evidence] for run in runs]
-    drawn = clusters(runs[0].rows)
-    values = [interval(one, zero, clusters=drawn, seed=seed) for one in evidence]
-    sets = ranks(evidence, zero, clusters=drawn, seed=seed)
-    leads = firsts([{name: run.values.get(name, 0.0) for name in given} for run in runs], seed=seed)
-    ran = [STORED not in run.about.get("settings", {}) for run in runs]
-    seconds = [float(run.cost.get("seconds") or 0.0) if made else None for run, made in zip(runs, ran, strict=True)]
-    priced = any(run.cost.get("usd") for run in runs)
-    costs = [
-        None if not made else float(run.cost.get("usd") or 0.0) if priced else float(_tokens(run))
-        for run, made in zip(runs, ran, strict=True)
-    ]
-    fronts = [_front(spent, [one.value for one in values]) for spent in (costs, seconds)]
-    names = labels(runs)
-    out = [
-        RankedRun(
-            names[i],
-            run,
-            values[i],
-            sets[i],
-            1 + sum(other.value > values[i].value + 1e-12 for other in values),
-            leads[i],
-            seconds[i],
-            costs[i],
-            "money" if priced else "tokens",
-            (fronts[0][i], fronts[1][i]),
-        )
-        for i, run in enumerate(runs)
-    ]
-    return sorted(out, key=lambda one: (one.place, one.name))
+    return positive
+
+
+def _spent(run: Run, amount: float) -> float | None:
+    """Existing predictions took no time and cost nothing that is known."""
+    return None if STORED in run.about.get("settings", {}) else amount
 
 
 def firsts(values: Sequence[Mapping[str, float]], *, draws: int = 10_000, seed: int = 0) -> list[float]:
-    """How often each system would be first if the weights were any others, all as likely (uniform on the simplex).
-
-    Ties share a first place.
+    """How often each system would lead if the weights were drawn uniformly from the simplex; ties share a first place.
 
     >>> firsts([{"a": 1.0, "b": 1.0}, {"a": 0.5, "b": 0.5}])
     [1.0, 0.0]
     """
     names = list(values[0]) if values else []
-    if any(set(one) != set(names) for one in values):
-        raise GoldassayError(f"the systems have other values: {', '.join(sorted({k for one in values for k in one}))}")
-    matrix = np.array([[one[name] for name in names] for one in values], dtype=float)
-    weights = np.random.default_rng(seed).dirichlet(np.ones(len(names)), size=draws)
-    totals = weights @ matrix.T
+    if any(set(row) != set(names) for row in values):
+        raise GoldassayError(f"the systems have other values: {', '.join(sorted({k for row in values for k in row}))}")
+    matrix = np.array([[row[name] for name in names] for row in values], dtype=float)
+    totals = np.random.default_rng(seed).dirichlet(np.ones(len(names)), size=draws) @ matrix.T
     best = totals >= totals.max(axis=1, keepdims=True) - 1e-12
     shares: list[float] = (best / best.sum(axis=1, keepdims=True)).mean(axis=0).tolist()
     return shares
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Whether nothing is better at both: points are (cost, value), where less cost and more value are better.
+    """The Pareto front of (cost, value): whether no other point has at most the cost and at least the value.
 
     >>> front([(1.0, 0.5), (2.0, 0.9), (3.0, 0.8)])
     [True, True, False]
     """
     return [
-        not any(
-            other != one and other[0] <= one[0] and other[1] >= one[1] and (other[0] < one[0] or other[1] > one[1])
-            for other in points
-        )
-        for one in points
+        not any(other != point and other[0] <= point[0] and other[1] >= point[1] for other in points)
+        for point in points
     ]
 
 
 def _front(spent: Sequence[float | None], values: Sequence[float]) -> list[bool]:
-    """The front of those whose cost is known."""
-    known = [place for place, cost in enumerate(spent) if cost is not None]
-    best = front([(float(spent[place] or 0.0), values[place]) for place in known])
-    on = {place for place, first in zip(known, best, strict=True) if first}
-    return [place in on for place in range(len(spent))]
+    """The front of the systems whose cost is known."""
+    points = {place: (cost, values[place]) for place, cost in enumerate(spent) if cost is not None}
+    best = dict(zip(points, front(list(points.values())), strict=True))
+    return [best.get(place, False) for place in range(len(spent))]
 
 
 class Stored:
-    """A file's predictions as a program: asked with an example's id, it says what the file says."""
+    """A file of predictions as a program: given an example's id, it returns the prediction in the file."""
 
     def __init__(self, file: Path, records: Mapping[str, Mapping[str, Any]]) -> None:
         self.file, self.records = file, records
@@ -186,81 +176,76 @@ class Stored:
         return dspy.Prediction(**{name: value for name, value in self.records[str(id)].items() if name != "id"})
 
 
-def _tokens(run: Run) -> int:
-    return int(run.cost.get("prompt_tokens", 0)) + int(run.cost.get("completion_tokens", 0))
-
-
-def table(found: Sequence[RankedRun]) -> list[dict[str, object]]:
-    """A row a system, for a file: place, ranks, value with its interval, each measure, seconds, cost."""
+def table(systems: Sequence[RankedRun]) -> list[dict[str, object]]:
+    """A row a system: place, ranks, each measure, value with its interval, seconds, cost."""
     return [
         {
-            "Rank": one.place,
-            "Ranks": str(one.ranks),
-            "Model": one.name,
-            **{name.capitalize() if name.islower() else name: value for name, value in one.run.values.items()},
-            "Final_Score": one.value.value,
-            "Low": one.value.low,
-            "High": one.value.high,
-            "Seconds": one.seconds,
-            "Cost": one.cost,
+            "Rank": system.place,
+            "Ranks": str(system.ranks),
+            "Model": system.name,
+            **{name.capitalize() if name.islower() else name: value for name, value in system.run.values.items()},
+            "Final_Score": system.value.value,
+            "Low": system.value.low,
+            "High": system.value.high,
+            "Seconds": system.seconds,
+            "Cost": system.cost,
         }
-        for one in found
+        for system in systems
     ]
 
 
-def written(rows: Sequence[Mapping[str, object]]) -> str:
+def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as csv; the columns are those of all rows."""
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return out.getvalue()
+    return text.getvalue()
 
 
-def responses(found: Sequence[RankedRun]) -> list[dict[str, object]]:
-    """A row for each system and example: what was asked and said, the score, the seconds."""
-    out = []
-    for one in found:
-        for row in one.run.rows:
-            said = row.get("prediction") or {}
-            inputs = row.get("inputs") or {}
-            out.append(
+def responses(systems: Sequence[RankedRun]) -> list[dict[str, object]]:
+    """A row for each system and example: the inputs, the answer, the score, the seconds."""
+    rows = []
+    for system in systems:
+        for row in system.run.rows:
+            prediction, inputs = row.get("prediction") or {}, row.get("inputs") or {}
+            rows.append(
                 {
-                    "Model": one.name,
+                    "Model": system.name,
                     "Id": row["id"],
                     **{str(key): value for key, value in inputs.items() if isinstance(value, (str, int, float))},
-                    "Answer": said.get("answer", said.get("label", said)),
+                    "Answer": prediction.get("answer", prediction.get("label", prediction)),
                     "Score": row["score"],
                     "Seconds": row.get("latency_s"),
                     "Error": row.get("error", ""),
                 }
             )
-    return out
+    return rows
 
 
-def summary(found: Sequence[RankedRun]) -> str:
-    """The ranking in words, for a text file."""
-    best = found[0]
+def summary(systems: Sequence[RankedRun]) -> str:
+    """The ranking as text."""
+    best, *others = systems
     lines = [f"Winner: {best.name}, {best.value.value:.4f} [{best.value.low:.3f}, {best.value.high:.3f}]"]
     if best.ranks.high > 1:
-        rivals = [one.name for one in found[1:] if one.ranks.low == 1]
+        rivals = [system.name for system in others if system.ranks.low == 1]
         lines.append(f"Not sure: {', '.join(rivals)} may be as good on {best.value.n} examples.")
     lines += ["", "Place  Ranks  Value   System"]
-    lines += [f"{one.place:<6} {one.ranks!s:<6} {one.value.value:.4f}  {one.name}" for one in found]
+    lines += [f"{row.place:<6} {row.ranks!s:<6} {row.value.value:.4f}  {row.name}" for row in systems]
     lines += ["", "How often each leads under any other weights:"]
-    lines += [f"{100 * one.first:5.1f} %  {one.name}" for one in found]
+    lines += [f"{100 * row.first:5.1f} %  {row.name}" for row in systems]
     return "\n".join(lines) + "\n"
 
 
-def write(found: Sequence[RankedRun], out: Path) -> list[Path]:
-    """Write ``model_rankings.csv``, ``model_responses.csv`` and ``evaluation_summary.txt``."""
-    out.mkdir(parents=True, exist_ok=True)
+def write(systems: Sequence[RankedRun], folder: Path) -> list[Path]:
+    """Writes ``model_rankings.csv``, ``model_responses.csv`` and ``evaluation_summary.txt``."""
+    folder.mkdir(parents=True, exist_ok=True)
     texts = {
-        "model_rankings.csv": written(table(found)),
-        "model_responses.csv": written(responses(found)),
-        "evaluation_summary.txt": summary(found),
+        "model_rankings.csv": to_csv(table(systems)),
+        "model_responses.csv": to_csv(responses(systems)),
+        "evaluation_summary.txt": summary(systems),
     }
     for name, text in texts.items():
-        (out / name).write_text(text, encoding="utf-8", errors="replace", newline="")
-    return [out / name for name in texts]
+        (folder / name).write_text(text, encoding="utf-8", errors="replace", newline="")
+    return [folder / name for name in texts]

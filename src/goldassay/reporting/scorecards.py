@@ -1,57 +1,58 @@
-"""A scorecard as tables: values with their intervals and conventions, breakdowns, definitions."""
+"""A scorecard on the terminal: values with intervals and conventions, breakdowns, definitions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 
-from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
 
-from goldassay.reporting.terminal import NamedValues, console, number, under_title, warn
+from goldassay.reporting.terminal import console, number, plain, print_table, warn
 from goldassay.scorecard import Scorecard
 
 RATES = ("precision", "recall", "f1")
 WIDE = 120  # columns from which a value's convention stands beside it
+COUNTS = ("tp", "fp", "fn", "support", "predicted")
+METHODS = {
+    "wilson": "Wilson",
+    "effective": "Wilson at the effective sample size",
+    "t": "Student's t",
+}
+NamedValues = Mapping[str, float | None]
 
 
 def show(card: Scorecard) -> None:
     """The values of a scorecard with their intervals, its breakdowns and its warnings.
 
-    Where the terminal is wide, each value's convention stands beside it.
+    On a wide terminal each value's convention stands beside it.
     """
-    out = console()
-    wide = out.width >= WIDE
+    wide = console().width >= WIDE
     title = titled(card)
-    rows = {prefix: keys for prefix, keys in _rates(card) if all(key in card.values for key in keys)}
+    families = [name.removesuffix("f1") for name in card.values if name == "f1" or name.endswith("_f1")]
+    families = [prefix for prefix in families if all(f"{prefix}{rate}" in card.values for rate in RATES)]
+    in_family = {f"{prefix}{rate}" for prefix in families for rate in RATES}
+    interval = " [95 %]" if card.intervals else ""
+    convention = ["convention"] if wide else []
+    if families:
+        rows = []
+        for prefix in families:
+            *rates, f1 = (f"{prefix}{rate}" for rate in RATES)
+            name = (prefix.rstrip("_") or card.task) + _star(card, f1)
+            rows.append([name, *(number(card.values[rate]) for rate in rates), *_value(card, f1, wide)])
+        print_table(title, ["", *RATES[:2], f"f1{interval}", *convention], rows)
+    rows = [[name + _star(card, name), *_value(card, name, wide)] for name in card.values if name not in in_family]
     if rows:
-        table = _table(title, *RATES[:2], "f1 [95 %]" if card.intervals else "f1", wide=wide)
-        for prefix, keys in rows.items():
-            cells = [number(card.values[key]) for key in keys]
-            name = (prefix or card.task) + _mark(card, keys[2])
-            table.add_row(name, *cells[:2], cells[2] + _ends(card, keys[2]), *_how(card, keys[2], wide))
-        out.print(table)
-    shown = {key for keys in rows.values() for key in keys}
-    single = {name: value for name, value in card.values.items() if name not in shown}
-    if single:
-        table = _table(
-            None if rows and not card.protocol else title, "value [95 %]" if card.intervals else "value", wide=wide
-        )
-        for name, value in single.items():
-            shown_as = name + _mark(card, name)
-            table.add_row(shown_as, number(value) + _ends(card, name), *_how(card, name, wide))
-        out.print(table)
+        print_table(None if families and not card.protocol else title, ["", f"value{interval}", *convention], rows)
     if card.intervals:
-        out.print(f"[95 %]: {_methods(card)}", markup=False)
+        plain(f"[95 %]: {_methods(card)}")
     if any(name in card.values for name in card.undefined):
-        out.print(f"* not defined by the protocol {card.protocol}: ours", markup=False)
-    for facet, found in card.by.items():
+        plain(f"* not defined by the protocol {card.protocol}; goldassay's own")
+    for facet, keys in card.by.items():
         if facet == "confusion":
-            confusions(found, out, title=f"largest confusions{' *' if card.undefined else ''}")
+            confusions(keys, f"largest confusions{' *' if card.undefined else ''}")
         else:
-            breakdown(f"{facet}{_under(card)}", facet, found, out)
+            breakdown(f"by {facet}{_under(card)}", facet, keys)
     for warning in card.warnings:
         warn(warning)
 
@@ -69,113 +70,61 @@ def _under(card: Scorecard) -> str:
     return f", protocol {card.protocol}" if card.protocol else ""
 
 
-def _mark(card: Scorecard, name: str) -> str:
-    """A star where the protocol does not define the value."""
+def _star(card: Scorecard, name: str) -> str:
+    """Marks a value that the protocol does not define."""
     return " *" if name in card.undefined else ""
 
 
-def _rates(card: Scorecard) -> Iterator[tuple[str, list[str]]]:
-    """What stands before ``f1`` in names of values, with the names of precision, recall and F1: one row each."""
-    for name in card.values:
-        if name == "f1" or name.endswith("_f1"):
-            prefix = name.removesuffix("f1")
-            yield prefix.rstrip("_"), [f"{prefix}{rate}" for rate in RATES]
-
-
-def _table(title: str | None, *columns: str, wide: bool) -> Table:
-    table = under_title(title)
-    table.add_column("", no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    if wide:
-        table.add_column("convention")
-    return table
-
-
-def _ends(card: Scorecard, name: str) -> str:
+def _value(card: Scorecard, name: str, wide: bool) -> list[str]:
+    """A value with its interval and, on a wide terminal, its convention."""
     ends = card.intervals.get(name)
-    return f" [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else ""
-
-
-WORDS = {
-    "wilson": "Wilson's",
-    "effective": "Wilson's at the number of examples that the value is worth",
-    "t": "Student's",
-}
+    cell = number(card.values[name]) + (f" [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else "")
+    return [cell, card.conventions.get(name, "").partition("[")[2].removesuffix("]")] if wide else [cell]
 
 
 def _methods(card: Scorecard) -> str:
-    """How the intervals were made: for one method its name, for several each with its values."""
+    """How the intervals were made: the commonest method, then the others with their values."""
     by: dict[str, list[str]] = {}
     for name, method in card.methods.items():
-        by.setdefault(WORDS.get(method, method), []).append(name)
-    if len(by) == 1:
-        return next(iter(by))
-    most = max(by, key=lambda method: len(by[method]))
-    return "; ".join([most, *(f"{method} ({', '.join(by[method])})" for method in by if method != most)])
+        by.setdefault(METHODS.get(method, method), []).append(name)
+    commonest = max(by, key=lambda method: len(by[method]))
+    return "; ".join([commonest, *(f"{m} ({', '.join(names)})" for m, names in by.items() if m != commonest)])
 
 
-def _how(card: Scorecard, name: str, wide: bool) -> list[str]:
-    """The convention of a value, without its name."""
-    return [card.conventions.get(name, "").partition("[")[2].removesuffix("]")] if wide else []
-
-
-def breakdown(title: str, facet: str, keys: Mapping[str, NamedValues], out: Console, most: int = 30) -> None:
-    """A facet's keys and their values, one row a key; the largest support first where there is one.
-
-    Args:
-        title: The heading.
-        out: The console.
-        most: The most rows.
-    """
-    if not keys:
+def breakdown(title: str, facet: str, keys: Mapping[str, NamedValues], most: int = 30) -> None:
+    """A facet's keys and their values, one row a key; the largest support first where there is one."""
+    rows = list(keys.items() if isinstance(keys, dict) else islice(keys.items(), most))
+    if not rows:
         return
-    rows = list(keys.items() if isinstance(keys, dict) else islice(keys.items(), most))  # a row an example: alike all
     names = list(dict.fromkeys(name for _, values in rows for name in values))
     if "support" in names:
         rows.sort(key=lambda row: -(row[1].get("support") or 0))
     if len(names) > 6:
         names = [name for name in names if name.endswith(("f1", "support", "value"))][:6] or names[:6]
-    table = under_title(f"by {title}")
-    table.add_column(facet, no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right")
-    for key, values in rows[:most]:
-        table.add_row(key, *(_cell(name, values.get(name)) for name in names))
-    out.print(table)
-    _more(len(keys) - most, out)
+    cells = [[key, *(_cell(name, values.get(name)) for name in names)] for key, values in rows[:most]]
+    print_table(title, [facet, *names], cells)
+    _more(len(keys) - most)
 
 
-def confusions(
-    rows: Mapping[str, NamedValues], out: Console, most: int = 10, title: str = "largest confusions"
-) -> None:
-    """What was most often taken for what; what is right stands in the other tables."""
-    found = [(count, gold, pred) for gold, row in rows.items() for pred, count in row.items() if count and gold != pred]
-    if not found:
-        return
-    found.sort(key=lambda cell: (-cell[0], cell[1], cell[2]))
-    table = under_title(title)
-    for name in ("gold", "predicted"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("times", justify="right")
-    table.add_column("of gold", justify="right")
-    for count, gold, pred in found[:most]:
-        all_of = sum(one or 0 for one in rows[gold].values())
-        table.add_row(gold, pred, f"{count:g}", "–" if gold == "SPURIOUS" else f"{count / all_of:.0%}")
-    out.print(table)
-    _more(len(found) - most, out)
+def confusions(rows: Mapping[str, NamedValues], title: str, most: int = 10) -> None:
+    """The commonest wrong predictions."""
+    pairs = [(-(n or 0), gold, label) for gold, row in rows.items() for label, n in row.items() if n and gold != label]
+    cells = []
+    for negative, gold, label in sorted(pairs)[:most]:
+        share = "–" if gold == "SPURIOUS" else f"{-negative / sum(n or 0 for n in rows[gold].values()):.0%}"
+        cells.append([gold, label, f"{-negative:g}", share])
+    if cells:
+        print_table(title, ["gold", "predicted", "times", "of gold"], cells, left=2)
+        _more(len(pairs) - most)
 
 
-def _more(n: int, out: Console) -> None:
+def _more(n: int) -> None:
     if n > 0:
-        out.print(f"… and {n} more (all with --json)")
-
-
-COUNTS = ("tp", "fp", "fn", "support", "predicted")
+        plain(f"… and {n} more (all with --json)")
 
 
 def _cell(name: str, value: float | None) -> str:
-    """A value of a part; a count is no rate, however small.
+    """A value of a breakdown; counts are printed as counts, however small.
 
     >>> _cell("support", 1.0), _cell("f1", 1.0), _cell("pairs", 12.0)
     ('1', '1.0000', '12')
@@ -191,8 +140,3 @@ def explanations(card: Scorecard) -> None:
         out.print(f"[bold]{name}[/]  {escape(card.conventions.get(name, ''))}", markup=True)
         if name in card.explain:
             out.print(Padding(escape(card.explain[name]), (0, 0, 0, 4), expand=False))
-
-
-def hint(text: str) -> None:
-    """What a person may want to know next, on standard error."""
-    console(error=True).print(f"[dim]hint:[/] {escape(text)}", markup=True, soft_wrap=True)

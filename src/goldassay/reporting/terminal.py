@@ -1,6 +1,6 @@
-"""Tables that fit the terminal.
+"""Tables and lines that fit the terminal.
 
-Data on a screen is data: what would move the cursor or turn the writing is shown as its number.
+Data is shown as data: control characters that would move the cursor or reverse the text are printed as their codes.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import IO, TYPE_CHECKING, Any
 
@@ -30,53 +30,46 @@ ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\
 
 
 def visible(text: str) -> str:
-    r"""``text`` with everything that acts on a terminal written as its number.
+    r"""``text`` with every character that acts on a terminal replaced by its code.
 
-    Those are control characters but line feed and tab (an escape sequence may clear the screen or set a window's
-    title), line and paragraph separators, changes of the direction of writing, and halves of surrogate pairs.
+    These are control characters other than line feed and tab (an escape sequence may clear the screen), line and
+    paragraph separators, changes of text direction, and lone surrogates.
 
     >>> print(visible("a\x1b[2Jb\u202ec"))
     a\x1b[2Jb\u202ec
     """
-    return ACTS.sub(lambda found: _number(ord(found[0])), text)
+    return ACTS.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), text)
 
 
-def _number(code: int) -> str:
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-
-
-NamedValues = Mapping[str, float | None]
-
-
-TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what Rich takes for its markup
+TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what Rich reads as markup
 OURS = {"bold", "dim", "italic", "yellow", "/"}
 
 
 class Screen(Console):
-    """A console on which data is data.
+    """A console that shows data as data.
 
-    A type or a label such as ``[loc]`` or ``[/LOC]`` is text and no markup, and an escape sequence is seen and does
-    nothing. Of Rich's markup only the few tags that goldassay itself writes are taken.
+    A label such as ``[loc]`` or ``[/LOC]`` is text, not markup, and an escape sequence is visible and has no effect.
+    Only the few tags that goldassay itself writes are markup.
     """
 
     def on_broken_pipe(self) -> None:
-        """Who reads on the other side (``| head``) has enough."""
+        """The reader of the pipe (``| head``) has gone."""
         raise BrokenPipeError
 
     def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
-        """The text of a string, as every cell, title and line is made of."""
-        seen = visible(text)
+        """Renders a string: every cell, title and line passes here."""
+        text = visible(text)
         if options.get("markup") is False:
-            return super().render_str(seen, **options)
+            return super().render_str(text, **options)
         try:
-            return super().render_str(TAG.sub(_literal, seen), **options)
-        except MarkupError:  # an end without a beginning
-            return super().render_str(seen, **{**options, "markup": False})
+            return super().render_str(TAG.sub(_literal, text), **options)
+        except MarkupError:  # a closing tag without an opening one
+            return super().render_str(text, **{**options, "markup": False})
 
 
-def _literal(found: re.Match[str]) -> str:
-    slashes, tag = found.groups()
-    return found[0] if tag in OURS or len(slashes) % 2 else f"{slashes}\\[{tag}]"
+def _literal(match: re.Match[str]) -> str:
+    slashes, tag = match.groups()
+    return match[0] if tag in OURS or len(slashes) % 2 else f"{slashes}\\[{tag}]"
 
 
 def console(error: bool = False) -> Console:
@@ -85,33 +78,31 @@ def console(error: bool = False) -> Console:
 
 
 def pieces(value: object) -> Iterator[str]:
-    """What `dumps` gives, piece by piece: a large mapping that is no dict is written row by row and never held whole.
+    """The JSON of a value piece by piece: a large mapping that is not a dict is written row by row.
 
     >>> import types
     >>> "".join(pieces({"by": {"query": types.MappingProxyType({"q": [1], "p": []})}, "n": 2}))
     '{"by": {"query": {"q": [1], "p": []}}, "n": 2}'
     """
-    if not isinstance(value, Mapping) or not _by_rows(value):
+    if not isinstance(value, Mapping) or not _has_large(value):
         yield jsonl.dumps(value)
         return
     yield "{"
-    for place, (key, one) in enumerate(value.items()):
+    for place, (key, item) in enumerate(value.items()):
         yield f"{', ' if place else ''}{jsonl.dumps(str(key))}: "
-        yield from pieces(one)
+        yield from pieces(item)
     yield "}"
 
 
-def _by_rows(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(isinstance(key, str) for key in value) and any(map(_by_rows, value.values()))
-    return isinstance(value, Mapping)
+def _has_large(value: Any) -> bool:
+    return any(map(_has_large, value.values())) if isinstance(value, dict) else isinstance(value, Mapping)
 
 
 _answers: IO[str] | None = None
 
 
 def answer(value: object) -> None:
-    """The one JSON object that a command prints under ``--json``."""
+    """Prints the one JSON object of a command under ``--json``."""
     for piece in pieces(value):
         print(piece, end="", file=_answers or sys.stdout)
     print(file=_answers or sys.stdout)
@@ -119,55 +110,94 @@ def answer(value: object) -> None:
 
 @contextmanager
 def answers_alone() -> Iterator[None]:
-    """Keep standard output for `answer`: what else prints there, also in other threads and processes, goes to error."""
+    """Reserves standard output for `answer`; anything else printed there, in any thread, goes to standard error."""
     global _answers
     sys.stdout.flush()
-    kept = os.dup(1)
+    stdout = os.dup(1)
     os.dup2(2, 1)
     try:
-        with os.fdopen(os.dup(kept), "w", encoding="utf-8") as _answers:
+        with os.fdopen(os.dup(stdout), "w", encoding="utf-8") as _answers:
             yield
     finally:
         _answers = None
         with suppress(OSError, ValueError):
             sys.stdout.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 def under_title(title: str | None, **options: Any) -> Table:
-    """A table under its title, at least as wide as that: a title wraps where its table ends."""
+    """A table that is at least as wide as its title, so that the title does not wrap."""
     return Table(title=title, title_justify="left", min_width=min(len(title or ""), console().width), **options)
 
 
-def number(value: float | None) -> str:
-    """Four places; a dash where there is no evidence."""
-    return "–" if value is None else f"{value:.4f}"
+def print_table(
+    title: str | None, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1, markup: bool = False
+) -> None:
+    """Prints rows under a title.
+
+    Args:
+        title: Stands above the table, which is at least as wide.
+        columns: The heads.
+        rows: The cells; None is an empty cell.
+        left: So many columns are aligned left and fold where they are too wide; the others are aligned right.
+        markup: Whether cells may hold goldassay's own tags; otherwise they are data.
+    """
+    table = under_title(title and escape(title))
+    for place, column in enumerate(columns):
+        if place < left:
+            table.add_column(column, overflow="fold")
+        else:
+            table.add_column(column, justify="right", no_wrap=True)
+    for row in rows:
+        cells = ("" if cell is None else str(cell) for cell in row)
+        table.add_row(*cells if markup else map(escape, cells))
+    console().print(table)
+
+
+def number(value: float | None, places: int = 4) -> str:
+    """A value with four places; a dash without evidence."""
+    return "–" if value is None else f"{value:.{places}f}"
+
+
+def bounds(interval: Any, sign: str = "") -> str:
+    """The ends of an interval, `` [0.471, 0.765]``, with a blank before; empty for None."""
+    return f" [{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]" if interval else ""
+
+
+def prose(text: str) -> None:
+    """Prints data that wraps at the end of the line."""
+    console().print(text, markup=False)
 
 
 def line(text: str) -> None:
-    """One line of prose."""
+    """Prints one line of prose."""
     console().print(text, markup=True)
 
 
 def plain(text: str) -> None:
-    """One line as it stands, however long it is: data is data."""
+    """Prints one line of data as it stands, however long it is."""
     console().print(text, markup=False, soft_wrap=True)
 
 
 def note(text: str) -> None:
-    """One line on standard error, about what was done."""
+    """Prints one line about progress on standard error."""
     console(error=True).print(text, markup=False, soft_wrap=True)
 
 
 def warn(text: str) -> None:
-    """One warning on standard error, in one line however long it is."""
+    """Prints one warning on standard error, in one line however long it is."""
     console(error=True).print(f"[yellow]warning:[/] {escape(text)}", markup=True, soft_wrap=True)
+
+
+def hint(text: str) -> None:
+    """Prints on standard error what a person may want to know next."""
+    console(error=True).print(f"[dim]hint:[/] {escape(text)}", markup=True, soft_wrap=True)
 
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A spinner on standard error while something long runs; a line where that is no terminal; nothing if quiet."""
+    """A spinner on standard error while something long runs; one line if that is no terminal; nothing if quiet."""
     out = console(error=True)
     if watched(out.file):
         with out.status(escape(text)):
@@ -180,7 +210,7 @@ def working(text: str) -> Iterator[None]:
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """A bar on standard error, where that is a terminal: call what it gives with how much is done, and what follows."""
+    """A bar on standard error if that is a terminal. Call the result with how much is done and what comes next."""
     out = console(error=True)
     with progressing(out) as bar:
         task = bar.add_task(what, total=total)
@@ -189,19 +219,18 @@ def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what optimizers print on standard output out of the tables."""
+    """Throws away what optimizers print."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         yield
 
 
 def with_interval(run: Run, name: str) -> str:
-    """A value with its 95 % interval: ``0.6176 [0.4706, 0.7647]``."""
-    interval = run.intervals.get(name)
-    return number(run.values.get(name)) + (f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else "")
+    """A value with its 95 % interval: ``0.6176 [0.471, 0.765]``."""
+    return number(run.values.get(name)) + bounds(run.intervals.get(name))
 
 
 def p_value(p: float) -> str:
-    """Three places; the smallest ones say no more than how many resamples were drawn.
+    """A p-value with three places.
 
     >>> p_value(0.0314), p_value(0.0001)
     ('0.031', '<.001')

@@ -1,4 +1,4 @@
-"""Tuning for the terminal: what it brought, error patterns, and patches."""
+"""Tuning on the terminal: what it gained, error patterns, and patches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from goldassay.reporting.terminal import console, number, p_value, under_title, with_interval
+from goldassay.reporting.terminal import bounds, console, number, p_value, plain, print_table, prose, with_interval
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
     from goldassay.statistics import Comparison
@@ -16,116 +16,91 @@ if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
     from goldassay.tuning.saved import Tuned
 
 
-def tuned(done: Tuned, folder: object) -> None:
-    """What tuning brought on dev and on test, what it cost, where it is."""
-    table = under_title(f"tuned with {done.optimizer}")
-    table.add_column("split")
-    table.add_column("value", overflow="fold")
-    for head in ("before [95 %]", "after [95 %]"):
-        table.add_column(head, justify="right", no_wrap=True)
-    trials = [(split, trial) for split, trial in (("dev", done.dev), ("test", done.test)) if trial is not None]
+def tuned(result: Tuned, folder: object) -> None:
+    """The values before and after on dev and on test, the patches, the verdict, the cost and the folder."""
+    trials = [(split, trial) for split, trial in (("dev", result.dev), ("test", result.test)) if trial is not None]
+    rows = [
+        [split, name, with_interval(trial.before, name), with_interval(trial.after, name)]
+        for split, trial in trials
+        for name in trial.after.values
+    ]
+    print_table(f"tuned with {result.optimizer}", ["split", "value", "before [95 %]", "after [95 %]"], rows, left=2)
+    prose("The metric before and after, and the paired difference [95 %]:")
     for split, trial in trials:
-        for place, name in enumerate(trial.after.values):
-            shown = with_interval(trial.before, name), with_interval(trial.after, name)
-            table.add_row("" if place else split, name, *shown, end_section=place == len(trial.after.values) - 1)
-    out = console()
-    out.print(table)
-    out.print("The metric, before and after, and the paired difference [95 %]:")
-    for split, trial in trials:
-        f = trial.difference
-        out.print(
-            f"{split:<5}{number(trial.before.value)} → {number(trial.after.value)}, {f.difference:+.4f} "
-            f"[{f.interval.low:+.3f}, {f.interval.high:+.3f}], p {p_value(f.p)}, n {f.n}{detectable(f)}",
-            markup=False,
-        )
-    if done.ledger.patches:
-        patches(done.ledger.patches)
-        out.print(done.ledger.verdict.sentence, markup=False)
-    if done.note:
-        out.print(f"Note: {done.note}", markup=False)
-    if done.test is not None:
-        out.print(f"The gain is {done.verdict}.")
-    if done.stopped:
-        out.print(f"Stopped early: {done.stopped}.")
-    cost = done.cost
+        test = trial.difference
+        values = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
+        plain(f"{split:<5}{values}{bounds(test.interval, '+')}, p {p_value(test.p)}, n {test.n}{detectable(test)}")
+    if result.ledger.patches:
+        patches(result.ledger.patches)
+        prose(result.ledger.verdict.sentence)
+    if result.note:
+        prose(f"Note: {result.note}")
+    if result.test is not None:
+        plain(f"The gain is {result.verdict}.")
+    if result.stopped:
+        plain(f"Stopped early: {result.stopped}.")
+    cost = result.cost
     cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
-    spent = f"{cost['calls']} calls{cached}, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune"
-    out.print(f"{spent}. Folder: {folder}", soft_wrap=True)
+    plain(f"{cost['calls']} calls{cached}, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune. Folder: {folder}")
 
 
-def detectable(found: Comparison) -> str:
-    """The smallest difference that so many examples show at 80 % power; nothing where the pairs do not vary."""
-    return f", detectable {found.smallest_detectable:.3f}" if found.smallest_detectable else ""
+def detectable(test: Comparison) -> str:
+    """The smallest difference that this many examples show at 80 % power; empty if the pairs do not vary."""
+    return f", detectable {test.smallest_detectable:.3f}" if test.smallest_detectable else ""
 
 
-def patterns(found: Sequence[Pattern]) -> None:
-    """Error patterns, most costly first: such as what, how many errors, in how many examples, at what loss."""
-    table = under_title("error patterns")
-    table.add_column(
-        "pattern, with its forms", no_wrap=True, overflow="ellipsis", max_width=max(46, console().width - 34)
-    )
-    for head in ("errors", "examples", "loss"):
-        table.add_column(head, justify="right", no_wrap=True)
-    for one in found:
-        types = " → ".join(part for part in (one.gold_type, one.pred_type) if part)
-        forms = "; ".join(form for form in dict.fromkeys(one.surfaces[:6]) if form != one.gold_type)
-        table.add_row(
-            f"{escape(one.kind)} {escape(types)}[dim]{escape(_where(one, forms))}[/]",
-            str(one.count),
-            str(len(one.documents)),
-            f"{one.loss:.4f}",
-        )
-    console().print(table if found else "No errors.")
+def patterns(patterns: Sequence[Pattern]) -> None:
+    """Error patterns, the most costly first: examples, how many errors, in how many examples, the loss."""
+    rows = []
+    for pattern in patterns:
+        types = " → ".join(part for part in (pattern.gold_type, pattern.pred_type) if part)
+        name = f"{escape(pattern.kind)} {escape(types)}"
+        details = "".join(f"\n  [dim]{escape(line)}[/]" for line in _details(pattern))
+        rows.append([name + details, pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
+    if rows:
+        print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows, markup=True)
+    else:
+        plain("No errors.")
 
 
-def _where(pattern: Pattern, forms: str) -> str:
+def _details(pattern: Pattern) -> list[str]:
     """A pattern's surface forms and place, its languages, and the strata that hold at least four in five of it."""
-    lines = [line for line in (forms, pattern.place) if line]
+    forms = "; ".join(form for form in dict.fromkeys(pattern.surfaces[:6]) if form != pattern.gold_type)
+    details = [text for text in (forms, pattern.place) if text]
+    n = len(pattern.documents)
     for name, counts in pattern.strata.items():
-        many = {key: count for key, count in counts.items() if count >= 0.8 * len(pattern.documents)}
-        shown = counts if name == "language" else many if len(pattern.documents) > 2 else {}
-        if shown:
-            lines.append(f"{name} {', '.join(f'{key} {count}' for key, count in list(shown.items())[:4])}")
-    return "".join(f"\n  {line}" for line in lines[:4])
+        shares = counts if name == "language" else {k: c for k, c in counts.items() if c >= 0.8 * n and n > 2}
+        if shares:
+            details.append(f"{name} {', '.join(f'{key} {count}' for key, count in list(shares.items())[:4])}")
+    return details[:4]
 
 
-def patches(found: Sequence[Patch]) -> None:
-    """Patches with what they change, what they measured and the verdict."""
-    table = under_title("patches")
-    effects = [patch.effects[-1] if patch.effects else None for patch in found]
-    shown = [_effect(one) for one in effects]
-    others = max([len("status"), *(len(patch.status) for patch in found)]), max(map(_width, shown), default=0), 5
-    room = console().width - sum(others) - 13  # the lines of the table
-    table.add_column("patch", no_wrap=True, overflow="ellipsis", max_width=max(28, room))
-    for head in ("status", "effect [95 %]", "p"):
-        table.add_column(head, no_wrap=True)
-    for patch, effect, said in zip(found, effects, shown, strict=True):
-        edit = escape(patch.edit[:160])
-        table.add_row(f"{patch.id}\n[dim]{edit}[/]", patch.status, said, p_value(effect.p) if effect else "")
-    console().print(table if found else "No patches yet. To make some:  goldassay patch propose TASK --run RUN")
+def patches(patches: Sequence[Patch]) -> None:
+    """Patches with what they change, the measured effect and the status."""
+    rows = []
+    for patch in patches:
+        effect = patch.effects[-1] if patch.effects else None
+        p = p_value(effect.p) if effect else ""
+        rows.append([f"{patch.id}\n[dim]{escape(patch.edit[:160])}[/]", patch.status, _effect(effect), p])
+    if rows:
+        print_table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2, markup=True)
+    else:
+        plain("No patches yet. To make some:  goldassay patch propose TASK --run RUN")
 
 
-def _effect(one: Effect | None) -> str:
-    if one is None:
+def _effect(effect: Effect | None) -> str:
+    if effect is None:
         return "–"
-    ends = f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}]"
-    return f"{ends}\n[dim]on {escape(one.split)}, n {one.n}[/]"
+    return f"{effect.difference:+.3f}{bounds(effect, '+')}\n[dim]on {escape(effect.split)}, n {effect.n}[/]"
 
 
-def _width(text: str) -> int:
-    return max(len("effect [95 %]"), *map(len, text.replace("[dim]", "").replace("[/]", "").splitlines()))
-
-
-def patch(one: Patch, diff: Sequence[str]) -> None:
-    """One patch: why, what it measured, and the prompt's diff."""
+def patch(patch: Patch, diff: Sequence[str]) -> None:
+    """One patch: the reason, the measured effects, and the diff of the prompt."""
     out = console()
-    out.print(f"[bold]{one.id}[/] {one.status} {escape(one.reason)}", markup=True)
-    out.print(f"why: {one.rationale}", markup=False)
-    for effect in one.effects:
-        out.print(
-            f"on {effect.split}: {effect.before:.4f} → {effect.after:.4f}, {effect.difference:+.4f} "
-            f"[{effect.low:+.3f}, {effect.high:+.3f}], p {effect.p:.4f}, n {effect.n}, {effect.calls} calls",
-            markup=False,
-        )
+    out.print(f"[bold]{patch.id}[/] {patch.status} {escape(patch.reason)}", markup=True)
+    out.print(f"why: {patch.rationale}", markup=False)
+    for effect in patch.effects:
+        values = f"{effect.before:.4f} → {effect.after:.4f}, {effect.difference:+.4f}{bounds(effect, '+')}"
+        out.print(f"on {effect.split}: {values}, p {effect.p:.4f}, n {effect.n}, {effect.calls} calls", markup=False)
     for row in diff:
         out.print(row, markup=False, style="green" if row.startswith("+") else "red" if row.startswith("-") else None)

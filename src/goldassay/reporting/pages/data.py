@@ -1,174 +1,163 @@
-"""The data behind a report: tables, worked out for its template, and its examples, packed for its script.
+"""The data behind a report: tables for its template, and its examples, packed for its script.
 
-The tables are values, parts, confusions and error patterns. Of the examples an index holds, column by column, what a
-list of them shows and what filters ask (id, scores, flags, types, strata, the first words). A chunk holds whole
-examples, one JSON text a line; a text chunk their words in lower case, one line an example, for searching. So 100,000
-examples open at once, and only what is on the screen is ever unpacked.
+The index holds, column by column, what the list of examples shows and what filters ask (id, scores, flags, types,
+strata, the first words). A chunk of rows holds whole examples, one JSON text a line; a chunk of text holds their words
+in lower case, one line an example, for searching. So 100,000 examples open at once, and the page unpacks only what is
+on the screen.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypedDict
+from itertools import count
+from typing import Any
 
 from goldassay.jsonl import dumps
-from goldassay.reporting.facts import ONE_SIDED, Facts, ReportedValue, shown_model, wrong
 from goldassay.reporting.pages.document import packed
+from goldassay.reporting.summary import ONE_SIDED, ReportedValue, RunSummary, is_wrong, model_name, tokens
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
 from goldassay.tuning.patterns import find
 
-MOST = 25  # rows of a table before the rest is folded
-SIDE = 2  # runs whose parts are shown with several values each
-LABELS = 24  # labels of a confusion matrix; with more, the largest confusions alone
+MANY = 25  # error patterns
+LABELS = 24  # labels of a confusion matrix; with more, only the largest confusions are shown
+CHUNK, TEXTS = 100, 2000  # examples in a chunk of rows, and in a chunk of text
+WORDS, LONGEST = 90, 20_000  # characters of an example in the list, and of one that can be searched
+ELSEWHERE = ("id", "split", "language", "strata", "document")  # fields of gold that the page shows elsewhere
+MOMENT = re.compile(r"\d{8}-\d{6}")  # when a run began: the start of its folder's name
+Rows = list[Mapping[str, float | None]]
 
 
-def values(told: Sequence[Facts]) -> list[tuple[ReportedValue, list[ReportedValue | None]]]:
-    """Each measure: what is said of it once, and its value in each run."""
-    found = [{value.name: value for value in one.values} for one in told]
-    names = dict.fromkeys(name for values in found for name in values)
-    return [(next(v[name] for v in found if name in v), [v.get(name) for v in found]) for name in names]
+def values(summaries: Sequence[RunSummary]) -> list[tuple[ReportedValue, list[ReportedValue | None]]]:
+    """Each measure (as the first run that has it reports it), and its value in each run."""
+    by_name = [{value.name: value for value in summary.values} for summary in summaries]
+    names = dict.fromkeys(name for row in by_name for name in row)
+    return [(next(row[name] for row in by_name if name in row), [row.get(name) for row in by_name]) for name in names]
 
 
-class StratumKey(TypedDict):
-    """A key of a stratum: its examples, and each run's values."""
+def strata(summaries: Sequence[RunSummary]) -> dict[str, list[dict[str, Any]]]:
+    """For each stratum its keys, the largest first: ``key``, ``n`` and each run's ``values``.
 
-    key: str
-    n: int
-    values: list[Mapping[str, float | None]]
-
-
-def strata(told: Sequence[Facts]) -> dict[str, list[StratumKey]]:
-    """For each stratum its keys, the largest first: examples, and each run's value of each measure.
-
-    A stratum of one key says what the whole says, and is left out.
+    A stratum with a single key repeats the whole set and is left out.
     """
-    out: dict[str, dict[str, StratumKey]] = {}
-    for place, one in enumerate(told):
-        for stratum, keys in one.run.by_stratum.items():
-            for key, values in keys.items():
-                row = out.setdefault(stratum, {}).setdefault(key, {"key": key, "n": 0, "values": [{} for _ in told]})
-                row["n"] = max(row["n"], int(values["examples"]))
-                row["values"][place] = values
-    return {stratum: sorted(rows.values(), key=lambda row: -row["n"]) for stratum, rows in out.items() if len(rows) > 1}
-
-
-class FacetTable(TypedDict):
-    """A facet as a table: the values shown, which of them is the support, and each key with every run's values."""
-
-    columns: list[str]
-    support: str
-    keys: list[tuple[str, list[Mapping[str, float | None]]]]
-
-
-def parts(told: Sequence[Facts]) -> dict[str, FacetTable]:
-    """For each facet (type, label, property) its keys, by support: each run's values."""
-    out: dict[str, FacetTable] = {}
-    for facet in dict.fromkeys(facet for one in told for facet in one.by):
-        keys: dict[str, list[Mapping[str, float | None]]] = {}
-        for place, one in enumerate(told):
-            for key, values in one.by.get(facet, {}).items():
-                keys.setdefault(key, [{} for _ in told])[place] = values
-        named = list(dict.fromkeys(name for rows in keys.values() for row in rows for name in row))
-        support = next((name for name in ("support", "gold", "n") if name in named), "")
-        shown = [name for name in named if name != support and not name.startswith(("semeval", "token", "type_"))]
-        preferred: list[str] = [name for name in ("precision", "recall", "f1") if name in shown]
-        strict = [name for name in shown if name.startswith("strict_")]
-        keys = {key: rows for key, rows in keys.items() if any(value for row in rows for value in row.values())}
-        ordered = sorted(keys.items(), key=lambda item: -max(float(row.get(support) or 0) for row in item[1]))
-        columns = (preferred or strict or shown)[:4]
-        if len(told) > SIDE:  # of many runs side by side the value that sums up the others
-            columns = [name for name in columns if name.endswith("f1")][:1] or columns[:1]
-        out[facet] = {"columns": columns, "support": support, "keys": ordered}
-    return out
-
-
-def matrix(one: Facts) -> dict[str, object]:
-    """The confusion matrix by support, and the largest confusions."""
-    if one.confusion is None:
-        return {}
-    found = {pair: float(count) for pair, count in one.confusion.items()}
-    support: dict[str, float] = {}
-    for (gold, said), count in found.items():
-        support[gold] = support.get(gold, 0) + count
-        support.setdefault(said, 0)
-    ordered = sorted(support, key=lambda label: (label in ONE_SIDED, -support[label], label))
-    columns = [label for label in ordered if any(said == label for _, said in found)]
-    most = max(found.values())
-    rows = [
-        (
-            gold,
-            [(said, int(found.get((gold, said), 0)), _shade(found.get((gold, said), 0), most)) for said in columns],
-        )
-        for gold in ordered
-        if support[gold]
-    ]
-    both = ((n, g, p) for (g, p), n in found.items() if g != p and not {g, p} & set(ONE_SIDED))
-    wrong = sorted(both, key=lambda one: (-one[0], one[1], one[2]))
+    table: dict[str, dict[str, dict[str, Any]]] = {}
+    for place, summary in enumerate(summaries):
+        for stratum, keys in summary.run.by_stratum.items():
+            for key, numbers in keys.items():
+                empty = {"key": key, "n": 0, "values": [{} for _ in summaries]}
+                row = table.setdefault(stratum, {}).setdefault(key, empty)
+                row["n"] = max(row["n"], int(numbers["examples"]))
+                row["values"][place] = numbers
     return {
-        "labels": columns,
-        "spans": any(label in ONE_SIDED for label in ordered),
-        "rows": rows if len(ordered) <= LABELS else [],
-        "largest": [(gold, said, int(count)) for count, gold, said in wrong[:12]],
+        stratum: sorted(keys.values(), key=lambda row: -row["n"]) for stratum, keys in table.items() if len(keys) > 1
     }
 
 
-def _shade(count: float, most: float) -> int:
+def parts(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
+    """For each facet (type, label, property): the ``columns`` to show, the name of the ``support``, and the ``keys``.
+
+    Keys come with each run's values, the largest support first.
+    """
+    tables = {}
+    for facet in dict.fromkeys(facet for summary in summaries for facet in summary.by):
+        keys: dict[str, Rows] = {}
+        for place, summary in enumerate(summaries):
+            for key, numbers in summary.by.get(facet, {}).items():
+                keys.setdefault(key, [{} for _ in summaries])[place] = numbers
+        keys = {key: rows for key, rows in keys.items() if any(number for row in rows for number in row.values())}
+        names = list(dict.fromkeys(name for rows in keys.values() for row in rows for name in row))
+        support = next((name for name in ("support", "gold", "n") if name in names), "")
+        rates = [name for name in names if name != support and not name.startswith(("semeval", "token", "type_"))]
+        short = [name for name in rates if name in ("precision", "recall", "f1")]
+        columns = (short or [name for name in rates if name.startswith("strict_")] or rates)[:4]
+        if len(summaries) > 2:  # side by side, one value for each run is enough
+            columns = [name for name in columns if name.endswith("f1")][:1] or columns[:1]
+        ordered = sorted(keys.items(), key=lambda item: -max(float(row.get(support) or 0) for row in item[1]))
+        tables[facet] = {"columns": columns, "support": support, "keys": ordered}
+    return tables
+
+
+def matrix(summary: RunSummary) -> dict[str, object]:
+    """The confusion matrix by support, and the largest confusions."""
+    if summary.confusion is None:
+        return {}
+    counts = {pair: float(number) for pair, number in summary.confusion.items()}
+    support: dict[str, float] = defaultdict(float)
+    for (gold, label), number in counts.items():
+        support[gold] += number
+        support[label] += 0
+    ordered = sorted(support, key=lambda label: (label in ONE_SIDED, -support[label], label))
+    columns = [label for label in ordered if any(predicted == label for _, predicted in counts)]
+    largest = max(counts.values())
+    cells = [
+        (gold, [(label, int(number := counts.get((gold, label), 0)), _shade(number / largest)) for label in columns])
+        for gold in ordered
+        if support[gold]
+    ]
+    wrong = [
+        (-n, gold, label) for (gold, label), n in counts.items() if gold != label and not {gold, label} & set(ONE_SIDED)
+    ]
+    return {
+        "labels": columns,
+        "spans": any(label in ONE_SIDED for label in ordered),
+        "rows": cells if len(ordered) <= LABELS else [],
+        "largest": [(gold, label, int(-n)) for n, gold, label in sorted(wrong)[:12]],
+    }
+
+
+def _shade(share: float) -> int:
     """How dark a cell is, from 0 to 5."""
-    return 0 if not count else 1 + min(4, int(5 * (count / most) ** 0.5 - 1e-9))
+    return 0 if not share else 1 + min(4, int(5 * share**0.5 - 1e-9))
 
 
 def patterns(run: Run) -> list[dict[str, object]]:
-    """Error patterns, the most costly first, with places to look at."""
+    """Error patterns, the most costly first, with examples to look at."""
     return [
         {
-            "kind": one.kind,
-            "types": " → ".join(part for part in (one.gold_type, one.pred_type) if part),
-            "surfaces": list(dict.fromkeys(one.surfaces))[:5],
-            "place": one.place,
-            "count": one.count,
-            "examples": list(one.documents),
-            "loss": one.loss,
-            "message": one.errors[0].message,
-            "strata": {name: list(counts.items())[:3] for name, counts in one.strata.items()},
+            "kind": pattern.kind,
+            "types": " → ".join(part for part in (pattern.gold_type, pattern.pred_type) if part),
+            "surfaces": list(dict.fromkeys(pattern.surfaces))[:5],
+            "place": pattern.place,
+            "count": pattern.count,
+            "examples": list(pattern.documents),
+            "loss": pattern.loss,
+            "message": pattern.errors[0].message,
+            "strata": {name: list(counts.items())[:3] for name, counts in pattern.strata.items()},
         }
-        for one in find(run.cases)[:MOST]
+        for pattern in find(run.cases)[:MANY]
     ]
 
 
-CHUNK, TEXTS = 100, 2000  # examples in a chunk, and in a chunk of text
-WORDS, LONGEST = 90, 20_000  # characters of an example in the list, and of one that are searched
-OURS = ("id", "split", "language", "strata", "document")  # fields of gold that the page shows elsewhere
-
-
 def packs(runs: Sequence[Run]) -> dict[str, str]:
-    """Everything a page needs of the examples, by the id of its element; ``runs`` are on the same examples."""
-    out = {"index-data": packed(json.dumps(index(runs), ensure_ascii=False, separators=(",", ":")))}
-    n = len(runs[0].rows)
-    for number, start in enumerate(range(0, n, CHUNK)):
-        lines = [dumps(example(runs, at)) for at in range(start, min(n, start + CHUNK))]
-        out[f"rows-{number}"] = packed("\n".join(lines))
-    for number, start in enumerate(range(0, n, TEXTS)):
-        stop = min(n, start + TEXTS)
-        out[f"texts-{number}"] = packed("\n".join(words([run.rows[at] for run in runs]) for at in range(start, stop)))
-    return out
+    """The examples as packed texts, by the id of the page's element; ``runs`` are on the same examples."""
+    blobs = {"index-data": packed(json.dumps(index(runs), ensure_ascii=False, separators=(",", ":")))}
+    for name, size, text in (
+        ("rows", CHUNK, lambda at: dumps(example(runs, at))),
+        ("texts", TEXTS, lambda at: words([run.rows[at] for run in runs])),
+    ):
+        for number, start in enumerate(range(0, len(runs[0].rows), size)):
+            stop = min(len(runs[0].rows), start + size)
+            blobs[f"{name}-{number}"] = packed("\n".join(map(text, range(start, stop))))
+    return blobs
 
 
 def index(runs: Sequence[Run]) -> dict[str, object]:
-    """What the list shows and filters ask, column by column."""
+    """What the list of examples shows and filters ask, column by column."""
     first = runs[0].rows
-    types = _Numbered()
-    strata: dict[str, _Numbered] = {}
+    numbers: dict[str, dict[str, int]] = {}  # of each name, in the order of appearance
+    types = _numbering()
     columns: dict[str, list[int]] = {}
     for at, row in enumerate(first):
-        for name, key in facets(row).items():
-            if name not in columns:
-                strata[name], columns[name] = _Numbered(), [-1] * at
-            columns[name].append(strata[name][key])
-        for column in columns.values():
-            column.extend([-1] * (at + 1 - len(column)))
+        keys = facets(row)
+        for name in keys.keys() - columns.keys():
+            numbers[name], columns[name] = _numbering(), [-1] * at
+        for name, column in columns.items():
+            column.append(numbers[name][keys[name]] if name in keys else -1)
+    columns = {name: columns[name] for name in dict.fromkeys(name for row in first for name in facets(row))}
+    predictions = [[dumps(row.get("prediction", row.get("error"))) for row in run.rows] for run in runs]
     return {
         "chunk": CHUNK,
         "texts": TEXTS,
@@ -176,132 +165,98 @@ def index(runs: Sequence[Run]) -> dict[str, object]:
         "words": [_first_words(row) for row in first],
         "scores": [[round(float(row["score"]), 4) for row in run.rows] for run in runs],
         "seconds": [[round(float(row.get("latency_s") or 0), 3) for row in run.rows] for run in runs],
-        "tokens": [[_tokens(row) for row in run.rows] for run in runs],
+        "tokens": [[tokens(row.get("usage") or {}) for row in run.rows] for run in runs],
         "failed": [[int(bool(row.get("error"))) for row in run.rows] for run in runs],
-        "wrong": [[int(wrong(row)) for row in run.rows] for run in runs],
-        "different": _different(runs),
+        "wrong": [[int(is_wrong(row)) for row in run.rows] for run in runs],
+        "different": [int(len(set(texts)) > 1) for texts in zip(*predictions, strict=True)] if len(runs) > 1 else [],
         "types": [[types[kind] for kind in _types([run.rows[at] for run in runs])] for at in range(len(first))],
-        "type_names": types.names,
+        "type_names": list(types),
         "strata": columns,
-        "strata_names": {name: numbered.names for name, numbered in strata.items()},
+        "strata_names": {name: list(numbers[name]) for name in columns},
     }
 
 
-class _Numbered(dict[str, int]):
-    """Names with numbers, in the order in which they were first asked for."""
-
-    def __missing__(self, name: str) -> int:
-        self[name] = len(self)
-        return self[name]
-
-    @property
-    def names(self) -> list[str]:
-        return list(self)
-
-
-def _tokens(row: Mapping[str, Any]) -> int:
-    usage = row.get("usage") or {}
-    return int(usage.get("prompt_tokens", 0)) + int(usage.get("completion_tokens", 0))
-
-
-def _different(runs: Sequence[Run]) -> list[int]:
-    """Whether the runs predicted different things, example by example."""
-    if len(runs) < 2:
-        return []
-    return [
-        int(len({dumps(run.rows[at].get("prediction", run.rows[at].get("error"))) for run in runs}) > 1)
-        for at in range(len(runs[0].rows))
-    ]
+def _numbering() -> dict[str, int]:
+    """A dict that numbers its keys in the order in which they are first looked up."""
+    return defaultdict(count().__next__)
 
 
 def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The kinds of errors, the types and the labels of an example, in any run."""
-    out: dict[str, None] = {}
-    for row in rows:
-        for error in row.get("errors", ()):
-            out[str(error.get("kind"))] = None
-            for side in ("gold_type", "pred_type"):
-                if error.get(side):
-                    out[str(error[side])] = None
+    """The error kinds, types and labels of an example in any run."""
+    names = []
+    for error in (error for row in rows for error in row.get("errors", ())):
+        names += [str(error.get("kind")), *(str(error[side]) for side in ("gold_type", "pred_type") if error.get(side))]
     gold = rows[0].get("gold") or {}
-    if isinstance(gold.get("label"), str):
-        out[gold["label"]] = None
-    for one in gold.get("entities") or ():
-        if isinstance(one, Mapping) and one.get("type"):
-            out[str(one["type"])] = None
-    return list(out)
+    names += [gold["label"]] if isinstance(gold.get("label"), str) else []
+    entities = (entity for entity in gold.get("entities") or () if isinstance(entity, Mapping))
+    return list(dict.fromkeys([*names, *(str(entity["type"]) for entity in entities if entity.get("type"))]))
 
 
 def _first_words(row: Mapping[str, Any]) -> str:
     inputs = {key: value for key, value in (row.get("inputs") or {}).items() if key != "id"}
-    found = next((text for text in _strings(inputs or row.get("prediction") or {})), "")
-    folded = " ".join(found[: 4 * WORDS].split())
-    return folded[:WORDS] + ("…" if len(folded) > WORDS else "")
+    text = next(_strings(inputs or row.get("prediction") or {}), "")
+    line = " ".join(text[: 4 * WORDS].split())
+    return line[:WORDS] + ("…" if len(line) > WORDS else "")
 
 
 def example(runs: Sequence[Run], at: int) -> dict[str, object]:
-    """One example: what is the same for all runs once, then each run's own."""
+    """One example: what all runs share, then each run's own row."""
     first = runs[0].rows[at]
-    gold = {key: value for key, value in first["gold"].items() if key not in OURS} if "gold" in first else None
     return {
         "id": str(first["id"]),
         "facets": facets(first),
         "document": first.get("document"),
         "inputs": {key: value for key, value in first["inputs"].items() if key != "id"} if "inputs" in first else None,
-        "gold": gold,
+        "gold": {k: v for k, v in first["gold"].items() if k not in ELSEWHERE} if "gold" in first else None,
         "runs": [_own(run, at) for run in runs],
     }
 
 
 def _own(run: Run, at: int) -> dict[str, Any]:
-    """What one run has of an example, with each measure's value where it has evidence."""
+    """One run's row of an example, with each measure's value if it has evidence."""
     row = run.rows[at]
-    kept = ("score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated", "retried")
-    values = {name: round(float(tally.value), 6) for name, tally in run.evidence[at].items() if tally.weight > 0}
-    own = {**{key: row[key] for key in kept if key in row}, "values": values}
+    fields = ("score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated", "retried")
+    numbers = {name: round(float(tally.value), 6) for name, tally in run.evidence[at].items() if tally.weight > 0}
+    own = {**{key: row[key] for key in fields if key in row}, "values": numbers}
     if "calls" in own:
-        own["calls"] = [{**call, "lm": shown_model(call["lm"])} if "lm" in call else call for call in own["calls"]]
+        own["calls"] = [{**call, "lm": model_name(call["lm"])} if "lm" in call else call for call in own["calls"]]
     return own
 
 
 def words(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The words of an example in lower case on one line: its id, inputs, gold, predictions and errors."""
+    """An example in lower case on one line: its id, inputs, gold, predictions and errors."""
     first = rows[0]
-    parts = [str(first["id"]), *_strings(first.get("inputs")), *_strings(first.get("gold"))]
+    texts = [str(first["id"]), *_strings(first.get("inputs")), *_strings(first.get("gold"))]
     for row in rows:
-        parts += [*_strings(row.get("prediction")), str(row.get("error") or "")]
-        parts += [str(error.get("message", "")) for error in row.get("errors", ())]
-    return " ".join(" ".join(parts)[:LONGEST].split()).lower()
+        texts += [*_strings(row.get("prediction")), str(row.get("error") or "")]
+        texts += [str(error.get("message", "")) for error in row.get("errors", ())]
+    return " ".join(" ".join(texts)[:LONGEST].split()).lower()
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """All texts in a JSON value."""
+    """All strings in a JSON value."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for inner in value.values():
+    elif isinstance(value, (Mapping, list, tuple)):
+        for inner in value.values() if isinstance(value, Mapping) else value:
             yield from _strings(inner)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _strings(inner)
-
-
-MOMENT = re.compile(r"\d{8}-\d{6}")
-"""When a run began, as the name of its folder says first."""
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """A name for each run, all different: its own, with its model and its folder (when it began) where that helps."""
+    """A distinct name for each run: its own, with the model, the time and the folder where they tell runs apart."""
     names = [run.name for run in runs]
     models = [str((run.about.get("settings") or {}).get("lm") or run.about.get("lm") or "no model") for run in runs]
+    models = [model_name(model).rpartition("/")[2] for model in models]
     folders = [run.folder.name if run.folder else "" for run in runs]
-    began = [found[0] if (found := MOMENT.match(one)) else "" for one in folders]
-    models = [shown_model(one).rpartition("/")[2] for one in models]
-    for extras, each in ((models, False), (began, True), (folders, False)):
-        told = list(zip(names, extras, strict=True))
-        names = []
-        for name, extra in told:
-            alike = [other for shared, other in told if shared == name]
-            helps = all(alike) and len(set(alike)) > 1 and (len(set(alike)) == len(alike) or not each)
-            names.append(f"{name}, {extra}" if helps else name)
+    times = [match[0] if (match := MOMENT.match(folder)) else "" for folder in folders]
+    for extras, must_separate in ((models, False), (times, True), (folders, False)):
+        groups: dict[str, list[str]] = defaultdict(list)
+        for name, extra in zip(names, extras, strict=True):
+            groups[name].append(extra)
+        helpful = {
+            name
+            for name, group in groups.items()
+            if all(group) and len(set(group)) > 1 and not (must_separate and len(set(group)) < len(group))
+        }
+        names = [f"{name}, {extra}" if name in helpful else name for name, extra in zip(names, extras, strict=True)]
     return [name if names.count(name) == 1 else f"{name} #{place}" for place, name in enumerate(names, start=1)]

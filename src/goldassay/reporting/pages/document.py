@@ -1,8 +1,8 @@
-"""One HTML file with everything in it: styles, scripts, charts' library, data; and a policy that lets nothing else in.
+"""One self-contained HTML file: styles, scripts, the chart library and data, under a strict content security policy.
 
-Data never becomes markup. What a template prints is escaped by Jinja; what a script shows was packed here (JSON, gzip,
-base64) and goes through ``textContent``. Scripts and styles are allowed by their hashes alone, so that even markup that
-slipped through could not run, and no request leaves the page.
+Data never becomes markup. Jinja escapes what a template prints; scripts show packed data (JSON, gzip, base64) through
+``textContent``. The policy allows scripts and styles by their hashes only, so markup that slipped through could not
+run, and no request leaves the page.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from goldassay.reporting.facts import shown_gold, shown_model
+from goldassay import __version__
+from goldassay.reporting.summary import gold_name, model_name
 from goldassay.statistics import Comparison
 
 HERE = Path(__file__).parent
@@ -34,7 +35,7 @@ def asset(name: str) -> str:
 
 @cache
 def plotly() -> str | None:
-    """The charts' library, which its Python package brings along; ``None`` without the extra ``report``."""
+    """The source of plotly.js, from the Python package; None without the extra ``report``."""
     try:
         from plotly.offline import get_plotlyjs
     except ModuleNotFoundError:
@@ -52,25 +53,25 @@ def digest(text: str) -> str:
 
 
 def own_styles(library: str) -> list[str]:
-    """The style sheets that a library writes into the page itself, so that the policy can allow just these.
+    """The style sheets that a library writes into the page, so that the policy can allow exactly these.
 
     >>> own_styles("e.textContent='.map{color:red}';")
     ['.map{color:red}']
     """
-    found = re.findall(r"\.textContent='((?:[^'\\\\]|\\\\.)*)'", library)
-    return [text.replace("\\\\", "\\") for text in found]
+    styles = re.findall(r"\.textContent='((?:[^'\\\\]|\\\\.)*)'", library)
+    return [text.replace("\\\\", "\\") for text in styles]
 
 
 def packed(text: str) -> str:
-    """Text as gzip in base64: small, and free of anything that could end the element it stands in."""
+    """Text as gzip in base64: small, and unable to close the element that holds it."""
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), compresslevel=6, mtime=0)).decode()
 
 
 def policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = False) -> str:
-    """The content security policy of a page: these scripts, these styles, and otherwise nothing at all.
+    """The content security policy of a page: these scripts, these styles, and nothing else.
 
-    Attributes ``style`` are allowed, since the charts place their marks with them; ``connect`` lets a page that was
-    served ask its own server.
+    ``style`` attributes are allowed because charts place their marks with them. ``connect`` lets a served page ask its
+    own server.
     """
     allowed = " ".join(f"'{digest(script)}'" for script in scripts)
     sheets = " ".join(f"'{digest(style)}'" for style in styles)
@@ -87,8 +88,8 @@ def policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = Fal
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
-def percent(value: float | None, places: int = 3) -> str:
-    """A rate for people: three places, a dash where there is none."""
+def rate(value: float | None, places: int = 3) -> str:
+    """A number with three places; a dash for None."""
     return "–" if value is None else f"{value:.{places}f}"
 
 
@@ -101,47 +102,42 @@ def signed(value: float | None, places: int = 3) -> str:
     return "–" if value is None else f"{value:+.{places}f}".replace("-", "−")
 
 
-def probability(p: float | None) -> str:
+def p_value(p: float | None) -> str:
     """A p-value.
 
-    >>> probability(0.0314), probability(0.0001), probability(None)
+    >>> p_value(0.0314), p_value(0.0001), p_value(None)
     ('.031', '<.001', '–')
     """
-    if p is None:
-        return "–"
-    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+    return "–" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
-def verdict(found: Comparison) -> str:
+def verdict(comparison: Comparison) -> str:
     """What a paired difference says, at .05.
 
     >>> from goldassay.statistics import compare
     >>> verdict(compare([1.0] * 20, [0.0] * 20)), verdict(compare([1.0, 0.0], [0.0, 1.0]))
     ('better', 'not shown to differ')
     """
-    if found.p >= 0.05:
+    if comparison.p >= 0.05:
         return "not shown to differ"
-    return "better" if found.difference > 0 else "worse"
+    return "better" if comparison.difference > 0 else "worse"
 
 
+FILTERS = {"rate": rate, "signed": signed, "p": p_value, "model": model_name, "gold": gold_name, "verdict": verdict}
+
+
+@cache
 def environment() -> Environment:
-    """The templates, with everything escaped."""
-    made = Environment(
+    """The templates; everything they print is escaped."""
+    templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
-        "rate": percent,
-        "signed": signed,
-        "p": probability,
-        "model": shown_model,
-        "gold": shown_gold,
-        "verdict": verdict,
-    }
-    return made
+    templates.filters |= FILTERS
+    return templates
 
 
 def page(
@@ -153,32 +149,34 @@ def page(
     data: Mapping[str, str] = {},
     connect: bool = False,
 ) -> str:
-    """A whole document.
-
-    ``scripts`` are names of assets, ``charts`` the figures that the template places by their number, ``data`` packed
-    texts by the id of the element that they stand in; ``connect`` is for pages that ask their own server.
+    """A whole HTML document.
 
     Args:
+        template: The file under ``templates``.
         context: What the template is filled with.
+        scripts: Names of assets.
+        charts: The charts that the template places by their number.
+        data: Packed texts by the id of their element.
+        connect: Whether the page may ask the server that served it.
     """
     library = plotly() if charts else None
-    sources = [asset(name) for name in ("page.js", *scripts)]
-    style = asset("page.css")
+    sources, style = [asset(name) for name in ("page.js", *scripts)], asset("page.css")
     blobs = {"charts-data": packed(json.dumps(list(charts), ensure_ascii=False)) if library else "", **data}
+    styles = [style]
+    allowed = list(sources)
     if library:
         blobs["plotly-source"] = packed(library)
+        styles += own_styles(library)
+        allowed.append(library)
     return (
         environment()
         .get_template(template)
         .render(
             **context,
+            version=__version__,
             charts_shown=bool(library),
-            csp=policy(
-                [*sources, *([library] if library else [])],
-                [style, *(own_styles(library) if library else [])],
-                connect=connect,
-            ),
-            style=Markup(style),  # of this package, never of a run
+            csp=policy(allowed, styles, connect=connect),
+            style=Markup(style),  # markup of this package, never of a run
             sources=[Markup(source) for source in sources],
             blobs={name: Markup(text) for name, text in blobs.items() if text},  # base64
         )

@@ -1,7 +1,7 @@
-"""`report`: runs, a tuning and judges as one HTML file to look at; the leftmost run is the baseline.
+"""The report: runs, a tuning and judges as one HTML file. The first run is the baseline.
 
-Runs on other gold than the first stand beside it with their values; what is told example by example, and paired
-differences, are of the runs that share the first one's gold and conventions. The page says which were left out and why.
+Runs on other gold than the first stand beside it with their values. Examples and paired differences cover only the runs
+that share the first one's gold and conventions; the page says which runs are left out and why.
 """
 
 from __future__ import annotations
@@ -12,21 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldassay import __version__
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import clusters
-from goldassay.reporting.facts import (
-    Facts,
-    ReportedValue,
-    calibration,
-    facts,
-    precision_recall,
-    shown_model,
-    unknown_types,
-)
+from goldassay.reporting import summary
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.tuning import Tuning, effects
+from goldassay.reporting.summary import ReportedValue, RunSummary
 from goldassay.running.comparing import RunComparison
 from goldassay.running.comparing import compare as compare_runs
 from goldassay.running.folder import run_at
@@ -37,10 +28,12 @@ from goldassay.statistics import Comparison, compare
 if TYPE_CHECKING:
     from goldassay.reporting.ranking import RankedRun
 
+ESTIMATES = {"as judged": "naive", "corrected by the labels": "corrected", "labels alone": "people_only"}
+
 
 @dataclass
 class Sources:
-    """What a report is made of."""
+    """What a report is made from."""
 
     runs: list[Run] = field(default_factory=list)
     tuning: Tuning | None = None
@@ -48,129 +41,114 @@ class Sources:
 
 
 def sources(places: Sequence[Path]) -> Sources:
-    """Run folders, a tuning's folder, and files of ``goldassay judge align --json``."""
-    out = Sources()
-    judges = [place for place in places if place.suffix == ".json" and not place.is_dir()]
-    for place in map(run_at, [place for place in places if place not in judges]):
-        if (place / "tuning.json").is_file():
-            if out.tuning is not None:
-                raise GoldassayError(f"{place}: a report shows one tuning; it has {out.tuning.folder} already")
-            out.tuning = Tuning.load(place)
-            out.runs += [Run.load(folder) for folder in out.tuning.runs]
-        else:
-            out.runs.append(Run.load(place))
-    for file in judges:
-        try:
-            found = json.loads(file.read_text(encoding="utf-8"))
-        except OSError:
-            raise GoldassayError(f"no file {file}; write it with goldassay judge align … --json > {file}") from None
-        except (ValueError, RecursionError):
-            raise DataError("not JSON; write it with goldassay judge align … --json", file=file) from None
-        if not isinstance(found, dict) or "judge" not in found:
-            raise DataError("not the output of goldassay judge align --json", file=file)
-        out.judges.append(found)
-    if not (out.runs or out.tuning or out.judges):
-        raise GoldassayError("a report needs a run folder, a tuning's folder, or a file of judge align --json")
-    return out
+    """Reads run folders, one tuning folder, and files written by ``goldassay judge align --json``."""
+    loaded = Sources()
+    for place in places:
+        if place.suffix == ".json" and not place.is_dir():
+            loaded.judges.append(_judge(place))
+            continue
+        folder = run_at(place)
+        if not (folder / "tuning.json").is_file():
+            loaded.runs.append(Run.load(folder))
+            continue
+        if loaded.tuning is not None:
+            raise GoldassayError(f"{folder}: a report shows one tuning, and it already shows {loaded.tuning.folder}")
+        loaded.tuning = Tuning.load(folder)
+        loaded.runs += map(Run.load, loaded.tuning.runs)
+    if not places:
+        raise GoldassayError("a report needs a run folder, a tuning folder, or a file written by judge align --json")
+    return loaded
+
+
+def _judge(file: Path) -> Mapping[str, Any]:
+    try:
+        agreement = json.loads(file.read_text(encoding="utf-8"))
+    except OSError:
+        raise GoldassayError(f"no file {file}; write it with goldassay judge align … --json > {file}") from None
+    except (ValueError, RecursionError):
+        raise DataError("not JSON; write it with goldassay judge align … --json", file=file) from None
+    if not isinstance(agreement, dict) or "judge" not in agreement:
+        raise DataError("not the output of goldassay judge align --json", file=file)
+    return agreement
 
 
 def report(
     runs: Sequence[Run],
     *,
     tuning: Tuning | None = None,
-    judges: Sequence[Mapping[str, object]] = (),
+    judges: Sequence[Mapping[str, Any]] = (),
     ranked: Sequence[RankedRun] = (),
     title: str | None = None,
     seed: int = 0,
 ) -> str:
-    """The page as HTML text; write it to a file and open that.
+    """The page as HTML text.
 
     Args:
-        runs: one or more; all are compared with the first.
-        tuning: what a tuning tried, and what it accepted.
-        judges: what ``judge align --json`` said of judges.
-        ranked: the same runs as `goldassay.reporting.ranking.rank` ordered them.
-        title: of the page; by default the names of the runs.
-        seed: of the paired tests.
+        runs: One or more; all are compared with the first.
+        tuning: What a tuning tried and what it kept.
+        judges: The output of ``judge align --json``, one a judge.
+        ranked: The same runs as `goldassay.reporting.ranking.rank` orders them.
+        title: Of the page; by default the names of the runs.
+        seed: Of the paired tests.
     """
     usable = [run for run in runs if run.rows]
-    empty = [f"{data.labels(runs)[place]} has no rows yet" for place, run in enumerate(runs) if not run.rows]
+    empty = [f"{name} has no rows yet" for run, name in zip(runs, data.labels(runs), strict=True) if not run.rows]
     names = data.labels(usable)
-    told = [facts(run) for run in usable]
-    together, against, apart = _together(usable, names, seed)
-    figures: list[charts.Chart] = []
+    summaries = [summary.summarize(run) for run in usable]
+    comparable, differences, excluded = _compare(usable, names, seed)
+    judges = [{**judge, "judge": summary.model_name(judge["judge"])} for judge in judges]
+    tree = tuning.tree if tuning else []
+    strata, parts = data.strata(summaries), data.parts(summaries)
+    figures = _Figures()
     context: dict[str, Any] = {
         "title": title or _title(usable, tuning, judges),
-        "version": __version__,
-        "runs": told,
+        "runs": summaries,
         "names": names,
-        "measures": list(dict.fromkeys(value.name for one in told for value in one.values)),
-        "values": data.values(told),
-        "against": against,
-        "notes": [*empty, *apart, *_notes(usable, names)],
-        "facets": (strata := data.strata(told)),
-        "parts": (by_part := data.parts(told)),
-        "parts_title": " and ".join(["types", *(["strata"] if strata else [])] if by_part else ["strata"]).capitalize(),
-        "confusions": [(name, data.matrix(one)) for name, one in zip(names, told, strict=True) if one.confusion],
-        "patterns": [(name, data.patterns(one.run)) for name, one in zip(names, told, strict=True)],
+        "measures": list(dict.fromkeys(value.name for row in summaries for value in row.values)),
+        "values": data.values(summaries),
+        "against": differences,
+        "notes": [*empty, *excluded, *_notes(usable, names)],
+        "facets": strata,
+        "parts": parts,
+        "parts_title": " and ".join([*["types"] * bool(parts), *["strata"] * bool(strata or not parts)]).capitalize(),
+        "confusions": [(n, data.matrix(row)) for n, row in zip(names, summaries, strict=True) if row.confusion],
+        "patterns": [(name, data.patterns(row.run)) for name, row in zip(names, summaries, strict=True)],
         "tuning": tuning,
-        "tree": tuning.tree if tuning else [],
-        "judges": (named := [{**one, "judge": shown_model(one["judge"])} for one in judges]),
-        "shares": None,
-        "together": [names[0], *(one.name for one in against)] if usable else [],
-        "traced": any("inputs" in run.rows[0] for run in together),
-        "curves": [],
-        "forest": None,
-        "seconds": None,
-        "tuning_chart": None,
+        "tree": tree,
+        "judges": judges,
+        "together": [names[0], *(difference.name for difference in differences)] if usable else [],
+        "traced": any("inputs" in run.rows[0] for run in comparable),
         "ranked": ranked,
-        "pareto": [],
+        "pareto": [figures.add(chart) for chart in _pareto(ranked)],
+        "forest": figures.add(_forest(summaries, names)),
+        "curves": [figures.add(chart) for chart in _curves(summaries, names)],
+        "seconds": figures.add(_seconds(summaries, names)),
+        "shares": figures.add(_shares([judge for judge in judges if isinstance(judge.get("corrected"), Mapping)])),
+        "tuning_chart": figures.add(effects(tree)),
     }
-    if ranked:
-        for number, what in enumerate(("cost", "seconds")):
-            points = [
-                (one.place, one.name, spent, one.value.value, one.on_front[number])
-                for one in ranked
-                if (spent := one.cost if what == "cost" else one.seconds) is not None
-            ]
-            if len(points) > 1 and any(cost for _, _, cost, _, _ in points):  # one alone is no picture
-                unit = "seconds" if what == "seconds" else ranked[0].unit
-                context["pareto"].append(_add(figures, charts.pareto(points, unit)))
-    if told:
-        context["forest"] = _add(figures, _forest(told, names))
-        context["curves"] = [_add(figures, figure) for figure in _curves(told, names)]
-        context["seconds"] = _add(
-            figures,
-            charts.seconds(
-                [
-                    (name, _spread([float(row.get("latency_s") or 0) for row in one.run.rows]))
-                    for name, one in zip(names, told, strict=True)
-                ]
-            ),
-        )
-    corrected = [one for one in named if isinstance(one.get("corrected"), Mapping)]
-    if corrected:
-        context["shares"] = _add(figures, _shares(corrected))
-    shown = effects(context["tree"])
-    if shown:
-        context["tuning_chart"] = _add(figures, shown)
-    packed = data.packs(together) if together else {}
+    packed = data.packs(comparable) if comparable else {}
     return page("report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=packed)
+
+
+class _Figures(list[charts.Chart]):
+    """The charts of a page; the template places them by number."""
+
+    def add(self, chart: charts.Chart | None) -> int | None:
+        """The number of a chart; None for none."""
+        if chart is None:
+            return None
+        self.append(chart)
+        return len(self) - 1
 
 
 def _title(runs: Sequence[Run], tuning: Tuning | None, judges: Sequence[Mapping[str, object]]) -> str:
     if tuning is not None:
         return f"Tuning with {tuning.about.get('optimizer') or 'an optimizer'}"
-    named = list(dict.fromkeys(run.name for run in runs))
-    if not named:
+    names = list(dict.fromkeys(run.name for run in runs))
+    if not names:
         return "A judge beside people" if len(judges) == 1 else "Judges beside people"
-    shown = named[:3] if len(named) <= 3 else [*named[:2], f"{len(named) - 2} more"]
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
-
-
-def _add(figures: list[charts.Chart], figure: charts.Chart) -> int:
-    figures.append(figure)
-    return len(figures) - 1
+    names = names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 @dataclass(frozen=True)
@@ -184,78 +162,70 @@ class Difference:
     measures: Sequence[RunComparison]
 
 
-def _together(runs: Sequence[Run], names: Sequence[str], seed: int) -> tuple[list[Run], list[Difference], list[str]]:
+def _compare(runs: Sequence[Run], names: Sequence[str], seed: int) -> tuple[list[Run], list[Difference], list[str]]:
     """The runs that share the first one's examples, their differences from it, and why others are left out."""
     if not runs:
         return [], [], []
-    together, apart, found = [runs[0]], [], []
+    first = runs[0]
+    comparable, excluded, differences = [first], [], []
     for run, name in zip(runs[1:], names[1:], strict=True):
         if not run.available:
-            apart.append(f"{name} failed on every example: it is not available, and no loss by 0.")
+            excluded.append(f"{name} failed on every example, so it is not compared.")
             continue
         try:
-            measures = compare_runs(runs[0], run, seed=seed)
+            measures = compare_runs(first, run, seed=seed)
         except GoldassayError as error:
-            apart.append(f"{name} is not compared example by example: {error}")
+            excluded.append(f"{name} is not compared example by example: {error}")
             continue
-        together.append(run)
-        drawn = clusters(run.rows)
-        same = list(run.zero) == list(runs[0].zero)
-        metric = compare(
-            run.evidence if same else [row["score"] for row in run.rows],
-            runs[0].evidence if same else [row["score"] for row in runs[0].rows],
-            run.zero if same else None,
-            clusters=drawn,
-            seed=seed,
-        )
-        gaps = [float(b["score"]) - float(a["score"]) for a, b in zip(runs[0].rows, run.rows, strict=True)]
+        comparable.append(run)
+        scores = [[float(row["score"]) for row in each.rows] for each in (first, run)]
+        same = list(run.zero) == list(first.zero)
+        evidence = (run.evidence, first.evidence, run.zero) if same else (scores[1], scores[0], None)
+        metric = compare(*evidence, clusters=run.clusters, seed=seed)
+        gaps = [after - before for before, after in zip(*scores, strict=True)]
         won, lost = sum(gap > 1e-9 for gap in gaps), sum(gap < -1e-9 for gap in gaps)
-        found.append(Difference(name, metric, won, lost, measures))
-    return together, found, apart
+        differences.append(Difference(name, metric, won, lost, measures))
+    return comparable, differences, excluded
 
 
 def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     """What a reader has to know before believing a number."""
-    out = []
+    notes = []
     for run, name in zip(runs, names, strict=True):
-        failed = sum(1 for row in run.rows if row.get("error"))
+        size, failed = len(run.rows), sum(bool(row.get("error")) for row in run.rows)
         if run.about.get("status") != "finished":
-            out.append(
-                f"{name} is {run.about.get('status', 'unfinished')}: {len(run.rows)} of "
-                f"{run.about.get('gold', {}).get('examples', '?')} examples."
-            )
-        if apart := unknown_types(run):
-            out.append(f"{name}: {apart}.")
+            examples = run.about.get("gold", {}).get("examples", "?")
+            notes.append(f"{name} is {run.about.get('status', 'unfinished')}: {size} of {examples} examples.")
+        if warning := summary.unknown_types(run):
+            notes.append(f"{name}: {warning}.")
         if failed:
-            out.append(f"{name}: {failed} of {len(run.rows)} examples failed; their gold counts as missed.")
-        if run.rows and "inputs" not in run.rows[0]:
-            out.append(f"{name} was made without trace, so its inputs and gold are not shown.")
-    return out
+            notes.append(f"{name}: {failed} of {size} examples failed; their gold counts as missed.")
+        if "inputs" not in run.rows[0]:
+            notes.append(f"{name} has no trace, so its inputs and gold are not shown.")
+    return notes
 
 
-def _forest(told: Sequence[Facts], names: Sequence[str]) -> charts.Chart:
-    each = dict.fromkeys(value.name for one in told for value in one.values)
-    measures = ["metric", *each] if len(each) > 1 else list(each)  # of one measure the metric's value is its own
-    table = []
-    for one in told:
-        found = {value.name: value for value in (one.overall, *one.values)}
-        table.append([_ends(found.get(name)) for name in measures])
-    return charts.forest(measures, names, table)
+def _pareto(ranked: Sequence[RankedRun]) -> list[charts.Chart]:
+    """Quality against cost and against seconds, for systems whose cost is known."""
+    figures = []
+    for number, unit in enumerate((ranked[0].unit, "seconds") if ranked else ()):
+        points = [
+            (system.place, system.name, spent, system.value.value, system.on_front[number])
+            for system in ranked
+            if (spent := (system.cost, system.seconds)[number]) is not None
+        ]
+        if len(points) > 1 and any(spent for _, _, spent, _, _ in points):
+            figures.append(charts.pareto(points, unit))
+    return figures
 
 
-def _shares(judges: Sequence[Mapping[str, Any]]) -> charts.Chart:
-    """What a judge calls positive, that corrected by people's labels, and what the labels say alone."""
-    ways = {"as judged": "naive", "corrected by the labels": "corrected", "labels alone": "people_only"}
-    table = []
-    for one in judges:
-        found = [one["corrected"].get(key) for key in ways.values()]
-        table.append(
-            [(each["value"], each["low"], each["high"]) if isinstance(each, Mapping) else None for each in found]
-        )
-    figure = charts.forest(list(ways), [str(one["judge"]) for one in judges], table)
-    figure["label"] = "Share of items that are positive, with 95 % intervals"
-    figure["layout"]["xaxis"]["title"] = "share, with its 95 % interval"
-    return figure
+def _forest(summaries: Sequence[RunSummary], names: Sequence[str]) -> charts.Chart | None:
+    if not summaries:
+        return None
+    measures = list(dict.fromkeys(value.name for row in summaries for value in row.values))
+    measures = ["metric", *measures] if len(measures) > 1 else measures  # a single measure is the metric
+    table = [{value.name: value for value in (row.overall, *row.values)} for row in summaries]
+    return charts.forest(measures, names, [[_ends(row.get(name)) for name in measures] for row in table])
 
 
 def _ends(value: ReportedValue | None) -> tuple[float, float, float] | None:
@@ -264,27 +234,49 @@ def _ends(value: ReportedValue | None) -> tuple[float, float, float] | None:
     return value.value, value.interval.low, value.interval.high
 
 
-def _curves(told: Sequence[Facts], names: Sequence[str]) -> list[charts.Chart]:
-    some = [(name, one) for name, one in zip(names, told, strict=True) if one.confidences]
-    if not some:
+def _shares(judges: Sequence[Mapping[str, Any]]) -> charts.Chart | None:
+    """What a judge calls positive, the same corrected by people's labels, and what the labels alone say."""
+    if not judges:
+        return None
+    table = []
+    for judge in judges:
+        estimates = [judge["corrected"].get(key) for key in ESTIMATES.values()]
+        table.append([(e["value"], e["low"], e["high"]) if isinstance(e, Mapping) else None for e in estimates])
+    figure = charts.forest(list(ESTIMATES), [str(judge["judge"]) for judge in judges], table)
+    figure["label"] = "Share of items that are positive, with 95 % intervals"
+    figure["layout"]["xaxis"]["title"] = "share, with its 95 % interval"
+    return figure
+
+
+def _curves(summaries: Sequence[RunSummary], names: Sequence[str]) -> list[charts.Chart]:
+    rows = [(name, row.confidences, row.positives) for name, row in zip(names, summaries, strict=True)]
+    rows = [row for row in rows if row[1]]
+    if not rows:
         return []
     return [
-        charts.calibration([(name, calibration(one.confidences)) for name, one in some]),
-        charts.precision_recall([(name, precision_recall(one.confidences, one.positives)) for name, one in some]),
+        charts.calibration([(name, summary.calibration(pairs)) for name, pairs, _ in rows]),
+        charts.precision_recall([(name, summary.precision_recall(pairs, gold)) for name, pairs, gold in rows]),
     ]
 
 
-def _spread(values: Sequence[float], most: int = 400) -> list[float]:
-    """So many numbers at most, spread like the whole: what a box needs."""
+def _seconds(summaries: Sequence[RunSummary], names: Sequence[str]) -> charts.Chart | None:
+    if not summaries:
+        return None
+    latencies = [[float(row.get("latency_s") or 0) for row in each.run.rows] for each in summaries]
+    return charts.seconds(list(zip(names, map(_thinned, latencies), strict=True)))
+
+
+def _thinned(values: Sequence[float], most: int = 400) -> list[float]:
+    """At most so many values with the same distribution, which is all that a box plot needs."""
     ordered = sorted(values)
     if len(ordered) <= most:
         return ordered
     return [ordered[place * (len(ordered) - 1) // (most - 1)] for place in range(most)]
 
 
-def waterfall(found: Waterfall, title: str) -> str:
-    """The page of a pipeline's waterfall."""
-    stages = [(one.stage, one.cost, one.low, one.high) for one in found.shares]
-    figure = charts.waterfall(found.value, found.rest, stages)
-    context = {"title": f"What each stage costs: {title}", "version": __version__, "found": found}
+def waterfall(stages: Waterfall, title: str) -> str:
+    """The page of a pipeline's stages (`goldassay eval --stages`)."""
+    steps = [(share.stage, share.cost, share.low, share.high) for share in stages.shares]
+    figure = charts.waterfall(stages.value, stages.rest, steps)
+    context = {"title": f"What each stage costs: {title}", "found": stages}
     return page("waterfall.html", context, charts=[figure])

@@ -1,0 +1,336 @@
+"""What a page, a table or a chart says about a run: values with intervals, parts, confusions, confidences, latency.
+
+Everything comes from the run's own rows and the measures that the run names. What the rows do not hold is left out: a
+run without trace has no gold, so it has no parts.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from goldassay.exceptions import GoldassayError
+from goldassay.measure import TASKS, parse, target_met
+from goldassay.running.run import Run
+from goldassay.statistics import Interval, interval
+from goldassay.tally import Confusion, Counts
+
+GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")  # a model file by its path
+MISSED, SPURIOUS = ONE_SIDED = ("(missed)", "(spurious)")  # in a confusion matrix of spans
+LABEL_LENGTH, LABEL_COUNT = 40, 25  # a field of your own task is a label if its values are this short and this few
+EMPTY: dict[str, dict[str, Any]] = {
+    "extraction": {"entities": []},
+    "linking": {"links": []},
+    "triples": {"triples": []},
+}
+PARTED = (*EMPTY, "classification")  # tasks whose scorecards have values by type, label or property
+
+
+@dataclass(frozen=True)
+class ReportedValue:
+    """One value of a run with its interval, convention, weight in the metric and target."""
+
+    name: str
+    value: float
+    interval: Interval | None
+    convention: str = ""
+    weight: float = 1.0
+    target: float | None = None
+    precision: float | None = None
+    recall: float | None = None
+    lower_is_better: bool = False
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the target is met; None without a target."""
+        if self.target is None:
+            return None
+        return target_met(self.value, self.target, lower_is_better=self.lower_is_better)
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What there is to say about one run.
+
+    ``confidences`` holds (confidence, correctness) of each prediction that has a confidence; ``positives`` counts the
+    gold items there were to find, for recall.
+    """
+
+    run: Run
+    overall: ReportedValue
+    values: tuple[ReportedValue, ...]
+    by: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
+    confusion: Confusion | None = None
+    confidences: tuple[tuple[float, float], ...] = ()
+    positives: int = 0
+
+    @property
+    def failed(self) -> int:
+        """How many examples failed."""
+        return sum(bool(row.get("error")) for row in self.run.rows)
+
+    @property
+    def wrong(self) -> int:
+        """How many examples have an error or a score below 1."""
+        return sum(map(is_wrong, self.run.rows))
+
+    @property
+    def latency(self) -> dict[str, float]:
+        """Median and 95th percentile of the seconds per example."""
+        seconds = sorted(float(row.get("latency_s") or 0.0) for row in self.run.rows)
+        if not seconds:
+            return {}
+        return {"median": statistics.median(seconds), "p95": seconds[min(len(seconds) - 1, int(0.95 * len(seconds)))]}
+
+    @property
+    def tokens(self) -> int:
+        """Billed tokens."""
+        return tokens(self.run.cost)
+
+
+def tokens(usage: Mapping[str, Any]) -> int:
+    """Prompt and completion tokens of a run's cost or a row's usage."""
+    return int(usage.get("prompt_tokens", 0)) + int(usage.get("completion_tokens", 0))
+
+
+def model_name(name: object) -> str:
+    """A model's name, or any text that contains one: a model file goes by its name, without its folder.
+
+    >>> model_name("local:/home/ann/models/qwen.gguf")
+    'local:qwen.gguf'
+    >>> model_name("panel(local:/a/one.gguf@2, openai/gpt-4o@2)")
+    'panel(local:one.gguf@2, openai/gpt-4o@2)'
+    """
+    return GGUF.sub(r"local:\1", str(name))
+
+
+def gold_name(about: Mapping[str, Any]) -> str:
+    """The gold of a run: a set with its split, or a file by its name (a file has no splits).
+
+    >>> gold_name({"settings": {"gold": "heritage", "split": "dev"}})
+    'heritage dev'
+    >>> gold_name({"settings": {"gold": "/home/ann/xquad.en.json", "split": "dev"}})
+    'xquad.en.json'
+    """
+    settings = about.get("settings") or {}
+    name = re.split(r"[/\\]", str(settings.get("gold") or ""))[-1]
+    return name if "." in name or not name else f"{name} {settings.get('split') or ''}".strip()
+
+
+def unknown_types(run: Run) -> str:
+    """A warning if nothing is right and no predicted type or label occurs in gold; else an empty string."""
+    errors = [error for row in run.rows for error in row.get("errors", ())]
+    gold, predicted = (
+        list(dict.fromkeys(str(error[side]) for error in errors if error.get(side)))
+        for side in ("gold_type", "pred_type")
+    )
+    if run.value or not gold or not predicted or set(gold) & set(predicted):
+        return ""
+    verb = "is" if len(predicted) == 1 else "are"
+    return f"nothing is right: {shortened(predicted, 6)} {verb} predicted, gold has {shortened(gold, 6)}"
+
+
+def shortened(names: Sequence[object], most: int) -> str:
+    """The first names of a list, and how many more there are.
+
+    >>> shortened(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def is_wrong(row: Mapping[str, Any]) -> bool:
+    """Whether an example failed, has an error, or scored below 1."""
+    return bool(row.get("error") or row.get("errors") or float(row.get("score", 1.0)) < 1 - 1e-9)
+
+
+def overall(run: Run) -> ReportedValue:
+    """The metric's weighted value, which tuning optimises, with its interval."""
+    weights = {key: float(about.get("weight", 1.0)) for key, about in run.about.get("measures", {}).items()}
+    weights = {key: weight for key, weight in weights.items() if weight}
+    if len(weights) == 1:
+        (key,) = weights
+        return ReportedValue("metric", run.value, run.intervals.get(key) if run.rows else None, key)
+    bounds = interval(run.evidence, run.zero, clusters=run.clusters) if run.rows else None
+    terms = " + ".join(f"{weight:g} {key}" for key, weight in weights.items())
+    return ReportedValue("metric", run.value, bounds, f"weighted mean of {terms}")
+
+
+def values(run: Run) -> tuple[ReportedValue, ...]:
+    """Each measure's value, with precision and recall if it is an F1."""
+    reported = []
+    for name, value in run.values.items():
+        about, tally = run.about.get("measures", {}).get(name, {}), run.total[name]
+        counts = tally if isinstance(tally, Counts) and name.endswith("f1") else None
+        reported.append(
+            ReportedValue(
+                name,
+                value,
+                run.intervals.get(name),
+                model_name(about.get("conventions", "")),
+                float(about.get("weight", 1.0)),
+                about.get("target"),
+                float(counts.precision) if counts else None,
+                float(counts.recall) if counts else None,
+                "measure" in about and parse(about["measure"]).lower_is_better,
+            )
+        )
+    return tuple(reported)
+
+
+def tasks(run: Run) -> list[str]:
+    """The tasks that a run's measures belong to."""
+    named = [str(about.get("measure", "")).partition(".")[0] for about in run.about.get("measures", {}).values()]
+    return [task for task in TASKS if task in named]
+
+
+def summarize(run: Run) -> RunSummary:
+    """Everything there is to say about a run."""
+    traced = bool(run.rows) and all("gold" in row for row in run.rows)
+    by: dict[str, Mapping[str, Mapping[str, float | None]]] = {}
+    for task in tasks(run) if traced else ():
+        if task in PARTED:
+            by |= parts(run, task)
+    pairs, positives = confidences(run)
+    return RunSummary(run, overall(run), values(run), by, confusion(run), tuple(pairs), positives)
+
+
+def parts(run: Run, task: str) -> dict[str, Mapping[str, Mapping[str, float | None]]]:
+    """Values by type, label or property, equal to those of `goldassay score` for the same gold and predictions."""
+    gold = [{"id": row["id"], **row.get("inputs", {}), **row["gold"]} for row in run.rows]
+    predictions = [row.get("prediction") or EMPTY.get(task, {"label": ""}) for row in run.rows]
+    try:
+        card = import_module(f"goldassay.measures.{task}").scorecard(gold, predictions)
+    except (GoldassayError, KeyError, TypeError, ValueError, AttributeError):
+        return {}  # renamed columns, or predictions that only the program's own metric can read
+    return {facet: keys for facet, keys in card.by.items() if facet in ("type", "label", "property", "domain")}
+
+
+def confusion(run: Run) -> Confusion | None:
+    """Which label was predicted for which: from the stored labels, else from errors that carry types."""
+    counts: Counter[tuple[str, str]] = Counter()
+    names = tasks(run)
+    field = "label" if "classification" in names else None if names else _label_field(run)
+    for row in run.rows if field else ():
+        gold, label = row.get("gold", {}).get(field), (row.get("prediction") or {}).get(field)
+        if gold is not None:
+            counts[str(gold), str(label) if label not in (None, "") else "(none)"] += 1
+    if not counts:
+        for error in (error for row in run.rows for error in row.get("errors", ())):
+            gold, label = error.get("gold_type"), error.get("pred_type")
+            if (gold and label) or (error.get("field") == "entities" and (gold or label)):
+                counts[gold or SPURIOUS, label or MISSED] += 1
+        if counts:  # errors name what is wrong; the diagonal comes from the spans that both sides have
+            for row in run.rows:
+                shared = _spans(row.get("gold", {})) & _spans(row.get("prediction") or {})
+                counts.update((kind, kind) for _, _, kind in shared)
+    return Confusion({pair: float(count) for pair, count in counts.items()}) if counts else None
+
+
+def _label_field(run: Run) -> str | None:
+    """The field of your own task that holds a label: short strings in gold and prediction, few and repeated."""
+    for name in next((row["prediction"] for row in run.rows if row.get("prediction")), {}):
+        pairs = [(row.get("gold", {}).get(name), (row.get("prediction") or {}).get(name, "")) for row in run.rows]
+        short = all(isinstance(text, str) and len(text) <= LABEL_LENGTH for pair in pairs for text in pair)
+        if short and len({gold for gold, _ in pairs}) < min(len(pairs), LABEL_COUNT):
+            return str(name)
+    return None
+
+
+def _items(record: Mapping[str, object], name: str) -> list[Mapping[str, Any]]:
+    items = record.get(name)
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _span(entity: Mapping[str, object]) -> tuple[Any, Any, str]:
+    return entity.get("start"), entity.get("end"), str(entity.get("type", ""))
+
+
+def _spans(record: Mapping[str, object]) -> set[tuple[Any, Any, str]]:
+    return set(map(_span, _items(record, "entities")))
+
+
+def confidences(run: Run) -> tuple[list[tuple[float, float]], int]:
+    """(confidence, correctness) of each answer, entity or triple with a confidence, and how many items gold has.
+
+    An answer is correct if the first measure that is 0 or 1 on every row says so; an entity, if gold has its span and
+    type; a triple, if no error names its object.
+    """
+    pairs: list[tuple[float, float]] = []
+    positives = 0
+    binary = _binary_measure(run)
+    for row in run.rows:
+        prediction, gold = row.get("prediction") or {}, row.get("gold") or {}
+        if binary and (confidence := _confidence(prediction)) is not None:
+            tally = run.zero[binary].from_state(row["tallies"][binary])
+            if tally.weight:
+                pairs.append((confidence, float(tally.value)))
+                positives += 1
+        spans = _spans(gold)
+        positives += len(spans)
+        pairs += _correct(_items(prediction, "entities"), lambda entity, spans=spans: _span(entity) in spans)
+        if "gold" in row:
+            spurious = {error.get("pred") for error in row.get("errors", ()) if error.get("kind") == "spurious"}
+            positives += len(_items(gold, "triples"))
+            pairs += _correct(
+                _items(prediction, "triples"), lambda triple, wrong=spurious: str(triple.get("object")) not in wrong
+            )
+    return (pairs, positives) if len({confidence for confidence, _ in pairs}) > 1 else ([], 0)
+
+
+def _correct(items: Sequence[Mapping[str, Any]], is_correct: Any) -> Iterator[tuple[float, float]]:
+    for item in items:
+        if (confidence := _confidence(item)) is not None:
+            yield confidence, float(is_correct(item))
+
+
+def _binary_measure(run: Run) -> str | None:
+    """The first measure that is a mean of 0 and 1 over examples: what an answer's confidence is about."""
+    for name in run.zero:
+        states = [row["tallies"].get(name, {}) for row in run.rows]
+        if states and all(state.get("total") in (0, 1) and state.get("weight") in (0, 1) for state in states):
+            return str(name)
+    return None
+
+
+def _confidence(record: Any) -> float | None:
+    number = record.get("confidence", record.get("score")) if isinstance(record, Mapping) else None
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        return None
+    return float(number) if 0.0 <= number <= 1.0 else None
+
+
+def calibration(pairs: Sequence[tuple[float, float]], bins: int = 10) -> list[dict[str, float]]:
+    """Mean confidence and accuracy in equal bins of [0, 1]; empty bins are left out.
+
+    >>> calibration([(0.1, 0.0), (0.95, 1.0), (0.97, 0.0)])[1]
+    {'n': 2, 'confidence': 0.96, 'accuracy': 0.5}
+    """
+    groups: dict[int, list[tuple[float, float]]] = {}
+    for pair in pairs:
+        groups.setdefault(min(int(pair[0] * bins), bins - 1), []).append(pair)
+    means = [[statistics.fmean(column) for column in zip(*group, strict=True)] for _, group in sorted(groups.items())]
+    sizes = [len(group) for _, group in sorted(groups.items())]
+    return [{"n": n, "confidence": mean[0], "accuracy": mean[1]} for n, mean in zip(sizes, means, strict=True)]
+
+
+def precision_recall(pairs: Sequence[tuple[float, float]], positives: int) -> list[tuple[float, float, float]]:
+    """(threshold, precision, recall) as the threshold falls; predictions with equal confidence enter together.
+
+    >>> precision_recall([(0.9, 1.0), (0.5, 0.0), (0.5, 1.0)], positives=4)
+    [(0.9, 1.0, 0.25), (0.5, 0.6666666666666666, 0.5)]
+    """
+    points: list[tuple[float, float, float]] = []
+    ordered = sorted(pairs, key=lambda pair: -pair[0])
+    correct = 0.0
+    for rank, (confidence, is_correct) in enumerate(ordered, start=1):
+        correct += is_correct
+        if rank == len(ordered) or ordered[rank][0] != confidence:
+            recall = min(1.0, correct / positives) if positives else 0.0
+            points.append((confidence, correct / rank, recall))
+    return points
