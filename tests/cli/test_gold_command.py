@@ -45,13 +45,8 @@ def test_validate_prints_a_table_and_exits_with_1(tmp_path: Path) -> None:
 def test_validate_fix_writes_a_copy_that_is_clean(tmp_path: Path) -> None:
     file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
     (tmp_path / "new").mkdir()
-<<<<<<< HEAD
     assert "1 of 1 findings corrected" in run("validate", file, "--fix", tmp_path / "new" / "extraction.jsonl", code=1)
-    assert "nothing is off" in run("validate", tmp_path / "new" / "extraction.jsonl")
-=======
-    assert "1 of 1 findings mended" in run("validate", file, "--fix", tmp_path / "new" / "extraction.jsonl", code=1)
     assert "no problems" in run("validate", tmp_path / "new" / "extraction.jsonl")
->>>>>>> f5b2e2d (Reporting: one table helper for every terminal table, run summaries, charts from shared parts; plain names and sentences)
 
 
 def test_a_copy_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
@@ -107,7 +102,7 @@ def test_validate_says_one_finding_in_the_singular_and_how_to_mend_it(tmp_path: 
     file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
     shown = run("validate", file, code=1)
     assert "1 finding (" in shown
-    assert "mend" in shown
+    assert "fix" in shown
 
 
 def test_validate_holds_the_card_to_its_annotators(tmp_path: Path) -> None:

@@ -31,11 +31,7 @@ def list_(runs: RunsFolder = Path("runs"), limit: use.Limit = None, json: bool =
         rows = [{"run": each.key, "folder": str(each.folder)} | _about(each) for each in entries[:limit]]
         terminal.answer({"runs": rows})
     else:
-<<<<<<< HEAD
-        tables.listed(entries[:limit])
-=======
-        tables.run_list(found)
->>>>>>> f5b2e2d (Reporting: one table helper for every terminal table, run summaries, charts from shared parts; plain names and sentences)
+        tables.run_list(entries[:limit])
     for folder in unreadable:
         terminal.warn(f"skipped {folder / 'run.json'}, which cannot be read; goldassay runs show {folder} says why")
 

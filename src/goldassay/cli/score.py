@@ -83,25 +83,14 @@ def score(
         scorecards.show(card)
         if explain:
             scorecards.explanations(card)
-<<<<<<< HEAD
         for each in explanations:
             print("\n" + "\n".join(each.lines()))
         if not reading.protocol and task in ("extraction", "linking") and _format(reading.format, gold, task) == "hipe":
-            scorecards.hint("matched one-to-one; --protocol hipe gives the values of the official HIPE scorer")
+            terminal.hint("matched one-to-one; --protocol hipe gives the values of the official HIPE scorer")
     missed = below(card, floors, check.sure)
     for message in missed:
         print(f"goldassay: {message}", file=sys.stderr)
     if missed:
-=======
-        for one in why:
-            print("\n" + "\n".join(one.lines()))
-        if not reading.protocol and task in ("extraction", "linking") and known == "hipe":
-            terminal.hint("counted one-to-one; what the official HIPE scorer gives comes with --protocol hipe")
-    failed = under(card, floors, sure)
-    for said in failed:
-        print(f"goldassay: {said}", file=sys.stderr)
-    if failed:
->>>>>>> f5b2e2d (Reporting: one table helper for every terminal table, run summaries, charts from shared parts; plain names and sentences)
         raise typer.Exit(1)
 
 

@@ -59,7 +59,7 @@ def split(result: Split, records: int, out_folder: Path | None) -> None:
     rows = [[side, f"{result.ratios[side]:.3f}", f"{size:,}", f"{size / n:.3f}"] for side, size in sides]
     title = f"{records:,} records with {n:,} ids, {result.groups:,} groups kept whole"
     print_table(title, ["side", "target", "ids", "share"], rows)
-    rows = [[off.factor, off.at, f"{off.mean:.3f}", f"{off.most:.3f}"] for off in result.off]
+    rows = [[row.factor, row.at, f"{row.mean:.3f}", f"{row.most:.3f}"] for row in result.deviations]
     print_table("deviation of the shares", ["factor", "largest at", "mean", "largest"], rows, left=2)
     if result.empty:
         prose(f"{', '.join(result.empty)} empty: there are fewer groups than sides")
