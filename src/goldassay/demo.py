@@ -77,7 +77,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     )
     rows = [measure(patterns, "patterns (no model)", Model())]
     if missing:
-        tables.demo_table(TASK, VALUE, rows, {})
+        tables.demo_table(TASK, VALUE, rows)
         terminal.line(f"Only the part without a model ran: {missing}")
         return
     worded = partial(rules, patterns=1, each=1)
@@ -93,7 +93,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     # the answers of the tuned program are in DSPy's cache by now
     rows.append(measure(module.Together(tuned, patterns), "patterns + tuned", model))
     terminal.line("")
-    tables.demo_table(TASK, VALUE, rows, {})
+    tables.demo_table(TASK, VALUE, rows)
     _print_comparisons(rows, metric)
     wall, cpu = time.monotonic() - started[0], time.process_time() - started[1]
     terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")

@@ -170,7 +170,7 @@ class MarkedTest:
                 return ""
             messages = [str(error.get("message") or error["kind"]) for error in row.get("errors", ())[:SHOWN]]
             return "\n".join([f"{row['id']} scores {row['score']:.4f}, under {floor:g}", *messages])
-        values = {value.name: value for value in (facts.overall(run), *facts.values(run))}
+        values = {value.name: value for value in (summary.overall(run), *summary.values(run))}
         if name not in values:
             raise GoldassayError(f"no value {name!r} for the floor {floor:g}; there are {', '.join(values)}")
         value, lower = values[name], values[name].lower_is_better

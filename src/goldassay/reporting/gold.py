@@ -85,7 +85,11 @@ def agreement(result: Agreement, most: int = 20) -> None:
         prose("word_kappa counts every word outside of spans as agreement, so it is too high; use F1.")
     if result.disagreements and most:
         rows = [
-            [row.record, row.where, *(row.values.get(name, "") or "–" * (name in row.values) for name in result.annotators)]
+            [
+                row.record,
+                row.where,
+                *(row.values.get(name, "") or "–" * (name in row.values) for name in result.annotators),
+            ]
             for row in result.disagreements[:most]
         ]
         columns = ["record", "where", *result.annotators]
