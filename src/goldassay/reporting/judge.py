@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from goldassay.judges.audit import Check, JudgeAudit
 from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement
+from goldassay.judges.audit import Check, JudgeAudit
 from goldassay.reporting.summary import shortened
 from goldassay.reporting.terminal import number, print_table, prose, warn
 from goldassay.statistics.intervals import Interval
