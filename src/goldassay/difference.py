@@ -200,10 +200,10 @@ def explain(
     >>> from goldassay.measures import extraction
     >>> gold = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 7, "B")]}]
     >>> pred = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 8, "B")]}]
-    >>> found = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.5000")
-    >>> found.value, found.candidates[0].name
+    >>> explanation = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.5000")
+    >>> explanation.value, explanation.candidates[0].name
     (0.6666666666666666, 'strict_macro_f1')
-    >>> print(found.candidates[0].sentence)
+    >>> print(explanation.candidates[0].sentence)
     0.5 is strict_macro_f1: average=macro by type instead of average=micro; over=gold.
     """
     claim = Claim.read(claimed)
@@ -336,16 +336,16 @@ def _edits(task: str, gold: Sequence[Record], pred: Sequence[Record]) -> Iterato
         yield from _item_edits(task, gold, pred)
     if task == "classification":
         yield "labels compared without case", "data", lambda g, p: (_folded(g), _folded(p))
-        for label, _ in Counter(str(one.get("label")) for one in gold).most_common(MOST):
+        for label, _ in Counter(str(record.get("label")) for record in gold).most_common(MOST):
             without = _keep(lambda g, p, label=label: str(g.get("label")) != label)
             yield f"without the examples whose label is {label}", "part", without
-    if task == "retrieval" and all(isinstance(one.get("relevant"), Mapping) for one in gold):
+    if task == "retrieval" and all(isinstance(record.get("relevant"), Mapping) for record in gold):
         flat: Edit = lambda g, p: ({**g, "relevant": {d: float(v > 0) for d, v in g["relevant"].items()}}, p)  # noqa: E731
         yield "grades flattened to 0 and 1", "data", flat
     if task == "answering":
         yield "only the first answer of gold", "data", lambda g, p: ({**g, "answers": (g.get("answers") or [])[:1]}, p)
-    for name in dict.fromkeys(name for one in gold for name in one):
-        values = Counter(one[name] for one in gold if isinstance(one.get(name), str))
+    for name in dict.fromkeys(name for record in gold for name in record):
+        values = Counter(record[name] for record in gold if isinstance(record.get(name), str))
         if name != ours and 1 < len(values) <= min(MOST, len(gold) // 2):
             for value in values:
                 alone = _keep(lambda g, p, name=name, value=value: g.get(name) == value)
@@ -359,12 +359,12 @@ def _folded(record: Record) -> Record:
 def _item_edits(task: str, gold: Sequence[Record], pred: Sequence[Record]) -> Iterator[tuple[str, str, Edit]]:
     """Changes of spans and triples: types or properties left out, folded or cut."""
     field, kind, noun = ("entities", "type", "type") if task == "extraction" else ("triples", "predicate", "property")
-    in_gold = Counter(str(read(item, kind)) for one in gold for item in one.get(field) or ())
-    in_pred = Counter(str(read(item, kind)) for one in pred for item in one.get(field) or ())
+    in_gold = Counter(str(read(item, kind)) for record in gold for item in record.get(field) or ())
+    in_pred = Counter(str(read(item, kind)) for record in pred for item in record.get(field) or ())
 
     def both(edit: Callable[[list[Any]], list[Any]], *sides: str) -> Edit:
         def change(g: Record, p: Record) -> tuple[Record, Record]:
-            new = [{**one, field: edit(one.get(field) or [])} for one in (g, p)]
+            new = [{**record, field: edit(record.get(field) or [])} for record in (g, p)]
             return new[0] if "gold" in sides else g, new[1] if "pred" in sides else p
 
         return change

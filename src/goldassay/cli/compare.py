@@ -258,17 +258,17 @@ def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: 
     card = rescore(task, now, format=name)
     if card.examples <= INTERVALS_UP_TO:
         card.estimate()
-    found = {}
+    splits = {}
     if before:
         old = {
             name: Path(next(iter(earlier[name]), str(now_path))) for name, now_path in (("pred", pred), ("gold", gold))
         }
         then = Setting(old["pred"], old["gold"], tuple(earlier["measure"] or reading.measures or ()))
-        found = changes(task, then, now, format=name)
+        splits = changes(task, then, now, format=name)
     if json:
-        terminal.answer({**card.state(), "changes": {name: change.state() for name, change in found.items()}})
+        terminal.answer({**card.state(), "changes": {name: change.state() for name, change in splits.items()}})
         return
-    if not found:
+    if not splits:
         from goldassay.reporting import scorecards
 
         scorecards.show(card)
@@ -276,7 +276,7 @@ def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: 
     table = terminal.under_title(f"{task}: the share of model, gold and measure in each change")
     for name in ("value", "before", "after", *PARTS):
         table.add_column(name, justify="left" if name == "value" else "right")
-    for name, change in found.items():
+    for name, change in splits.items():
         shares = [f"{getattr(change, part):+.4f}" for part in PARTS]
         table.add_row(name, terminal.number(change.before), terminal.number(change.after), *shares)
     terminal.console().print(table)

@@ -90,10 +90,8 @@ def evaluate(
     seed: int = 0,
 ) -> None:
     """Run a program over a gold set and measure it."""
-    from goldassay.reporting import terminal, tuning
     from goldassay.running import evaluate as measure
     from goldassay.running.gates import gates as hold_gates
-    from goldassay.tuning.patterns import find
 
     if result.sure and not result.gate:
         raise GoldassayError("--sure needs --gate")
@@ -102,14 +100,8 @@ def evaluate(
     module = prepared(target, data.train, models.state, data.passages)
     model = models.model(module)
     label = target.label.replace(":", "-")
-    options = {
-        **running.run_options(),
-        "seed": seed,
-        "trace": not result.no_trace,
-        "name": label,
-        "lm": model.lm,
-        "adapter": model.adapter,
-    }
+    options = running.run_options() | {"seed": seed, "trace": not result.no_trace, "name": label}
+    options |= {"lm": model.lm, "adapter": model.adapter}
     chosen = data.examples[: source.limit]
     with _run_folder(running.resume, result.runs, label, model.name) as folder:
         metric, judge = models.metric(target.task, source.metric, folder)
@@ -124,22 +116,10 @@ def evaluate(
         settings |= {"lm": model.name} | ({"state": str(models.state)} if models.state else {})
         options["settings"] = settings | ({"judge": str(judge)} if judge else {})
         run = measure(module, chosen, metric, **{**options, "resume" if running.resume else "folder": folder})
-    if getattr(judge, "warning", ""):
-        terminal.warn(str(judge.warning))
     gates = hold_gates(run, result.runs) if result.sure else {}
-    if json:
-        found = {"patterns": [each.state() for each in find(run.cases)]} if result.errors else {}
-        terminal.answer(
-            run.summary() | found | ({"gates": {key: each.state() for key, each in gates.items()}} if gates else {})
-        )
-    else:
-        _show(run, judge, gates)
-        if result.errors:
-            tuning.patterns(find(run.cases)[:20])
-    passed = (
-        all(each.verdict == "pass" for each in gates.values()) if result.sure else all(metric.met(run.values).values())
-    )
-    if result.gate and not passed:
+    _show(run, judge, gates, result.errors, json)
+    passed = metric.met(run.values).values() if not result.sure else [g.verdict == "pass" for g in gates.values()]
+    if result.gate and not all(passed):
         raise SystemExit(1)
 
 
@@ -159,15 +139,26 @@ def _run_folder(resume: Path | None, runs: Path, label: str, model: str | None) 
             folder.rmdir()  # still empty: nothing was run
 
 
-def _show(run: Run, judge: Any, gates: dict[str, Any]) -> None:
+def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, json: bool) -> None:
     from goldassay.reporting import runs as tables
-    from goldassay.reporting import terminal
+    from goldassay.reporting import terminal, tuning
+    from goldassay.tuning.patterns import find
 
+    if getattr(judge, "warning", ""):
+        terminal.warn(str(judge.warning))
+    patterns = find(run.cases) if errors else []
+    if json:
+        body = run.summary()
+        body |= {"patterns": [pattern.state() for pattern in patterns]} if errors else {}
+        terminal.answer(body | ({"gates": {key: gate.state() for key, gate in gates.items()}} if gates else {}))
+        return
     tables.run(run)
+    if errors:
+        tuning.patterns(patterns[:20])
     if judge is not None:
         terminal.line(f"Judge {judge}: {getattr(judge, 'calls', 0)} calls, {getattr(judge, 'tokens', 0)} tokens.")
-    for key, each in gates.items():
-        terminal.line(f"{key}, look {each.look} at this gold: {each}")
+    for key, gate in gates.items():
+        terminal.line(f"{key}, look {gate.look} at this gold: {gate}")
 
 
 def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, Any], page: Path, json: bool) -> None:

@@ -63,20 +63,20 @@ def validate(
             raise GoldassayError("--annotations needs --task: what was annotated?")
         figures = agree_files(annotations, task, format=use.format_and_column(reading.format)["format"]).figures
         measured = {task: lowest(figures, task)}
-    found = audit(gold, near=near, agreement=measured, **reading.reading())
-    fixed = repaired(find(gold), fix, found.findings) if fix is not None else None
+    result = audit(gold, near=near, agreement=measured, **reading.reading())
+    fixed = repaired(find(gold), fix, result.findings) if fix is not None else None
     if json:
-        terminal.answer({**found.state(), **({} if fixed is None else {"repaired": fixed})})
+        terminal.answer({**result.state(), **({} if fixed is None else {"repaired": fixed})})
     else:
-        tables.audit(found)
+        tables.audit(result)
         if fixed:
             again = f"goldassay gold validate {fix}{f' --task {task}' if task else ''}"
-            terminal.line(f"{fixed} of {len(found.findings)} findings corrected in {fix}. Check it:  {again}")
+            terminal.line(f"{fixed} of {len(result.findings)} findings corrected in {fix}. Check it:  {again}")
         elif fixed is not None:
             terminal.line(f"{fix} is a plain copy: --fix corrects only offsets that have one right answer")
-        elif any(each.fix for each in found.findings):
+        elif any(each.fix for each in result.findings):
             terminal.line("--fix PLACE writes a copy with the offsets corrected that have one right answer.")
-    if not found.clean:
+    if not result.clean:
         raise SystemExit(1)
 
 
@@ -144,17 +144,17 @@ def split(
     loaded = load(gold, **reading.reading())
     records = [record for part in loaded.tasks.values() for record in part.records]
     ratios, factors = shares(division.ratios), division.by or None
-    made = divide(records, ratios=ratios, factors=factors, group=division.group, near=division.near, seed=seed)
+    division_of = divide(records, ratios=ratios, factors=factors, group=division.group, near=division.near, seed=seed)
     if out is not None:
         for task in loaded.tasks:
             use.new_place(out / f"{task}.jsonl", force)
         for task, part in loaded.tasks.items():
-            rows = [{**record, "split": made.of[str(record["id"])]} for record in part.records]
+            rows = [{**record, "split": division_of.of[str(record["id"])]} for record in part.records]
             write(out / f"{task}.jsonl", rows, format="jsonl", task=task)
     if json:
-        terminal.answer(made.state())
+        terminal.answer(division_of.state())
     else:
-        tables.split(made, len(records), out)
+        tables.split(division_of, len(records), out)
 
 
 def shares(text: str | None) -> Mapping[str, float]:

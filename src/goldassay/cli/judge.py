@@ -56,8 +56,8 @@ class QuestionOptions:
         from goldassay.judges.questions import question
         from goldassay.judges.tuning import question_of
 
-        asked = question_of(self.state) if self.state else self._rubric() or question(self.judge)
-        return asked.about(self.positive) if self.positive else asked
+        chosen = question_of(self.state) if self.state else self._rubric() or question(self.judge)
+        return chosen.about(self.positive) if self.positive else chosen
 
     @property
     def state(self) -> Path | None:
@@ -190,9 +190,9 @@ def evaluate(
 
     use.new_place(out, force)
     labels = question.labels(items, limit, labelled=False)
-    asked = judge.load(question)
-    votes = judge.votes(asked, labels)
-    result = estimate(labels, votes, asked)
+    member = judge.load(question)
+    votes = judge.votes(member, labels)
+    result = estimate(labels, votes, member)
     if out is not None:
         write(out, labels, votes)
     if json:
@@ -241,9 +241,9 @@ def align(
     if people.judged and not judge.lm and not question.state:
         name, votes = "verdicts of the file", people.votes
     else:
-        asked = judge.load(question)
-        votes = judge.votes(asked, people)
-        name = str(asked)
+        member = judge.load(question)
+        votes = judge.votes(member, people)
+        name = str(member)
     alignment = compare(people, votes, seed=seed)
     if json:
         terminal.answer({"judge": name, **alignment.state()})
@@ -303,10 +303,10 @@ def audit(
     if question.name != SUPPORT:
         raise GoldassayError(f"the audit asks whether claims are supported; {tuned} answers another question")
     chosen = probes_of(load(gold, task="answering" if Path(gold).is_file() else None), limit=limit, seed=seed)
-    asked = judge.load(question)
-    checks = len(only or ()) or len(TESTS if hasattr(asked, "ask") else OF_SUPPORT)
-    with terminal.progress("auditing", checks * len(chosen)) as update, judge.within_budget(asked):
-        result = run_checks(asked, chosen, only=only or (), threads=judge.threads, on_case=update)
+    member = judge.load(question)
+    checks = len(only or ()) or len(TESTS if hasattr(member, "ask") else OF_SUPPORT)
+    with terminal.progress("auditing", checks * len(chosen)) as update, judge.within_budget(member):
+        result = run_checks(member, chosen, only=only or (), threads=judge.threads, on_case=update)
     if json:
         terminal.answer(result.state())
     else:

@@ -246,7 +246,7 @@ def format_and_column(text: str | None) -> dict[str, str | None]:
     return {"format": name or None, "column": column or None}
 
 
-def settings(options: Sequence[str] | None, known: Mapping[str, Setting] = SETTINGS) -> dict[str, Any]:
+def settings(options: Sequence[str] | None, allowed: Mapping[str, Setting] = SETTINGS) -> dict[str, Any]:
     """``--option NAME=VALUE``, each by its name.
 
     >>> settings(["labels=pos,neg"])
@@ -258,9 +258,9 @@ def settings(options: Sequence[str] | None, known: Mapping[str, Setting] = SETTI
         key = name.strip().replace("-", "_")
         if not equals or not value:
             raise GoldassayError(f"--option expects NAME=VALUE such as labels=pos,neg, got {text!r}")
-        if key not in known:
-            raise GoldassayError(f"no setting {name!r}{nearest(key, known)}")
-        out[key] = Path(value) if known[key].file else value
+        if key not in allowed:
+            raise GoldassayError(f"no setting {name!r}{nearest(key, allowed)}")
+        out[key] = Path(value) if allowed[key].file else value
     return out
 
 

@@ -45,11 +45,11 @@ def patterns(run: use.Run, limit: use.Show = 20, json: bool = False) -> None:
     from goldassay.running import Run
     from goldassay.tuning.patterns import find
 
-    found = find(Run.load(run).cases)[:limit]
+    errors = find(Run.load(run).cases)[:limit]
     if json:
-        terminal.answer({"patterns": [pattern.state() for pattern in found]})
+        terminal.answer({"patterns": [pattern.state() for pattern in errors]})
     else:
-        tables.patterns(found)
+        tables.patterns(errors)
 
 
 @use.command(app)

@@ -82,8 +82,8 @@ def _load(task: str, place: str, data: SplitExamples) -> tuple[str, Any, dict[st
     if (Path(place) / "state.json").is_file():
         program = prepared(workspace.target(task), data.train, Path(place), data.passages)
         return f"{task}-{Path(place).resolve().name}", program, {"program": task, "state": place}
-    known = place if Path(place.partition(":")[0]).is_file() else f"{task}:{place}"
-    target = workspace.target(known, task)
+    path = place if Path(place.partition(":")[0]).is_file() else f"{task}:{place}"
+    target = workspace.target(path, task)
     return target.label.replace(":", "-"), prepared(target, data.train, None, data.passages), {"program": place}
 
 
