@@ -170,8 +170,7 @@ def _settings() -> Iterator[Reader]:
     from goldassay.reporting.history import entries
     from goldassay.tuning.saved import load_state
     from goldassay.wikidata import results
-    from goldassay.wikidata.benchmark import read_benchmark
-    from goldassay.wikidata.profile import read_profile
+    from goldassay.wikidata.benchmark import read_benchmark, read_profile
 
     line = json.dumps
     support, program = question("support"), dspy.Predict("text -> label")

@@ -19,11 +19,10 @@ from typing import Any
 from benchmarks import wikibase_rdf as rdf
 
 from goldassay.cache import Cache
-from goldassay.wikidata.benchmark import ArticleRef
+from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
 from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.evaluation import evaluate_articles
-from goldassay.wikidata.profile import Profile, Sources
 from goldassay.wikidata.store import TripleStore
 from goldassay.wikidata.wikipedia import WikipediaClient
 

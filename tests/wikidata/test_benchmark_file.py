@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.wikidata.benchmark import ArticleRef, read_benchmark, sample
-from goldassay.wikidata.profile import read_profile
+from goldassay.wikidata.benchmark import ArticleRef, read_benchmark, read_profile, sample
 
 KIT = """version: 1
 dataset_name: own-benchmark

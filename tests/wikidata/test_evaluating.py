@@ -16,10 +16,9 @@ import pytest
 from goldassay import workspace
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.running.options import RunOptions
-from goldassay.wikidata.benchmark import ArticleRef
+from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.evaluation import evaluate_articles
-from goldassay.wikidata.profile import Profile, Sources
 from goldassay.wikidata.results import load, rows_file
 
 PROFILE = Profile(program="test")

@@ -18,13 +18,12 @@ from goldassay.tally import Counts
 from goldassay.tuning.patches import apply, make_patch
 from goldassay.tuning.saved import rendered
 from goldassay.wikidata import annotations as people
-from goldassay.wikidata import tuning as improving
+from goldassay.wikidata import improvement as improving
 from goldassay.wikidata.alignment import PropertyAlignmentTable
-from goldassay.wikidata.benchmark import ArticleRef
+from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.evaluation import evaluate_articles
-from goldassay.wikidata.gaps import recall_gaps
-from goldassay.wikidata.profile import Profile, Sources
+from goldassay.wikidata.improvement import recall_gaps
 from goldassay.wikidata.results import load, load_rows
 
 TABLE = PropertyAlignmentTable.ours()

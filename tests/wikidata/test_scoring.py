@@ -10,10 +10,9 @@ import pytest
 from goldassay.measures import triples
 from goldassay.measures.triples import times
 from goldassay.measures.triples.objects import Comparing
-from goldassay.wikidata.article_text import ArticleText
+from goldassay.wikidata.articles import ArticleText, Subject
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.scoring import Scoring, verdict_key
-from goldassay.wikidata.subject import Subject
 
 Stated = Callable[..., Statement]
 CITIES = {"Q649": ["Москва", "Moscow"], "Q90": ["Париж", "Paris"], "Q142": ["France"], "Q515": ["city"]}

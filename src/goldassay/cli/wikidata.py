@@ -62,7 +62,7 @@ class ArticleOptions:
 
     def sources(self, language: str | None = None) -> Any:
         """Where articles and items come from."""
-        from goldassay.wikidata.profile import open_sources
+        from goldassay.wikidata.benchmark import open_sources
 
         code = language or self.language or "en"
         return open_sources(language=code, endpoint=self.endpoint, no_cache=self.no_cache, cache_only=self.cache_only)
@@ -118,8 +118,8 @@ def evaluate(
     from goldassay.running.options import RunOptions
     from goldassay.wikidata import report
     from goldassay.wikidata.annotations import verdicts
+    from goldassay.wikidata.benchmark import read_profile
     from goldassay.wikidata.evaluation import evaluate_articles
-    from goldassay.wikidata.profile import read_profile
 
     least = use.numbers("--fail-under", [fail_under] if fail_under else [])
     if least and set(least) != {"f1"}:
@@ -199,7 +199,7 @@ def gaps(
     """Recall gap analysis: properties with low recall, with sentences in which they were missed."""
     from goldassay.files import save_json
     from goldassay.wikidata import report
-    from goldassay.wikidata.gaps import recall_gaps
+    from goldassay.wikidata.improvement import recall_gaps
     from goldassay.wikidata.results import load
 
     use.new_place(out, force)
@@ -222,17 +222,17 @@ def tune(
     from goldassay.files import save_json
     from goldassay.reporting import terminal
     from goldassay.tuning.patches import Patch, write
-    from goldassay.wikidata import report, tuning
-    from goldassay.wikidata.profile import read_profile
+    from goldassay.wikidata import improvement, report
+    from goldassay.wikidata.benchmark import read_profile
     from goldassay.wikidata.results import load_rows
 
     use.new_place(out, force)
     chosen = read_profile(profile)
     program = _program(chosen)
-    if not tuning.has_prompts(program):
+    if not improvement.has_prompts(program):
         terminal.warn(f"{chosen.program} has no prompt, so there are no patches; use another --profile")
-    errors = tuning.from_rows(load_rows(results), chosen.scoring().table)
-    proposals = tuning.tuning_report(errors, program, limit)
+    errors = improvement.from_rows(load_rows(results), chosen.scoring().table)
+    proposals = improvement.tuning_report(errors, program, limit)
     place = out or results.with_name(f"{results.stem}-tuning.json")
     save_json(place, proposals)
     for patch in proposals["prompt_patches"]:

@@ -30,11 +30,10 @@ from goldassay.running.identity import code_hash
 from goldassay.running.options import RunOptions
 from goldassay.running.run import Run
 from goldassay.wikidata import results
-from goldassay.wikidata.benchmark import ArticleRef
-from goldassay.wikidata.profile import Profile, Sources, file_version
+from goldassay.wikidata.articles import Subject, shared_names
+from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources, file_version
 from goldassay.wikidata.results import Article
 from goldassay.wikidata.scoring import Scoring, VerdictKey
-from goldassay.wikidata.subject import Subject, shared_names
 
 ENOUGH = 20  # articles after which failed fetches may stop the evaluation
 

@@ -1,7 +1,8 @@
 """A table of labels, and an exact search for the labels that are nearest to a mention.
 
 Every mention is compared with every name (labels and aliases, ignoring case) by rapidfuzz's ``ratio``,
-200 · LCS / (length + length), where LCS is the longest common subsequence. The result is that of
+100 · (1 − (length − 2 LCS) / length), where LCS is the longest common subsequence and length that of both. `cdist`
+takes the LCS with several names in one SIMD instruction, so comparing everything beats an index. The result is that of
 ``rapidfuzz.process.extract``, with ties in table order.
 """
 
@@ -14,14 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rapidfuzz import fuzz, process
+from rapidfuzz import process
 from rapidfuzz.distance import LCSseq
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 
 CHUNK = 100  # mentions that are scored at once: with 100,000 names a block of 10 MB
-MARGIN = 1e-3  # single precision is off by less on scores of 0–100
 
 
 class Match(NamedTuple):
@@ -90,15 +90,15 @@ class LabelTable:
         return [name for name, _ in pairs], [index for _, index in pairs]
 
     @cached_property
-    def _lengths(self) -> Any:
-        return np.array([len(name) for name in self._names[0]], np.float32)
-
-    @cached_property
     def _ids_by_name(self) -> dict[str, list[str]]:
         ids: dict[str, dict[str, None]] = {}
         for name, index in zip(*self._names, strict=True):
             ids.setdefault(name, {})[self.entries[index].id] = None
         return {name: list(found) for name, found in ids.items()}
+
+    @cached_property
+    def _most_names(self) -> int:
+        return max(len(entry.aliases) + 1 for entry in self.entries)
 
     @cached_property
     def longest(self) -> int:
@@ -116,44 +116,33 @@ class LabelTable:
         """
         if k < 1:
             raise GoldassayError(f"k must be a whole number from 1, got {k!r}")
+        if not self.entries:
+            return [[] for _ in mentions]
+        names = self._names[0]
+        lengths = np.fromiter(map(len, names), float)
         folded = list(map(fold, mentions))
         unique = list(dict.fromkeys(folded))
         nearest: dict[str, list[Match]] = {}
         for start in range(0, len(unique), CHUNK):
             chunk = unique[start : start + CHUNK]
-            for mention, scores in zip(chunk, self._scores(chunk), strict=True):
-                nearest[mention] = self._nearest(mention, scores, k)
+            dtype = np.uint8 if max(map(len, chunk)) < 256 else np.uint32
+            scored = process.cdist(chunk, names, scorer=LCSseq.similarity, dtype=dtype, workers=self.workers)
+            for mention, common in zip(chunk, scored, strict=True):
+                total = lengths + len(mention)
+                nearest[mention] = self._nearest(100 * (1 - (total - 2.0 * common) / total), k)
         return [list(nearest[mention]) for mention in folded]
 
-    def _scores(self, chunk: Sequence[str]) -> Iterator[Any]:
-        """The ratio with every name in single precision, a mention at a time.
-
-        `cdist` takes the LCS of a mention with many names in one SIMD instruction, so comparing everything beats an
-        index up to about 10⁹ pairs.
-        """
-        names = self._names[0]
-        dtype = np.uint8 if max(map(len, chunk)) < 256 else np.uint32
-        common = process.cdist(chunk, names, scorer=LCSseq.similarity, dtype=dtype, workers=self.workers)
-        for mention, row in zip(chunk, common, strict=True):
-            yield row * np.float32(200) / np.maximum(self._lengths + np.float32(len(mention)), 1)
-
-    def _nearest(self, mention: str, scores: Any, k: int) -> list[Match]:
-        """The ``k`` best entries; names that may be among them are scored again in full precision."""
+    def _nearest(self, scores: Any, k: int) -> list[Match]:
+        """The ``k`` best entries; as many names are looked at as the k entries with the most names have."""
         names, owners = self._names
-        count = min(k, len(names))
-        near: list[int] = []
-        # several names may belong to one entry, so the cut is lowered until there are k entries
-        while len({owners[index] for index in near}) < min(k, len(self.entries)) and len(near) < len(names):
-            cut = np.partition(scores, len(scores) - count)[len(scores) - count] if count < len(names) else 0.0
-            near = np.flatnonzero(scores >= cut - MARGIN).tolist()
-            count = min(2 * count, len(names))
-        best: dict[int, tuple[float, int]] = {}
-        for index in near:
-            score = fuzz.ratio(mention, names[index])
-            if owners[index] not in best or score > best[owners[index]][0]:
-                best[owners[index]] = (score, index)
-        order = sorted(best.items(), key=lambda item: (-item[1][0], item[1][1]))[:k]
-        return [Match(self.entries[owner].id, names[index], score) for owner, (score, index) in order]
+        count = min(len(names), k * self._most_names)
+        cut = np.partition(scores, len(names) - count)[len(names) - count]
+        near = np.flatnonzero(scores >= cut)
+        best: dict[int, Match] = {}
+        for index in near[np.argsort(-scores[near], kind="stable")].tolist():
+            match = Match(self.entries[owners[index]].id, names[index], float(scores[index]))
+            best.setdefault(owners[index], match)
+        return list(best.values())[:k]
 
 
 def fold(name: str) -> str:

@@ -28,9 +28,9 @@ from goldassay.exceptions import DataError
 from goldassay.measures.triples import VERDICTS, scorecard
 from goldassay.scorecard import Scorecard, rates
 from goldassay.statistics.intervals import interval, wilson
-from goldassay.wikidata import gaps
+from goldassay.wikidata import improvement
+from goldassay.wikidata.articles import Subject
 from goldassay.wikidata.scoring import KINDS, Scoring
-from goldassay.wikidata.subject import Subject
 
 SCHEMA_VERSION = 1
 MAX_AGE = 90  # days after which data should be fetched again
@@ -116,7 +116,7 @@ def fold(
         },
         "by_property": _by_property(card, stored, scoring),
         "calibration_curve": _calibration_curve(card),
-        "alignment_gaps": gaps.alignment_gaps(stored, scoring.table),
+        "alignment_gaps": improvement.alignment_gaps(stored, scoring.table),
         "article_results": per_article,
         "failed_articles": list(failed),
     }

@@ -20,9 +20,8 @@ from goldassay.measures.triples.records import Triple
 from goldassay.metric import Metric
 from goldassay.text.normal import normal
 from goldassay.wikidata.alignment import PropertyAlignmentTable
-from goldassay.wikidata.article_text import ArticleText
+from goldassay.wikidata.articles import ArticleText, Subject, align
 from goldassay.wikidata.resolver import ClassHierarchy
-from goldassay.wikidata.subject import Subject, align
 
 DUPLICATE, NOVEL = "duplicate", "novel"
 KINDS = (EXACT, PARTIAL, DUPLICATE, NOVEL, NO_MATCH)

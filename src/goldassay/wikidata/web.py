@@ -40,15 +40,11 @@ class TemporaryError(FetchError):
 class Web:
     """Sends requests one after the other, at least ``pause`` seconds apart.
 
-    A redirect is followed only within the domain of the address (from ``en.wikipedia.org`` to ``en.m.wikipedia.org``)
-    or to one of ``hosts``, and never from https to http.
-
     Args:
         pause: Seconds between two requests.
         retries: How often a request is repeated.
         timeout: Seconds that an answer may take.
         wait: Seconds before the first retry.
-        hosts: Other hosts that a redirect may lead to.
     """
 
     def __init__(
@@ -58,16 +54,14 @@ class Web:
         retries: int = 4,
         timeout: float = 30.0,
         wait: float = 1.0,
-        hosts: tuple[str, ...] = (),
     ) -> None:
-        self.pause, self.retries, self.hosts = pause, retries, hosts
+        self.pause, self.retries = pause, retries
         self._backoff = tenacity.wait_exponential(multiplier=wait, max=LONGEST_WAIT) + tenacity.wait_random(0, wait / 4)
         contact = os.environ.get("GOLDASSAY_CONTACT", "").strip() or HOME
         self.client = httpx.Client(
             timeout=timeout,
             headers={"User-Agent": f"goldassay/{__version__} ({contact}) httpx/{httpx.__version__}"},
             follow_redirects=True,
-            event_hooks={"response": [self._check_redirect]},
         )
         weakref.finalize(self, self.client.close)
         self._next = 0.0
@@ -108,17 +102,6 @@ class Web:
         except ValueError:
             raise TemporaryError(f"{public_address(url)}: the JSON is truncated") from None
 
-    def _check_redirect(self, response: httpx.Response) -> None:
-        if not response.has_redirect_location:
-            return
-        asked, target = response.url, response.url.join(response.headers["location"])
-        same = target.host in (asked.host, *self.hosts) or _domain(target.host) == _domain(asked.host)
-        if not same or (asked.scheme == "https" and target.scheme != "https"):
-            raise FetchError(
-                f"{public_address(str(asked))}: redirects to another host, {public_address(str(target))}; "
-                "use that address if you trust it"
-            )
-
 
 def _check_status(response: httpx.Response, address: str) -> None:
     status = response.status_code
@@ -133,12 +116,6 @@ def _check_status(response: httpx.Response, address: str) -> None:
         raise FetchError(f"{address}: status {status}: {' '.join(response.text.split())[:120]}")
     if "json" not in (kind := response.headers.get("content-type", "")):
         raise FetchError(f"{address}: expected JSON, got {kind or 'no content type'!r}; is the address right?")
-
-
-def _domain(host: str) -> str:
-    """The last two labels of a host name; an IP address and a single label stand for themselves."""
-    labels = host.split(".")
-    return host if labels[-1].isdigit() else ".".join(labels[-2:])
 
 
 def retry_after(header: str) -> float | None:
