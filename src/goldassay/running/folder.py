@@ -1,8 +1,4 @@
-"""A run folder: ``run.json`` at the start and at the end, ``rows.jsonl`` row by row, and one process that writes both.
-
-A folder is made by whoever asks for it first and is locked while a run is written to it. The lock is the operating
-system's: it goes when its process goes, however that ends, so a dead process leaves none behind.
-"""
+"""A run folder: ``run.json`` at the start and at the end, ``rows.jsonl`` row by row, written by one process."""
 
 from __future__ import annotations
 
@@ -29,8 +25,8 @@ def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
 
     ``runs/20261121-101500-extraction-smollm2-135m``
     """
-    named = name if lm is None else f"{name}-{lm.rstrip('/').rpartition('/')[2]}"
-    safe = re.sub(r"[^\w.-]+", "-", named).strip("-.")[:120] or "run"
+    full = name if lm is None else f"{name}-{lm.rstrip('/').rpartition('/')[2]}"
+    safe = re.sub(r"[^\w.-]+", "-", full).strip("-.")[:120] or "run"
     stem = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{safe}"
     with jsonl.writing(runs):
         runs.mkdir(parents=True, exist_ok=True)
@@ -42,27 +38,11 @@ def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
     return folder
 
 
-class RowLog:
-    """Rows on disk as soon as they are made, so that a crash loses only what is in flight; no secret among them."""
-
-    def __init__(self, file: Path, secrets: tuple[str, ...], locked: bool = False) -> None:
-        self.secrets = secrets
-        self._log = jsonl.Log(file, locked=locked)
-
-    def add(self, row: Mapping[str, object]) -> int:
-        """One more row; the place in the file where it starts."""
-        line = jsonl.dumps(row)
-        if redact(line, self.secrets) != line:  # rare, so that rows without secrets are written at once
-            line = jsonl.dumps(scrub(json.loads(line), self.secrets))
-        return self._log.lines([line])
-
-    def close(self) -> None:
-        """No more rows."""
-        self._log.close()
-
-
 class Writer:
-    """The one writer of a run folder, which is locked until it is closed."""
+    """The one writer of a run folder, which is locked until it is closed.
+
+    Rows are on disk as soon as they are made, so that a crash loses only what is in flight; secrets are hidden.
+    """
 
     def __init__(self, folder: Path, secrets: tuple[str, ...]) -> None:
         self.folder, self.secrets = folder, secrets
@@ -70,14 +50,17 @@ class Writer:
             folder.mkdir(parents=True, exist_ok=True)
         self._lock: int | None = locked(folder)
         try:
-            self._rows = RowLog(folder / ROWS, secrets)
+            self._rows = jsonl.Log(folder / ROWS)
         except BaseException:
             os.close(self._lock)
             raise
 
     def row(self, row: Mapping[str, object]) -> int:
-        """One more row; the place in the file where it starts."""
-        return self._rows.add(row)
+        """Append a row; the offset in the file at which it starts."""
+        line = jsonl.dumps(row)
+        if redact(line, self.secrets) != line:  # rare, so rows without secrets are not parsed again
+            line = jsonl.dumps(scrub(json.loads(line), self.secrets))
+        return self._rows.lines([line])
 
     def about(self, about: Mapping[str, object]) -> None:
         """Replace ``run.json``, whole or not at all."""
@@ -85,14 +68,14 @@ class Writer:
         jsonl.replace(self.folder / ABOUT, f"{text}\n")
 
     def discard(self) -> None:
-        """Leave nothing behind of a run that could not begin."""
+        """Remove a run that could not start; files of others stay."""
         for name in (ROWS, ABOUT):
             (self.folder / name).unlink(missing_ok=True)
-        with suppress(OSError):  # somebody else's files stay, and their folder
+        with suppress(OSError):
             self.folder.rmdir()
 
     def close(self) -> None:
-        """No more rows; somebody else may write here."""
+        """Close the files and unlock the folder."""
         self._rows.close()
         if self._lock is not None:
             os.close(self._lock)
@@ -100,10 +83,17 @@ class Writer:
 
 
 def locked(folder: Path) -> int:
-    """The folder, locked for this process until the handle is closed; refused where another process has it."""
+    """A handle that locks the folder for this process until it is closed.
+
+    The lock is the operating system's: it goes with its process, so a process that was killed leaves none behind.
+
+    Raises:
+        GoldassayError: Another process has it.
+    """
     handle = _lock(folder)
     if handle is None:
-        who = _process(folder)
+        process = read_about(folder).get("process") if (folder / ABOUT).exists() else None
+        who = f" (process {process['id']} on {process['host']})" if process else ""
         raise GoldassayError(
             f"{folder} is being written by another run{who}; wait until it ends, or choose another folder"
         )
@@ -111,7 +101,6 @@ def locked(folder: Path) -> int:
 
 
 def _lock(folder: Path) -> int | None:
-    """The folder itself, open and locked; nothing where another process has it."""
     with jsonl.writing(folder):
         handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -119,42 +108,31 @@ def _lock(folder: Path) -> int | None:
     except BlockingIOError:
         os.close(handle)
         return None
-    except OSError:  # a file system that knows no locks
+    except OSError:  # a file system without locks
         pass
     return handle
-
-
-def _process(folder: Path) -> str:
-    try:
-        found = read_about(folder).get("process") or {}
-        return f" (process {found['id']} on {found['host']})"
-    except (GoldassayError, KeyError, TypeError):
-        return ""
-
-
-def run_at(place: Path, runs: Path = Path("runs")) -> Path:
-    """A run's folder: as it is given, or by its name in ``runs``, as ``goldassay runs list`` shows it."""
-    named = runs / place
-    return named if not place.exists() and place.name == str(place) and named.is_dir() else place
 
 
 def being_written(folder: Path) -> bool:
     """Whether a living process writes to a folder."""
     handle = _lock(folder)
-    if handle is None:
-        return True
-    os.close(handle)
-    return False
+    if handle is not None:
+        os.close(handle)
+    return handle is None
+
+
+def run_at(place: Path, runs: Path = Path("runs")) -> Path:
+    """A run's folder, also by its name in ``runs``, as ``goldassay runs list`` shows it."""
+    by_name = runs / place.name
+    return by_name if not place.exists() and place.name == str(place) and by_name.is_dir() else place
 
 
 def read_about(folder: Path) -> dict[str, Any]:
-    """What ``run.json`` says."""
+    """What ``run.json`` holds."""
     file = folder / ABOUT
-    try:
-        raw = file.read_bytes()
-    except OSError:
-        raise GoldassayError(f"no run at {folder}: expected {ABOUT} there (goldassay runs list names them)") from None
-    found = jsonl.value(raw, file=file)
-    if not isinstance(found, dict):
+    if not file.is_file():
+        raise GoldassayError(f"no run at {folder}: expected {ABOUT} there (goldassay runs list names them)")
+    about = jsonl.value(file.read_bytes(), file=file)
+    if not isinstance(about, dict):
         raise DataError("not a run", file=file)
-    return found
+    return about

@@ -29,7 +29,6 @@ class Failures:
     """
 
     most: float = 0.5
-    what: str = "examples"
     worked: int = 0
     """How many went well in an earlier part of the run."""
     rows: int = 0
@@ -49,9 +48,9 @@ class Failures:
         if hopeless and self.failed == self.rows:
             return error
         if self.rows == self.failed == FIRST and self.alike and not self.worked:
-            return f"the first {FIRST} {self.what} failed alike: {error}"
+            return f"the first {FIRST} examples failed alike: {error}"
         if self.rows >= ENOUGH and self.failed > self.most * self.rows:
-            share = f"{self.failed} of {self.rows} {self.what} failed, more than --max-failures {self.most:g}"
+            share = f"{self.failed} of {self.rows} examples failed, more than --max-failures {self.most:g}"
             return f"{share}; the last, {name}: {error}"
         return ""
 
@@ -62,8 +61,8 @@ class Failures:
             return ""
         name, error = self.first
         if self.rows == 1:
-            return f"the one {self.what.removesuffix('s')} failed: {name}: {error}"
-        return f"all {self.rows} {self.what} failed; the first, {name}: {error}"
+            return f"the one example failed: {name}: {error}"
+        return f"all {self.rows} examples failed; the first, {name}: {error}"
 
 
 def work_through(

@@ -1,19 +1,18 @@
-"""Stored predictions scored again: other measures, other gold, a newer convention; and what a change comes from.
+"""Stored predictions scored again: other measures, other gold, a newer convention; and the causes of a change.
 
-Between two dates a value may change because the model answers otherwise, because gold was corrected, or because the
-measure counts otherwise. With M, G and C for model, gold and measure, before (0) and after (1), the value is known for
-all eight mixtures; the share of each is its marginal change, averaged over the six orders in which the three can be
-exchanged (Shapley), so that the three shares add up to the whole change whatever the order.
+Between two dates a value may change because the model answers differently, because gold was corrected, or because the
+measure counts differently. The value is computed for all eight mixtures of old and new model, gold and measure; the
+share of each part is its Shapley value, so the three shares add up to the whole change.
 
 Source: Shapley 1953, A value for n-person games; Shorrocks 2013 (decomposition by Shapley values)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import permutations, product
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,12 +20,12 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats, pairs
 from goldassay.measure import Measure, parse
 from goldassay.running.folder import ABOUT, read_about
+from goldassay.running.waterfall import coalitions
 from goldassay.score import Evidence
 from goldassay.scorecard import Batches, Scorecard, fold
 
 METRIC = "metric"
 PARTS = ("model", "gold", "measure")
-Mixture = tuple[int, int, int]  # of model, gold and measure: 0 is before, 1 after
 
 
 class Setting(NamedTuple):
@@ -44,7 +43,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """A value before and after, and the shares of model, gold and measure in its change, which add up to it."""
+    """A value before and after, and the shares of model, gold and measure, which add up to its change."""
 
     before: float
     after: float
@@ -60,7 +59,7 @@ class Change:
 def rescore(task: str, setting: Setting, *, format: str | None = None) -> Scorecard:
     """The scorecard of stored predictions: of these measures, or of all that the task has.
 
-    Predictions of examples that this gold does not have are left out, and said; of gold, what a run was not asked.
+    Predictions without a gold example are left out with a warning, and so are gold examples that a run did not have.
     """
     setting = with_metric(task, setting)
     gold, pred, warnings = _sides(task, setting, format)
@@ -77,7 +76,7 @@ def rescore(task: str, setting: Setting, *, format: str | None = None) -> Scorec
 
 
 def changes(task: str, before: Setting, after: Setting, *, format: str | None = None) -> dict[str, Change]:
-    """What each value's change comes from, by the name of the value after; measures are paired in their order.
+    """The change of each value and its causes, by the new name of the value; measures are paired in their order.
 
     Raises:
         GoldassayError: The two have different numbers of measures.
@@ -91,36 +90,33 @@ def changes(task: str, before: Setting, after: Setting, *, format: str | None = 
         raise GoldassayError(
             f"{len(before.measures)} measures before and {len(after.measures)} after; name them in pairs"
         )
-    known_values: dict[Setting, dict[str, float | None]] = {}  # what did not change is computed once
-    mixed: dict[Mixture, dict[str, float | None]] = {}
-    for model, gold, measure in product((0, 1), repeat=3):
-        setting = (before, after)[measure]._replace(pred=(before, after)[model].pred, gold=(before, after)[gold].gold)
-        if setting not in known_values:
-            known_values[setting] = rescore(task, setting, format=format).values
-        mixed[model, gold, measure] = known_values[setting]
-    out: dict[str, Change] = {}
-    for old, new in zip(mixed[0, 0, 0], mixed[1, 1, 1], strict=True):
-        found = {at: values[new if at[2] else old] for at, values in mixed.items()}
-        known = {at: value for at, value in found.items() if value is not None}
-        if len(known) == len(found):
-            out[new] = Change(known[0, 0, 0], known[1, 1, 1], *shares(known.__getitem__))
-    return out
+    rescored: dict[Setting, dict[str, float | None]] = {}  # what did not change is computed once
+    mixed: dict[frozenset[str], dict[str, float | None]] = {}
+    for parts in (frozenset(some) for size in range(4) for some in combinations(PARTS, size)):
+        pred, gold, own = ((before, after)[part in parts] for part in PARTS)
+        setting = own._replace(pred=pred.pred, gold=gold.gold)
+        if setting not in rescored:
+            rescored[setting] = rescore(task, setting, format=format).values
+        mixed[parts] = rescored[setting]
+    changed: dict[str, Change] = {}
+    for old, new in zip(mixed[frozenset()], mixed[frozenset(PARTS)], strict=True):
+        values = {parts: row[new if "measure" in parts else old] for parts, row in mixed.items()}
+        known = {parts: value for parts, value in values.items() if value is not None}
+        if len(known) == len(values):
+            shares = {part: share(part, known) for part in PARTS}
+            changed[new] = Change(known[frozenset()], known[frozenset(PARTS)], **shares)
+    return changed
 
 
-def shares(value: Callable[[Mixture], float]) -> tuple[float, float, float]:
-    """The Shapley share of each of three exchanges in the change of a value.
+def share(part: str, values: Mapping[frozenset[str], float]) -> float:
+    """The Shapley value of exchanging one part.
 
-    >>> shares(lambda at: at[0] * 0.25 + at[1] * 0.5 + at[0] * at[1] * 0.5)      # what two did together is halved
-    (0.5, 0.75, 0.0)
+    >>> values = {frozenset(): 0.0, frozenset("a"): 0.25, frozenset("b"): 0.5, frozenset("ab"): 1.25}
+    >>> share("a", values), share("b", values)      # what two do together is halved
+    (0.5, 0.75)
     """
-    total = [0.0, 0.0, 0.0]
-    for order in permutations(range(3)):
-        at = [0, 0, 0]
-        for part in order:
-            low = value((at[0], at[1], at[2]))
-            at[part] = 1
-            total[part] += value((at[0], at[1], at[2])) - low
-    return total[0] / 6, total[1] / 6, total[2] / 6
+    players = max(values, key=len)
+    return sum(weight * (values[some | {part}] - values[some]) for some, weight in coalitions(part, players))
 
 
 def with_metric(task: str, setting: Setting) -> Setting:
@@ -133,21 +129,20 @@ def with_metric(task: str, setting: Setting) -> Setting:
     folder = setting.pred if setting.pred.is_dir() else setting.pred.parent
     if not (folder / ABOUT).is_file():
         return setting
-    found = read_about(folder).get("measures")
-    known = {
-        str(one.get("measure")): float(one.get("weight", 1.0))
-        for one in (found.values() if isinstance(found, dict) else ())
-        if str(one.get("measure")).startswith(f"{task}.")
+    weights = {
+        str(measure["measure"]): float(measure["weight"])
+        for measure in read_about(folder).get("measures", {}).values()
+        if measure["measure"].startswith(f"{task}.")
     }
-    return setting._replace(measures=tuple(known), weights=tuple(known.values()))
+    return setting._replace(measures=tuple(weights), weights=tuple(weights.values()))
 
 
-def _measures(task: str, named: Sequence[str]) -> list[Measure[Any]]:
-    found = [parse(one if "." in one.partition("(")[0] else f"{task}.{one}") for one in named]
-    wrong = next((one for one in found if one.task != task), None)
-    if wrong is not None:
-        raise GoldassayError(f"{wrong!r} is a measure of {wrong.task}, not of {task}")
-    return found
+def _measures(task: str, names: Sequence[str]) -> list[Measure[Any]]:
+    measures = [parse(text if "." in text.partition("(")[0] else f"{task}.{text}") for text in names]
+    for measure in measures:
+        if measure.task != task:
+            raise GoldassayError(f"{measure!r} is a measure of {measure.task}, not of {task}")
+    return measures
 
 
 def _sides(task: str, setting: Setting, format: str | None) -> tuple[Sequence[Any], Sequence[Any], list[str]]:

@@ -1,17 +1,15 @@
 """What each stage of a pipeline costs: its output is replaced by gold, and the rest runs again.
 
 A program names its stages: ``stages`` maps the name of a method or predictor to a function of the gold example that
-gives what this stage should have put out, or, where that hangs on what the stage is given (which mentions are to be
-linked), a function of its inputs. With S the stages that are replaced and v(S) the metric's corpus value then,
-a stage's cost is its Shapley share
+returns the right output of this stage, or, if that depends on the stage's inputs (which mentions to link), a function
+of those. With S the replaced stages and v(S) the metric's corpus value, a stage's cost is its Shapley value
 
     φ_i = Σ_{S without i} |S|! (k − |S| − 1)! / k! · (v(S ∪ {i}) − v(S))
 
-so that the shares add up to v(all) − v(none), whichever stage is mended first. What is missing to 1 after all stages
-were replaced is the ``rest`` (what follows the last stage, and gold that no output reaches). The ends of a share's
-interval are those of its paired differences v(S ∪ {i}) − v(S) over examples or documents
-(`goldassay.statistics.paired.difference_interval`), weighed likewise: as wide as if these differences moved together,
-so rather too wide, and never of width zero. Nothing is guessed from outputs.
+so the costs add up to v(all) − v(none), whichever stage is fixed first. What is missing to 1 after all stages are
+replaced is the ``rest`` (what follows the last stage, and gold that no output reaches). The interval of a cost weights
+the ends of the paired differences v(S ∪ {i}) − v(S) over examples or documents in the same way
+(`goldassay.statistics.paired.difference_interval`), as if the differences moved together: rather too wide.
 
 Shapley, "A value for n-person games", 1953.
 """
@@ -20,13 +18,12 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import clusters
 from goldassay.running.evaluate import evaluate
 from goldassay.running.example import Program
 from goldassay.statistics.evidence import Evidences, clustered
@@ -43,7 +40,7 @@ PLACE = "goldassay_place"  # the input that says which example it is
 
 @dataclass(frozen=True)
 class StageCost:
-    """What a stage costs, with its 95 % interval."""
+    """The cost of a stage, with its 95 % interval."""
 
     stage: str
     cost: float
@@ -53,11 +50,11 @@ class StageCost:
 
 @dataclass(frozen=True)
 class Waterfall:
-    """From the value of the program as it is to that of one whose stages are all right."""
+    """The steps from the value of the program to that of one whose stages are all right."""
 
     value: float
     perfect: float
-    """The value where all stages are replaced by gold."""
+    """The value with all stages replaced by gold."""
     shares: tuple[StageCost, ...]
     values: Mapping[tuple[str, ...], float]
     """The value of each set of replaced stages."""
@@ -81,7 +78,7 @@ class Waterfall:
 
 
 class Replaced:
-    """A program some of whose stages put out gold. It is told which example it works on, since inputs may be alike."""
+    """A program some of whose stages return gold; an input names the example, since two may have equal inputs."""
 
     def __init__(
         self, program: Program, stages: Mapping[str, Oracle], replaced: Sequence[str], gold: Sequence[dspy.Example]
@@ -98,13 +95,13 @@ class Replaced:
 
 
 class _Output:
-    """Says what gold says: the same whatever it is asked, or what gold's function makes of its inputs."""
+    """A stage that returns gold, or what gold's function makes of the stage's inputs."""
 
     def __init__(self, output: Any) -> None:
         self.output = output
 
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        return self.output(*given, **named) if callable(self.output) else copy.deepcopy(self.output)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.output(*args, **kwargs) if callable(self.output) else copy.deepcopy(self.output)
 
 
 def waterfall(
@@ -138,45 +135,58 @@ def waterfall(
     >>> found.value, [(one.stage, one.cost) for one in found.shares], found.rest     # either one mends it
     (0.0, [('find', 0.5), ('read', 0.5)], 0.0)
     """
-    known = dict(stages if stages is not None else getattr(program, "stages", None) or {})
-    if not known:
+    oracles = dict(stages if stages is not None else getattr(program, "stages", None) or {})
+    _check_stages(program, oracles)
+    examples = [
+        example.copy(**{PLACE: place}).with_inputs(*example.inputs().keys(), PLACE)
+        for place, example in enumerate(gold)
+    ]
+    runs = {
+        frozenset(some): evaluate(Replaced(program, oracles, some, gold), examples, metric, **options)
+        for size in range(len(oracles) + 1)
+        for some in combinations(oracles, size)
+    }
+    first = runs[frozenset()]
+    n = len(first.rows)
+    evidence = Evidences([row for run in runs.values() for row in run.evidence], first.zero)
+    rows = {some: evidence.matrix[place * n : (place + 1) * n] for place, some in enumerate(runs)}
+    if first.clusters is not None:
+        rows = {some: clustered(block, first.clusters) for some, block in rows.items()}
+    shares = []
+    for name in oracles:
+        cost = low = high = 0.0
+        for without, weight in coalitions(name, oracles):
+            value = difference_interval(evidence, rows[without | {name}], rows[without], 0.95, None)[0]
+            cost += weight * float(runs[without | {name}].value - runs[without].value)
+            low, high = low + weight * value.low, high + weight * value.high
+        shares.append(StageCost(name, cost, low, high))
+    values = {tuple(name for name in oracles if name in some): float(run.value) for some, run in runs.items()}
+    return Waterfall(values[()], values[tuple(oracles)], tuple(shares), values, n)
+
+
+def _check_stages(program: Program, stages: Mapping[str, Oracle]) -> None:
+    kind = type(program).__name__
+    if not stages:
         raise GoldassayError(
-            f"{type(program).__name__} names no stages; give it stages = {{'search': lambda gold: …}}, a function of "
+            f"{kind} names no stages; give it stages = {{'search': lambda gold: …}}, a function of "
             "the gold example for each method or predictor whose output gold has (see programs/answering.py)"
         )
-    missing = [name for name in known if not callable(getattr(program, name, None))]
+    missing = [name for name in stages if not callable(getattr(program, name, None))]
     if missing:
-        raise GoldassayError(f"the stage {missing[0]!r} is no method or predictor of {type(program).__name__}")
-    if len(known) > MOST:
-        raise GoldassayError(f"{len(known)} stages need {2 ** len(known)} runs; name {MOST} at most")
-    names = list(known)
-    sets = list(chain.from_iterable(combinations(names, size) for size in range(len(names) + 1)))
-    asked = [one.copy(**{PLACE: place}).with_inputs(*one.inputs().keys(), PLACE) for place, one in enumerate(gold)]
-    runs = {some: evaluate(Replaced(program, known, some, gold), asked, metric, **options) for some in sets}
-    first = runs[()]
-    n = len(first.rows)
-    together = Evidences([one for run in runs.values() for one in run.evidence], first.zero)
-    blocks = [together.matrix[place * n : (place + 1) * n] for place in range(len(sets))]
-    documents = clusters(first.rows)
-    if documents:
-        blocks = [clustered(block, documents) for block in blocks]
-    rows = dict(zip(sets, blocks, strict=True))
-    by_set = {some: float(run.value) for some, run in runs.items()}
-    shares = []
-    for name in names:
-        cost = low = high = 0.0
-        for some in sets:
-            if name in some:
-                continue
-            more = tuple(one for one in names if one in some or one == name)
-            weight = _weight(len(some), len(names))
-            found, _ = difference_interval(together, rows[more], rows[some], 0.95, None)
-            cost += weight * (by_set[more] - by_set[some])
-            low, high = low + weight * found.low, high + weight * found.high
-        shares.append(StageCost(name, cost, low, high))
-    return Waterfall(by_set[()], by_set[tuple(names)], tuple(shares), by_set, n)
+        raise GoldassayError(f"the stage {missing[0]!r} is no method or predictor of {kind}")
+    if len(stages) > MOST:
+        raise GoldassayError(f"{len(stages)} stages need {2 ** len(stages)} runs; name {MOST} at most")
 
 
-def _weight(others: int, stages: int) -> float:
-    """By how much mending a stage after ``others`` counts in its Shapley share."""
-    return math.factorial(others) * math.factorial(stages - others - 1) / math.factorial(stages)
+def coalitions(player: str, players: Iterable[str]) -> Iterator[tuple[frozenset[str], float]]:
+    """The sets of other players that one joins, each with its weight in the Shapley value.
+
+    A set S of k players counts |S|! (k − |S| − 1)! / k!, the share of all orders in which exactly S comes before.
+
+    >>> [(sorted(some), round(weight, 3)) for some, weight in coalitions("a", "abc")]
+    [([], 0.333), (['b'], 0.167), (['c'], 0.167), (['b', 'c'], 0.333)]
+    """
+    others = [other for other in players if other != player]
+    for size in range(len(others) + 1):
+        weight = math.factorial(size) * math.factorial(len(others) - size) / math.factorial(len(others) + 1)
+        yield from ((frozenset(some), weight) for some in combinations(others, size))
