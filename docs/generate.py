@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import pkgutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import mkdocs_gen_files
 import typer
 
-import goldassay
 from goldassay.cli import app
 from goldassay.measure import TASKS
 
@@ -26,15 +23,15 @@ ORACLES = {
 
 
 def measures() -> str:
-    """Every registered measure: what it says, its formula, its conventions, its source, its oracle, an example."""
+    """Every registered measure with its conventions, formula, source and oracle."""
     out = [
         "# Measures",
         "",
-        "Made from the registry: the name that a report prints, the definition, and where it is from.",
+        "The registered measures: the name in reports, the definition and its source.",
     ]
     for task in TASKS:
         room = import_module(f"goldassay.measures.{task}")
-        out += ["", f"## {task.capitalize()}", "", _first(room), "", f"Held by tests to {ORACLES[task]}."]
+        out += ["", f"## {task.capitalize()}", "", _first(room), "", f"Tested against {ORACLES[task]}."]
         out += ["", "| value | as a measure | formula | source |", "|---|---|---|---|"]
         for measure in room.MEASURES:
             kind = type(measure)
@@ -45,72 +42,87 @@ def measures() -> str:
 
 
 def commands() -> str:
-    """Every command with its options, as its help says them."""
-    out = [
-        "# Commands",
-        "",
-        "`goldassay COMMAND --help` says the same, in groups; `goldassay score TASK --help` shows what concerns that "
-        "task. Every command takes `--quiet`: no progress is shown.",
-    ]
+    """Every command with its options."""
+    out = ["# Commands", "", "`goldassay COMMAND --help` shows the same. These options may stand anywhere on the line:"]
+    out += ["", *_options(typer.main.get_command(app)), "", "A command names those that it takes in its help."]
     for words, command in _walk(typer.main.get_command(app), ("goldassay",)):
-        out += ["", f"## {' '.join(words)}", "", (command.help or "").split("\f")[0].strip(), ""]
-        rows = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
-        if rows:
-            out += ["| | what it says |", "|---|---|"]
-        for parameter in rows:
-            shown = ", ".join(parameter.opts) if parameter.param_type_name == "option" else str(parameter.name).upper()
-            takes = str(parameter.metavar or "").replace("|", "&#124;") if parameter.param_type_name == "option" else ""
-            said = " ".join(str(getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
-            plain = isinstance(parameter.default, (str, int, float, Path)) and parameter.default not in (False, "")
-            if plain and not getattr(parameter, "is_flag", False) and "default" not in said:
-                said += f" Default: {parameter.default}."
-            out.append(f"| `{shown}` {takes} | {said} |")
+        out += ["", f"## {' '.join(words)}", "", (command.help or "").split("\f")[0].strip(), "", *_options(command)]
     return "\n".join(out) + "\n"
+
+
+def _options(command: Any) -> list[str]:
+    """A table of the arguments and options of a command."""
+    rows = []
+    for parameter in command.params:
+        option = parameter.param_type_name == "option"
+        spelling = ", ".join(parameter.opts) if option else str(parameter.name).upper()
+        metavar = str(parameter.metavar or "").replace("|", "&#124;") if option else ""
+        text = " ".join(str(getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
+        default = parameter.default
+        if isinstance(default, (str, int, float, Path)) and default not in (False, "") and "default" not in text:
+            text += f" Default: {default}."
+        rows.append(f"| `{spelling}` {metavar} | {text} |")
+    return ["| | |", "|---|---|", *rows] if rows else []
 
 
 def _walk(command: Any, words: tuple[str, ...]) -> list[tuple[tuple[str, ...], Any]]:
     if not hasattr(command, "commands"):
         return [(words, command)]
-    return [found for name, inner in sorted(command.commands.items()) for found in _walk(inner, (*words, name))]
+    return [row for name, inner in sorted(command.commands.items()) for row in _walk(inner, (*words, name))]
+
+
+ROOMS = (
+    "goldassay",
+    *(
+        f"goldassay.{name}"
+        for name in ("gold", "running", "statistics", "tuning", "judges", "lm", "embedding", "tally")
+    ),
+    *(f"goldassay.measures.{task}" for task in TASKS),
+    "goldassay.gold.agreement",
+    "goldassay.gold.audit",
+    "goldassay.reporting.pages",
+    "goldassay.compat",
+)
+"""The documented packages; what their ``__all__`` names is the public API (``tests/api.txt``)."""
+
+INTERNAL = {"T", "sides", "errors", "Batch", "listed", "checked", "available_tokens", "resolve_tokens"}
+"""What packages export for each other, and nobody else needs."""
+
+
+def api() -> dict[str, list[str]]:
+    """The names of each documented package; a name of two packages stands in the first."""
+    seen: set[str] = set()
+    out: dict[str, list[str]] = {}
+    for room in ROOMS:
+        package = import_module(room)
+        public = {name: f"{getattr(package, name).__module__}.{name}" for name in _names(package)}
+        out[room] = sorted(name for name, home in public.items() if home not in seen)
+        seen |= set(public.values())
+    return out
+
+
+def _names(package: Any) -> list[str]:
+    names = getattr(package, "__all__", None) or [name for name in dir(package) if not name.startswith("_")]
+    names = [name for name in names if name not in INTERNAL]
+    return [name for name in names if str(getattr(getattr(package, name), "__module__", "")).startswith("goldassay")]
 
 
 def python() -> str:
     """The public names, each with its docstring."""
-    out = ["# Python", "", "The public names. Each example in them is run by the tests."]
-    shown: set[str] = set()
-    for room in rooms():
-        found = import_module(room)
-        names = sorted(name for name in (getattr(found, "__all__", None) or dir(found)) if _documented(found, name))
-        homes = [f"{getattr(found, name).__module__}.{getattr(found, name).__name__}" for name in names]
-        new = [home for home in dict.fromkeys(homes) if home not in shown]  # a name of two rooms stands in the first
-        shown |= set(new)
-        out += ["", f"## {room}", "", _first(found)] if new else []
-        for home in new:
-            out += ["", f"::: {home}", "    options:", "      heading_level: 3"]
+    out = ["# Python", "", "The public names. The tests run every example."]
+    for room, names in api().items():
+        out += ["", f"## {room}", "", _first(import_module(room))] if names else []
+        for name in names:
+            thing = getattr(import_module(room), name)
+            if hasattr(thing, "__name__"):
+                out += ["", f"::: {thing.__module__}.{thing.__name__}", "    options:", "      heading_level: 3"]
     return "\n".join(out) + "\n"
-
-
-def rooms() -> list[str]:
-    """The packages with public names: what one works with first, then the others."""
-    first = ["goldassay"]
-    first += [f"goldassay.{name}" for name in ("gold", "running", "statistics", "tuning", "judges", "lm")]
-    public = [
-        name
-        for _, name, package in pkgutil.walk_packages(goldassay.__path__, "goldassay.")
-        if package and getattr(import_module(name), "__all__", None)
-    ]
-    return [*first, *(name for name in public if name not in first), "goldassay.compat"]
-
-
-def _documented(room: Any, name: str) -> bool:
-    found = getattr(room, name)
-    return str(getattr(found, "__module__", "")).startswith("goldassay") and hasattr(found, "__name__")
 
 
 def examples() -> str:
     """The scripts and notebooks of ``examples/``, as they stand there."""
     folder = Path(__file__).parents[1] / "examples"
-    out = ["# Examples", "", "They lie in `examples/`, need no network, and are run by the tests."]
+    out = ["# Examples", "", "The files of `examples/` need no network, and the tests run them."]
     for file in sorted(folder.glob("*.py")):
         out += ["", f"## {file.stem.capitalize()}", "", f'```python title="examples/{file.name}"']
         out += [file.read_text(encoding="utf-8").rstrip(), "```"]
@@ -127,7 +139,14 @@ def _first(room: Any) -> str:
     return (room.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
 
-PAGES = {"examples": examples, "measures": measures, "commands": commands, "python": python}
-for page, made in PAGES.items():
-    with mkdocs_gen_files.open(f"reference/{page}.md", "w") as written:
-        written.write(made())
+def write() -> None:
+    """Write the pages into the site that mkdocs builds."""
+    import mkdocs_gen_files
+
+    for page, text in {"examples": examples, "measures": measures, "commands": commands, "python": python}.items():
+        with mkdocs_gen_files.open(f"reference/{page}.md", "w") as file:
+            file.write(text())
+
+
+if __name__ in ("__main__", "<run_path>"):  # mkdocs runs this file; a test imports it
+    write()
