@@ -1,4 +1,4 @@
-"""A workspace for a task of one's own: program, metric, gold with its card, README and a test."""
+"""A workspace for a task of the user's own: program, metric, gold with its card, README and a test."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from goldassay import files
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import anyfields, read
 from goldassay.gold.splits import split
 from goldassay.measure import TASKS
 
-LEAST = 10  # records that can be split into train, dev and test
-FEW = 300  # with fewer records a test split of 15 % shows no gain that a program can have
-RATIOS_OF_FEW = {"train": 0.4, "dev": 0.2, "test": 0.4}
+MIN_SPLIT = 10  # records that can be split into train, dev and test
+SMALL = 300  # with fewer records a test split of 15 % can show no realistic gain
+SMALL_RATIOS = {"train": 0.4, "dev": 0.2, "test": 0.4}
 
 
 def write(
@@ -30,97 +32,90 @@ def write(
     renamed: Mapping[str, str] | None = None,
     force: bool = False,
 ) -> list[Path]:
-    """Write the workspace; what was written.
+    """Writes the workspace and returns its files.
 
-    ``inputs`` and ``outputs`` are the fields of the task. With ``source`` (a file as `anyfields` reads it, ``renamed``
-    on the way) the types come from the data, the records become gold, and where they have no split they get one;
-    fields that are named on neither side are left to the inputs. Without it, gold is a few examples to replace.
+    With ``source`` the types come from the data and the records become gold, with a split if they have none; if only
+    one side is named, the other fields are the other side. Without it, gold is a few examples to replace.
 
     Args:
         folder: Where it goes.
-        force: Write over what exists.
+        task: The name of the task.
+        inputs: The fields that the program gets.
+        outputs: The fields that it predicts.
+        source: A file that `anyfields` reads.
+        renamed: Fields of the source under other names.
+        force: Overwrite existing files.
     """
     for name in (task, *inputs, *outputs):
         if not name.isidentifier() or keyword.iskeyword(name):
-            raise GoldassayError(f"{name!r} is no name for a task or a field: letters, digits and _, no digit first")
+            raise GoldassayError(f"a task or field needs a Python name (letters, digits, _), got {name!r}")
     if task in TASKS:
-        raise GoldassayError(f"{task} is one of the six tasks; `goldassay init DIR` writes a workspace with those")
+        raise GoldassayError(f"{task} is a built-in task; `goldassay init DIR` writes a workspace with those")
     records = read(source, task=task, map=renamed) if source is not None else []
     types = anyfields.fields(records)
-    inputs, outputs = _sides(types, inputs, outputs) if records else (list(inputs), list(outputs))
+    inputs, outputs = _sides(types, inputs, outputs) if records else (inputs, outputs)
     if not inputs or not outputs:
         raise GoldassayError("a task needs fields: --inputs text --outputs label")
-    kept = [{**_about(record), **{name: record.get(name) for name in (*inputs, *outputs)}} for record in records]
+    fields = [*anyfields.ABOUT, *inputs, *outputs]
     labels = [name for name in outputs if types.get(name, "").startswith("Literal")]
-    gold = _split(kept, labels) if kept else _examples(inputs, outputs)
-    words = {"task": task, "title": task.replace("_", " "), "class": "".join(map(str.title, task.split("_")))}
+    gold = _split([{name: record.get(name) for name in fields} for record in records], labels)
+    gold = gold or _examples(inputs, outputs)
+    words = _words(task, inputs, outputs, types)
     texts = {
-        folder / "programs" / f"{task}.py": _program(words, inputs, outputs, types),
-        folder / "metrics" / f"{task}.py": METRIC.format(**words, outputs=tuple(outputs)),
-        folder / "gold" / task / "card.yaml": _card(task, inputs, outputs, gold, source),
-        folder / "gold" / task / f"{task}.jsonl": "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in gold),
-        folder / "tests" / f"test_{task}.py": TEST.format(**words, outputs=tuple(outputs)),
+        f"programs/{task}.py": PROGRAM.format(**words),
+        f"metrics/{task}.py": METRIC.format(**words),
+        f"gold/{task}/card.yaml": _card(task, inputs, outputs, gold, source),
+        f"gold/{task}/{task}.jsonl": "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in gold),
+        f"tests/test_{task}.py": TEST.format(**words),
     }
     if not (folder / "README.md").exists():
-        texts[folder / "README.md"] = README.format(
-            **words, note="" if kept else NOTE.format(task=task), commands=_commands(task)
-        )
-    if taken := [str(file) for file in texts if file.exists() and not force]:
-        raise GoldassayError(f"{taken[0]} exists already; name another task or folder, or say --force to write over it")
-    for file, text in texts.items():
+        texts["README.md"] = README.format(**words, note="" if records else NOTE.format(task=task))
+    written = {folder / name: text for name, text in texts.items()}
+    if existing := [str(file) for file in written if file.exists() and not force]:
+        raise GoldassayError(f"{existing[0]} exists; name another task or folder, or use --force to overwrite it")
+    for file, text in written.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         files.save(file, text)
-    return list(texts)
+    return list(written)
 
 
 def _sides(types: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The fields on both sides; where only one side is named, the others are the other."""
+    """The fields on both sides; without any the last field is the output."""
     if absent := [name for name in (*inputs, *outputs) if name not in types]:
         raise GoldassayError(f"the data have no field {absent[0]!r}; they have {', '.join(types)}")
-    if not outputs:
-        outputs = (
-            [name for name in types if name not in inputs][-1:] if not inputs else [n for n in types if n not in inputs]
-        )
-    return list(inputs) or [name for name in types if name not in outputs], list(outputs)
-
-
-def _about(record: Mapping[str, object]) -> dict[str, Any]:
-    return {name: record[name] for name in anyfields.ABOUT if record.get(name) is not None}
+    predicted = list(outputs) or ([name for name in types if name not in inputs] if inputs else list(types)[-1:])
+    return list(inputs) or [name for name in types if name not in predicted], predicted
 
 
 def _split(records: list[dict[str, Any]], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """The records with a split, ``labels`` in proportion; those that have one keep it, and few are not split."""
-    if any("split" in record for record in records) or len(records) < LEAST:
+    """The records with a split that preserves the shares of the labels, unless they have one or are too few."""
+    records = [{name: value for name, value in record.items() if value is not None} for record in records]
+    if any("split" in record for record in records) or len(records) < MIN_SPLIT:
         return records
-    text = [
-        {**one, "text": " ".join(str(value) for value in one.values() if isinstance(value, str))} for one in records
+    texts = [
+        {**record, "text": " ".join(value for value in record.values() if isinstance(value, str))} for record in records
     ]
-    sides = split(text, ratios=RATIOS_OF_FEW if len(records) < FEW else None, factors=labels).of
-    return [
-        {"id": one["id"], "split": sides[one["id"]], **{k: v for k, v in one.items() if k != "id"}} for one in records
-    ]
+    sides = split(texts, ratios=SMALL_RATIOS if len(records) < SMALL else None, factors=labels).of
+    return [{"id": record["id"], "split": sides[record["id"]], **record} for record in records]
 
 
 def _examples(inputs: Sequence[str], outputs: Sequence[str]) -> list[dict[str, Any]]:
-    sides = ("train",) * 4 + ("dev",) * 3 + ("test",) * 3
     return [
-        {"id": f"example-{n}", "split": side}
-        | {name: f"{name} {n}: write yours here" for name in inputs}
-        | {name: f"{name} {n % 2}" for name in outputs}
-        for n, side in enumerate(sides, start=1)
+        {"id": f"example-{number}", "split": side}
+        | {name: f"{name} {number}: write yours here" for name in inputs}
+        | {name: f"{name} {number % 2}" for name in outputs}
+        for number, side in enumerate(("train",) * 4 + ("dev",) * 3 + ("test",) * 3, start=1)
     ]
 
 
 def _card(
     task: str, inputs: Sequence[str], outputs: Sequence[str], gold: Sequence[Mapping[str, object]], source: object
 ) -> str:
-    import yaml
-
-    sides = [str(one["split"]) for one in gold if "split" in one]
+    sides = [str(record["split"]) for record in gold if "split" in record]
     card = {
         "name": task,
         "version": "0.1.0",
-        "licence": "unknown: say it before you share the data",
+        "licence": "unknown: state it before you share the data",
         "source": "examples to replace" if source is None else str(source).rpartition("/")[2],
         "created": f"{datetime.now(UTC):%Y-%m-%d}",
         "files": {task: f"{task}.jsonl"},
@@ -131,26 +126,28 @@ def _card(
     return yaml.safe_dump(card, sort_keys=False, allow_unicode=True)
 
 
-def _program(words: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str], types: Mapping[str, str]) -> str:
+def _words(task: str, inputs: Sequence[str], outputs: Sequence[str], types: Mapping[str, str]) -> dict[str, Any]:
+    """What the templates are filled with."""
     kinds = {name: types.get(name, "str") for name in (*inputs, *outputs)}
-    imported = [name for name in ("Any", "Literal") if any(name in kind for kind in kinds.values()) or name == "Any"]
     fields = [f"    {name}: {kinds[name]} = dspy.InputField()" for name in inputs]
     fields += [f"    {name}: {kinds[name]} = dspy.OutputField()" for name in outputs]
-    return PROGRAM.format(
-        **words,
-        typing=", ".join(imported),
-        asked=" and ".join(name.replace("_", " ") for name in outputs),
-        given=" and ".join(name.replace("_", " ") for name in inputs),
-        fields="\n".join(fields),
-        outputs=tuple(outputs),
-        parameters=", ".join(f"{name}: {kinds[name]}" for name in inputs),
-        arguments=", ".join(f"{name}={name}" for name in inputs),
-    )
+    return {
+        "task": task,
+        "title": task.replace("_", " "),
+        "class": "".join(map(str.title, task.split("_"))),
+        "typing": "Any, Literal" if any("Literal" in kind for kind in kinds.values()) else "Any",
+        "asked": " and ".join(name.replace("_", " ") for name in outputs),
+        "given": " and ".join(name.replace("_", " ") for name in inputs),
+        "fields": "\n".join(fields),
+        "outputs": tuple(outputs),
+        "parameters": ", ".join(f"{name}: {kinds[name]}" for name in inputs),
+        "arguments": ", ".join(f"{name}={name}" for name in inputs),
+    }
 
 
 PROGRAM = '''"""{title}: {asked} from {given}.
 
-``program`` asks a language model. ``baseline`` needs none: it answers what is commonest in train, and is what a model
+``program`` asks a language model. ``baseline`` needs none: it predicts the most frequent answer of train, which a model
 has to beat.
 """
 
@@ -166,13 +163,13 @@ OUTPUTS = {outputs!r}
 
 
 class {class}(dspy.Signature):
-    """Say the {asked} of the {given}."""
+    """Predict the {asked} of the {given}."""
 
 {fields}
 
 
 class Ask(dspy.Module):
-    """A language model, asked once. Write steps of your own here: any DSPy module will do."""
+    """One call of a language model. Put your own steps here: any DSPy module works."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -182,30 +179,30 @@ class Ask(dspy.Module):
         return self.ask({arguments})
 
 
-class Commonest(dspy.Module):
-    """What is commonest in train; no model."""
+class MostFrequent(dspy.Module):
+    """Predicts the most frequent answer of train; no model."""
 
     def __init__(self) -> None:
         super().__init__()
         self.answer: dict[str, Any] = dict.fromkeys(OUTPUTS)
 
-    def fit(self, train: Sequence[Any]) -> Commonest:
-        made = Commonest()
+    def fit(self, train: Sequence[Any]) -> MostFrequent:
+        fitted = MostFrequent()
         for name in OUTPUTS:
             counts = Counter(repr(example[name]) for example in train)
-            commonest = counts.most_common(1)[0][0]
-            made.answer[name] = next(example[name] for example in train if repr(example[name]) == commonest)
-        return made
+            most_frequent = counts.most_common(1)[0][0]
+            fitted.answer[name] = next(example[name] for example in train if repr(example[name]) == most_frequent)
+        return fitted
 
     def forward(self, {parameters}) -> dspy.Prediction:
         return dspy.Prediction(**self.answer)
 
 
 program = Ask()
-baseline = Commonest()
+baseline = MostFrequent()
 '''
 
-METRIC = '''"""How {title} is judged: the share of fields that are as in gold, but for case and spaces.
+METRIC = '''"""How {title} is measured: the share of fields that equal gold, ignoring case and spaces.
 
 Any function of (gold, prediction) is a metric. It may return a number, a bool, a dict of either (each is reported with
 its interval), a ``dspy.Prediction(score=..., feedback="...")``, or counts that add up (``-> Counts``: a corpus F1).
@@ -220,8 +217,8 @@ from goldassay import Metric
 OUTPUTS = {outputs!r}
 
 
-def same(wanted: Any, found: Any) -> bool:
-    return str(wanted).casefold().split() == str(found).casefold().split()
+def same(expected: Any, predicted: Any) -> bool:
+    return str(expected).casefold().split() == str(predicted).casefold().split()
 
 
 def agreement(gold: Any, pred: Any) -> dict[str, bool]:
@@ -255,8 +252,8 @@ def test_the_baseline_answers() -> None:
 '''
 
 NOTE = """
-The gold is a few examples: replace the lines of `gold/{task}/{task}.jsonl` with yours (any fields; `split` says which
-side a record is on; `goldassay gold split gold/{task} --task {task}` makes one).
+The gold is a few examples: replace the lines of `gold/{task}/{task}.jsonl` with yours (any fields; `split` is train,
+dev or test; `goldassay gold split gold/{task} --task {task}` assigns it).
 """
 
 README = """# {title}
@@ -264,23 +261,13 @@ README = """# {title}
 A workspace of goldassay: `programs/{task}.py`, `metrics/{task}.py`, `gold/{task}/`.
 {note}
 ```
-{commands}
+goldassay gold validate gold/{task}               # what is wrong in the gold
+goldassay eval {task}:baseline                    # what a model has to beat
+goldassay eval {task} --errors                    # the program, on the embedded model; --lm names another
+goldassay tune {task} --optimizer patches --plan  # what gain can be shown at this size, and what that costs
+goldassay tune {task} --optimizer patches         # edits of the prompt; chosen on train and dev, proven on test
+goldassay compare RUN RUN                         # two run folders, with a paired test
+goldassay report RUN... --out report.html         # one page to look at
 python -m pytest tests
 ```
 """
-
-COMMANDS = (
-    ("gold validate gold/{task}", "what is wrong in the gold"),
-    ("eval {task}:baseline", "what a model has to beat"),
-    ("eval {task} --errors", "the program, on the embedded model; --lm names another"),
-    ("tune {task} --optimizer patches --plan", "what gain can be shown at this size, and what that costs"),
-    ("tune {task} --optimizer patches", "edits of the prompt; chosen on train and dev, proven on test"),
-    ("compare RUN RUN", "two run folders, with a paired test"),
-    ("report RUN... --out report.html", "one page to look at"),
-)
-
-
-def _commands(task: str) -> str:
-    lines = [(f"goldassay {command.format(task=task)}", why) for command, why in COMMANDS]
-    wide = max(len(line) for line, _ in lines)
-    return "\n".join(f"{line:<{wide}}  # {why}" for line, why in lines)

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 def root(start: Path | None = None) -> Path:
     """The workspace that a command run in ``start`` (default: the current folder) works on."""
-    here = (start or Path.cwd()).resolve()
-    for folder in (here, *here.parents):
+    current = (start or Path.cwd()).resolve()
+    for folder in (current, *current.parents):
         if (folder / "programs").is_dir() and (folder / "metrics").is_dir():
             return folder
     return installed()
@@ -50,7 +50,7 @@ def installed() -> Path:
 
 @dataclass(frozen=True)
 class Target:
-    """What ``eval`` or ``tune`` was pointed at: a task, the file of its program and the name in that file."""
+    """What ``eval`` or ``tune`` runs: a task, the file of its program and the name in that file."""
 
     task: str
     file: Path
@@ -61,29 +61,25 @@ class Target:
         baselines: dict[str, Any] = getattr(load(self.file), "baselines", {})
         if self.name in baselines:
             return baselines[self.name]
-        found = attribute(self.file, self.name, also=baselines)
-        if not callable(found):
-            what = f"{self.name} is of type {type(found).__name__}; a program is a DSPy module or a function"
-            raise DataError(what, file=self.file)
-        with _read(self.file):
-            return found() if isinstance(found, type) else found
+        program = attribute(self.file, self.name, also=baselines)
+        if not callable(program):
+            kind = type(program).__name__
+            raise DataError(f"{self.name} is a {kind}; a program is a DSPy module or a function", file=self.file)
+        with _one_line_errors(self.file):
+            return program() if isinstance(program, type) else program
 
     def tunable(self) -> dspy.Module:
-        """The program, which has to have a prompt.
-
-        Raises:
-            GoldassayError: It is a function, or a module without predictors.
-        """
+        """The program, which must be a module with a predictor."""
         import dspy
 
-        found = self.load()
-        if not isinstance(found, dspy.Module) or not found.predictors():
+        program = self.load()
+        if not isinstance(program, dspy.Module) or not program.predictors():
             raise GoldassayError(f"{self.name} in {self.file} has no predictor, so there is no prompt to tune")
-        return found
+        return program
 
     @property
     def label(self) -> str:
-        """For a person and for the name of a run: ``extraction``, ``extraction:baseline``; ``mine`` of ``mine.py``."""
+        """The name for people and runs: ``extraction``, ``extraction:baseline``; ``mine`` for ``mine.py``."""
         return self.file.stem if self.name == "program" else f"{self.file.stem}:{self.name}"
 
 
@@ -110,64 +106,65 @@ def tasks() -> list[str]:
 
 
 def known(task: str) -> None:
-    """Refuse a task that nobody has and that is nearly the name of one of the six: a slip of the keyboard."""
+    """Raises if a task does not exist and is nearly the name of a built-in one."""
     if task not in TASKS and difflib.get_close_matches(task, TASKS, n=1, cutoff=0.8) and task not in tasks():
         raise GoldassayError(f"no task {task!r}{nearest(task, TASKS)}")
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint for an error: the word that was probably meant, else all there are.
+    """A hint for an error message: the word that was probably meant, or all there are.
 
     >>> nearest("extracton", ["extraction", "linking"]), nearest("x", ["extraction", "linking"])
     ("; did you mean 'extraction'?", '; there are extraction, linking')
     """
-    found = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {found[0]!r}?" if found else f"; there are {', '.join(known)}"
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}"
 
 
 def inputs(task: str) -> list[str] | None:
-    """The inputs of a task of one's own: those of its program; ``None`` where there is no program to ask."""
+    """The inputs of a user's task, which are those of its program; None if it has no program."""
     file = root() / "programs" / f"{task}.py"
     return taken(Target(task, file, "program").load()) if file.is_file() else None
 
 
 def taken(program: Program) -> list[str] | None:
-    """The names of the inputs that a program takes; ``None`` where it does not say.
+    """The names of the inputs that a program takes; None if its signature does not list them.
 
     >>> taken(lambda text, language="nl": text)
     ['text', 'language']
     """
     if hasattr(program, "signature") and hasattr(program.signature, "input_fields"):
         return list(program.signature.input_fields)
-    called = getattr(type(program), "forward", program)
     try:
-        found = [one for one in inspect.signature(called).parameters.values() if one.name != "self"]
+        parameters = inspect.signature(getattr(type(program), "forward", program)).parameters.values()
     except (TypeError, ValueError):
         return None
-    if any(one.kind is one.VAR_KEYWORD for one in found):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    return [one.name for one in found if one.kind is not one.VAR_POSITIONAL]
+    names = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
+    return [name for name in names if name != "self"]
 
 
 def metric(task: str, place: str | None = None) -> Metric:
     """The metric of a task: ``metrics/TASK.py:metric`` of the workspace, or what ``place`` (FILE[:NAME]) names.
 
-    What is no `Metric` is taken for a function of (gold, prediction), see ``Metric.of``.
+    Anything but a `Metric` is a function of (gold, prediction), see ``Metric.of``.
     """
     from goldassay.metric import Metric
 
-    file, _, name = (place or "").partition(":")
-    if place is None and not (root() / "metrics" / f"{task}.py").is_file():
+    text, _, name = (place or "").partition(":")
+    file = Path(text) if place else root() / "metrics" / f"{task}.py"
+    if place is None and not file.is_file():
         raise GoldassayError(
-            f"the task {task} has no metric: write `metric` in {root() / 'metrics' / f'{task}.py'} (any function of "
-            "gold and prediction), or name one with --metric FILE[:NAME]"
+            f"the task {task} has no metric: write `metric` in {file} (any function of gold and prediction), or name "
+            "a metric's file"
         )
-    found = attribute(Path(file) if place else root() / "metrics" / f"{task}.py", name or "metric")
-    return found if isinstance(found, Metric) else Metric.of(found)
+    value = attribute(file, name or "metric")
+    return value if isinstance(value, Metric) else Metric.of(value)
 
 
 def judged(task: str, judge: object, place: str | None = None) -> Any:
-    """The metric with a judge: what ``metric_with(judge)`` of its file gives."""
+    """The metric with a judge, by ``metric_with(judge)`` of its file."""
     file = Path(place.partition(":")[0]) if place else root() / "metrics" / f"{task}.py"
     if not hasattr(load(file), "metric_with"):
         raise GoldassayError(f"{file} has no metric_with(judge), so no judge can be given; see metrics/answering.py")
@@ -175,7 +172,7 @@ def judged(task: str, judge: object, place: str | None = None) -> Any:
 
 
 def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
-    """A name of a workspace file; ``also`` are further names that could have been asked for."""
+    """A value in a workspace file; ``also`` are other names that the error lists."""
     module = load(file)
     if not hasattr(module, name):
         own = [key for key, value in vars(module).items() if not key.startswith("_") and _own(value, module)]
@@ -184,7 +181,7 @@ def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
 
 
 def _own(value: Any, module: ModuleType) -> bool:
-    """Whether a file makes a value itself: a class or a function of its own, a program, a metric."""
+    """Whether a file defines a value itself: a class, a function, a program or a metric."""
     home = str(getattr(value, "__module__", ""))
     return home == module.__name__ or (not isinstance(value, type) and home.startswith(("goldassay.metric", "dspy.")))
 
@@ -201,27 +198,27 @@ def load(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(key, path)
     if spec is None or spec.loader is None:
         raise GoldassayError(f"{file} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[key] = module
+    sys.modules[key] = importlib.util.module_from_spec(spec)
     try:
-        with _read(file):
-            spec.loader.exec_module(module)
+        with _one_line_errors(file):
+            spec.loader.exec_module(sys.modules[key])
     except BaseException:
         del sys.modules[key]
         raise
-    return module
+    return sys.modules[key]
 
 
 @contextmanager
-def _read(file: Path) -> Iterator[None]:
-    """What a user's file raises, as one line that names the file and the line in it."""
+def _one_line_errors(file: Path) -> Iterator[None]:
+    """Turns what a user's file raises into one line that names the file and the line in it."""
     try:
         yield
     except (GoldassayError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        path = str(file.resolve())
+        path, message = str(file.resolve()), str(error)
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-        line = error.lineno if isinstance(error, SyntaxError) and error.filename == path else (lines or [None])[-1]
-        said = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
-        raise DataError(f"cannot be loaded: {type(error).__name__}: {said}", file=file, line=line) from error
+        if isinstance(error, SyntaxError):
+            lines, message = [error.lineno] if error.filename == path else lines, error.msg
+        message = f"cannot be loaded: {type(error).__name__}: {' '.join(message.split())}"
+        raise DataError(message, file=file, line=lines[-1] if lines else None) from error

@@ -55,9 +55,9 @@ class Profile(BaseModel):
     state: Path | None = None
     language: str = "en"
     alignment: Path = OURS
-    threshold: float = Field(0.9, gt=0, le=1)
-    tolerance: float = Field(0.0, ge=0)
-    kilometres: float = Field(1.0, ge=0)
+    threshold: float = Field(default=0.9, gt=0, le=1)
+    tolerance: float = Field(default=0.0, ge=0)
+    kilometres: float = Field(default=1.0, ge=0)
     times: Literal["gold", "coarser"] = "gold"
 
     def scoring(self, verdicts: Mapping[VerdictKey, str] | None = None) -> Scoring:
