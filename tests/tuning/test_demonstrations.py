@@ -10,11 +10,11 @@ import pytest
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Error
 from goldassay.tuning.demonstrations import counter_example, cover, covering, nearest_examples, revised
-from goldassay.tuning.edits import Diagnosis, check_fits, own_traces
+from goldassay.tuning.edits import Diagnosis, own_traces
 from goldassay.tuning.instructions import LabelWords, definitions, label_order, list_length, rules
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.wrappers import Nearest, wrappers
+from goldassay.tuning.wrappers import Nearest, check_fits, wrappers
 
 
 def example(name: str, text: str, *mentions: tuple[str, str]) -> Any:
@@ -101,8 +101,8 @@ def test_nearest_examples_are_an_edit_too() -> None:
 def test_what_no_predictor_can_be_shown_names_to_demo() -> None:
     wrong = [dspy.Example(id="1", text="x", entities=[]).with_inputs("text")]
     with pytest.raises(GoldassayError, match=r"needs mentions, and the examples have entities, id, text; .*to_demo"):
-        check_fits(program(), wrong, {})
-    check_fits(program(), TRAIN, {})
+        check_fits(program(), wrong)
+    check_fits(program(), TRAIN)
 
 
 def test_a_step_whose_fields_gold_does_not_hold_is_shown_its_own_work(lm: Any) -> None:

@@ -164,14 +164,14 @@ def test_a_chain_of_thought_is_shown_what_gold_has() -> None:
 
 
 def test_what_cannot_be_shown_is_an_error() -> None:
-    with pytest.raises(GoldassayError, match=r"^no training example can be shown to Predict: .*\(names\).*to_demo"):
+    with pytest.raises(GoldassayError, match=r"^no train example can be shown to 'self': it needs names.*to_demo"):
         NearestDemos().compile(dspy.Predict("text -> names"), trainset=SPANS)
 
 
 @pytest.mark.parametrize(
     ("train", "message"),
     [
-        ([], "no training example can be shown"),
+        ([], "no train example can be shown"),
         ([dspy.Example(text="", label="A").with_inputs("text")], "have no text in text"),
     ],
 )

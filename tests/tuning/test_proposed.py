@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from goldassay.measure import Error
 from goldassay.tuning import instructions
-from goldassay.tuning.demonstrations import pattern_examples
+from goldassay.tuning.demonstrations import covering
 from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.patches import apply, read, write
 from goldassay.tuning.patterns import Pattern, place
@@ -97,7 +97,7 @@ def test_an_example_of_any_type_is_written_applied_and_saved(
     type_: Any, value: Any, plain: Any, tmp_path: Path
 ) -> None:
     train = [dspy.Example(id="1", text="In Delft.", names=value).with_inputs("text")]
-    ((patch,),) = pattern_examples(Diagnosis([pattern("missed", "TOP")], program(type_), train)).values()
+    ((patch,),) = covering(Diagnosis([pattern("missed", "TOP")], program(type_), train)).values()
     found = read(write(patch, tmp_path))
     assert found == patch
     assert found.example == {"text": "In Delft.", "names": plain}

@@ -85,8 +85,7 @@ def interval(
     if method not in METHODS:
         raise GoldassayError(f"no interval {method!r}; there are {', '.join(METHODS)}")
     evidences = Evidences(tallies, zero, clusters)
-    if clusters is not None and len(evidences.matrix) == len(clusters):
-        clusters = None  # every example is its own cluster
+    alone = clusters is None or len(evidences.matrix) == len(clusters)  # every example is its own cluster
     value, n = evidences.value, len(evidences.matrix)
     if not evidences.matrix.any():
         if method in ("wilson", "t"):
@@ -95,21 +94,27 @@ def interval(
     if method in ("bootstrap", "bca"):
         ends = quantiles(evidences, bootstrap(evidences, resamples, seed), level, method)
         return Interval(value, *ends, level, n, method)
-    own = None if clusters is not None else _own_values(evidences, value)
+    own = _own_values(evidences, value) if alone else None
     limits = bounds or unit_bounds(evidences, value, evidences.matrix)
     rate = own is not None and method != "t" and limits == (0.0, 1.0) and _is_rate(own)
     if method == "wilson" or rate:
         rates = _check_rate(own)
         return Interval(value, *wilson(float(rates.sum()), len(rates), level), level, len(rates), "wilson")
-    variance, n = _variance(evidences, own, unbiased=method == "t" or not all(map(math.isfinite, limits)))
-    if method == "t" or (method == "auto" and not all(map(math.isfinite, limits))):
-        if n < 2 and method == "t":
-            raise GoldassayError("a t interval needs at least two examples")
-        return student(value, math.sqrt(variance), n, level, bounds or limits)
+    unbounded = not all(map(math.isfinite, limits))
+    variance, n = _variance(evidences, own, unbiased=method == "t" or unbounded)
+    if method == "t" and n < 2:
+        raise GoldassayError("a t interval needs at least two examples")
+    if method == "t" or (method == "auto" and unbounded):
+        return student(value, math.sqrt(variance), n, level, limits)
+    return _effective_interval(value, variance, n, level, limits)
+
+
+def _effective_interval(value: float, variance: float, n: int, level: float, bounds: Bounds) -> Interval:
+    """Wilson's interval at the effective sample size, with Student's quantile."""
     if n < 2:
-        return Interval(value, *limits, level, n, "effective")  # one document says nothing of others
-    least, most = limits
-    share, size = _effective(value, variance, n, limits)
+        return Interval(value, *bounds, level, n, "effective")  # one document says nothing of others
+    least, most = bounds
+    share, size = _effective(value, variance, n, bounds)
     low, high = wilson_ends(share, size, float(stats.t.ppf((1 + level) / 2, n - 1)))
     low, high = min(value, least + low * (most - least)), max(value, least + high * (most - least))
     return Interval(value, low, high, level, n, "effective")

@@ -155,12 +155,10 @@ def sequential_test(
     if not (0 < alpha < 1 and 0 < beta < 1):
         raise GoldassayError(f"alpha and beta lie between 0 and 1, not {alpha:g} and {beta:g}")
     both, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
-    n = len(rows_a)
-    stops = _stops(n, looks)
+    n, done, decision = len(rows_a), 0, "continue"
     better, worse = Bets(), Bets()
-    decision, done = "continue", 0
     gaps: list[float] = []
-    for stop in stops:
+    for stop in _stops(n, looks):
         sum_a, sum_b = rows_a[:stop].sum(axis=0), rows_b[:stop].sum(axis=0)
         parts = stop * ((rows_a[done:stop] - rows_b[done:stop]) @ slope_between(both, sum_a, sum_b))
         better.extend(parts)

@@ -32,7 +32,7 @@ from goldassay.tuning.demonstrations import (
     revised,
     selected_examples,
 )
-from goldassay.tuning.edits import Diagnosis, Edit, check_fits, own_traces, wraps
+from goldassay.tuning.edits import Diagnosis, Edit, own_traces, wraps
 from goldassay.tuning.leaks import assign_folds, check_patch, shuffled_documents
 from goldassay.tuning.measuring import (
     FEWEST,
@@ -49,7 +49,7 @@ from goldassay.tuning.measuring import (
 )
 from goldassay.tuning.patches import Effect, Patch, Status, apply
 from goldassay.tuning.patterns import find, is_right, with_error
-from goldassay.tuning.wrappers import shows_nearest
+from goldassay.tuning.wrappers import check_fits, shows_nearest
 
 if TYPE_CHECKING:
     import dspy

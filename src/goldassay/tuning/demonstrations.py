@@ -21,7 +21,7 @@ import dspy
 
 from goldassay._dspy_compat import serialize_for_json, signature_of
 from goldassay.exceptions import GoldassayError
-from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for
+from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import ADDED, Pattern
@@ -140,40 +140,6 @@ def show_nearest(diagnosis: Diagnosis, k: int, examples: Sequence[dspy.Example],
         example={"k": k, "keys": nearest.keys, "examples": serialize_for_json(nearest.examples)},
         rationale=f"each input is shown its {k} nearest of {len(nearest.examples)} train examples",
     )
-
-
-def pattern_examples(diagnosis: Diagnosis, most: int = 3) -> dict[str, list[Patch]]:
-    """For each pattern the train examples in which its errors were made, as long as they add something new."""
-
-    def propose(pattern: Pattern) -> list[Patch]:
-        _, predictor = predictor_for(pattern, diagnosis.program)
-        keys = list(signature_of(predictor).fields)
-        shown = {str(demo.get("text", demo)) for demo in predictor.demos or []}
-        candidates = [
-            example
-            for example in diagnosis.train
-            if str(example.get("id")) in pattern.documents and all(key in example for key in keys)
-        ]
-        candidates.sort(key=lambda example: (-_count(example, pattern), len(str(example.get("text", "")))))
-        patches: list[Patch] = []
-        seen: set[str] = set()
-        for example in candidates:
-            surfaces = {surface for surface in pattern.surfaces if surface in str(example.toDict())}
-            if str(example.get("text", example)) in shown or (patches and surfaces <= seen):
-                continue
-            seen |= surfaces
-            demo = {key: serialize_for_json(example[key]) for key in keys}
-            patches.append(diagnosis.draft(pattern, "examples", action="add_example", example=demo))
-            if len(patches) == most:
-                break
-        return patches
-
-    return by_pattern(diagnosis, "examples", propose)
-
-
-def _count(example: dspy.Example, pattern: Pattern) -> int:
-    """How many of the pattern's errors an example shows."""
-    return sum(error.gold in str(example.toDict()) for error in pattern.errors if error.gold)
 
 
 def cover(

@@ -119,6 +119,8 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
         GoldassayError: an edit failed.
     """
     order = {pattern.name: place for place, pattern in reversed(list(enumerate(diagnosis.patterns)))}
+    if not diagnosis.patterns:
+        return []
     patches = [patch for edit in edits for slot in edit(diagnosis).values() for patch in slot]
     if diagnosis.failures:
         raise GoldassayError(diagnosis.failures[0])
@@ -141,31 +143,6 @@ def predictor_for(pattern: Pattern, program: dspy.Module) -> tuple[str, dspy.Pre
         if fields & set(signature_of(predictor).output_fields):
             return name, predictor
     return list(named.items())[-1]
-
-
-def shows_none(program: dspy.Module) -> bool:
-    """Whether a program has demonstrations and none fits its predictor: DSPy leaves such out without a word."""
-    shown = [(demo, signature_of(predictor)) for predictor in program.predictors() for demo in predictor.demos or ()]
-    return bool(shown) and not any(fits(*pair) for pair in shown)
-
-
-def check_fits(
-    program: dspy.Module, train: Sequence[dspy.Example], traces: Mapping[str, Sequence[dspy.Example]]
-) -> None:
-    """Raise if no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
-    named = program.named_predictors()
-    if any(traces.values()) or any(fits(example, signature_of(p)) for example in train for _, p in named):
-        return
-    name, predictor = named[-1]
-    present = sorted({key for example in train[:20] for key, value in example.items() if value is not None})
-    inputs = [key for key in signature_of(predictor).input_fields if key not in present]
-    outputs = list(signature_of(predictor).output_fields)
-    missing = ", ".join([*inputs, *(outputs if not set(outputs) & set(present) else [])])
-    fields = ", ".join(f'"{key}": …' for key in [*inputs, *outputs])
-    raise GoldassayError(
-        f"no train example can be shown to {name!r}: it needs {missing}, and the examples have {', '.join(present)}; "
-        f"give the program a method  def to_demo(self, example): return {{{fields}}}"
-    )
 
 
 def own_traces(

@@ -20,7 +20,7 @@ from goldassay.running.identity import fingerprint
 from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
 from goldassay.tuning.acceptance import judge
-from goldassay.tuning.demonstrations import pattern_examples
+from goldassay.tuning.demonstrations import covering
 from goldassay.tuning.edits import Diagnosis, Edit, propose_patches
 from goldassay.tuning.instructions import rules
 from goldassay.tuning.leaks import check_patch
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 APPLIED, STATE = "applied.json", "state.json"
 SPLITS = ("dev", "test")
-EDITS: tuple[Edit, ...] = (rules, pattern_examples)  # those that need no model
+EDITS: tuple[Edit, ...] = (rules, covering)  # those that need no model
 
 
 def check_train(cases: Sequence[Case], train: Sequence[dspy.Example], hint: str = "") -> None:
@@ -137,23 +137,19 @@ class PatchFolder:
         if not files:
             raise GoldassayError(f"there are no patches in {self.folder}; goldassay patch propose makes some")
         patches, program, applied = [read(file) for file in files], self.current, self.applied
+        on, others = [patch.id for patch in applied], []
         for patch in patches:
             check_patch(patch, {split: examples})
-        on = [patch.id for patch in applied]
-        others = [
-            self._built([one for one in applied if one.id != patch.id])
-            if patch.id in on
-            else self._with(program, patch, any_version)
-            for patch in patches
-        ]
+            without = [one for one in applied if one.id != patch.id]
+            others.append(self._built(without) if patch.id in on else self._with(program, patch, any_version))
 
         def run(one: Any, name: str) -> Run:
             searching = one.index(passages) if passages and hasattr(one, "index") else one
             return evaluated(searching, examples, metric, (options or RunOptions()).changed(name=name))
 
         base = run(program.deepcopy(), "as it is")
-        if failure(base):
-            raise GoldassayError(f"the program {failure(base)}")
+        if why := failure(base):
+            raise GoldassayError(f"the program {why}")
         measured = []
         for patch, other in zip(patches, others, strict=True):
             result = run(other, patch.id)

@@ -25,12 +25,11 @@ from goldassay.statistics import compare
 from goldassay.tuning import leaks, optimizers, saved
 from goldassay.tuning import plan as preflight
 from goldassay.tuning.acceptance import ALPHA
-from goldassay.tuning.edits import check_fits, shows_none
 from goldassay.tuning.measuring import evaluated, failure
 from goldassay.tuning.patches import Status
 from goldassay.tuning.saved import Trial, Tuned
 from goldassay.tuning.watch import Unreachable, Watch
-from goldassay.tuning.wrappers import demonstrations
+from goldassay.tuning.wrappers import check_fits, demonstrations, shows_none
 
 ROOM = 500  # tokens of an answer that writes instructions
 
@@ -206,7 +205,7 @@ def _run(name: str, optimize: optimizers.Optimizer, job: optimizers.Job, meter: 
         raise GoldassayError(f"{name} failed: {' '.join(f'{type(cause).__name__}: {cause}'.split())}") from error
     watch.check()
     if shows_none(program) and not shows_none(job.student):
-        check_fits(job.student, job.train, {})
+        check_fits(job.student, job.train)
     if watch.note and not (stopped or job.ledger.patches) and fingerprint(program) == fingerprint(job.student):
         raise GoldassayError(f"{name} changed nothing: {watch.note}")
     return program, stopped

@@ -11,6 +11,7 @@ works. DSPy's ``KNNFewShot`` bootstraps again at every call; this takes the exam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import dspy
@@ -222,6 +223,31 @@ def fits(example: Any, signature: type[dspy.Signature]) -> bool:
     return filled.issuperset(signature.input_fields) and not filled.isdisjoint(signature.output_fields)
 
 
+def shows_none(program: dspy.Module) -> bool:
+    """Whether a program has demonstrations and none fits its predictor: DSPy leaves such out without a word."""
+    shown = [(demo, signature_of(predictor)) for predictor in program.predictors() for demo in predictor.demos or ()]
+    return bool(shown) and not any(fits(*pair) for pair in shown)
+
+
+def check_fits(
+    program: dspy.Module, train: Sequence[Any], traces: Mapping[str, Sequence[dspy.Example]] = MappingProxyType({})
+) -> None:
+    """Raise if no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
+    named = program.named_predictors()
+    if any(traces.values()) or any(fits(example, signature_of(p)) for example in train for _, p in named):
+        return
+    name, predictor = named[-1]
+    present = sorted({key for example in train[:20] for key, value in example.items() if value is not None})
+    inputs = [key for key in signature_of(predictor).input_fields if key not in present]
+    outputs = list(signature_of(predictor).output_fields)
+    missing = ", ".join([*inputs, *(outputs if not set(outputs) & set(present) else [])])
+    fields = ", ".join(f'"{key}": …' for key in [*inputs, *outputs])
+    raise GoldassayError(
+        f"no train example can be shown to {name!r}: it needs {missing}, and the examples have {', '.join(present)}; "
+        f"give the program a method  def to_demo(self, example): return {{{fields}}}"
+    )
+
+
 class NearestDemos(Teleprompter):  # type: ignore[misc]
     """An optimizer whose program shows each predictor the ``k`` nearest training examples.
 
@@ -259,12 +285,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
             {key: serialize_for_json(value) for key, value in example.items()}
             for example in demonstrations(student, trainset)
         ]
-        if not any(fits(example, signature) for example in examples for signature in signatures):
-            outputs = ", ".join(sorted({field for signature in signatures for field in signature.output_fields}))
-            raise GoldassayError(
-                f"no training example can be shown to {type(student).__name__}: none holds its inputs with an output "
-                f"({outputs or 'it has no predictors'}); write a to_demo(example) that gives the outputs"
-            )
+        check_fits(student, examples)
         keys = list(input_keys(trainset[0]) or signatures[0].input_fields)
         fields = {field for signature in signatures for field in signature.fields}.union(keys)
         nearest = Nearest(student.deepcopy(), self.k)
