@@ -1,7 +1,7 @@
-"""Finding the words that a program names in the text that it read.
+"""Locates the words that a program names in the text that it read.
 
-A model that lists the names in a text seldom gives offsets that are right, and it changes case, quotation marks,
-spacing or Unicode form. So names come from the model and offsets from here.
+A model that lists the names in a text rarely gives the right offsets, and it changes case, quotation marks, spacing or
+Unicode form. So names come from the model and offsets from here.
 """
 
 from __future__ import annotations
@@ -19,45 +19,45 @@ EDGES = " \t\n\r\"'“”„«».,;:()[]"
 
 
 def locate(text: str, quotes: Sequence[str]) -> list[Offsets | None]:
-    """For each quote where it stands in ``text`` (start, end), or ``None`` if it does not stand there.
+    """For each quote its place in ``text`` (start, end), or ``None`` if it does not occur.
 
-    Quotes are taken as they were mentioned: each is given the first place of its words after the one before it, or else
-    the first from the beginning. A place that is free comes before one inside a longer quote of the list, and that
-    before one that was given already, so a name that is said more often than it stands in the text gets a place twice.
-    Whole words come before parts of words, and the exact words before the same words in another case, with other
-    quotes, spacing or Unicode form, or without the punctuation around them. Offsets are those of ``text`` as it is.
+    Quotes are taken in the order in which they were mentioned: each gets the first place of its words after the one
+    before it, or else the first from the beginning. A free place comes before one inside a longer quote of the list,
+    and that before one that is taken, so a name that is mentioned more often than it occurs gets a place twice. Whole
+    words come before parts of words, and the exact words before the same words in another case, with other quotes,
+    spacing or Unicode form, or without the punctuation around them. Offsets are those of ``text`` as given.
 
     >>> locate("Het  Rijksmuseum en het Rijksmuseum", ["het rijksmuseum", "Rijksmuseum", "Louvre"])
     [(0, 16), (24, 35), None]
     """
     reading = _Reading(text)
     places = [reading.places(quote) for quote in quotes]
-    everywhere = {span for found in places for span in found}
+    everywhere = {span for spans in places for span in spans}
     nested = {span for span in everywhere if any(_inside(span, other) for other in everywhere)}
-    given: set[Offsets] = set()
-    out: list[Offsets | None] = []
+    taken: set[Offsets] = set()
+    located: list[Offsets | None] = []
     after = 0
-    for found in places:
+    for spans in places:
         ranked = sorted(
-            found, key=lambda span: (span in given, _clash(span, given), span in nested, span[0] < after, span)
+            spans, key=lambda span: (span in taken, _clash(span, taken), span in nested, span[0] < after, span)
         )
-        out.append(ranked[0] if ranked else None)
+        located.append(ranked[0] if ranked else None)
         if ranked:
-            given.add(ranked[0])
+            taken.add(ranked[0])
             after = ranked[0][1]
-    return out
+    return located
 
 
 def _inside(span: Offsets, other: Offsets) -> bool:
     return span != other and other[0] <= span[0] and span[1] <= other[1]
 
 
-def _clash(span: Offsets, given: set[Offsets]) -> bool:
-    return any(span[0] < end and start < span[1] for start, end in given)
+def _clash(span: Offsets, taken: set[Offsets]) -> bool:
+    return any(span[0] < end and start < span[1] for start, end in taken)
 
 
 class _Reading:
-    """A text in three forms, each with the place of every sign: as it is, folded, and folded without spaces."""
+    """A text in three forms, each with the place of every character: as given, folded, and folded without spaces."""
 
     def __init__(self, text: str) -> None:
         folded = _folded(text)
@@ -70,12 +70,12 @@ class _Reading:
         self.strings = ["".join(sign for sign, _ in form) for form in self.forms]
 
     def places(self, quote: str) -> list[Offsets]:
-        """Where the quote stands, in the first way of looking that finds it anywhere."""
+        """The places of a quote, by the first way of looking that finds any."""
         folded, bare = _fold(quote), _fold(quote.strip(EDGES))
         ways = ((quote.strip(), 0), (folded, 1), (bare, 1), (folded.replace(" ", ""), 2), (bare.replace(" ", ""), 2))
-        found = [(span, way) for way, (words, form) in enumerate(ways) for span in self._find(words, form)]
-        kept = [pair for pair in found if self._whole(pair[0])] or found
-        return sorted({span for span, way in kept if way == kept[0][1]})
+        matches = [(span, way) for way, (words, form) in enumerate(ways) for span in self._find(words, form)]
+        whole = [pair for pair in matches if self._whole(pair[0])] or matches
+        return sorted({span for span, way in whole if way == whole[0][1]})
 
     def _find(self, words: str, number: int) -> Iterator[Offsets]:
         form, string = self.forms[number], self.strings[number]
@@ -99,15 +99,15 @@ def _fold(quote: str) -> str:
 
 
 def _folded(text: str) -> list[tuple[str, Offsets]]:
-    """The text without differences of case, quotes, spacing and Unicode form; each sign with the place it came from."""
-    out: list[tuple[str, Offsets]] = []
+    """The text without differences of case, quotes, spacing and Unicode form; each character with its place."""
+    signs: list[tuple[str, Offsets]] = []
     for start, end in _letters(text):
         for sign in _plain(text[start:end]):
-            if sign == " " and out and out[-1][0] == " ":
-                out[-1] = (" ", (out[-1][1][0], end))
+            if sign == " " and signs and signs[-1][0] == " ":
+                signs[-1] = (" ", (signs[-1][1][0], end))
             else:
-                out.append((sign, (start, end)))
-    return out
+                signs.append((sign, (start, end)))
+    return signs
 
 
 def _letters(text: str) -> Iterator[Offsets]:
@@ -121,10 +121,10 @@ def _letters(text: str) -> Iterator[Offsets]:
 
 
 def _plain(letter: str) -> str:
-    """One letter folded; invisible format signs (soft hyphens, zero-width spaces) become nothing."""
+    """One letter folded; invisible characters (soft hyphens, zero-width spaces) vanish."""
     decomposed = unicodedata.normalize("NFKD", letter).translate(MARKS).casefold()
-    kept = (sign for sign in unicodedata.normalize("NFKD", decomposed) if unicodedata.category(sign) != "Cf")
-    return "".join(" " if sign.isspace() else sign for sign in kept)
+    signs = (sign for sign in unicodedata.normalize("NFKD", decomposed) if unicodedata.category(sign) != "Cf")
+    return "".join(" " if sign.isspace() else sign for sign in signs)
 
 
 def widened(start: int, end: int, text: str) -> tuple[int, int]:

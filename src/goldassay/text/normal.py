@@ -1,4 +1,4 @@
-"""Texts made equal before they are compared: SQuAD's rules, the same for any script, and names as Wikidata has them.
+"""Texts are normalised before they are compared: SQuAD's rules, the same for any script, MLQA's, and for names.
 
 ``squad`` is the published rule: lower case, ASCII punctuation deleted, the English articles replaced by a space, white
 space folded. ``unicode`` is ours: compatibility forms and case folded (NFKC, casefold), all punctuation of Unicode
@@ -171,8 +171,8 @@ def _kept(c: str) -> str:
     return c if category[0] in "LMN" else "" if category == "Cf" and c != ZWNJ else " "
 
 
-def _unaccented(found: re.Match[str]) -> str:
-    parts = unicodedata.normalize("NFD", found[0])
+def _unaccented(match: re.Match[str]) -> str:
+    parts = unicodedata.normalize("NFD", match[0])
     return "".join(c for c in parts if not unicodedata.combining(c)).replace("ς", "σ")
 
 

@@ -1,22 +1,20 @@
-"""Texts that are nearly the same: the pairs with at least so many per cent of similar characters, and no other.
+"""Texts that are nearly the same: the pairs with at least a given percentage of similar characters.
 
 The measure is rapidfuzz's ratio, 2 l / (a + b) for lengths a, b and a longest common subsequence l. Among up to
-``ALL`` texts every pair is found; in a larger collection those that `minhash` proposes are measured, which may miss a
-pair whose changes are scattered all over. Two bounds spare most comparisons and lose no pair:
+``ALL`` texts every pair is found; in a larger collection only the pairs that `candidates` proposes are compared, which
+may miss a pair whose changes are scattered all over. Two bounds save most comparisons and lose no pair:
 
 * l <= a, so texts whose lengths differ much cannot be similar;
-* with l at least the wanted one, a - l characters are deleted from the shorter text and b - l inserted. A deletion
+* with l at least the required one, a - l characters are deleted from the shorter text and b - l inserted. A deletion
   breaks at most three of its a - 2 trigrams, an insertion two: the two texts share at least
   (a - 2) - 3 (a - l) - 2 (b - l) trigrams. They are counted in hashed buckets, where the share can only look larger.
 
-In a large collection candidates are found in time linear in its size, by MinHash with banding.
-
-A text is the set of its runs of four characters. Two sets with the Jaccard index J have the same smallest hash with
-probability J; ``ROWS`` of such hashes make a band, and texts that agree in one of ``BANDS`` bands are candidates, which
-happens with probability 1 - (1 - J^ROWS)^BANDS: 0.66 for J = 0.3, 0.93 for 0.4, 0.995 for 0.5, 1.000 for 0.6. A text of
-150 characters in which a year or a name was changed has J above 0.8.
-
-In a band with more than ``MOST`` alike texts (a form that was filled in many times) each meets its next ``MOST`` alone.
+In a large collection candidates are found in linear time, by MinHash with banding. A text is the set of its runs of
+four characters. Two sets with the Jaccard index J have the same smallest hash with probability J; ``ROWS`` of such
+hashes make a band, and texts that agree in one of ``BANDS`` bands are candidates, which happens with probability
+1 - (1 - J^ROWS)^BANDS: 0.66 for J = 0.3, 0.93 for 0.4, 0.995 for 0.5, 1.000 for 0.6. A text of 150 characters in which
+a year or a name is changed has J above 0.8. In a band with more than ``MOST`` equal texts (a form that was filled in
+many times) each is paired with the next ``MOST`` only.
 
 Source: Broder, *On the resemblance and containment of documents*, 1997; Leskovec, Rajaraman and Ullman, *Mining of
 Massive Datasets*, chapter 3.
@@ -60,17 +58,17 @@ def near_pairs(texts: Sequence[str], near: float = NEAR) -> Iterator[tuple[int, 
         yield from _proposed(folded, near)
         return
     order = sorted((index for index in range(len(folded)) if folded[index]), key=lambda index: len(folded[index]))
-    found = [folded[index] for index in order]
-    sizes = np.array([len(text) for text in found], dtype=np.int64)
-    grams = np.array([trigrams(text) for text in found]).reshape(len(found), BUCKETS)
+    ordered = [folded[index] for index in order]
+    sizes = np.array([len(text) for text in ordered], dtype=np.int64)
+    grams = np.array([trigrams(text) for text in ordered]).reshape(len(ordered), BUCKETS)
     share, first = near / 100, 0
-    for at, text in enumerate(found):
+    for at, text in enumerate(ordered):
         while 2 * sizes[first] < share * (sizes[first] + sizes[at]):
             first += 1
         for start in range(first, at, BLOCK):
             stop = min(at, start + BLOCK)
             close = start + np.flatnonzero(_possible(grams, sizes, slice(start, stop), at, share))
-            window = [found[other] for other in close]
+            window = [ordered[other] for other in close]
             for _, score, place in process.extract(text, window, scorer=fuzz.ratio, score_cutoff=near, limit=None):
                 i, j = order[at], order[close[place]]
                 yield min(i, j), max(i, j), score
@@ -82,21 +80,21 @@ def distinct(texts: Sequence[str]) -> list[list[int]]:
     >>> distinct(["Delft", "", "delft ", "Gouda"])
     [[0, 2], [3]]
     """
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for index, text in enumerate(texts):
-        found.setdefault(plain(text), []).append(index)
-    found.pop("", None)
-    return list(found.values())
+        places.setdefault(plain(text), []).append(index)
+    places.pop("", None)
+    return list(places.values())
 
 
 def _proposed(folded: Sequence[str], near: float) -> Iterator[tuple[int, int, float]]:
     """The pairs of a large collection; texts that are the same are candidates like any other."""
     order = [index for index, text in enumerate(folded) if text]
-    found = [folded[index] for index in order]
-    for one, two in candidates(found):
-        score = fuzz.ratio(found[one], found[two], score_cutoff=near)
+    filled = [folded[index] for index in order]
+    for first, second in candidates(filled):
+        score = fuzz.ratio(filled[first], filled[second], score_cutoff=near)
         if score:
-            yield order[one], order[two], score
+            yield order[first], order[second], score
 
 
 def trigrams(text: str) -> NDArray[np.uint16]:
@@ -126,7 +124,7 @@ PRIME = np.uint64((1 << 31) - 1)
 
 def candidates(texts: Sequence[str]) -> list[tuple[int, int]]:
     """The pairs of places whose texts are worth a comparison, in order."""
-    signs, found = signatures(texts), set[int]()
+    signs, pairs = signatures(texts), set[int]()
     size = len(texts)
     for band in range(BANDS):
         keys = np.zeros(size, dtype=np.uint64)
@@ -135,12 +133,12 @@ def candidates(texts: Sequence[str]) -> list[tuple[int, int]]:
         order = np.argsort(keys, kind="stable")
         ordered = keys[order]
         for step in range(1, MOST + 1):
-            alike = np.flatnonzero(ordered[step:] == ordered[:-step])
-            if not len(alike):
+            equal = np.flatnonzero(ordered[step:] == ordered[:-step])
+            if not len(equal):
                 break
-            one, two = order[alike], order[alike + step]
-            found.update((np.minimum(one, two) * size + np.maximum(one, two)).tolist())
-    return [divmod(pair, size) for pair in sorted(found)]
+            first, second = order[equal], order[equal + step]
+            pairs.update((np.minimum(first, second) * size + np.maximum(first, second)).tolist())
+    return [divmod(pair, size) for pair in sorted(pairs)]
 
 
 def signatures(texts: Sequence[str]) -> NDArray[np.uint64]:
@@ -148,10 +146,10 @@ def signatures(texts: Sequence[str]) -> NDArray[np.uint64]:
     rng = np.random.default_rng(0)
     slopes = rng.integers(1, int(PRIME), ROWS * BANDS, dtype=np.uint64)
     shifts = rng.integers(0, int(PRIME), ROWS * BANDS, dtype=np.uint64)
-    out = np.empty((len(texts), ROWS * BANDS), dtype=np.uint64)
+    signs = np.empty((len(texts), ROWS * BANDS), dtype=np.uint64)
     for index, text in enumerate(texts):
-        out[index] = ((grams(text)[:, None] * slopes + shifts) % PRIME).min(axis=0)
-    return out
+        signs[index] = ((grams(text)[:, None] * slopes + shifts) % PRIME).min(axis=0)
+    return signs
 
 
 def grams(text: str) -> NDArray[np.uint64]:

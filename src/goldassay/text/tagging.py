@@ -82,17 +82,17 @@ def spans(tags: Sequence[str], scheme: str = "IOB2", malformed: str = "conlleval
 
 
 def _conlleval(parts: Sequence[tuple[str, str]]) -> Spans:
-    found: Spans = []
+    spans: Spans = []
     start, kind, before = -1, "", "O"
     for place, (letter, current) in enumerate([*parts, ("O", "")]):
         inside = letter in "IEL" and before in "BI" and current == kind
         if start >= 0 and not inside:
-            found.append((start, place, kind))
+            spans.append((start, place, kind))
             start = -1
         if letter != "O" and start < 0:
             start, kind = place, current
         before = letter
-    return found
+    return spans
 
 
 WRITTEN = {
@@ -107,7 +107,7 @@ WRITTEN = {
 
 
 def _strict(parts: Sequence[tuple[str, str]], scheme: str) -> Spans:
-    found: Spans = []
+    spans: Spans = []
     start = 0
     while start < len(parts):
         kind, end = parts[start][1], start + 1
@@ -115,6 +115,6 @@ def _strict(parts: Sequence[tuple[str, str]], scheme: str) -> Spans:
             end += 1
         if kind:
             letters = "".join(letter for letter, _ in parts[start:end])
-            found += ((start + m.start(), start + m.end(), kind) for m in WRITTEN[scheme].finditer(letters))
+            spans += ((start + m.start(), start + m.end(), kind) for m in WRITTEN[scheme].finditer(letters))
         start = end
-    return found
+    return spans

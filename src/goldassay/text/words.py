@@ -1,22 +1,22 @@
-"""Words, sentences and names of texts: ROUGE's two tokenizers, words with their places, the words of a statement.
+"""Words, sentences and names of texts: ROUGE's two tokenizers, words with their offsets, the words of a statement.
 
-``rouge-score`` is the tokenizer of the package of that name: lower case, runs of ASCII letters and digits, the rest is
-space, so a text without ASCII letters has no words and scores 0 even against itself. ``unicode`` is ours: case folded
-(NFKC, casefold), runs of letters, digits and marks of any script. Stemming is Porter's (NLTK's extensions), for words
-of more than three letters, as rouge-score does it.
+``rouge-score`` is the tokenizer of the package of that name: lower case, runs of ASCII letters and digits, everything
+else is space; so a text without ASCII letters has no words and scores 0 even against itself. ``unicode`` is ours: case
+folded (NFKC, casefold), runs of letters, digits and marks of any script. Stemming is Porter's (NLTK's extensions), for
+words of more than three letters, as in rouge-score.
 
-Formats and coefficients that need tokens where gold has none get words and signs (`places`). A word is a run of
-letters, digits and underscores; every other character that is no white space is a sign of its own. What a character
-carries stays with it: combining marks (Unicode category M: accents, vowel points, variation selectors), joiners and
-skin tones, so that a decomposed é or an emoji of a family is not torn apart.
+`places` splits a text into words and signs, for formats and coefficients that need tokens where gold has none. A word
+is a run of letters, digits and underscores; every other character that is not white space is a sign of its own.
+Combining marks (Unicode category M: accents, vowel points, variation selectors), joiners and skin tones stay with their
+character, so that a decomposed é or an emoji of a family stays whole.
 
-Whether a statement says the same as another is asked of its words (`statement`), with the small words of English,
-Dutch, German and French (and negations of Spanish and Italian) known. Words are those of the ``unicode`` tokenizer.
-``1,800``, ``1.800`` and ``1 800`` (with a narrow or a no-break space) are ``1800``: a mark between a digit and just
-three digits parts thousands. "didn't" is "did not", French "n'ouvre pas" is "ne ouvre pas".
+`statement` gives the words by which two statements are compared; it knows the small words of English, Dutch, German and
+French (and negations of Spanish and Italian). ``1,800``, ``1.800`` and ``1 800`` (with a narrow or a no-break space)
+are ``1800``: a mark between a digit and exactly three digits separates thousands. "didn't" is "did not", and French
+"n'ouvre pas" is "ne ouvre pas".
 
-Names are runs of words with a capital, codes and numbers (`found_entities`). A sentence ends, without a model, at a
-mark that ends one, then space and a capital or a digit; or at a line's end.
+`found_entities` finds names: runs of capitalised words, codes and numbers. `sentences` ends a sentence at a mark that
+ends one, followed by space and a capital or a digit, or at the end of a line.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def tokens(text: str, tokenizer: str = "rouge-score", stem: bool = False) -> lis
     >>> tokens("museums opened", stem=True)
     ['museum', 'open']
     """
-    found = runs(text, tokenizer)
-    return [stemmed(word) for word in found] if stem else found
+    words = runs(text, tokenizer)
+    return [stemmed(word) for word in words] if stem else words
 
 
 def runs(text: str, tokenizer: str) -> list[str]:
@@ -65,9 +65,9 @@ def _any_script() -> re.Pattern[str]:
 @cache
 def small_letters() -> str:
     """The small letters of all scripts, as the inside of a regular expression's class."""
-    found = [code for code in range(sys.maxunicode + 1) if chr(code).islower() and chr(code).isalpha()]
-    starts = [code for code, before in zip(found, [-1, *found], strict=False) if code != before + 1]
-    ends = [code for code, after in zip(found, [*found[1:], -1], strict=True) if code != after - 1]
+    codes = [code for code in range(sys.maxunicode + 1) if chr(code).islower() and chr(code).isalpha()]
+    starts = [code for code, before in zip(codes, [-1, *codes], strict=False) if code != before + 1]
+    ends = [code for code, after in zip(codes, [*codes[1:], -1], strict=True) if code != after - 1]
     return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True))
 
 
@@ -101,7 +101,7 @@ def places(text: str) -> list[tuple[int, int]]:
     >>> places("cafe\u0301!")
     [(0, 5), (5, 6)]
     """
-    return [found.span() for found in (ASCII if text.isascii() else _any()).finditer(text)]
+    return [match.span() for match in (ASCII if text.isascii() else _any()).finditer(text)]
 
 
 def around(text: str, start: int, end: int, most: int = 200) -> str:
@@ -123,7 +123,7 @@ ASCII = re.compile(r"\w+|[^\w\s]")
 
 @cache
 def _any() -> re.Pattern[str]:
-    """The pattern with all marks of Unicode; it takes a moment to make, so it is made when a text needs it."""
+    """The pattern with all marks of Unicode; compiling it takes a moment, so only texts that need it pay."""
     marks = [point for script in SCRIPTS for point in script if unicodedata.category(chr(point)).startswith("M")]
     carried = "".join(map(chr, [*marks, 0x200C, ord(JOINER), *range(0x1F3FB, 0x1F400)]))
     return re.compile(rf"\w[\w{carried}]*|[^\w\s](?:[{carried}]|(?<={JOINER})[^\w\s])*")
@@ -181,17 +181,17 @@ def statement(text: str) -> list[str]:
     >>> statement("aan 't water")
     ['aan', 't', 'water']
     """
-    words = tokens(_THOUSANDS.sub(lambda found: re.sub(r"\D", "", found.group()), text), "unicode")
+    words = tokens(_THOUSANDS.sub(lambda match: re.sub(r"\D", "", match.group()), text), "unicode")
     french = any(word in NE_PAIRS for word in words)
-    out: list[str] = []
+    merged: list[str] = []
     for before, word in pairwise(["", *words]):
         if word == "t" and before in CONTRACTED:
-            out[-1:] = [CONTRACTED[before], "not"]
+            merged[-1:] = [CONTRACTED[before], "not"]
         elif word == "cannot":
-            out += ["can", "not"]
+            merged += ["can", "not"]
         else:
-            out.append("ne" if word == "n" and french else word)
-    return out
+            merged.append("ne" if word == "n" and french else word)
+    return merged
 
 
 _SHORT = re.compile(
@@ -214,17 +214,17 @@ def sentences(text: str) -> list[str]:
     >>> sentences("Он основан, т. е. открыт, в 1764 г. по указу. Это музей.")
     ['Он основан, т. е. открыт, в 1764 г. по указу.', 'Это музей.']
     """
-    out: list[str] = []
-    open_one = ""
+    parts: list[str] = []
+    pending = ""
     for part in _end().split(text):
         piece = part.strip()
         if not piece:
             continue
-        open_one = f"{open_one} {piece}" if open_one else piece
-        if not _SHORT.search(open_one):
-            out.append(open_one)
-            open_one = ""
-    return [*out, open_one] if open_one else out
+        pending = f"{pending} {piece}" if pending else piece
+        if not _SHORT.search(pending):
+            parts.append(pending)
+            pending = ""
+    return [*parts, pending] if pending else parts
 
 
 _ACCENTS = "\u0300-\u036f"  # marks that stand behind their letter
@@ -248,11 +248,11 @@ def found_entities(text: str) -> tuple[str, ...]:
     >>> found_entities("Эрмитаж основан в 1764 году в Петербурге.")
     ('Эрмитаж', '1764', 'Петербурге')
     """
-    out = []
+    names = []
     for match in _names().finditer(text):
         words = match.group().split()
         while words and words[0].lower() in OPENERS:
             words = words[1:]
         if words:
-            out.append(" ".join(words))
-    return tuple(dict.fromkeys(out))
+            names.append(" ".join(words))
+    return tuple(dict.fromkeys(names))

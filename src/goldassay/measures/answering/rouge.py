@@ -135,8 +135,8 @@ class Words:
         grams = [(ids[:-1] * self.size + ids[1:])[keep] for ids, keep in zip(self.ids, inside, strict=True)]
         size = self.size * self.size
         if self.n * size >= 2**61:  # the key would not fit: number the pairs of words that occur
-            seen, made = np.unique(np.concatenate(grams), return_inverse=True)
-            grams, size = [made[: len(grams[0])], made[len(grams[0]) :]], len(seen)
+            distinct, number = np.unique(np.concatenate(grams), return_inverse=True)
+            grams, size = [number[: len(grams[0])], number[len(grams[0]) :]], len(distinct)
         pair = [one[1:][keep] for one, keep in zip(self.pair, inside, strict=True)]
         return self._overlap(grams, pair, size, [np.maximum(each - 1, 0) for each in self.lengths])
 
@@ -154,9 +154,9 @@ class Words:
         keys.sort()
         gram = keys >> 1
         first = np.flatnonzero(np.concatenate(([True], gram[1:] != gram[:-1])))
-        wanted = np.add.reduceat(keys & 1, first)
+        in_gold = np.add.reduceat(keys & 1, first)
         both = np.diff(np.append(first, len(keys)))
-        common = np.bincount(gram[first] // size, np.minimum(wanted, both - wanted), self.n)
+        common = np.bincount(gram[first] // size, np.minimum(in_gold, both - in_gold), self.n)
         return _rates(common, *totals)
 
     def common_subsequence(self) -> Floats:
@@ -225,9 +225,9 @@ def _identified(joined: bytes, starts: Ints, ends: Ints) -> Ints:
         if not len(longer):
             return ids
         letters = window[starts[longer] + place] & _MASKS[np.minimum(lengths[longer] - place, _WIDTH)]
-        known, next_letters = np.unique(letters, return_inverse=True)
-        pairs, found = np.unique(ids[longer] * len(known) + next_letters, return_inverse=True)
-        ids[longer] = count + found
+        distinct, next_letters = np.unique(letters, return_inverse=True)
+        pairs, number = np.unique(ids[longer] * len(distinct) + next_letters, return_inverse=True)
+        ids[longer] = count + number
         count += len(pairs)
         longer = longer[lengths[longer] > place + _WIDTH]
     table: defaultdict[bytes, int] = defaultdict(itertools.count(count).__next__)
@@ -251,8 +251,8 @@ def _distinct(keys: Any) -> tuple[Ints, int]:
     ids, count = (np.cumsum(chosen) - 1)[place], int(chosen.sum())
     others = np.flatnonzero(keys[place] != keys)
     if len(others):
-        known, found = np.unique(keys[others], return_inverse=True)
-        ids[others], count = count + found, count + len(known)
+        distinct, number = np.unique(keys[others], return_inverse=True)
+        ids[others], count = count + number, count + len(distinct)
     return ids, count
 
 
@@ -268,10 +268,10 @@ def _by_stem(joined: bytes, starts: Ints, ends: Ints, ids: Ints) -> Ints:
     return table[ids]
 
 
-def _rates(common: Ints | Floats, predicted: Ints, wanted: Ints) -> Floats:
+def _rates(common: Ints | Floats, predicted: Ints, expected: Ints) -> Floats:
     """Precision, recall and F1 of each pair; 0 where a side is empty."""
     precision = common / np.maximum(predicted, 1)
-    recall = common / np.maximum(wanted, 1)
+    recall = common / np.maximum(expected, 1)
     return np.stack([precision, recall, divide(2 * precision * recall, precision + recall)], axis=1)
 
 
