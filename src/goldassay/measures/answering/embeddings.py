@@ -111,18 +111,19 @@ class SemanticSimilarity(Answering[Mean]):
 
 def supports(text: str, texts: Sequence[str], embedder: Embedder | str = DEFAULT) -> list[tuple[str, float]]:
     """Each sentence of a text that has words, with how far the best sentence of the texts supports it."""
-    mine = [one for one in sentences(text) if tokens(one, "unicode")]
-    theirs = list(dict.fromkeys(one for each in texts for one in sentences(each) if tokens(one, "unicode")))
-    if not mine or not theirs:
-        return [(one, 0.0) for one in mine]
-    every = list(dict.fromkeys([*mine, *theirs]))
+    answer_sentences = [one for one in sentences(text) if tokens(one, "unicode")]
+    context_sentences = list(dict.fromkeys(one for each in texts for one in sentences(each) if tokens(one, "unicode")))
+    if not answer_sentences or not context_sentences:
+        return [(one, 0.0) for one in answer_sentences]
+    every = list(dict.fromkeys([*answer_sentences, *context_sentences]))
     vectors = np.asarray((resolve(embedder) if isinstance(embedder, str) else embedder)(every), np.float64)
     rows = dict(zip(every, _unit(vectors), strict=True))
-    near = np.clip(np.stack([rows[one] for one in mine]) @ np.stack([rows[one] for one in theirs]).T, 0.0, 1.0)
-    for i, one in enumerate(mine):
-        for j, other in enumerate(theirs):
+    sides = (np.stack([rows[one] for one in side]) for side in (answer_sentences, context_sentences))
+    near = np.clip(next(sides) @ next(sides).T, 0.0, 1.0)
+    for i, one in enumerate(answer_sentences):
+        for j, other in enumerate(context_sentences):
             near[i, j] = 1.0 if one == other else near[i, j] * _compatible(one, other)
-    return [(one, float(best)) for one, best in zip(mine, near.max(axis=1), strict=True)]
+    return [(one, float(best)) for one, best in zip(answer_sentences, near.max(axis=1), strict=True)]
 
 
 def _unit(vectors: Floats) -> Floats:
@@ -259,12 +260,12 @@ def _greedy(
     """Match each token with the nearest of the other side."""
     if any(all(token in special for token in ids) for ids, _ in (one, other)):
         return 0.0, 0.0, 0.0
-    mine, theirs = (
+    weights, gold_weights = (
         np.array([0.0 if token in special else rarity.get(token, unseen) for token in ids]) for ids, _ in (one, other)
     )
     cosines = one[1] @ other[1].T
-    precision = float(divide(float(mine @ cosines.max(axis=1)), float(mine.sum())))
-    recall = float(divide(float(theirs @ cosines.max(axis=0)), float(theirs.sum())))
+    precision = float(divide(float(weights @ cosines.max(axis=1)), float(weights.sum())))
+    recall = float(divide(float(gold_weights @ cosines.max(axis=0)), float(gold_weights.sum())))
     return precision, recall, float(divide(2 * precision * recall, precision + recall))
 
 

@@ -194,11 +194,11 @@ def sentence_support(sentence: str, texts: Sequence[str]) -> float:
     >>> sentence_support("It did not open.", ["It did open."]), sentence_support("It opened 1900", ["It opened 1800"])
     (0.0, 0.0)
     """
-    mine = statement(sentence)
-    odd, numbers = negations(mine) % 2, {word for word in mine if any(c.isdigit() for c in word)}
-    theirs = (words for text in texts for words in _statements(text)) if mine else ()
-    fitting = (words for words in theirs if negations(words) % 2 == odd and numbers <= set(words))
-    return max((LCSseq.similarity(mine, words) / len(mine) for words in fitting), default=0.0)
+    words = statement(sentence)
+    odd, numbers = negations(words) % 2, {word for word in words if any(c.isdigit() for c in word)}
+    others = (other for text in texts for other in _statements(text)) if words else ()
+    fitting = (other for other in others if negations(other) % 2 == odd and numbers <= set(other))
+    return max((LCSseq.similarity(words, other) / len(words) for other in fitting), default=0.0)
 
 
 @lru_cache(maxsize=4096)

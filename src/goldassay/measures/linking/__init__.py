@@ -48,7 +48,7 @@ def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     links = []
     for link in gold_field(gold, "links"):
         ids = {base: list(values) for base, values in (link.get("ids") or {}).items()}
-        candidates = [{"id": one} for values in ids.values() for one in values]
+        candidates = [{"id": id_} for values in ids.values() for id_ in values]
         links.append({"start": link["start"], "end": link["end"], "candidates": candidates, "ids": ids})
     return {"links": links}
 

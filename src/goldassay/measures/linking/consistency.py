@@ -141,10 +141,10 @@ def gold_table(links: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, dict[s
     for bases in links:
         groups = {base: sorted(ids) for base, ids in bases_of(bases).items() if bases.get(base)}
         for base, other in combinations(groups, 2):
-            for one, two in ((base, other), (other, base)):
-                for id_ in groups[one]:
+            for first, second in ((base, other), (other, base)):
+                for id_ in groups[first]:
                     entry = table.setdefault(id_, {})
-                    entry[two] = sorted({*entry.get(two, []), *groups[two]})
+                    entry[second] = sorted({*entry.get(second, []), *groups[second]})
     return table
 
 

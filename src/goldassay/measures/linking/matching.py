@@ -74,7 +74,7 @@ class Matching:
     def ranks(self) -> list[int]:
         """For each mention the place of the right candidate; 0 if it is not listed, or nothing is answered."""
         answers = self.answered
-        return [rank(one, self.pred[answers[i]]) if i in answers else 0 for i, one in enumerate(self.gold)]
+        return [rank(mention, self.pred[answers[i]]) if i in answers else 0 for i, mention in enumerate(self.gold)]
 
     @cached_property
     def edges(self) -> list[Edge]:
@@ -112,7 +112,7 @@ class Matching:
     @cached_property
     def _roots(self) -> list[int]:
         spans = {(mention.start, mention.end) for mention in self.gold}
-        return [i for i, one in enumerate(self.gold) if not one.optional and one.parent not in spans]
+        return [i for i, mention in enumerate(self.gold) if not mention.optional and mention.parent not in spans]
 
     def roots(self, over: str = "all") -> list[int]:
         """The mentions that must be found: neither optional nor part of another one; in the knowledge base or not."""
@@ -150,8 +150,8 @@ class Matching:
     def _fates(self, k: int = 1, over: str = "all") -> list[tuple[str, str]]:
         """`fates` of the mentions and answers that count."""
         nil, everything = over == "nil", over == "all"
-        gold = [one for one in self.gold if everything or one.nil == nil]
-        return fates(gold, [one for one in self.pred if everything or one.nil == nil], k)
+        gold = [each for each in self.gold if everything or each.nil == nil]
+        return fates(gold, [each for each in self.pred if everything or each.nil == nil], k)
 
 
 def _pairs(edges: Iterable[Edge]) -> list[tuple[int, int]]:

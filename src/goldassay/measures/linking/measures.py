@@ -210,7 +210,7 @@ class NILF1(LinkMeasure[Counts]):
     def tally(self, matching: Matching) -> Counts:
         """Answered NIL and NIL; answered NIL and not (or no mention); NIL and not answered NIL."""
         hits = sum(matching.gold[i].nil and matching.pred[j].nil for i, j in matching.answered.items())
-        answers, mentions = (sum(one.nil for one in side) for side in (matching.pred, matching.gold))
+        answers, mentions = (sum(each.nil for each in side) for side in (matching.pred, matching.gold))
         return RATES[self.rate](hits, answers - hits, mentions - hits)
 
 

@@ -65,8 +65,8 @@ def _error(kind: str, message: str, mention: Mention | None, answer: Answer | No
     place = mention or answer
     assert place is not None  # noqa: S101  for the type checker
     before, after = max(0, place.start - AROUND), min(len(text), place.end + AROUND)
-    shown = " ".join(text[before:after].split())
-    context = f"{'…' if before else ''}{shown}{'…' if after < len(text) else ''}" if shown else ""
+    words = " ".join(text[before:after].split())
+    context = f"{'…' if before else ''}{words}{'…' if after < len(text) else ''}" if words else ""
     return Error(
         kind,
         f'{message}, in "{context}".' if context else f"{message}.",

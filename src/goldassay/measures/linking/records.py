@@ -135,7 +135,9 @@ def _answers(links: Iterable[Any], same: Mapping[str, str], words: str) -> tuple
         where = f"predicted links[{number}]"
         span, form = _place(link, where, words, required=False)
         listed = _get(link, "candidates")
-        candidates = [_candidate(one, f"{where}.candidates[{place}]") for place, one in enumerate(listed or ())]
+        candidates = [
+            _candidate(candidate, f"{where}.candidates[{place}]") for place, candidate in enumerate(listed or ())
+        ]
         bases = _bases(_get(link, "ids"), where)
         if listed is None:
             candidates = [(plain(id_), None) for group in bases.values() for id_ in group]

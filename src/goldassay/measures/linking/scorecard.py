@@ -50,17 +50,17 @@ def scorecard(
     matching = "hipe" if protocol else "one-to-one"
     shared, same = Batches(gold, pred), dict[str, Any](equivalent=pairs(equivalent), bounds=bounds)
     coverage = Coverage(**same)
-    answers = (answer.bases for part in shared.chunks() for one in part.of(coverage) for answer in one.pred)
+    answers = (answer.bases for part in shared.chunks() for document in part.of(coverage) for answer in document.pred)
     table = resolver_pairs(resolver, answers) if resolver else ()
-    parts = {over: {one.key: one for one in _over(over, matching, same)} for over in OVER}
+    parts = {over: {measure.key: measure for measure in _over(over, matching, same)} for over in OVER}
     fates, counts = Counter[str](), Counter[str]()
 
     def look(part: Batches) -> None:
         batch: list[Matching] = part.of(coverage)
-        counts["repeated"] += sum(one.document.repeated for one in batch)
-        counts["lost"] += sum(answer.start < 0 for one in batch for answer in one.pred)
+        counts["repeated"] += sum(matched.document.repeated for matched in batch)
+        counts["lost"] += sum(answer.start < 0 for matched in batch for answer in matched.pred)
         if protocol:
-            fates.update(fate for one in batch for _, fate in one.fates())
+            fates.update(fate for matched in batch for _, fate in matched.fates())
 
     named = {f"{over} {name}": measure for over, part in parts.items() for name, measure in part.items()}
     card = fold("linking", _measures(matching, table, same), shared, look, beside=named)

@@ -61,14 +61,14 @@ class Matching:
                 counts += {gold.counted_as: Counts(0.0, 0.0, 1.0) if index in missed else Counts(1.0, 0.0, 0.0)}
         properties = {name for gold in self.gold for name in gold.properties}
         for index in () if supported else self.unmatched:
-            said = self.pred[index]
-            if said.aligned:
-                counts += {min(properties & said.properties or said.properties): Counts(0.0, 1.0, 0.0)}
+            prediction = self.pred[index]
+            if prediction.aligned:
+                counts += {min(properties & prediction.properties or prediction.properties): Counts(0.0, 1.0, 0.0)}
         return {name: counts[name] for name in sorted(counts)}
 
     def known(self) -> tuple[float, float, float]:
         """How many predictions are matched or judged true, judged false, and unknown."""
-        true = sum(index in self.pairs or said.verdict in TRUE for index, said in enumerate(self.pred))
+        true = sum(index in self.pairs or prediction.verdict in TRUE for index, prediction in enumerate(self.pred))
         false = sum(self.pred[index].verdict == "incorrect" for index in self.unmatched)
         return float(true), float(false), float(len(self.pred) - true - false)
 
@@ -84,9 +84,10 @@ class Matching:
         as wrong, since gold does not have it.
         """
         return [
-            (float(said.triple["confidence"]), float(index in self.pairs or said.verdict in TRUE))
-            for index, said in enumerate(self.pred)
-            if said.triple.get("confidence") is not None and (index in self.pairs or said.verdict != "uncertain")
+            (float(prediction.triple["confidence"]), float(index in self.pairs or prediction.verdict in TRUE))
+            for index, prediction in enumerate(self.pred)
+            if prediction.triple.get("confidence") is not None
+            and (index in self.pairs or prediction.verdict != "uncertain")
         ]
 
 
@@ -134,15 +135,15 @@ def match(
         for property_ in statement.properties:
             by_property.setdefault(property_, []).append(index)
     candidates: dict[int, list[int]] = {}
-    for number, said in enumerate(matching.pred):
+    for number, prediction in enumerate(matching.pred):
         values: dict[str, Value | None] = {}  # the object, read as each type that gold has
         candidates[number] = []
-        for index in sorted({index for property_ in said.properties for index in by_property.get(property_, ())}):
+        for index in sorted({index for property_ in prediction.properties for index in by_property.get(property_, ())}):
             statement = matching.gold[index]
             if statement.kind not in values:
-                values[statement.kind] = objects.read(said.triple, statement.kind)
+                values[statement.kind] = objects.read(prediction.triple, statement.kind)
             value = values[statement.kind]
-            if same_subject(statement, said, equivalents) and objects.same(
+            if same_subject(statement, prediction, equivalents) and objects.same(
                 statement.value, value, comparing or Comparing(), equivalents
             ):
                 candidates[number].append(index)

@@ -22,15 +22,15 @@ def errors(matching: Matching, gold: object) -> Review:
     rest = list(matching.unmatched)
     rows: list[Error] = []
     for index in matching.missed:
-        wanted = matching.gold[index]
+        expected = matching.gold[index]
         for same in (related, _same_value):  # a prediction with another object, else one with another subject
-            near = next((i for i in rest if same(wanted, matching.pred[i])), None)
+            near = next((i for i in rest if same(expected, matching.pred[i])), None)
             if near is not None:
                 rest.remove(near)
-                rows.append(_wrong(wanted, matching.pred[near], text, same is related))
+                rows.append(_wrong(expected, matching.pred[near], text, same is related))
                 break
         else:
-            rows.append(_error("missed", f"Missed {wanted.words}.", wanted, None, text))
+            rows.append(_error("missed", f"Missed {expected.words}.", expected, None, text))
     rows += [_spurious(matching, matching.pred[index], text) for index in rest]
     return tuple(rows), tuple(matching.pred[index].words for index in sorted(matching.pairs))
 
@@ -46,42 +46,46 @@ def place(statement: Triple, text: str) -> tuple[int, int] | None:
         return next((year.span() for year in YEAR.finditer(text) if int(year[0]) == abs(value.year)), None)
     if isinstance(value, numeric.Quantity):
         for number in numeric.NUMBER.finditer(text):
-            said = numeric.quantity(number["number"])
-            if said and set(said.readings) & set(value.readings):
+            quantity = numeric.quantity(number["number"])
+            if quantity and set(quantity.readings) & set(value.readings):
                 return number.span("number")
     return None
 
 
-def _error(kind: str, message: str, wanted: Triple | None, said: Triple | None, text: str) -> Error:
+def _error(kind: str, message: str, expected: Triple | None, prediction: Triple | None, text: str) -> Error:
     """The error, with the place where the text says the gold statement, else the predicted one."""
-    at = place(wanted or said, text) if wanted or said else None  # type: ignore[arg-type]
+    at = place(expected or prediction, text) if expected or prediction else None  # type: ignore[arg-type]
     words = " ".join(around(text, *at, AROUND).split()) if at else ""
-    if wanted and text:
+    if expected and text:
         message += f" The text says it: “…{words}…”." if at else " The text does not say it in these words."
-    gold, pred = wanted.key if wanted else ("", "", ""), said.key if said else ("", "", "")
+    gold, pred = expected.key if expected else ("", "", ""), prediction.key if prediction else ("", "", "")
     start, end = at or (None, None)
     return Error(kind, message, gold[2], pred[2], gold[1], pred[1], start, end, words, "triples")
 
 
-def _wrong(wanted: Triple, said: Triple, text: str, same_subject: bool) -> Error:
-    subject, predicate, value = wanted.key
+def _wrong(expected: Triple, prediction: Triple, text: str, same_subject: bool) -> Error:
+    subject, predicate, value = expected.key
     if same_subject:
-        message = f"{predicate} of {subject} is {value}, not {said.key[2]}."
-        return _error("wrong_object", message, wanted, said, text)
-    message = f"{predicate} {value} belongs to {subject}, not to {said.key[0]}."
-    return _error("wrong_subject", message, wanted, said, text)
+        message = f"{predicate} of {subject} is {value}, not {prediction.key[2]}."
+        return _error("wrong_object", message, expected, prediction, text)
+    message = f"{predicate} {value} belongs to {subject}, not to {prediction.key[0]}."
+    return _error("wrong_subject", message, expected, prediction, text)
 
 
-def _spurious(matching: Matching, said: Triple, text: str) -> Error:
-    if any(_same_value(gold, said) and normal(gold.key[0]) == normal(said.key[0]) for gold in matching.gold):
-        return _error("duplicate", f"{said.words} says again what is already said.", None, said, text)
-    if not said.aligned:
-        message = f"{said.words} is unknown: the alignment table does not have {said.key[1]!r}."
-        return _error("unaligned", message, None, said, text)
-    where = "" if not text or place(said, text) else f" and the text does not contain {said.key[2]!r}"
-    return _error("spurious", f"Gold does not have {said.words}{where}.", None, said, text)
+def _spurious(matching: Matching, prediction: Triple, text: str) -> Error:
+    if any(
+        _same_value(gold, prediction) and normal(gold.key[0]) == normal(prediction.key[0]) for gold in matching.gold
+    ):
+        return _error("duplicate", f"{prediction.words} says again what is already said.", None, prediction, text)
+    if not prediction.aligned:
+        message = f"{prediction.words} is unknown: the alignment table does not have {prediction.key[1]!r}."
+        return _error("unaligned", message, None, prediction, text)
+    where = "" if not text or place(prediction, text) else f" and the text does not contain {prediction.key[2]!r}"
+    return _error("spurious", f"Gold does not have {prediction.words}{where}.", None, prediction, text)
 
 
-def _same_value(gold: Triple, said: Triple) -> bool:
+def _same_value(gold: Triple, prediction: Triple) -> bool:
     """Whether property and object are right, whoever the subject is."""
-    return bool(gold.properties & said.properties) and objects.same(gold.value, objects.read(said.triple, gold.kind))
+    return bool(gold.properties & prediction.properties) and objects.same(
+        gold.value, objects.read(prediction.triple, gold.kind)
+    )

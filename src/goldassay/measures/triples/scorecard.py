@@ -125,7 +125,7 @@ class _Facts:
             self.verdicts.update(matching.verdicts)
             self.left_out.update(_left_out(gold, self.matched.excluded))
             self.unaligned += sum(not matching.pred[index].aligned for index in matching.unmatched)
-            self.annotated |= any(one.triple.get("supported") is not None for one in matching.gold)
+            self.annotated |= any(each.triple.get("supported") is not None for each in matching.gold)
             if domain := read(gold, "domain", None) or read(gold, "strata.domain", None):
                 self.domains += {str(domain): sum(counts.values(), Counts())}
 
