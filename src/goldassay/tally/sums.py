@@ -206,7 +206,7 @@ class Bins(dict[int, tuple[Number, Number, Number]]):
         import numpy as np
 
         filled = sorted(index for index, (n, _, _) in self.items() if n)
-        accuracy = [self[index][2] / self[index][0] for index in filled]
+        accuracy = np.array([self[index][2] / self[index][0] for index in filled], float)
         if len(filled) < 2 or np.ptp(accuracy) < 1e-12:
             return None
         return float(np.corrcoef([(index + 0.5) / self.edges for index in filled], accuracy)[0, 1])
