@@ -1,4 +1,4 @@
-"""An endpoint that misbehaves: the run ends or stops with one line, keeps what it has, and goes on afterwards."""
+"""An endpoint that misbehaves, from Python (`test_as_a_user` tries every mode): one line, rows kept, and a resume."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ def model(endpoint: Any, **options: Any) -> Any:
     return dspy.LM("openai/m", **settings)
 
 
+@pytest.mark.parametrize(
+    "mode", ["well", "alternating", "429 with Retry-After", "dead", "hanging", "wrong key", "garbage"]
+)
 def test_a_run_ends_or_stops_with_one_line_and_goes_on(endpoint: Any, mode: str, tmp_path: Path) -> None:
     endpoint.mode, gold, folder = mode, examples(12), tmp_path / "r"
     started = time.monotonic()
