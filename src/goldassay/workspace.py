@@ -64,7 +64,7 @@ class Target:
         program = attribute(self.file, self.name, also=baselines)
         if not callable(program):
             kind = type(program).__name__
-            raise DataError(f"{self.name} is a {kind}; a program is a DSPy module or a function", file=self.file)
+            raise DataError(f"{self.name} is of type {kind}; a program is a DSPy module or a function", file=self.file)
         with _one_line_errors(self.file):
             return program() if isinstance(program, type) else program
 

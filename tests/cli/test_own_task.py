@@ -146,7 +146,7 @@ def test_what_is_missing_is_one_line(project: Path) -> None:
     assert "the task dating has no metric: write `metric` in" in str(run("eval", "dating:baseline").exception)
     again = run("init", ".", "--task", "dating", "--inputs", "a", "--outputs", "b")
     assert "exists; name another task or folder, or use --force" in str(again.exception)
-    assert "is one of the six tasks" in str(run("init", "x", "--task", "linking").exception)
+    assert "is a built-in task" in str(run("init", "x", "--task", "linking").exception)
     assert "is no name for a task or a field" in str(run("init", "x", "--task", "a b", "--inputs", "c").exception)
 
 

@@ -148,16 +148,7 @@ def evaluate_articles(
     uses_model = profile.lm is not None or hasattr(program, "predictors")
     model = for_program(program, profile.lm) if uses_model else Model()
     settings = settings.changed(lm=model.lm, adapter=model.adapter, name="wikidata")
-    conventions = {
-        "code": code_hash(program),
-        "lm": model.name,
-        "language": profile.language,
-        "endpoint": sources.endpoint,
-        "statements": sources.version,
-        "verdicts": _digest(sorted(scoring.verdicts.items())),
-        "comparing": repr(scoring.comparing),
-        "table": file_version(profile.alignment),
-    }
+    conventions = _conventions(program, model, sources, profile, scoring)
     folder = output.with_name(f"{output.stem}-run-{_digest([conventions, [article.key for article in articles]])}")
     gold = [article.example(scoring) for article in articles]
     rows, resumed = _run(ArticleProgram(program, articles, scoring), gold, scoring.metric, folder, settings)
@@ -190,6 +181,22 @@ def _run(
     except RunStopped as stop:
         raise RunStopped(f"{str(stop).partition('; ')[0]}; the same command resumes the evaluation") from None
     return list(Run.load(folder).rows), resumed  # as written: secrets in error messages are redacted
+
+
+def _conventions(
+    program: Any, model: Model, sources: Sources, profile: Profile, scoring: Scoring
+) -> dict[str, str | None]:
+    """What a run depends on, beside its articles."""
+    return {
+        "code": code_hash(program),
+        "lm": model.name,
+        "language": profile.language,
+        "endpoint": sources.endpoint,
+        "statements": sources.version,
+        "verdicts": _digest(sorted(scoring.verdicts.items())),
+        "comparing": repr(scoring.comparing),
+        "table": file_version(profile.alignment),
+    }
 
 
 def _digest(value: object) -> str:
