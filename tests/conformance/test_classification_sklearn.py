@@ -25,7 +25,7 @@ def folded(measure: Measure[Any], pairs: list[tuple[str, str]]) -> float:
     return float(sum((measure(gold, pred).tally for gold, pred in pairs), measure.zero).value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(pairs=some)
 def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
@@ -58,7 +58,7 @@ def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
             assert card.by["label"][one][rate] == pytest.approx(value, abs=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(pairs=some)
 def test_the_matrix_is_sklearns_with_other_for_what_is_outside(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], ["OTHER" if p == "Z" else p for _, p in pairs]
@@ -67,7 +67,7 @@ def test_the_matrix_is_sklearns_with_other_for_what_is_outside(pairs: list[tuple
     assert sum(map(sum, found["confusion_matrix"])) == len(pairs)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(pairs=free)
 def test_labels_that_are_not_the_types_are_averaged_as_they_are_seen(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
@@ -82,7 +82,7 @@ def test_labels_that_are_not_the_types_are_averaged_as_they_are_seen(pairs: list
     assert card.values["macro_f1"] == pytest.approx(want, abs=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(pairs=some)
 def test_kappa(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
@@ -96,7 +96,7 @@ def test_kappa(pairs: list[tuple[str, str]]) -> None:
 labels = st.lists(st.sampled_from("MLAG"), min_size=1, max_size=3, unique=True)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(pairs=st.lists(st.tuples(labels, labels), min_size=1, max_size=20))
 def test_several_labels(pairs: list[tuple[list[str], list[str]]]) -> None:
     gold = [{"label": g[0], "secondary_labels": g[1:]} for g, _ in pairs]

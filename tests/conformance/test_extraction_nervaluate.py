@@ -47,7 +47,7 @@ def plain(found: Any) -> tuple[int, ...]:
     return tuple(getattr(found, name) for name in FIELDS)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(document, document)
 def test_no_order_of_nervaluate_finds_more_and_where_all_agree_so_do_we(gold: Side, pred: Side) -> None:
     ours, by_type = evaluate_spans([gold], [pred]), evaluate_spans_by_type([gold], [pred])
@@ -64,7 +64,7 @@ def test_no_order_of_nervaluate_finds_more_and_where_all_agree_so_do_we(gold: Si
                 assert {plain(by_type[kind][schema])} == found
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(documents)
 def test_rates_of_many_documents(data: list[tuple[Side, Side]]) -> None:
     kept = [(g, p) for g, p in data if _apart(g, p)]
@@ -91,7 +91,7 @@ def _apart(gold: Side, pred: Side) -> bool:
     return len({i for i, _ in hits}) == len(hits) == len({j for _, j in hits})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(documents)
 def test_at_once_equals_one_by_one(data: list[tuple[Side, Side]]) -> None:
     at_once = evaluate_spans([g for g, _ in data], [p for _, p in data])

@@ -39,7 +39,7 @@ def same(ours: dict[str, dict[str, float]], theirs: dict[str, dict[str, float]])
             assert ours[kind]["f1" if name == "f1-score" else name] == pytest.approx(value, abs=1e-9), (kind, name)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(sentences)
 def test_conlleval_reading(data: list[list[tuple[str, str]]]) -> None:
     gold, pred = [[g for g, _ in s] for s in data], [[p for _, p in s] for s in data]
@@ -53,7 +53,7 @@ def test_conlleval_reading(data: list[list[tuple[str, str]]]) -> None:
     assert macro["f1"] == pytest.approx(theirs["macro avg"]["f1-score"], abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(sentences)
 def test_strict_reading(data: list[list[tuple[str, str]]]) -> None:
     gold, pred = [[g for g, _ in s] for s in data], [[p for _, p in s] for s in data]

@@ -38,7 +38,7 @@ def document(cells: list[tuple[str, str, str]]) -> tuple[str, list[Any], list[An
     return text, *sides
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(documents)
 def test_labels_of_tokens(data: list[list[tuple[str, str, str]]]) -> None:
     truth, given_ = ([str(cell[side]) for cells in data for cell in cells] for side in (0, 1))

@@ -98,7 +98,7 @@ def test_ties_are_broken_by_document_id_descending_in_32_bits() -> None:
 RESULTS = st.lists(st.sampled_from("abcdefg"), unique=True, max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.dictionaries(st.sampled_from("abcdefg"), st.integers(0, 3), min_size=1),
     RESULTS.flatmap(lambda docs: st.tuples(*[st.tuples(st.just(d), st.integers(0, 2)) for d in docs])),
@@ -124,7 +124,7 @@ def test_the_band_is_that_of_all_orders(judged: dict[str, int], scored: tuple[tu
         assert band[name] == pytest.approx((min(values), max(values)), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_one_query_and_many_agree(data: st.DataObject) -> None:
     queries = data.draw(st.integers(1, 5))
