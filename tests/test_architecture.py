@@ -41,7 +41,7 @@ def rooms() -> set[str]:
     return {
         one.stem
         for one in SRC.iterdir()
-        if (one.suffix == ".py" or (one / "__init__.py").is_file()) and one.stem[0] != "_"
+        if (one.suffix == ".py" or (one / "__init__.py").is_file()) and not one.stem.startswith("__")
     }
 
 

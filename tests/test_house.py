@@ -25,7 +25,7 @@ def test_every_room_has_every_task(root: Path, room: str, task: str) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("file", ["records", "matching", "measures", "mistakes", "scorecard"])
+@pytest.mark.parametrize("file", ["records", "measures", "mistakes", "scorecard"])
 def test_the_measures_of_every_task_stand_in_the_same_files(root: Path, task: str, file: str) -> None:
     assert (root / "src" / "goldassay" / "measures" / task / f"{file}.py").is_file()
 
