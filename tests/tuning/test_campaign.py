@@ -49,7 +49,7 @@ def test_a_measure_that_weighs_nothing_is_guarded_and_must_not_drop() -> None:
 
 def test_examples_of_one_document_are_resampled_and_dealt_together() -> None:
     pages = [{"document": "a"}, {"document": "a"}, {"id": "b"}]
-    assert clusters(pages) == ["a", "a", ("example", 2)]
+    assert clusters(pages) == ["a", "a", 2]
     assert clusters(pages[1:]) is None  # nothing is shared
     many = [{"document": str(index // 3)} for index in range(30)]
     folds = assign_folds(many, 3, seed=1)

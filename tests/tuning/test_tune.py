@@ -327,7 +327,7 @@ def test_settings_that_cannot_hold_are_said_before_anything_is_spent(
         with pytest.raises(GoldassayError, match=says):
             tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False, **wrong)  # type: ignore[arg-type]
     assert learner.calls == 0
-    with pytest.raises(GoldassayError, match="states no price, so a budget in usd cannot stop it; use calls"):
+    with pytest.raises(GoldassayError, match="has no known price, so a budget in usd cannot stop it; use calls"):
         tune(names_program, gold, METRIC, "bootstrap", lm=lm, progress=False, budget="usd=1")
     assert learner.calls == 1
 

@@ -124,6 +124,14 @@ def student(value: float, error: float, n: int, level: float, bounds: Bounds, me
     """Student's interval of a value with this standard error, cut at its bounds.
 
     Values that are all alike would be certain: between finite bounds their interval is that of a rate.
+
+    Args:
+        value: The value.
+        error: Its standard error.
+        n: Of how many examples.
+        level: The level of the interval.
+        bounds: The ends of the scale.
+        method: What the interval is called.
     """
     if n < 2:
         return Interval(value, value, value, level, n, method)

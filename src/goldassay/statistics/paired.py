@@ -167,7 +167,7 @@ def difference_interval(
         ends = (-widest, widest) if math.isfinite(widest) else (difference, difference)
         return Interval(difference, *ends, level, n, "newcombe"), 0.0
     own = jackknife_parts(both, a), jackknife_parts(both, b)
-    variances = [float((one**2).sum()) for one in own]
+    variances = [float((parts**2).sum()) for parts in own]
     error = math.sqrt(float(((own[0] - own[1]) ** 2).sum()))
     quantile = float(stats.t.ppf((1 + level) / 2, n - 1))
     if not math.isfinite(widest):
@@ -189,9 +189,9 @@ def difference_interval(
     return Interval(difference, max(-widest, low), min(widest, high), level, n, "newcombe"), error
 
 
-def _apart(one: float, other: float, rho: float) -> float:
+def _apart(side: float, other: float, rho: float) -> float:
     """The third side of a triangle, by two of its sides and the cosine between them."""
-    return math.sqrt(max(0.0, one**2 - 2 * rho * one * other + other**2))
+    return math.sqrt(max(0.0, side**2 - 2 * rho * side * other + other**2))
 
 
 def resampled_differences(both: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> Floats:

@@ -91,7 +91,7 @@ def counter_example(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
             and any(example.get(key) is not None for key in outputs)
         ]
         if pool:
-            example = sorted(pool, key=lambda one: len(text_of(one)))[len(pool) // 2]
+            example = sorted(pool, key=lambda row: len(text_of(row)))[len(pool) // 2]
             why = "an empty answer where there is nothing"
             patch = _show(diagnosis, name, example, proposer="counter-example", rationale=why)
             return {"counter-example": [patch]}
@@ -215,8 +215,8 @@ def _unshown(diagnosis: Diagnosis, name: str, predictor: dspy.Predict) -> list[d
     def inputs(example: Any) -> list[str]:
         return [str(example.get(key)) for key in signature_of(predictor).input_fields]
 
-    shown = [inputs(demo) for demo in predictor.demos or []]
-    return [example for example in diagnosis.fitting(name, predictor) if inputs(example) not in shown]
+    present = [inputs(demo) for demo in predictor.demos or []]
+    return [example for example in diagnosis.fitting(name, predictor) if inputs(example) not in present]
 
 
 def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:

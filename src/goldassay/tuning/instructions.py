@@ -175,7 +175,8 @@ def _boundary(pattern: Pattern, what: str) -> list[str]:
 def definitions(diagnosis: Diagnosis, most: int = 3) -> dict[str, list[Patch]]:
     """A line for each confused pair of labels, with examples of both (slot ``definitions``)."""
     words, lines = LabelWords(diagnosis.program, diagnosis.train), []
-    confused = [one for one in diagnosis.patterns if one.kind == "wrong_type" and one.gold_type and one.pred_type]
+    confused = [pattern for pattern in diagnosis.patterns if pattern.kind == "wrong_type"]
+    confused = [pattern for pattern in confused if pattern.gold_type and pattern.pred_type]
     for pattern in confused[:most]:
         gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
         names, others = (_names(diagnosis.train, label) for label in (gold, pred))
@@ -200,7 +201,7 @@ def _names(train: Sequence[dspy.Example], label: str | None, most: int = 3) -> l
 
 def list_length(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
     """How long a list may be: train's 95th percentile, if too much is predicted (slot ``bound``)."""
-    many = [one for one in diagnosis.patterns if one.kind in ("spurious", "not_in_text", "duplicate")]
+    many = [pattern for pattern in diagnosis.patterns if pattern.kind in ("spurious", "not_in_text", "duplicate")]
     for name, predictor in predictors(diagnosis.program).items() if many else ():
         for key in signature_of(predictor).output_fields:
             lists = (example.get(key) for example in diagnosis.fitting(name, predictor))
@@ -219,7 +220,8 @@ def label_order(diagnosis: Diagnosis, most: int = 8) -> dict[str, list[Patch]]:
             description = (info.json_schema_extra or {}).get("desc") or ""
             if get_origin(info.annotation) is not Literal or description not in ("", f"${{{key}}}"):
                 continue
-            counts = Counter(str(one[key]) for one in diagnosis.fitting(name, predictor) if one.get(key))
+            labels = (example.get(key) for example in diagnosis.fitting(name, predictor))
+            counts = Counter(str(label) for label in labels if label)
             often = [label for label, _ in counts.most_common() if label in map(str, get_args(info.annotation))]
             if len(often) > 2 and diagnosis.patterns:
                 edit = {"action": "describe_field", "field": key, "text": f"most often {', '.join(often[:most])}"}
@@ -249,7 +251,15 @@ class Reflect(dspy.Signature):  # type: ignore[misc]
 def reflection(
     diagnosis: Diagnosis, lm: Any, patterns: int | None = None, each: int | None = None, evidence: int = 8
 ) -> dict[str, list[Patch]]:
-    """Edits that a language model proposes from the evidence of a pattern; none is trusted before it is tested."""
+    """Edits that a language model proposes from the evidence of a pattern; none is trusted before it is tested.
+
+    Args:
+        diagnosis: What edits are made from.
+        lm: The model.
+        patterns: For how many patterns it is asked; by default for all.
+        each: How many of its edits are taken for a pattern; by default all.
+        evidence: How many mistakes it is shown.
+    """
 
     def propose(pattern: Pattern) -> list[Patch]:
         text = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
@@ -298,7 +308,7 @@ def _free_form(diagnosis: Diagnosis) -> tuple[Any, list[Any]]:
     adapter = dspy.settings.adapter
     free = isinstance(adapter, TerseAdapter) and adapter.form != "types"
     free = free and not any(isinstance(wrapper, Formed) for wrapper in wrappers(diagnosis.program))
-    return adapter if free else None, [signature_of(one) for one in predictors(diagnosis.program).values()]
+    return adapter if free else None, list(map(signature_of, predictors(diagnosis.program).values()))
 
 
 def _form(diagnosis: Diagnosis, form: str, why: str) -> Patch:

@@ -75,8 +75,8 @@ def check_patch(patch: Patch, held_out: Mapping[str, Sequence[dspy.Example]]) ->
         if patch.example and examples:
             keys = input_keys(examples[0]) or INPUTS
             demos = patch.example["examples"] if patch.action == "show_nearest" else [patch.example]
-            shown = [dspy.Example(**{**demo, "id": patch.id}).with_inputs(*keys) for demo in demos]
-            check_examples(shown, {split: examples})
+            rows = [dspy.Example(**{**demo, "id": patch.id}).with_inputs(*keys) for demo in demos]
+            check_examples(rows, {split: examples})
 
 
 def check_instructions(

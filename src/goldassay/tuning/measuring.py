@@ -76,8 +76,8 @@ class CandidateResult:
     @property
     def so_far(self) -> str:
         """The effect for a line of progress."""
-        one = self.effect
-        return "" if one is None else f", {one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}] so far"
+        effect = self.effect
+        return "" if effect is None else f", {effect.difference:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}] so far"
 
     @property
     def gain(self) -> float:
@@ -371,7 +371,8 @@ def spare(train: Sequence[dspy.Example], measured: Sequence[dspy.Example]) -> li
     """The train examples that are not measured and share no document with one that is."""
     ids = {id(example) for example in measured}
     documents = {read(example, "document", None) for example in measured} - {None}
-    return [one for one in train if id(one) not in ids and read(one, "document", None) not in documents]
+    left = [example for example in train if id(example) not in ids]
+    return [example for example in left if read(example, "document", None) not in documents]
 
 
 def race_calls(left: int, sets: int = 6) -> int:

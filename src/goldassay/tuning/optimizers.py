@@ -65,7 +65,7 @@ class Job:
         """
         parameters, name = inspect.signature(kind).parameters, name or kind.__name__
         names = sorted(key for key in {*parameters, *defaults} - OWN if key[0] != "_")
-        anything = any(one.kind is one.VAR_KEYWORD and one.name[0] != "_" for one in parameters.values())
+        anything = any(p.kind is p.VAR_KEYWORD and p.name[0] != "_" for p in parameters.values())
         for key, value in self.settings.items():
             if key not in names and not anything:
                 has = f"it has {', '.join(names)}" if names else "it has none"
@@ -83,10 +83,10 @@ class Job:
         common = {"metric": self.metric, "prompt_model": self.writer, "reflection_lm": self.writer, "seed": self.seed}
         common |= {"num_threads": self.threads, "trainset": self.shuffled()}
         parameters = inspect.signature(kind).parameters
-        known = {key: value for key, value in common.items() if key in parameters}
+        accepted = {key: value for key, value in common.items() if key in parameters}
         if "k" in parameters and parameters["k"].default is inspect.Parameter.empty:
-            known["k"] = 4
-        return self.compiled(kind(**self.merged(kind, **{**known, **defaults})), **(compile_with or {}))
+            accepted["k"] = 4
+        return self.compiled(kind(**self.merged(kind, **{**accepted, **defaults})), **(compile_with or {}))
 
     def compiled(self, optimizer: Any, **more: Any) -> Any:
         """The program that an optimizer makes."""
@@ -181,8 +181,8 @@ def gepa(job: Job) -> Any:
     job.use_credit()
     several = len(getattr(job.metric.metric, "measures", ())) > 1
     extra = {"acceptance_criterion": PairedAcceptance(), "frontier_type": "hybrid" if several else "instance"}
-    known = inspect.signature(optimize).parameters  # older versions of GEPA know neither
-    extra = {key: value for key, value in extra.items() if key in known} | settings.pop("gepa_kwargs", {})
+    options = inspect.signature(optimize).parameters  # older versions of GEPA have neither
+    extra = {key: value for key, value in extra.items() if key in options} | settings.pop("gepa_kwargs", {})
     optimizer = dspy.GEPA(
         metric=job.metric,
         reflection_lm=job.writer,

@@ -103,10 +103,10 @@ class Patch(BaseModel):
     def applied_to(self, program: dspy.Module) -> dspy.Module:
         """A copy of the program with the edit."""
         copy = program.deepcopy()
-        known = predictors(copy)
-        if self.predictor not in known:
-            raise self.error(f"no predictor {self.predictor!r}; the program has {', '.join(known)}")
-        self.change(known[self.predictor])
+        named = predictors(copy)
+        if self.predictor not in named:
+            raise self.error(f"no predictor {self.predictor!r}; the program has {', '.join(named)}")
+        self.change(named[self.predictor])
         return copy
 
     def change(self, predictor: Any) -> None:

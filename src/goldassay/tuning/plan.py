@@ -112,12 +112,12 @@ class Plan:
 
     def lines(self) -> list[str]:
         """The plan in words."""
-        seen = f"measured on {self.measured} examples" if self.measured else "assumed"
-        out = [
+        source = f"measured on {self.measured} examples" if self.measured else "assumed"
+        lines = [
             f"{self.n} examples choose a candidate"
             + (f" ({self.spare} more of train race sets of examples)" if self.spare else "")
             + f", {self.test} of test prove it. Spread of a paired difference: "
-            f"{self.spread:.2f} ({seen}).",
+            f"{self.spread:.2f} ({source}).",
             f"Shown four times in five: a gain of {self.shows(self.n):+.2f} on those that choose"
             + (f", of {self.shows(self.test):+.2f} on test." if self.test else "; without test they prove, too."),
             "Needed to prove: " + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in GAINS) + ".",
@@ -125,7 +125,7 @@ class Plan:
         if self.baseline is not None and self.ceiling is not None:
             room = self.ceiling - self.baseline
             verdict = "tuning can pay" if self.pays else "less than can be shown, so tuning can hardly pay"
-            out.append(
+            lines.append(
                 f"Baseline {self.baseline:.3f}; the best of three programs for each example {self.ceiling:.3f} "
                 f"({room:+.3f}): {verdict}."
             )
@@ -133,7 +133,7 @@ class Plan:
         if self.seconds is not None:
             minutes = max(round(self.calls * self.seconds / 60), 1)
             cost += f", {minutes} minute{'s' if minutes > 1 else ''} at {self.seconds:.2f} s an example"
-        return [*out, f"{cost}."]
+        return [*lines, f"{cost}."]
 
     def state(self) -> dict[str, object]:
         """As JSON."""

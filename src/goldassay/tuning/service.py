@@ -101,7 +101,7 @@ class PatchFolder:
         check_train(run.cases, examples, "; evaluate the program with --split train first")
         proposed = propose_patches(Diagnosis(find(run.cases), program, examples), edits)
         versions = fingerprint(self.program), fingerprint(program)
-        present = {one.id for _, one in self.all() if one.status == Status.APPLIED or one.program in versions}
+        present = {old.id for _, old in self.all() if old.status == Status.APPLIED or old.program in versions}
         new = [patch for patch in proposed if patch.id not in present][:most]
         for number, patch in enumerate(new, start=1):
             patch.priority = number
@@ -137,14 +137,14 @@ class PatchFolder:
         if not files:
             raise GoldassayError(f"there are no patches in {self.folder}; goldassay patch propose makes some")
         patches, program, applied = [read(file) for file in files], self.current, self.applied
-        on, others = [patch.id for patch in applied], []
+        on, others = _ids(applied), []
         for patch in patches:
             check_patch(patch, {split: examples})
-            without = [one for one in applied if one.id != patch.id]
+            without = [other for other in applied if other.id != patch.id]
             others.append(self._built(without) if patch.id in on else self._with(program, patch, any_version))
 
-        def run(one: Any, name: str) -> Run:
-            searching = one.index(passages) if passages and hasattr(one, "index") else one
+        def run(patched: Any, name: str) -> Run:
+            searching = patched.index(passages) if passages and hasattr(patched, "index") else patched
             return evaluated(searching, examples, metric, (options or RunOptions()).changed(name=name))
 
         base = run(program.deepcopy(), "as it is")
@@ -153,7 +153,7 @@ class PatchFolder:
         measured = []
         for patch, other in zip(patches, others, strict=True):
             result = run(other, patch.id)
-            patch.effects = [one for one in patch.effects if one.split != split]
+            patch.effects = [old for old in patch.effects if old.split != split]
             if failure(result):
                 patch.reason = f"not available on {split}: the program {failure(result)}"
                 continue
@@ -175,7 +175,7 @@ class PatchFolder:
         program, applied = self.current, self.applied
         patches = [(file, read(file)) for file in map(self.find, names)]
         for number, (_, patch) in enumerate(patches):
-            if patch.id in [one.id for one in applied]:
+            if patch.id in _ids(applied):
                 raise GoldassayError(f"{patch.id} is applied already")
             program = self._with(program, patch, any_version or number > 0)
             applied = [*applied, patch]
@@ -194,14 +194,14 @@ class PatchFolder:
         A patch can be taken back by its id even if its file was edited or removed since.
         """
         applied = self.applied
-        gone = [name if name in [one.id for one in applied] else read(self.find(name)).id for name in names]
+        gone = [name if name in _ids(applied) else read(self.find(name)).id for name in names]
         for name in gone:
-            if name not in [one.id for one in applied]:
+            if name not in _ids(applied):
                 raise GoldassayError(f"{name} is not applied")
         left = [patch for patch in applied if patch.id not in gone]
         for name in gone:
-            later = applied[[one.id for one in applied].index(name) + 1 :]
-            moved = [one.id for one in later if one.index is not None and one.id not in gone]
+            later = applied[_ids(applied).index(name) + 1 :]
+            moved = [patch.id for patch in later if patch.index is not None and patch.id not in gone]
             if name.startswith(("add_example", "remove_example")) and moved:
                 raise GoldassayError(
                     f"{moved[-1]} names an example by its place, and was applied after {name}: take {moved[-1]} back "
@@ -222,7 +222,7 @@ class PatchFolder:
             patched = apply(self.program, patch, any_version=True)
         except GoldassayError as error:  # the patch is shown all the same, with the reason why it has no diff
             return patch, [str(error)]
-        before, after = (rendered(one, adapter).splitlines() for one in (self.program, patched))
+        before, after = (rendered(program, adapter).splitlines() for program in (self.program, patched))
         return patch, list(difflib.unified_diff(before, after, "before", "after", lineterm="", n=2))
 
     def _with(self, program: Any, patch: Patch, any_version: bool) -> Any:
@@ -250,3 +250,7 @@ class PatchFolder:
         program.save(str(self.folder / STATE))
         rows = [patch.model_dump(mode="json", exclude_none=True) for patch in applied]
         jsonl.replace(self.folder / APPLIED, f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n")
+
+
+def _ids(patches: Sequence[Patch]) -> list[str]:
+    return [patch.id for patch in patches]

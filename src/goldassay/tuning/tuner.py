@@ -141,15 +141,10 @@ def tune(
 
 
 async def atune(
-    program: dspy.Module,
-    gold: object,
-    metric: AnyMetric,
-    optimizer: object = "bootstrap",
-    options: TuneOptions | None = None,
-    **changes: Any,
+    program: dspy.Module, gold: object, metric: AnyMetric, optimizer: object = "bootstrap", **options: Any
 ) -> Tuned:
     """`tune` for asynchronous code: the same arguments, and the event loop stays free."""
-    return await asyncio.to_thread(tune, program, gold, metric, optimizer, options, **changes)
+    return await asyncio.to_thread(tune, program, gold, metric, optimizer, **options)
 
 
 def _optimized(

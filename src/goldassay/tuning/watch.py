@@ -67,8 +67,8 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self._lock = threading.Lock()
         console = standard_error()
         columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-        shown = progress and console.is_terminal
-        self._bar = Progress(*columns, console=console, disable=not shown, transient=True)
+        silent = not (progress and console.is_terminal)
+        self._bar = Progress(*columns, console=console, disable=silent, transient=True)
         self._task = self._bar.add_task("tuning")
 
     def __enter__(self) -> Watch:
@@ -95,6 +95,14 @@ class Watch(BaseCallback):  # type: ignore[misc]
 
         A metric that raises is remembered, since optimizers hide it, and the example counts as failed; a metric whose
         judge cannot be reached stops the tuning at once, since every later call of the program would be wasted.
+
+        Args:
+            gold: The gold example.
+            pred: The prediction.
+            trace: As DSPy passes it, like all that follows.
+            pred_name: The predictor that feedback is for.
+            pred_trace: Its calls.
+            program_trace: The whole program's calls.
         """
         others = (trace, pred_name, pred_trace, program_trace)
         try:
@@ -200,9 +208,11 @@ def _positional(metric: Any) -> int:
         parameters = inspect.signature(metric).parameters.values()
     except (TypeError, ValueError):  # something without a signature
         return 6
-    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
+    kinds = [parameter.kind for parameter in parameters]
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
         return 6
-    return min(6, sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters))
+    positional = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return min(6, sum(kind in positional for kind in kinds))
 
 
 class Credit:

@@ -225,8 +225,8 @@ def fits(example: Any, signature: type[dspy.Signature]) -> bool:
 
 def shows_none(program: dspy.Module) -> bool:
     """Whether a program has demonstrations and none fits its predictor: DSPy leaves such out without a word."""
-    shown = [(demo, signature_of(predictor)) for predictor in program.predictors() for demo in predictor.demos or ()]
-    return bool(shown) and not any(fits(*pair) for pair in shown)
+    pairs = [(demo, signature_of(predictor)) for predictor in program.predictors() for demo in predictor.demos or ()]
+    return bool(pairs) and not any(fits(*pair) for pair in pairs)
 
 
 def check_fits(
