@@ -1,30 +1,30 @@
-"""Progress on a terminal: a bar where somebody watches, and nothing where ``--quiet`` was said.
+"""Progress on standard error: a bar on a terminal, a line now and then elsewhere, nothing with ``--quiet``.
 
-Bars go to standard error, so that what a command answers on standard output stays alone.
+Standard output holds nothing but a command's answer.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
 from typing import IO, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 QUIET = "GOLDASSAY_QUIET"
-"""The variable of the environment that ``--quiet`` sets, so that worker processes see it too."""
+"""The environment variable that ``--quiet`` sets, so that worker processes see it too."""
+EVERY = 15.0  # seconds between two lines of progress if there is no terminal
 
 
 def quiet() -> bool:
-    """Whether nothing is to be said of progress."""
+    """Whether to print no progress."""
     return bool(os.environ.get(QUIET))
 
 
 def watched(stream: IO[str]) -> bool:
-    """Whether progress is shown on a stream: it is a terminal, and quiet was not asked for.
+    """Whether to show bars on a stream: on a terminal, without ``--quiet``.
 
     >>> import io
     >>> watched(io.StringIO())
@@ -34,16 +34,13 @@ def watched(stream: IO[str]) -> bool:
 
 
 def standard_error() -> Console:
-    """Where bars go: standard error, also while what others print there is thrown away (`terminal.quiet`)."""
+    """The console of bars: standard error, also while other output to it is thrown away (`terminal.quiet`)."""
     thrown_away = getattr(sys.stderr, "name", "") == os.devnull
     return Console(file=sys.__stderr__ if thrown_away else sys.stderr)
 
 
 def bar(console: Console, shown: bool = True) -> Progress:
-    """A bar with how many are done, the time it took and the time that is left; gone when it ends.
-
-    It is silent where nobody watches, and where it is not to be ``shown``.
-    """
+    """A bar with the number done, the time taken and the time left; gone when it ends, silent without a terminal."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -57,20 +54,15 @@ def bar(console: Console, shown: bool = True) -> Progress:
 
 
 class Bar:
-    """How far a run is, with the corpus value so far."""
+    """How far a run is: a bar with the corpus value so far, or a line every `EVERY` seconds without a terminal."""
 
     def __init__(self, total: int, done: int = 0, shown: bool = True) -> None:
-        self._progress = bar(standard_error(), shown)
+        self._console = standard_error()
+        self._progress = bar(self._console, shown)
         self.shown = not self._progress.disable
+        self._lines = shown and not self.shown and not quiet()
         self._task = self._progress.add_task("evaluating", total=total, completed=done)
-
-    @contextmanager
-    def starting(self, what: str) -> Iterator[None]:
-        """Say what goes on before anything is counted."""
-        self._progress.update(self._task, description=f"starting {what}")
-        with self:
-            yield
-        self._progress.update(self._task, description="evaluating")
+        self._total, self._next = total, time.monotonic() + EVERY
 
     def __enter__(self) -> Bar:
         self._progress.start()
@@ -80,7 +72,10 @@ class Bar:
         self._progress.stop()
 
     def show(self, done: int, evidence: Any) -> None:
-        """Redraw, with the corpus value so far."""
+        """Redraw, with the corpus value so far; or print a line if it is time."""
         if self.shown:
             text = f"value {float(evidence.value):.3f}" if done else "evaluating"
             self._progress.update(self._task, completed=done, description=text)
+        elif self._lines and time.monotonic() >= self._next:
+            self._next = time.monotonic() + EVERY
+            print(f"evaluated {done} of {self._total}", file=self._console.file, flush=True)

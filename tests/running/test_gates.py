@@ -46,7 +46,7 @@ def test_a_verdict_comes_in_time_and_says_how_far_off_it_is() -> None:
     assert gate([1.0] * (19 + early.more), target=0.9).verdict == "continue"
     near = gate([1.0] * 9 + [0.0], target=0.9)
     assert (near.verdict, near.more) == ("continue", None)
-    assert "too near" in str(near)
+    assert "too close" in str(near)
 
 
 def test_more_looks_ask_for_more() -> None:

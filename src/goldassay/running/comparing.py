@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import ConventionError
-from goldassay.fields import identity, read
+from goldassay.fields import read
 from goldassay.measure import Measure
-from goldassay.running.example import FACETS
+from goldassay.running.example import measured_row
 from goldassay.running.identity import described_measures, gold_hash
 from goldassay.running.run import Run
 from goldassay.score import Evidence
@@ -197,12 +197,7 @@ def from_predictions(
     rows = []
     for index, (example, prediction) in enumerate(zip(gold, predictions, strict=True)):
         assessed = {key: measure(example, prediction) for key, measure in measures.items()}
-        row: dict[str, Any] = {"index": index, "id": identity(example, index)}
-        row |= {key: value for key in FACETS if (value := read(example, key, None))}
-        row["tallies"] = {key: assessment.tally.state() for key, assessment in assessed.items()}
-        if errors := dict.fromkeys(error for assessment in assessed.values() for error in assessment.errors):
-            row["errors"] = [error.state() for error in errors]
-        rows.append(row)
+        rows.append(measured_row(index, str(read(example, "id", None) or index), example, assessed))
     about = {
         "name": name,
         "status": "given",

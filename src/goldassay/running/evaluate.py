@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -113,18 +112,23 @@ class _Evaluation:
 
     def run(self) -> Run:
         """Make the missing rows; the run, whole."""
+        threads = min(self.options.threads, len(self.gold))
+        if self.options.engine == "threads":
+            return self._run(self.measuring, threads)
+        with closing(Cluster(self.measuring, self.context, self.options, threads)) as cluster:
+            return self._run(cluster, threads)
+
+    def _run(self, engine: Measuring | Cluster, threads: int) -> Run:
         if self.folder is not None and self._open(self.folder):
             run = Run.load(self.folder, self.metric)  # it is finished
             run.about |= {"judge_labels": self.options.judge_labels} if self.options.judge_labels else {}
             return run
         before, started = self.about["cost"], time.perf_counter()
-        bar = Bar(len(self.gold), len(self.rows), self.options.progress)
-        engine = self._engine(bar)
         failures = Failures(self.options.max_failures, worked=len(self.rows))
         status, reason, cause = "interrupted", "", None
         try:
-            with self.rest.open(), dspy.context(**self.context), _few_collections(), bar:
-                reason = self._work(engine, failures, bar)
+            with self.rest.open(), dspy.context(**self.context):
+                reason = self._work(engine, failures, threads)
             reason = reason if len(self.rows) < len(self.gold) else failures.all
             status = "finished" if len(self.rows) == len(self.gold) else "stopped"
         except (BudgetSpent, StorageError) as error:
@@ -132,8 +136,6 @@ class _Evaluation:
                 self.meter.outer.check()  # a budget of the tuning that evaluates stops the tuning
             status, reason, cause = "stopped", f"{error}; what was done is safe", error
         finally:
-            if isinstance(engine, Cluster):
-                engine.close()
             self.about |= {"status": status, "finished": now()}
             self.about["cost"] = self._cost(before, time.perf_counter() - started)
             run = Run(self.about, self.rows, self.metric.zero, self.folder)
@@ -181,21 +183,9 @@ class _Evaluation:
             self.about.setdefault("judge_labels", earlier.about["judge_labels"])
         return False
 
-    def _engine(self, bar: Bar) -> Measuring | Cluster:
-        if self.options.engine == "threads":
-            return self.measuring
-        try:
-            with bar.starting("the workers"):
-                return Cluster(self.measuring, self.context, self.options, min(self.options.threads, len(self.gold)))
-        except BaseException:
-            if self.writer is not None:
-                if self.options.resume is None:
-                    self.writer.discard()
-                self.writer.close()
-            raise
-
-    def _work(self, engine: Measuring | Cluster, failures: Failures, bar: Bar) -> str:
+    def _work(self, engine: Measuring | Cluster, failures: Failures, threads: int) -> str:
         """Make and keep the missing rows; the reason to stop early, or nothing."""
+        bar = Bar(len(self.gold), len(self.rows), self.options.progress)
         zero = self.metric.zero
         total = sum((zero.from_state(row["tallies"]) for row in self.rows), zero) if bar.shown else zero
 
@@ -212,9 +202,9 @@ class _Evaluation:
             total = total + zero.from_state(row["tallies"]) if bar.shown else total
             return failures.add(str(row["id"]), str(row.get("error") or ""), engine.hopeless)
 
-        todo = self.rows.missing(len(self.gold))
-        threads = min(self.options.threads, len(self.gold))
-        return work_through(todo, make, keep, threads=threads, show=lambda: bar.show(len(self.rows), total))
+        with bar:
+            todo = self.rows.missing(len(self.gold))
+            return work_through(todo, make, keep, threads=threads, show=lambda: bar.show(len(self.rows), total))
 
     def _cost(self, before: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Calls, cached answers, tokens, seconds and money, with those of the run that is resumed.
@@ -246,14 +236,3 @@ class _Evaluation:
         fix = "" if "budget" in reason else "mend it and "
         how = f"; {fix}go on with --resume {self.folder}" if self.folder else ""
         return RunStopped(f"{where}{redact(reason, self.secrets)}{how}", run)
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Rows stay alive, so young-object collections that walk them again and again only cost time (it grows with n)."""
-    before = gc.get_threshold()
-    gc.set_threshold(max(before[0], 100_000), before[1], before[2])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)

@@ -18,8 +18,9 @@ import dspy
 
 from goldassay._dspy_compat import HOPELESS_ERRORS, input_keys
 from goldassay.exceptions import GoldassayError, one_line
+from goldassay.fields import read
 from goldassay.lm.limits import CallNotes, watch
-from goldassay.measure import failed
+from goldassay.measure import Assessment, failed
 from goldassay.metric import failed_with
 from goldassay.running.budget import BudgetSpent
 from goldassay.running.calls import Account
@@ -191,13 +192,20 @@ class Measuring:
             error.add_note(f"the metric raised this on example {name}")
             raise
         evidence = Evidence({key: assessment.tally for key, assessment in assessed.items()}, self.metric.weights)
-        row: Row = {"index": index, "id": name, "score": float(evidence.value), "tallies": evidence.state()}
-        row["latency_s"] = round(seconds, 6)
-        row |= {key: example[key] for key in FACETS if example.get(key)}
-        if errors := dict.fromkeys(error for assessment in assessed.values() for error in assessment.errors):
-            row["errors"] = [error.state() for error in errors]
+        row = measured_row(index, name, example, assessed)
+        row |= {"score": float(evidence.value), "latency_s": round(seconds, 6)}
         if error := unmeasured or failed(prediction):
             row["error"] = error
         if not failed(prediction):
             row["prediction"] = dict(prediction.items())
         return row
+
+
+def measured_row(index: int, name: str, example: Any, assessed: Mapping[str, Assessment[Any]]) -> Row:
+    """What the row of an example holds of its gold and its assessments."""
+    row: Row = {"index": index, "id": name}
+    row |= {key: value for key in FACETS if (value := read(example, key, None))}
+    row["tallies"] = {key: assessment.tally.state() for key, assessment in assessed.items()}
+    if errors := dict.fromkeys(error for assessment in assessed.values() for error in assessment.errors):
+        row["errors"] = [error.state() for error in errors]
+    return row

@@ -67,13 +67,6 @@ class Writer:
         text = jsonl.dumps(scrub(json.loads(jsonl.dumps(about)), self.secrets), indent=1)
         jsonl.replace(self.folder / ABOUT, f"{text}\n")
 
-    def discard(self) -> None:
-        """Remove a run that could not start; files of others stay."""
-        for name in (ROWS, ABOUT):
-            (self.folder / name).unlink(missing_ok=True)
-        with suppress(OSError):
-            self.folder.rmdir()
-
     def close(self) -> None:
         """Close the files and unlock the folder."""
         self._rows.close()

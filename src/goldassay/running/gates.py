@@ -1,21 +1,21 @@
-"""A gate that a run may be held against again and again: pass, fail, or how many more examples are needed.
+"""A gate that a run may be tested against again and again: pass, fail, or how many more examples are needed.
 
-The value is held against its target by a likelihood ratio: how much more likely are these successes among n* examples
+The value is tested against its target by a likelihood ratio: how much more likely are these successes among n* examples
 under a rate above the target (all such rates, weighted by a Beta(1/2, 1/2)) than under the target itself? Under any
-rate up to the target its expectation is 1 at most after every example, so it reaches 1 / alpha at any time with a
-chance of alpha at most (Ville 1939); the same the other way round for failing. n* is the number of examples for the
-rate of independent ones, which this holds for exactly, and else the number that the value is worth
-(`goldassay.statistics.intervals`), for which it is an approximation.
+rate up to the target its expectation is at most 1 after every example, so the chance that it ever reaches 1 / alpha is
+at most alpha (Ville 1939); failing works the other way round. n* is the number of examples for a rate of independent
+examples, for which this is exact, and the effective sample size otherwise (`goldassay.statistics.intervals`), for which
+it is an approximation.
 
-Another candidate on the same test split is another look. Look k gets the share 1 / (k (k + 1)) of alpha, and all looks
-together, however many will follow, stay within alpha: one level for a campaign. The runs' folder keeps a file of looks,
-a line a run: its gold by hash, its folder, when. The run that is looked at next is the next look; the same run again is
-no new one.
+Another candidate on the same test split is another look. Look k gets 1 / (k (k + 1)) of alpha, so all looks together,
+however many follow, stay within alpha. The folder of runs has a file of looks, one line for each run: its gold by hash,
+its folder, the time. A new run is the next look; the same run again is not.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -76,10 +76,10 @@ FAR = 100_000  # more examples than this are not asked for
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a gate says: ``verdict`` is ``pass``, ``fail`` or ``continue``.
+    """The result of a gate: ``verdict`` is ``pass``, ``fail`` or ``continue``.
 
-    ``more`` is an estimate of how many more examples a verdict needs if they go on as these did; 0 with a verdict, None
-    where the value stands too near its target. ``level`` is the share of alpha that this ``look`` may spend.
+    ``more`` estimates how many more examples a verdict needs if they are like these; 0 with a verdict, None if the
+    value is too close to its target. ``level`` is the part of alpha that this ``look`` may spend.
     """
 
     verdict: str
@@ -100,7 +100,7 @@ class Gate:
         if self.verdict == "fail":
             return f"fail: {self.value:.4f} is under {self.target:g} beyond doubt"
         if self.more is None:
-            return f"no verdict: {self.value:.4f} stands too near {self.target:g} to be told from it"
+            return f"no verdict: {self.value:.4f} is too close to {self.target:g}"
         return f"no verdict: about {self.more} more examples needed"
 
 
@@ -115,17 +115,17 @@ def gate(
     look: int = 1,
     alpha: float = 0.05,
 ) -> Gate:
-    """Whether the corpus value is above its target (under it, where lower is better), whenever one looks.
+    """Test whether the corpus value is above its target (below it if lower is better), at any time.
 
     Args:
-        tallies: one an example, or plain numbers.
-        zero: the tallies' zero; None for plain numbers.
-        target: what is to be reached, within the bounds.
-        clusters: examples of one cluster (document) count as one.
-        bounds: between which the value lies; None: 0 and 1.
-        lower_is_better: whether the value is to be under the target.
-        look: the how many-th candidate this is on the same examples, from 1.
-        alpha: the chance of a wrong verdict, over all looks together.
+        tallies: One for each example, or plain numbers.
+        zero: The tallies' zero; None for plain numbers.
+        target: The value to reach, within the bounds.
+        clusters: The document of each example; examples of one document count as one.
+        bounds: The bounds of the value; by default 0 and 1.
+        lower_is_better: Whether the value should be below the target.
+        look: The number of this candidate on the same examples, from 1.
+        alpha: The chance of a wrong verdict, over all looks together.
 
     >>> str(gate([1.0] * 60, target=0.9)), str(gate([1.0] * 20, target=0.9))
     ('pass: 1.0000 is above 0.9 beyond doubt', 'no verdict: about 24 more examples needed')
@@ -161,11 +161,8 @@ def _log_above(mark: float, a: float, b: float) -> float:
 
 
 def _more(share: float, each: float, mark: float, level: float, n: int) -> int | None:
-    """How many more examples a verdict needs, if the value stays and each example is worth as much as now."""
-    low, high = n, n + FAR
-    if not n or _log_ratio(share, high * each, mark) < math.log(1 / level):
+    """How many more examples a verdict needs if the value stays and each example counts as much as now."""
+    enough = math.log(1 / level)
+    if not n or _log_ratio(share, (n + FAR) * each, mark) < enough:
         return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _log_ratio(share, middle * each, mark) >= math.log(1 / level) else (middle, high)
-    return high - n
+    return bisect_left(range(n + FAR), enough, lo=n, key=lambda size: _log_ratio(share, size * each, mark)) - n

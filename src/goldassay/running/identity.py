@@ -21,7 +21,6 @@ from datetime import UTC, datetime
 from importlib.machinery import PathFinder
 from importlib.metadata import version
 from pathlib import Path
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -188,7 +187,7 @@ def code_hash(code: Any) -> str:
     """A hash of the user's own code that a program or a function consists of.
 
     That is the source of the modules of its classes and of the modules that they import, without the standard library
-    and installed packages. Code without a file (typed at a prompt) counts by its compiled form.
+    and installed packages. Code without a file (a cell of a notebook) counts by its own source.
     """
     parts = [code if inspect.isroutine(code) else type(code), *(type(part) for _, part in _modules(code))]
     digest, files = hashlib.sha256(), set[str]()
@@ -197,20 +196,12 @@ def code_hash(code: Any) -> str:
         file = getattr(module, "__file__", None)
         if _own(file):
             files.update(_sources(str(Path(file).resolve())))
-        elif getattr(module, "__name__", None) == "__main__" or not file:
-            digest.update(repr(list(_compiled(kind))).encode())
+        elif not file or module.__name__ == "__main__":
+            with suppress(OSError, TypeError):  # a cell of a notebook has a source, a line at a prompt has none
+                digest.update(inspect.getsource(kind).encode())
     for file in sorted(files, key=lambda file: (Path(file).name, file)):
         digest.update(Path(file).read_bytes())
     return digest.hexdigest()[:16]
-
-
-def _compiled(kind: Any) -> Iterator[Any]:
-    for part in [kind] if inspect.isroutine(kind) else list(vars(kind).values()):
-        waiting = [getattr(inspect.unwrap(part), "__code__", None)] if inspect.isroutine(part) else []
-        for code in filter(None, waiting):
-            inner = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-            waiting += inner
-            yield code.co_name, code.co_code, code.co_names, [str(c) for c in code.co_consts if c not in inner]
 
 
 def _own(place: Any) -> bool:
