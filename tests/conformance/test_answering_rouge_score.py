@@ -45,7 +45,7 @@ def official(prediction: str, reference: str, stem: bool) -> dict[str, tuple[flo
 
 
 @pytest.mark.parametrize("stem", [False, True])
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(pairs=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4))
 def test_generated_pairs_are_equal_in_all_values(stem: bool, pairs: list[tuple[str, str]]) -> None:
     made = rouge([one for one, _ in pairs], [other for _, other in pairs], KINDS, stem=stem)

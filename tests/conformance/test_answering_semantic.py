@@ -31,7 +31,7 @@ PAIRS = [
 
 def texts(shared_data: Path) -> list[tuple[str, str]]:
     data = json.loads((shared_data / "xquad" / "xquad.en.json").read_text(encoding="utf-8"))["data"]
-    questions = [qa for article in data for paragraph in article["paragraphs"] for qa in paragraph["qas"]][:60]
+    questions = [qa for article in data for paragraph in article["paragraphs"] for qa in paragraph["qas"]][:25]
     return PAIRS + [(qa["question"], qa["answers"][0]["text"]) for qa in questions]
 
 
@@ -51,11 +51,10 @@ def test_cosines_are_those_of_sentence_transformers(shared_data: Path, tmp_path:
     again.close()
 
 
-@pytest.mark.parametrize("idf", [False, True])
-@pytest.mark.parametrize("layer", [4, 6])
-def test_bertscore_is_bert_scores(shared_data: Path, idf: bool, layer: int) -> None:
+@pytest.mark.parametrize(("layer", "idf"), [(4, True), (6, False)])
+def test_bertscore_is_bert_scores(shared_data: Path, layer: int, idf: bool) -> None:
     package = pytest.importorskip("bert_score", reason="bert-score is not installed")
-    pairs = texts(shared_data)[:40]  # no blank ones: bert-score 0.3.13 cannot encode them with transformers 5
+    pairs = texts(shared_data)[:20]  # no blank ones: bert-score 0.3.13 cannot encode them with transformers 5
     ours = bertscore([one for one, _ in pairs], [other for _, other in pairs], Transformer(layer=layer), idf=idf)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -19,7 +19,7 @@ TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=20
 
 @pytest.mark.parametrize("stem", [False, True])
 @pytest.mark.parametrize("tokenizer", ["rouge-score", "unicode"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @example(texts=[])
 @example(texts=["", "é", ""])
 @example(texts=["museum museums", "museumas", "museu mas", "a" * 32, "a" * 33, "a" * 40 + "b", "a" * 41])
@@ -42,7 +42,7 @@ def test_words_that_differ_only_after_many_letters_do_not_match() -> None:
         assert found["1"][:, 2].tolist() == found["L"][:, 2].tolist() == pytest.approx([0, 2 / 3])  # P 1/1, R 1/2
 
 
-@pytest.mark.parametrize("distinct", [1, 50, 5_000, 400_000])
+@pytest.mark.parametrize("distinct", [1, 50, 60_000])
 def test_words_are_told_apart_also_where_they_share_a_slot_of_the_table(distinct: int) -> None:
     keys = np.random.default_rng(distinct).integers(0, 2**63, distinct).astype(np.uint64)
     several = np.concatenate([keys, keys[::-1], keys[: distinct // 2]])

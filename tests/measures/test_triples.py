@@ -245,7 +245,7 @@ def test_errors_say_in_which_words_the_text_says_it() -> None:
     assert absent.errors[0].message == "Missed (a, P1, zinc). The text does not say it in these words."
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 4), unique=True, max_size=4), max_size=5))
 def test_the_assignment_is_the_largest(candidates: list[list[int]]) -> None:
     found = assign(dict(enumerate(candidates)))

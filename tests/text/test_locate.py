@@ -76,7 +76,7 @@ def test_a_name_said_too_often_gets_the_same_place_again() -> None:
     assert locate("In Delft", ["Delft", "delft", "Delft"]) == [(3, 8)] * 3
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=6), st.data())
 def test_words_of_the_text_are_always_found(words: list[str], data: st.DataObject) -> None:
     text = " ".join(words)
@@ -92,7 +92,7 @@ def test_words_of_the_text_are_always_found(words: list[str], data: st.DataObjec
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=60), st.lists(st.text(max_size=6), max_size=5))
 def test_offsets_are_of_the_text_and_each_quote_has_an_answer(text: str, quotes: list[str]) -> None:
     places = locate(text, quotes)
