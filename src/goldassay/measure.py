@@ -101,8 +101,12 @@ class Measure(Generic[T]):
         """
         from goldassay.statistics.evidence import row
 
-        tallies = self.tallies(self.batch([gold], [pred]) if batch is None else batch)
-        return Assessment(row(tallies, 0), *self.errors(gold, pred))
+        batch = self.batch([gold], [pred]) if batch is None else batch
+        return Assessment(row(self.tallies(batch), 0), *self.review(gold, pred, batch))
+
+    def review(self, gold: object, pred: object, batch: Any) -> Review:
+        """`errors`, for a measure that can take them from the batch of this pair."""
+        return self.errors(gold, pred)
 
     def errors(self, gold: object, pred: object) -> Review:
         """The errors of one pair and what is right in it, in words, for feedback."""

@@ -87,7 +87,7 @@ def test_the_probabilities_come_from_a_file(both: tuple[Path, Path], tmp_path: P
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ([], "na.json: probabilities of no answer are one object"),
+        ({}, "na.json: record a: this prediction has no probability of no answer"),
         ({"a": 0.5}, "na.json: record b: this prediction has no probability of no answer"),
         ({"a": True, "b": 0}, "record a: a probability lies between 0 and 1, not True"),
         ({"a": 1.5, "b": 0}, "record a: a probability lies between 0 and 1, not 1.5"),

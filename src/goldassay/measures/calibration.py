@@ -45,7 +45,7 @@ class CalibrationMeasure(Measure[Any]):
     """A ``statistic`` of confidence and correctness; a task says which predictions count (`confidences`)."""
 
     in_key = ("statistic",)
-    choices: ClassVar[Mapping[str, tuple[str, ...]]] = {
+    choices: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "statistic": ("brier", "brier_skill", "ece", "calibration", "pearson")
     }
     edges: ClassVar[int] = 10

@@ -103,9 +103,9 @@ class SemanticSimilarity(Answering[Mean]):
         """The best cosine of each answer."""
         return batch.best(batch.once(("cosine", self.embedder), lambda: similarity(*batch.pairs, self.embedder)))
 
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What was expected, if the similarity is low."""
-        tally: Any = self.tallies(self.batch([gold], [pred]))
+        tally: Any = self.tallies(batch)
         return wrong_answer(gold, pred) if tally.weight[0] and tally.total[0] < LOW else ((), ())
 
 
@@ -314,7 +314,7 @@ class BERTScore(Answering[Mean]):
         rows = batch.once(("bertscore", self.model, self.layer, self.baseline, self.idf), score)
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
 
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """None: a low score does not say what is wrong."""
         if self.idf:
             raise GoldassayError("BERTScore by idf needs all references at once; score many examples with it")

@@ -408,9 +408,9 @@ class LostByRetrieval(Answering[Mean]):
         lost = np.array([bool(golds) and exact < 1 for golds, exact in rows], float)
         return Mean(pairs.total * lost, pairs.weight * lost)
 
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """The gold passages that were not retrieved."""
-        tally: Any = self.tallies(self.batch([gold], [pred]))
+        tally: Any = self.tallies(batch)
         if not tally.total[0]:
             return (), ()
         documents = gold_field(gold, "documents")

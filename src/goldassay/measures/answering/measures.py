@@ -115,9 +115,8 @@ class ExactMatch(Answering[Mean]):
             self.column
         ]
 
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What was expected, if the agreement is not whole."""
-        batch = self.batch([gold], [pred])
         if self.tallies(batch).total[0] < 1:  # type: ignore[index]
             return wrong_answer(gold, pred)
         return (), (f"the answer “{batch.answers[0]}”" if batch.golds[0] else "no answer where there is none",)
@@ -191,8 +190,8 @@ class ROUGE(Answering[Mean]):
         rows = batch.rouge(self.kind, self.stem, self.tokenizer)
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
 
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What was expected, if the words are not all shared."""
-        if not references(gold) or self.tallies(self.batch([gold], [pred])).total[0] == 1:  # type: ignore[index]
+        if not references(gold) or self.tallies(batch).total[0] == 1:  # type: ignore[index]
             return (), ()
         return wrong_answer(gold, pred)

@@ -307,6 +307,7 @@ class FinalScore(Answering[Parts]):
         }
         return Parts(tallies, dict(self.weights))
 
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """The errors of all parts."""
-        return tuple(error for part in self.parts.values() for error in part.errors(gold, pred)[0]), ()
+        reviews = [part.review(gold, pred, batch) for part in self.parts.values()]
+        return tuple(error for errors, _ in reviews for error in errors), ()

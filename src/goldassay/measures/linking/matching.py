@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 
+from goldassay.measure import Review
 from goldassay.measures.assignment import assign
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.linking.records import NIL, Answer, Document, Mention, rank
@@ -60,8 +61,9 @@ class Matching:
 
     def __init__(self, document: Document) -> None:
         self.document, self.gold, self.pred = document, document.gold, document.pred
-        self.counts = cache(self._counts)
-        self.fates = cache(self._fates)
+        self.review: Review | None = None  # its errors, once they are written
+        self._counts: dict[tuple[str, int, str, str], Counts] = {}
+        self._fates: dict[tuple[int, str], list[tuple[str, str]]] = {}
 
     @cached_property
     def answered(self) -> dict[int, int]:
@@ -118,13 +120,19 @@ class Matching:
         """The mentions that must be found: neither optional nor part of another one; in the knowledge base or not."""
         return [i for i in self._roots if over == "all" or self.gold[i].nil == (over == "nil")]
 
-    def _counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
+    def counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
         """A pair counts if the right id is among the first ``k`` candidates.
 
         ``match`` is ``overlap`` or ``span`` (the same); ``matching`` says how overlaps are paired: one-to-one with the
         most pairs, or in the order of the official HIPE scorer. An optional mention counts on no side if it is left
         out or right; one with parts is right if all parts are, and counts once (ELEVANT).
         """
+        key = match, k, over, matching
+        if key not in self._counts:
+            self._counts[key] = self._count(*key)
+        return self._counts[key]
+
+    def _count(self, match: str, k: int, over: str, matching: str) -> Counts:
         if matching == "hipe":
             return hipe_counts(self.fates(k, over), "type" if match == "overlap" else "strict")
         nil, everything = over == "nil", over == "all"
@@ -147,11 +155,15 @@ class Matching:
         parts = self._parts.get((self.gold[index].start, self.gold[index].end), ())
         return bool(parts) and all(self._complete(i, right) for i in parts)
 
-    def _fates(self, k: int = 1, over: str = "all") -> list[tuple[str, str]]:
+    def fates(self, k: int = 1, over: str = "all") -> list[tuple[str, str]]:
         """`fates` of the mentions and answers that count."""
         nil, everything = over == "nil", over == "all"
+        if (k, over) in self._fates:
+            return self._fates[k, over]
         gold = [each for each in self.gold if everything or each.nil == nil]
-        return fates(gold, [each for each in self.pred if everything or each.nil == nil], k)
+        rows = fates(gold, [each for each in self.pred if everything or each.nil == nil], k)
+        self._fates[k, over] = rows
+        return rows
 
 
 def _pairs(edges: Iterable[Edge]) -> list[tuple[int, int]]:

@@ -67,9 +67,12 @@ class LinkMeasure(Measure[T]):
         tallies: T = stacked([self.tally(matching) for matching in batch], self.zero)
         return tallies
 
-    def errors(self, gold: object, pred: object) -> Review:
-        """The errors of one document."""
-        return mistakes.errors(sides(gold, pred, self.equivalent, self.bounds))
+    def review(self, gold: object, pred: object, batch: Sequence[Matching]) -> Review:
+        """The errors of one document, written once for all measures that share its batch."""
+        (matching,) = batch
+        if matching.review is None:
+            matching.review = mistakes.errors(matching)
+        return matching.review
 
     @property
     def conventions(self) -> str:

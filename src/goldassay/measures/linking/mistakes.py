@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from goldassay.measure import Error, Review
 from goldassay.measures.linking.matching import Matching
-from goldassay.measures.linking.records import NIL, Answer, Document, Mention, rank
+from goldassay.measures.linking.records import NIL, Answer, Mention, rank
 
 AROUND = 30  # characters of the text shown on each side
 SHOWN = 3  # candidates that are named
 
 
-def errors(document: Document) -> Review:
+def errors(matching: Matching) -> Review:
     """The errors of one document, in the order of the text, and what is right.
 
     >>> from goldassay.measures.linking.records import sides
     >>> gold = {"text": "Paris, Texas", "links": [{"start": 0, "end": 5, "ids": {"wikidata": ["Q830149"]}}]}
-    >>> rows, _ = errors(sides(gold, [{"start": 0, "end": 5, "candidates": ["Q90", "Q830149"]}]))
+    >>> pred = [{"start": 0, "end": 5, "candidates": ["Q90", "Q830149"]}]
+    >>> rows, _ = errors(Matching(sides(gold, pred)))
     >>> print(rows[0].message)
     "Paris" is Q830149, which stood at rank 2 below Q90, in "Paris, Texas".
     """
-    text, pairs = document.text, Matching(document).pairs
+    document, pairs = matching.document, matching.pairs
+    text = document.text
     rows: list[Error] = []
     right: list[str] = []
     for i, j in pairs:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from goldassay.fields import read
+from goldassay.measure import Review
 from goldassay.measures.assignment import assign
 from goldassay.measures.triples import objects, records, terms
 from goldassay.measures.triples.objects import Comparing, Value
@@ -29,6 +30,8 @@ class Matching:
     pred: list[Triple]
     pairs: dict[int, int] = field(default_factory=dict)
     """From the index of a prediction to that of the gold statement that it covers."""
+    review: Review | None = None
+    """Its errors, once they are written."""
 
     @property
     def missed(self) -> list[int]:

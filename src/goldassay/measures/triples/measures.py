@@ -107,9 +107,12 @@ class Matched(Measure[T]):
         tallies: T = stacked([self.tally(matching) for matching in batch.matchings], self.zero)
         return tallies
 
-    def errors(self, gold: object, pred: object) -> Review:
-        """The errors of one example."""
-        return mistakes.errors(self.match(gold, pred), gold)
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+        """The errors of one example, written once for all measures that share its batch."""
+        (matching,) = batch.matchings
+        if matching.review is None:
+            matching.review = mistakes.errors(matching, gold)
+        return matching.review
 
     @property
     def conventions(self) -> str:
