@@ -57,21 +57,7 @@ def audit(
     gold = sets.load(place, task=task, format=format, **options)
     if whole_set and task is not None:
         gold = sets.load(place)
-    rows: dict[str, list[LocatedRecord]] = {}
-    findings: list[Finding] = []
-    task_of_file: dict[str, str] = {}
-    for job, part in gold.tasks.items():
-        rows[job] = []
-        for source in part.sources:
-            file = source["path"]
-            name = file.relative_to(place).as_posix() if place.is_dir() and file.is_relative_to(place) else file.name
-            reading = {key: value for key, value in source.items() if key not in ("path", "split")}
-            of_file, wrong = located(file, job, name, **reading)
-            for row in of_file if "split" in source else ():
-                row.record.setdefault("split", source["split"])
-            rows[job] += of_file
-            findings += wrong
-            task_of_file[name] = job
+    rows, findings, task_of_file = _read(gold, place)
     passages = _passages(place, rows, findings)
     for job, of_task in rows.items():
         if job in TASKS:
@@ -80,20 +66,38 @@ def audit(
         else:
             findings += across.own_task(of_task, near)
         findings += across.slips(of_task)
-    about = gold.card
-    findings += across.across_tasks(about, rows, passages)
-    findings += card.check(about, place, rows, passages or {}, agreement or {}) if about else ()
+    findings += across.across_tasks(gold.card, rows, passages)
+    findings += card.check(gold.card, place, rows, passages or {}, agreement or {}) if gold.card else ()
     if whole_set and task is not None:
         # A set is read as a whole, because its card counts what tasks share; then only this task's findings are kept.
-        of_card = f"tasks.{task}"
         findings = [
             finding
             for finding in findings
             if task_of_file.get(finding.file) == task
-            or (finding.file == sets.CARD and str(finding.field).startswith(of_card))
+            or (finding.file == sets.CARD and str(finding.field).startswith(f"tasks.{task}"))
         ]
         rows = {task: rows.get(task, [])}
     return Audit(place.name, findings, {job: len(of_task) for job, of_task in rows.items()})
+
+
+def _read(gold: sets.GoldSet, place: Path) -> tuple[dict[str, list[LocatedRecord]], list[Finding], dict[str, str]]:
+    """The records of each task, the findings of reading them, and the task of each file."""
+    rows: dict[str, list[LocatedRecord]] = {}
+    findings: list[Finding] = []
+    task_of_file: dict[str, str] = {}
+    for task, part in gold.tasks.items():
+        rows[task] = []
+        for source in part.sources:
+            file = source["path"]
+            name = file.relative_to(place).as_posix() if place.is_dir() and file.is_relative_to(place) else file.name
+            options = {key: value for key, value in source.items() if key not in ("path", "split")}
+            of_file, faults = located(file, task, name, **options)
+            for row in of_file if "split" in source else ():
+                row.record.setdefault("split", source["split"])
+            rows[task] += of_file
+            findings += faults
+            task_of_file[name] = task
+    return rows, findings, task_of_file
 
 
 def _passages(place: Path, rows: Mapping[str, list[LocatedRecord]], findings: list[Finding]) -> dict[str, Any] | None:
