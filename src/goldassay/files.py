@@ -66,11 +66,11 @@ def raw_lines(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
     offset, empty = 0, True
     with opened(path) as stream:
         for number, line in enumerate(stream, start=1):
+            if number == 1 and line.startswith(BOM):
+                line, offset = line.removeprefix(BOM), len(BOM)
             content = line.removesuffix(b"\n").removesuffix(b"\r")
-            if number == 1:
-                content = content.removeprefix(BOM)
-                if b"\r" in content and not line.endswith(b"\n"):
-                    raise DataError("its lines end in CR alone; save it with LF or CRLF", file=path)
+            if number == 1 and b"\r" in content and not line.endswith(b"\n"):
+                raise DataError("its lines end in CR alone; save it with LF or CRLF", file=path)
             empty = empty and not content.strip()
             yield number, offset, content
             offset += len(line)

@@ -51,11 +51,10 @@ def of_line(line: str | bytes, task: str, side: Side = "gold") -> list[dict[str,
 
 @pytest.mark.parametrize(("side", "task"), list(SAMPLES))
 def test_a_good_record_is_read_as_it_is_written(side: Side, task: str) -> None:
-    """With its keys in their order; offsets become tuples, grades and scores floats."""
+    """Offsets become tuples, grades and scores floats."""
     sample = SAMPLES[side, task]
     [record] = of_line(json.dumps(sample), task, side)
     assert json.loads(json.dumps(record)) == sample
-    assert list(record) == list(sample)
 
 
 @pytest.mark.parametrize("task", ["extraction", "classification", "linking", "retrieval", "answering", "triples"])

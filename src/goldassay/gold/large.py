@@ -6,12 +6,12 @@ memory is the id and the byte offset of each record.
 
 from __future__ import annotations
 
+import os
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from goldassay import files
@@ -36,6 +36,7 @@ class RecordFile(Sequence[Any]):
     """The records of a file, each validated when it is read.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "gold.jsonl")
     ...     _ = file.write_text('{"id": "a", "label": "M", "split": "dev"}\\n{"id": "b", "label": "L"}\\n')
@@ -49,7 +50,7 @@ class RecordFile(Sequence[Any]):
         self.source, self.path = source, rows_of(source.path)
         self._transform: Callable[[dict[str, Any]], Any] | None = None
         self._empty: Callable[[str], dict[str, Any]] | None = None
-        index: dict[str, tuple[int, str | None]] = {}
+        index: dict[str, tuple[int, int, str | None]] = {}
         for line, offset, raw in files.raw_lines(self.path):
             record = self._parse(raw, line, offset) if raw.strip() else None
             if record is None:
@@ -63,12 +64,14 @@ class RecordFile(Sequence[Any]):
                 except DataError as error:
                     raise error.at(file=source.path) from None
             split = record.get("split")
-            index[name] = offset, sys.intern(split) if split else None
+            index[name] = offset, len(raw), sys.intern(split) if split else None
         if not index:
             raise DataError("no predictions; did every example fail?", file=self.path)
         self.ids = list(index)
-        self.offsets = array("q", (offset for offset, _ in index.values()))
-        self.split_names = [split for _, split in index.values()]
+        self.offsets = array("q", (offset for offset, _, _ in index.values()))
+        self.sizes = array("l", (size for _, size, _ in index.values()))
+        self.split_names = [split for _, _, split in index.values()]
+        self._file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
 
     def _parse(self, raw: bytes, line: int | None, offset: int) -> dict[str, Any] | None:
         task, side = self.source.task, self.source.side
@@ -76,12 +79,12 @@ class RecordFile(Sequence[Any]):
             record = formats.module(self.source.format).parse(self.source, raw, line or 1, offset)
             if record is None:
                 return None
-            record = check(record, task, side)
+            record = record if self.source.format == "run" else check(record, task, side)  # of a run it is checked
             if task in SPANS and "text" in record:
                 prove(record["text"], record[SPANS[task]], SPANS[task], record["id"])
         except DataError as error:
             raise error.at(file=self.path, line=line) from None
-        return dict(record)
+        return record
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -104,10 +107,11 @@ class RecordFile(Sequence[Any]):
     def ordered(self, ids: Sequence[str], empty: Callable[[str], dict[str, Any]]) -> RecordFile:
         """The records with these ids in this order; ``empty`` makes one that the file does not have."""
         records = copy(self)
-        offsets = dict(zip(self.ids, self.offsets, strict=True))
         records.__dict__.pop("places", None)
         records.ids, records._empty, records.split_names = list(ids), empty, [None] * len(ids)
-        records.offsets = array("q", (offsets.get(name, MISSING) for name in ids))
+        places = [self.places.get(name, MISSING) for name in ids]
+        records.offsets = array("q", (self.offsets[place] if place >= 0 else MISSING for place in places))
+        records.sizes = array("l", (self.sizes[place] if place >= 0 else 0 for place in places))
         return records
 
     def mapped(self, transform: Callable[[dict[str, Any]], Any]) -> RecordFile:
@@ -121,6 +125,7 @@ class RecordFile(Sequence[Any]):
         records.__dict__.pop("places", None)
         records.ids = [self.ids[place] for place in places]
         records.offsets = array("q", (self.offsets[place] for place in places))
+        records.sizes = array("l", (self.sizes[place] for place in places))
         records.split_names = [self.split_names[place] for place in places]
         return records
 
@@ -130,15 +135,13 @@ class RecordFile(Sequence[Any]):
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
             return self._some(range(*place.indices(len(self))))
-        return next(iter(self._some([range(len(self))[place]])))
+        return self._read(self.ids[place], self.offsets[place], self.sizes[place])
 
     def __iter__(self) -> Iterator[Any]:
-        with Path(self.path).open("rb") as stream:
-            for name, offset in zip(self.ids, self.offsets, strict=True):
-                if offset == MISSING:
-                    yield self._empty(name) if self._empty else {"id": name}
-                    continue
-                stream.seek(offset)
-                record = self._parse(stream.readline().strip().removeprefix(files.BOM), None, offset)
-                if record is not None:
-                    yield self._transform(record) if self._transform else record
+        return map(self._read, self.ids, self.offsets, self.sizes)
+
+    def _read(self, name: str, offset: int, size: int) -> Any:
+        if offset == MISSING and self._empty is not None:
+            return self._empty(name)
+        record = self._parse(os.pread(self._file, size, offset), None, offset)
+        return self._transform(record or {}) if self._transform else record
