@@ -147,7 +147,7 @@ def test_what_is_missing_is_one_line(project: Path) -> None:
     again = run("init", ".", "--task", "dating", "--inputs", "a", "--outputs", "b")
     assert "exists; name another task or folder, or use --force" in str(again.exception)
     assert "is a built-in task" in str(run("init", "x", "--task", "linking").exception)
-    assert "is no name for a task or a field" in str(run("init", "x", "--task", "a b", "--inputs", "c").exception)
+    assert "a task or field needs a Python name" in str(run("init", "x", "--task", "a b", "--inputs", "c").exception)
 
 
 def test_without_data_the_gold_is_examples_to_replace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
