@@ -8,14 +8,18 @@ without any, those of the heritage set.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import dspy
+import numpy as np
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from goldassay.gold import load
-from goldassay.wikidata.passages import BM25Index, DenseIndex, Encode, fused
+from goldassay.wikidata.passages import BM25Index, DenseIndex, Encode, Hit, tokens
+from goldassay.wikidata.passages import passages as read_passages
 
 DEPTH = 20
 
@@ -79,7 +83,8 @@ class Dense(Searching):
         self.embedder = embedder
 
     def _made(self, passages: Any) -> Any:
-        return DenseIndex(passages, self.embedder)
+        collection = read_passages(passages)
+        return DenseIndex(collection, self.embedder or CharacterLSA([passage.text for passage in collection]))
 
     def forward(self, query: str) -> dspy.Prediction:
         """The passages whose vectors are nearest to the query's."""
@@ -101,6 +106,53 @@ class Expanded(Searching):
         if terms:
             rankings["expansion"] = self.search(f"{query} {' '.join(terms)}")
         return dspy.Prediction(results=self.results(fused(rankings, self.depth)), terms=terms)
+
+
+class CharacterLSA:
+    """Vectors from character 3- to 5-grams within words: tf-idf, reduced by SVD, fitted on a collection.
+
+    Latent semantic analysis needs no model; it sees spelling, not meaning (Deerwester et al., JASIS 1990).
+
+    >>> lsa = CharacterLSA(["het stadsarchief", "the city museum", "le musée"], dimensions=2)
+    >>> lsa(["stadsarchief", "museum"]).shape
+    (2, 2)
+    """
+
+    name = "char-lsa"
+
+    def __init__(self, texts: Sequence[str], dimensions: int = 128, seed: int = 0) -> None:
+        kind: Any = np.float32  # scikit-learn's stubs know float64 alone
+        self._counter: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, dtype=kind)
+        counts = self._counter.fit_transform([_words(text) for text in texts])
+        size = min(dimensions, min(counts.shape) - 1)
+        self._reducer = TruncatedSVD(size, random_state=seed).fit(counts) if size >= 1 else None
+
+    def __call__(self, texts: Sequence[str]) -> Any:
+        """One row a text."""
+        counts = self._counter.transform([_words(text) for text in texts])
+        return counts.toarray() if self._reducer is None else self._reducer.transform(counts)
+
+
+def _words(text: str) -> str:
+    return " ".join(tokens(text)) or "∅"
+
+
+def fused(rankings: Mapping[str, Sequence[Hit]], k: int = 10, constant: float = 60.0) -> list[tuple[str, float, str]]:
+    """Several rankings as one by reciprocal rank fusion: Σ 1 / (constant + rank); with the sources that found each.
+
+    Cormack, Clarke and Büttcher, Reciprocal rank fusion, SIGIR 2009.
+
+    >>> fused({"bm25": [("a", 9.0), ("b", 8.0)], "dense": [("b", 0.9)]}, constant=0)
+    [('b', 1.5, 'bm25+dense'), ('a', 1.0, 'bm25')]
+    """
+    scores: dict[str, float] = {}
+    sources: dict[str, list[str]] = {}
+    for source, ranking in rankings.items():
+        for rank, (name, _) in enumerate(ranking, start=1):
+            scores[name] = scores.get(name, 0.0) + 1.0 / (constant + rank)
+            sources.setdefault(name, []).append(source)
+    ranked = sorted(scores, key=lambda name: (scores[name], name), reverse=True)[:k]
+    return [(name, scores[name], "+".join(sources[name])) for name in ranked]
 
 
 program = Expanded()

@@ -72,12 +72,12 @@ def evaluated(*more: str) -> Result:
     """Evaluate the benchmark offline with the patterns."""
     return call(
         "evaluate", "--dataset", "bench.yaml", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt",
-        "--cache-only", "--output", "out/latest.json", *more,
+        "--cache-only", "--out", "out/latest.json", *more,
     )  # fmt: skip
 
 
 def test_a_benchmark_offline(place: Path) -> None:
-    done = evaluated("--parallel", "2")
+    done = evaluated("--threads", "2")
     assert done.exit_code == 0, done.output
     result = json_value(place / "out" / "latest.json")
     assert result["run_metadata"]["dataset"] == "four"
@@ -119,7 +119,7 @@ def test_one_article_that_cannot_be_had(place: Path) -> None:
 
 def test_a_profile_file_and_a_sample(place: Path) -> None:
     (place / "v1.yaml").write_text("program: triples:ArticlePatterns\ntolerance: 0.01\n")
-    done = evaluated("--profile", "v1.yaml", "--sample", "2")
+    done = evaluated("--profile", "v1.yaml", "--limit", "2")
     assert done.exit_code == 0, done.output
     about = json_value(place / "out" / "latest.json")["run_metadata"]
     assert about["sample"] == 2
@@ -139,7 +139,7 @@ def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
     )
     command = [
         "evaluate", "--dataset", "bench.yaml", "--profile", "slow.py:Slow", "--endpoint", "store.nt", "--cache-only",
-        "--output", "out/k.json",
+        "--out", "out/k.json",
     ]  # fmt: skip
     process = subprocess.Popen([sys.executable, "-m", "goldassay.cli", "wikidata", *command], cwd=place)
     deadline = monotonic() + 60
@@ -183,7 +183,7 @@ def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
     assert (about["resumed_articles"], about["articles_without_answer"]) == (2, 0)
     (place / "up").unlink()
     one = call("evaluate", "--article", "Bob Ray", "--profile", "shaky.py:Shaky", "--endpoint", "store.nt",
-               "--cache-only", "--output", "out/one.json")  # fmt: skip
+               "--cache-only", "--out", "out/one.json")  # fmt: skip
     assert str(one.exception) == "OSError: the model is down"
 
 
@@ -260,8 +260,8 @@ def test_wrong_calls_are_one_line(place: Path, arguments: tuple[str, ...], messa
 def test_what_cannot_be_written_is_one_line(place: Path) -> None:
     (place / "file").write_text("no folder")
     for done in (
-        evaluated("--output", "file/r.json"),
-        call("fetch", "--article", "Ann Lee", "--endpoint", "store.nt", "--to", "file/x.nt"),
+        evaluated("--out", "file/r.json"),
+        call("fetch", "--article", "Ann Lee", "--endpoint", "store.nt", "--out", "file/x.nt"),
     ):
         assert isinstance(done.exception, GoldassayError), done.exception
         assert "cannot be written: " in str(done.exception)
@@ -278,24 +278,24 @@ def test_the_gate(place: Path) -> None:
     assert "F1 0.6667 is below 0.7" in low.output
     # an article without gold may not pass unseen
     (place / "bench.yaml").write_text(yaml.safe_dump({"articles": [{"title": name} for name in PEOPLE]}))
-    missing = evaluated("--fail-under", "f1=0.1", "--output", "out/all.json")
+    missing = evaluated("--fail-under", "f1=0.1", "--out", "out/all.json")
     assert missing.exit_code == 1
-    assert "1 article has no gold: the fetch failed" in missing.output
+    assert "gold is missing: 1 articles could not be fetched" in missing.output
     rdf.write([Item("Q1", {"en": "Ann Lee"}, {}, {"enwiki": "Ann Lee"})], place / "store.nt")
     (place / "bench.yaml").write_text(yaml.safe_dump({"articles": [{"title": "Ann Lee"}]}))
-    none = evaluated("--fail-under", "f1=0.1", "--output", "out/none.json")
+    none = evaluated("--fail-under", "f1=0.1", "--out", "out/none.json")
     assert none.exit_code == 1
-    assert "there is no gold" in none.output
+    assert "gold is missing" in none.output
 
 
 def test_gaps_patches_and_novel_triples(place: Path) -> None:
     assert evaluated().exit_code == 0
-    gaps = call("gaps", "--results", "out/latest.json", "--threshold", "0.5", "--output", "gaps.json")
+    gaps = call("gaps", "--results", "out/latest.json", "--threshold", "0.5", "--out", "gaps.json")
     assert gaps.exit_code == 0, gaps.output
     assert [one["property_id"] for one in json_value(place / "gaps.json")["gaps"]] == ["P31"]
     assert "instance of" in gaps.output
 
-    tuned = call("tune", "--results", "out/latest.json", "--output", "tuning.json")
+    tuned = call("tune", "--results", "out/latest.json", "--out", "tuning.json")
     assert tuned.exit_code == 0, tuned.output
     report = json_value(place / "tuning.json")
     assert set(report) >= {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
@@ -316,7 +316,7 @@ def test_gaps_patches_and_novel_triples(place: Path) -> None:
     rate = call("novel", "report", "novel.yaml", "--json")
     assert json.loads(rate.stdout)["novel_discovery_rate"] == 0.5
     assert "biography_living" in call("novel", "report", "novel.yaml").output
-    judged = evaluated("--annotations", "novel.yaml", "--output", "out/judged.json")
+    judged = evaluated("--annotations", "novel.yaml", "--out", "out/judged.json")
     assert judged.exit_code == 0, judged.output
     total = json_value(place / "out" / "judged.json")["aggregate"]
     assert (total["novel_discovery_rate"], total["verdicts"]["in_wikidata"]) == (0.5, 1)

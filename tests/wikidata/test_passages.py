@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from goldassay import workspace
 from goldassay.exceptions import DataError, ModelError
-from goldassay.wikidata.passages import BM25Index, CharacterLSA, DenseIndex, Passage, fused, passages, tokens
+from goldassay.wikidata.passages import BM25Index, DenseIndex, Passage, passages, tokens
+
+retrieval = workspace.load(workspace.installed() / "programs" / "retrieval.py")
 
 
 @pytest.mark.parametrize(
@@ -63,13 +66,13 @@ def test_equal_scores_stand_in_the_order_in_which_they_are_measured() -> None:
 
 
 def test_vectors_without_a_model() -> None:
-    index = DenseIndex(
-        [{"id": "a", "text": "stadsarchief"}, {"id": "b", "text": "museum"}, {"id": "c", "text": "dierentuin"}]
-    )
+    texts = {"a": "stadsarchief", "b": "museum", "c": "dierentuin"}
+    lsa = retrieval.CharacterLSA(list(texts.values()))
+    index = DenseIndex([{"id": name, "text": text} for name, text in texts.items()], lsa)
     assert index.search("archief")[0][0] == "a"
     assert index.search(" ") == []
-    assert DenseIndex([]).search("x") == []
-    assert CharacterLSA(["one"])(["one", "two"]).shape[0] == 2
+    assert DenseIndex([], lsa).search("x") == []
+    assert retrieval.CharacterLSA(["one"])(["one", "two"]).shape[0] == 2
 
 
 def test_an_embedder_must_give_a_row_a_text() -> None:
@@ -78,7 +81,7 @@ def test_an_embedder_must_give_a_row_a_text() -> None:
 
 
 def test_fusion_adds_reciprocal_ranks() -> None:
-    found = fused({"x": [("a", 1.0), ("b", 0.5)], "y": [("b", 9.0), ("c", 8.0)]}, k=2)
+    found = retrieval.fused({"x": [("a", 1.0), ("b", 0.5)], "y": [("b", 9.0), ("c", 8.0)]}, k=2)
     # b: 1/62 + 1/61; a: 1/61; c: 1/62
     assert [(name, source) for name, _, source in found] == [("b", "x+y"), ("a", "x")]
     assert found[0][1] == pytest.approx(1 / 62 + 1 / 61)

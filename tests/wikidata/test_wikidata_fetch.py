@@ -35,7 +35,7 @@ def fetch(*more: object) -> Result:
 
 
 def test_what_is_frozen_answers_as_the_service_did(server: Any, folder: Path) -> None:
-    done = fetch("--article", "Douglas Adams", "--endpoint", server.sparql, "--to", "frozen.nt")
+    done = fetch("--article", "Douglas Adams", "--endpoint", server.sparql, "--out", "frozen.nt")
     assert done.exit_code == 0, (done.output, done.exception)
     assert "1 of 1 items" in done.stdout
     there = WikidataClient(server.sparql).item("Q42")
@@ -49,7 +49,7 @@ def test_what_is_frozen_answers_as_the_service_did(server: Any, folder: Path) ->
 
 def test_what_failed_is_said_and_the_rest_is_kept(server: Any, folder: Path) -> None:
     done = fetch(
-        "--article", "Douglas Adams", "--article", "Nobody at all", "--endpoint", server.sparql, "--to", "frozen.nt"
+        "--article", "Douglas Adams", "--article", "Nobody at all", "--endpoint", server.sparql, "--out", "frozen.nt"
     )
     assert done.exit_code == 1
     assert "1 of 2 items" in done.stdout
@@ -74,7 +74,7 @@ def test_what_tells_namesakes_apart_is_frozen_too(folder: Path) -> None:
         folder / "whole.nt",
     )  # fmt: skip
     (folder / "set.yaml").write_text("articles:\n- {title: Douglas Adams, qid: Q41, domain: d}\n")
-    done = fetch("--dataset", "set.yaml", "--endpoint", "whole.nt", "--to", "frozen.nt")
+    done = fetch("--dataset", "set.yaml", "--endpoint", "whole.nt", "--out", "frozen.nt")
     assert done.exit_code == 0, (done.output, done.exception)
     client = WikidataClient(folder / "frozen.nt")
     assert client.classes(["Q90", "Q91", "Q5"]) == {"Q90": {"Q515"}, "Q91": {"Q5"}}  # "human" is one thing here
@@ -83,6 +83,6 @@ def test_what_tells_namesakes_apart_is_frozen_too(folder: Path) -> None:
 
 
 def test_the_file_is_n_triples(folder: Path) -> None:
-    done = fetch("--article", "Douglas Adams", "--to", "frozen.csv")
+    done = fetch("--article", "Douglas Adams", "--out", "frozen.csv")
     assert isinstance(done.exception, GoldassayError)
     assert "name a .nt file" in str(done.exception)

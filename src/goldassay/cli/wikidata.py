@@ -22,7 +22,7 @@ Profile = Annotated[
     typer.Option(metavar="TASK|FILE", help="A program (triples:Articles, FILE:NAME), or YAML with program, lm, …"),
 ]
 Results = Annotated[Path, typer.Option(metavar="FILE", help="The result of an evaluation.")]
-Output = Annotated[Path | None, typer.Option("--out", "--output", metavar="FILE", help="The file to write.")]
+Output = Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write.")]
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,7 @@ class ArticleOptions:
 
     article: Annotated[list[str] | None, typer.Option(metavar="TITLE", help="An article (repeat).")] = None
     dataset: Annotated[Path | None, typer.Option(metavar="FILE", help="A benchmark: YAML with articles.")] = None
-    limit: Annotated[
-        int | None,
-        typer.Option("--limit", "--sample", metavar="N", min=1, help="Only N articles; domains keep their shares."),
-    ] = None
+    limit: use.Limit = None
     language: Annotated[str | None, typer.Option(metavar="CODE", help="The Wikipedia's language (default: en).")] = None
     endpoint: Annotated[
         str | None, typer.Option(metavar="URL|FILE", help="A SPARQL endpoint, or a local file of Wikidata.")
@@ -73,9 +70,7 @@ class WorkOptions:
     """How the program is run."""
 
     lm: use.Lm = None
-    threads: Annotated[
-        int, typer.Option("--threads", "--parallel", metavar="N", min=1, help="Articles in flight at once.")
-    ] = 1
+    threads: use.Threads = 1
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="How long an article may take.")] = None
     max_failures: use.MaxFailures = 0.5
 
@@ -83,7 +78,7 @@ class WorkOptions:
 @use.command(app)
 def fetch(
     articles: ArticleOptions,
-    out: Annotated[Path, typer.Option("--out", "--to", metavar="FILE", help="The .nt file.")] = Path("wikidata.nt"),
+    out: Annotated[Path, typer.Option(metavar="FILE", help="The .nt file.")] = Path("wikidata.nt"),
 ) -> None:
     """Freeze a benchmark: articles go to the cache, items to a file that evaluate takes as --endpoint."""
     from goldassay.reporting import terminal
@@ -164,16 +159,13 @@ def _gate(result: dict[str, Any], least: float) -> None:
     from goldassay.reporting import terminal
 
     total, failed = result["aggregate"], len(result["failed_articles"])
-    reason = None
-    if not total["true_positives"] + total["false_negatives"]:
-        reason = "there is no gold: no statement of an aligned property was fetched"
-    elif failed:
-        reason = f"{failed} article{' has' if failed == 1 else 's have'} no gold: the fetch failed"
+    if failed or not total["true_positives"] + total["false_negatives"]:
+        terminal.warn(f"gold is missing: {failed} articles could not be fetched")
     elif total["f1"] < least:
-        reason = f"F1 {total['f1']:.4f} is below {least:g}"
-    if reason:
-        terminal.warn(reason)
-        raise SystemExit(1)
+        terminal.warn(f"F1 {total['f1']:.4f} is below {least:g}")
+    else:
+        return
+    raise SystemExit(1)
 
 
 def _show(report: Any, place: Path | None, json: bool, table: Any) -> None:
@@ -213,7 +205,7 @@ def gaps(
 def tune(
     results: Results,
     profile: Profile = "triples:Articles",
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Propose at most N patches.")] = 12,
+    limit: use.Show = 12,
     out: Output = None,
     force: bool = False,
     json: bool = False,

@@ -216,12 +216,8 @@ def align(
             triple["predicate_id"] or table.canonical(str(triple["predicate"])),
             triple["object_id"] or signed(objects.written(triple["object"])),
         )
-        other = predictions.get(key)
-        triple["repeats"] = other["repeats"] + 1 if other else 0
-        if other is None or (triple["confidence"] or 0.0) > (other["confidence"] or 0.0):
+        if (triple["confidence"] or 0.0) > (predictions.setdefault(key, triple)["confidence"] or 0.0):
             predictions[key] = triple
-        else:
-            other["repeats"] += 1
     return list(predictions.values())
 
 

@@ -1,11 +1,9 @@
 """Searching a collection of passages: BM25 for text in any script, and dense vectors.
 
 ``bm25s`` ranks (Lucene's formula). The tokenizer is ours: words of letters, marks and digits, folded by NFKC and case,
-and pairs of characters for scripts without spaces. Dense vectors come from any embedder, or from `CharacterLSA`: latent
-semantic analysis of character n-grams, which needs no model and sees spelling, not meaning.
+and pairs of characters for scripts without spaces. Dense vectors come from any embedder.
 
-Sources: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; bm25s, https://github.com/xhluca/bm25s;
-Deerwester et al., Indexing by latent semantic analysis, JASIS 1990
+Sources: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; bm25s, https://github.com/xhluca/bm25s
 """
 
 from __future__ import annotations
@@ -20,8 +18,6 @@ from typing import Any
 import bm25s
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from goldassay.exceptions import DataError, ModelError
 from goldassay.fields import read
@@ -114,69 +110,25 @@ def top(collection: Sequence[Passage], scores: ArrayLike, k: int) -> list[Hit]:
     return [(name, score) for score, name in sorted(hits, reverse=True)[:k]]
 
 
-def fused(rankings: Mapping[str, Sequence[Hit]], k: int = 10, constant: float = 60.0) -> list[tuple[str, float, str]]:
-    """Several rankings as one by reciprocal rank fusion: Σ 1 / (constant + rank); with the sources that found each.
-
-    Cormack, Clarke and Büttcher, Reciprocal rank fusion, SIGIR 2009.
-
-    >>> fused({"bm25": [("a", 9.0), ("b", 8.0)], "dense": [("b", 0.9)]}, constant=0)
-    [('b', 1.5, 'bm25+dense'), ('a', 1.0, 'bm25')]
-    """
-    scores: dict[str, float] = {}
-    sources: dict[str, list[str]] = {}
-    for source, ranking in rankings.items():
-        for rank, (name, _) in enumerate(ranking, start=1):
-            scores[name] = scores.get(name, 0.0) + 1.0 / (constant + rank)
-            sources.setdefault(name, []).append(source)
-    ranked = sorted(scores, key=lambda name: (scores[name], name), reverse=True)[:k]
-    return [(name, scores[name], "+".join(sources[name])) for name in ranked]
-
-
 Encode = Callable[[Sequence[str]], Any]
-
-
-class CharacterLSA:
-    """Vectors from character 3- to 5-grams within words: tf-idf, reduced by SVD, fitted on a collection.
-
-    >>> lsa = CharacterLSA(["het stadsarchief", "the city museum", "le musée"], dimensions=2)
-    >>> lsa(["stadsarchief", "museum"]).shape
-    (2, 2)
-    """
-
-    name = "char-lsa"
-
-    def __init__(self, texts: Sequence[str], dimensions: int = 128, seed: int = 0) -> None:
-        kind: Any = np.float32  # scikit-learn's stubs know float64 alone
-        self._counter: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, dtype=kind)
-        counts = self._counter.fit_transform([_folded(text) for text in texts])
-        size = min(dimensions, min(counts.shape) - 1)
-        self._reducer = TruncatedSVD(size, random_state=seed).fit(counts) if size >= 1 else None
-
-    def __call__(self, texts: Sequence[str]) -> Any:
-        """One row a text."""
-        counts = self._counter.transform([_folded(text) for text in texts])
-        return counts.toarray() if self._reducer is None else self._reducer.transform(counts)
 
 
 class DenseIndex:
     """Passages by the cosine of their vectors with the query's.
 
-    ``embedder`` turns a list of texts into rows (see `goldassay.embedding`); without one `CharacterLSA` is fitted on
-    the passages.
+    Args:
+        collection: The passages, or their file.
+        embedder: Turns a list of texts into rows (see `goldassay.embedding`).
 
-    >>> index = DenseIndex([{"id": "a", "text": "het stadsarchief"}, {"id": "b", "text": "the museum"}])
-    >>> index.search("archief", 1)[0][0], index.source
-    ('a', 'char-lsa')
+    >>> collection = [{"id": "a", "text": "x"}, {"id": "b", "text": "yyy"}]
+    >>> DenseIndex(collection, lambda texts: [[1, len(text)] for text in texts]).search("zzz", 1)[0][0]
+    'b'
     """
 
-    def __init__(self, collection: str | Path | Iterable[Any], embedder: Encode | None = None) -> None:
-        self.passages = passages(collection)
-        texts = [passage.text for passage in self.passages]
-        self._embedder: Encode | None = embedder
-        if embedder is None and any(map(str.strip, texts)):
-            self._embedder = CharacterLSA(texts)
-        self.source = str(getattr(self._embedder, "name", "dense"))
-        self._vectors = self._unit(texts) if texts and self._embedder else None
+    def __init__(self, collection: str | Path | Iterable[Any], embedder: Encode) -> None:
+        self.passages, self._embedder = passages(collection), embedder
+        self.source = str(getattr(embedder, "name", "dense"))
+        self._vectors = self._unit([passage.text for passage in self.passages]) if self.passages else None
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The k nearest passages whose cosine is above 0."""
@@ -185,7 +137,7 @@ class DenseIndex:
         return top(self.passages, self._vectors @ self._unit([query])[0], k)
 
     def _unit(self, texts: Sequence[str]) -> Any:
-        vectors = np.asarray(self._embedder(texts) if self._embedder else [], dtype=np.float32)
+        vectors = np.asarray(self._embedder(texts), dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise ModelError(f"the embedder gave an array of shape {vectors.shape} for {len(texts)} texts")
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -194,7 +146,3 @@ class DenseIndex:
     def __deepcopy__(self, memo: Mapping[int, Any]) -> DenseIndex:
         """Itself: an index does not change, and optimizers copy programs often."""
         return self
-
-
-def _folded(text: str) -> str:
-    return " ".join(tokens(text)) or "∅"

@@ -77,8 +77,8 @@ def fold(
     """The result of a run over these articles with this gold; their evidence is written beside ``output``."""
     predictions = [row["prediction"] if "error" not in row else {"triples": []} for row in rows]
     evidence = [
-        scoring.evidence(own["triples"], prediction["triples"], article.subject.item.id)
-        for own, prediction, article in zip(gold, predictions, articles, strict=True)
+        scoring.evidence(own["triples"], prediction["triples"])
+        for own, prediction in zip(gold, predictions, strict=True)
     ]
     domains = [article.subject.domain for article in articles]
 
@@ -140,7 +140,6 @@ def _values(card: Scorecard, counts: Mapping[str, int], articles: int) -> dict[s
         **{name: card.values.get(name) for name in MEASURES},
         "confidence_calibration_pearson_r": card.values["calibration_pearson"],
         "precision_local": share("kind exact", "kind partial"),
-        "precision_own_subject": share("own exact", "own wrong"),
         "true_positives": int(statements["tp"]),
         "false_positives": int(statements["fp"]),
         "false_negatives": int(statements["fn"]),
@@ -151,8 +150,6 @@ def _values(card: Scorecard, counts: Mapping[str, int], articles: int) -> dict[s
         "match_kinds": {name: counts.get(f"kind {name}", 0) for name in KINDS},
         "supported_statements": {name: counts.get(name, 0) for name in ("said", "unsaid", "unknown")},
         "unaligned_statements": counts.get("unaligned statements", 0),
-        "about_others": counts.get("about others", 0),
-        "said_again": counts.get("repeated", 0),
         "total_riverbank_triples": counts.get("predicted", 0),
         "total_wikidata_statements": counts.get("statements", 0),
     }

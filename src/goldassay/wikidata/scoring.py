@@ -86,20 +86,14 @@ class Scoring:
             triple["verdict"] = self.verdicts.get(verdict_key(subject.title, *triple["original"]))
         return predictions
 
-    def evidence(self, gold: Sequence[object], predictions: Sequence[object], item: str) -> dict[str, Any]:
+    def evidence(self, gold: Sequence[object], predictions: Sequence[object]) -> dict[str, Any]:
         """What happened to each prediction and statement of an article, and the counts that add up over articles."""
         matching = self.match(gold, predictions)
         kinds = [self._kind(matching, index) for index in range(len(matching.pred))]
-        own = [prediction.triple["subject_id"] in (item, None) for prediction in matching.pred]
         support = [statement.triple.get("supported") for statement in matching.gold if statement.aligned]
         counts: Counter[str] = Counter(f"kind {kind}" for kind in kinds)
         counts.update(f"verdict {triple['verdict']}" for triple in predictions if triple["verdict"])  # type: ignore[index]
         counts.update({True: "said", False: "unsaid", None: "unknown"}[value] for value in support)
-        for prediction, kind, is_own in zip(matching.pred, kinds, own, strict=True):
-            counts["own exact"] += is_own and kind == EXACT
-            counts["own wrong"] += is_own and kind != EXACT and prediction.aligned
-            counts["repeated"] += prediction.triple["repeats"]
-        counts["about others"] = own.count(False)
         counts["predicted"], counts["statements"] = len(matching.pred), len(matching.gold)
         counts["unaligned statements"] = sum(not statement.aligned for statement in matching.gold)
         return {
@@ -127,7 +121,7 @@ class Scoring:
             "triple": triple["original"],
             "kind": kind,
             "property": triple["predicate_id"] or sorted(prediction.properties),
-            **{name: triple[name] for name in ("confidence", "inverted", "verdict", "repeats")},
+            **{name: triple[name] for name in ("confidence", "inverted", "verdict")},
             **triple["resolved"],
         }
         if kind == EXACT:
