@@ -80,7 +80,7 @@ def test_one_formula_serves_numbers_and_arrays() -> None:
     assert PrecisionCounts(arrays.tp, arrays.fp, arrays.fn).value == pytest.approx([0.5, 1.0, 0.0])
     assert RecallCounts(arrays.tp, arrays.fp, arrays.fn).value == pytest.approx([1.0, 1.0, 0.0])
     assert Mean(np.array([1.0, 0.0]), np.array([4.0, 0.0])).value == pytest.approx([0.25, 1.0])
-    assert By({"a": arrays, "b": arrays}).macro == pytest.approx([2 / 3, 1.0, 0.0])
+    assert Macro({"a": arrays, "b": arrays}, share="seen").value == pytest.approx([2 / 3, 1.0, 0.0])
 
 
 def test_rates_without_evidence_are_zero_and_the_value_is_one() -> None:
@@ -91,9 +91,9 @@ def test_rates_without_evidence_are_zero_and_the_value_is_one() -> None:
 
 def test_macro_leaves_out_keys_without_evidence() -> None:
     by = By({"a": Counts(1, 0, 0), "b": Counts(0, 1, 1), "none": Counts()})
-    assert by.macro == 0.5  # (1 + 0) / 2
-    assert by.weighted == 0.5  # support 1 and 1
-    assert by.micro == pytest.approx(2 / 4)  # 2·1 / (2·1 + 1 + 1)
+    assert Macro(by, share="seen").value == 0.5  # (1 + 0) / 2
+    assert Macro(by, share="support").value == 0.5  # support 1 and 1
+    assert by.value == pytest.approx(2 / 4)  # 2·1 / (2·1 + 1 + 1)
 
 
 def test_evidence_weighs_measures_that_have_evidence() -> None:

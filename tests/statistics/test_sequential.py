@@ -48,7 +48,7 @@ def test_influence_is_the_standard_error_of_nested_evidence() -> None:
     rows: list[By[str, Counts]] = [By({"A": Counts(1.0, 0.0, 0.0)}) for _ in range(200)]
     rows = [By({key: Counts(*rng.poisson((2, 1, 1)).astype(float)) for key in "AB"}) for _ in rows]
     spread = float(np.std(influences(rows, By())) / np.sqrt(len(rows)))
-    micro = [float(sum((rows[i] for i in rng.integers(0, 200, 200)), By()).micro) for _ in range(400)]
+    micro = [float(sum((rows[i] for i in rng.integers(0, 200, 200)), By()).value) for _ in range(400)]
     assert spread == pytest.approx(float(np.std(micro)), rel=0.15)
 
 

@@ -10,7 +10,7 @@ Context entity recall is over rows of any shape: where the texts stand is said b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from goldassay.embedding import Embedder, available
 from goldassay.exceptions import DataError, FieldError, GoldassayError, one_line
@@ -167,13 +167,6 @@ def rankings(
     return sorted(rows, key=lambda row: row["Rank"] or len(rows) + 1)
 
 
-class EntityRecall(TypedDict):
-    """The mean over rows, and the value of each; ``None`` where the reference names nothing."""
-
-    context_entity_recall: float | None
-    rows: list[float | None]
-
-
 def context_entity_recall(
     rows: Sequence[object],
     *,
@@ -182,7 +175,7 @@ def context_entity_recall(
     extract: Callable[[str], Iterable[object]] = found_entities,
     match: str = "normalised",
     aliases: Aliases = (),
-) -> EntityRecall:
+) -> dict[str, Any]:
     """Context entity recall over rows of any shape.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.classification.records import Read, institutions, sides
@@ -31,7 +31,7 @@ def type_classification_metrics(
     if not any(row["support"] for row in per_class.values()):
         warnings.warn("no label of the list occurs in gold; weighted_f1 is 0", stacklevel=2)
     rows = matrix(card.totals["macro_f1"], names)
-    shown = list(rows)
+    columns = list(rows)
     return {
         "accuracy": card.values["accuracy"] or 0.0,
         **{
@@ -40,35 +40,19 @@ def type_classification_metrics(
         "macro_f1": card.values["macro_f1"] or 0.0,
         "weighted_f1": card.values["weighted_f1"] or 0.0,
         "per_class": per_class,
-        "confusion_matrix": [[rows[gold][pred] for pred in shown] for gold in shown],
-        "labels": shown,
+        "confusion_matrix": [[rows[gold][pred] for pred in columns] for gold in columns],
+        "labels": columns,
         "macro_f1_supported": card.values["macro_f1_supported"] or 0.0,
     }
 
 
-class TypeConfusion(TypedDict):
-    """One label taken for another, and how often."""
-
-    true_type: str
-    predicted_type: str
-    count: int
-
-
-class TypeConfusions(TypedDict):
-    """The commonest confusions, and how many there are."""
-
-    top_confusions: list[TypeConfusion]
-    total_errors: int
-    unique_confusion_pairs: int
-
-
-def type_confusion_analysis(y_true: Sequence[str], y_pred: Sequence[str | None], top_k: int = 10) -> TypeConfusions:
+def type_confusion_analysis(y_true: Sequence[str], y_pred: Sequence[str | None], top_k: int = 10) -> dict[str, Any]:
     """The commonest confusions, ties in the order of the labels.
 
     >>> type_confusion_analysis(["M", "M", "L"], ["G", "G", "L"])["top_confusions"]
     [{'true_type': 'M', 'predicted_type': 'G', 'count': 2}]
     """
-    pairs = Counter((one.gold, one.pred) for one in aligned(y_true, y_pred) if one.gold != one.pred)
+    pairs = Counter((read.gold, read.pred) for read in aligned(y_true, y_pred) if read.gold != read.pred)
     ordered = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[: max(0, top_k)]
     return {
         "top_confusions": [{"true_type": g, "predicted_type": p, "count": n} for (g, p), n in ordered],

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measure import check_choice
 from goldassay.measures.extraction import Batch, evaluate_tags, spans
 from goldassay.statistics.evidence import summed
 from goldassay.text.tagging import named
@@ -23,7 +24,7 @@ def token_level_metrics(
     1.0
     """
     batch = Batch([gold_spans], [pred_spans], [text])
-    found = {kind: summed(counts) for kind, counts in batch.by_type("token").items()}
+    by_type = {kind: summed(counts) for kind, counts in batch.by_type("token").items()}
     metrics: dict[str, dict[str, float]] = {
         kind: {
             "precision": float(c.precision),
@@ -31,30 +32,18 @@ def token_level_metrics(
             "f1": float(c.f1),
             "support": int(c.tp + c.fn),
         }
-        for kind, c in found.items()
+        for kind, c in by_type.items()
     }
-    n = len(found) or 1
     metrics["macro_avg"] = {
-        rate: sum(metrics[kind][rate] for kind in found) / n for rate in ("precision", "recall", "f1")
+        rate: sum(metrics[kind][rate] for kind in by_type) / (len(by_type) or 1)
+        for rate in ("precision", "recall", "f1")
     }
     return metrics
 
 
-class EntityMetrics(TypedDict):
-    """The rates of entities with their counts."""
-
-    precision: float
-    recall: float
-    f1: float
-    true_positives: int
-    false_positives: int
-    false_negatives: int
-    match_type: str
-
-
 def entity_level_metrics(
     pred_entities: Sequence[object], gold_entities: Sequence[object], match_type: str = "strict"
-) -> EntityMetrics:
+) -> dict[str, Any]:
     """Precision, recall, F1 and counts of entities, strict (span and type) or partial (overlap and type).
 
     The entities are those of one document, or a list of lists, one a document: offsets of two documents never match.
@@ -65,33 +54,28 @@ def entity_level_metrics(
     >>> entity_level_metrics([[(0, 4, "A")], []], [[], [(0, 4, "A")]])["true_positives"]
     0
     """
-    if match_type not in ("strict", "partial"):
-        raise GoldassayError(f"match_type is strict or partial, not {match_type!r}")
+    check_choice("match_type", match_type, ("strict", "partial"))
     documents = _documents(pred_entities, gold_entities)
-    found = summed(Batch([gold for _, gold in documents], [pred for pred, _ in documents]).counts(match_type))
+    total = summed(Batch([gold for _, gold in documents], [pred for pred, _ in documents]).counts(match_type))
     return {
-        "precision": float(found.precision),
-        "recall": float(found.recall),
-        "f1": float(found.f1),
-        "true_positives": int(found.tp),
-        "false_positives": int(found.fp),
-        "false_negatives": int(found.fn),
+        "precision": float(total.precision),
+        "recall": float(total.recall),
+        "f1": float(total.f1),
+        "true_positives": int(total.tp),
+        "false_positives": int(total.fp),
+        "false_negatives": int(total.fn),
         "match_type": match_type,
     }
 
 
 def _documents(pred: Sequence[Any], gold: Sequence[Any]) -> list[tuple[Any, Any]]:
     """One pair of lists a document; a flat list of entities is one document."""
-    nested = [all(_is_document(item) for item in side) for side in (pred, gold)]
-    if not (pred or gold) or not all(nested):
+    nested = all(isinstance(item, list) and not (item and isinstance(item[0], int)) for item in (*pred, *gold))
+    if not (pred or gold) or not nested:
         return [(pred, gold)]
     if len(pred) != len(gold):
         raise GoldassayError(f"{len(gold)} gold documents against {len(pred)} predicted ones; they must be aligned")
     return list(zip(pred, gold, strict=True))
-
-
-def _is_document(item: Any) -> bool:
-    return isinstance(item, list) and not (item and isinstance(item[0], int))
 
 
 def type_distribution_analysis(
@@ -156,7 +140,6 @@ def compute_ner_metrics(
     >>> compute_ner_metrics([["B-PER", "O"]], [["B-PER", "B-LOC"]])["recall"]
     0.5
     """
-    if average not in ("micro", "macro", "weighted"):
-        raise GoldassayError(f"average is micro, macro or weighted, not {average!r}")
+    check_choice("average", average, ("micro", "macro", "weighted"))
     report = evaluate_tags(gold_tags, pred_tags, scheme=scheme, mode=mode)[f"{average} avg"]
     return {rate: report[rate] for rate in ("precision", "recall", "f1")}

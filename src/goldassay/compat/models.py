@@ -111,7 +111,7 @@ class ModelRanking:
         if force_refresh:
             self.clean()
         contexts = {row["Question"]: row["Contexts"] for row in self._read("contexts.csv")}
-        questions = [one["question"] for one in self.questions]
+        questions = [example["question"] for example in self.questions]
         for question in questions:
             if question not in contexts:
                 contexts[question] = json.dumps(list(self.retrieve(question)), ensure_ascii=False)
@@ -133,17 +133,17 @@ class ModelRanking:
         cards: dict[str, Scorecard] = {}
         self.responses = []
         for name in dict.fromkeys(model for model, _ in rows):
-            questions = [one for one in self.questions if (name, one["question"]) in rows]
-            answers = [_prediction(rows[name, one["question"]]) for one in questions]
+            questions = [example for example in self.questions if (name, example["question"]) in rows]
+            answers = [_prediction(rows[name, example["question"]]) for example in questions]
             cards[name] = pack.score(questions, answers)
-            for one, answer in zip(questions, answers, strict=True):
-                values = pack.score([one], [answer]).values
+            for example, answer in zip(questions, answers, strict=True):
+                values = pack.score([example], [answer]).values
                 self.responses.append(
                     {
                         "Model": name,
-                        "Question": one["question"],
-                        "Answerable": bool(one["answers"]),
-                        "Expected": one["answers"][0] if one["answers"] else "",
+                        "Question": example["question"],
+                        "Answerable": bool(example["answers"]),
+                        "Expected": example["answers"][0] if example["answers"] else "",
                         "Answer": answer["answer"],
                         "Raw_Confidence": answer["confidence"],
                         "Time_ms": answer["latency_ms"],

@@ -52,9 +52,9 @@ class TuningReport:
     def state(self) -> dict[str, object]:
         """As JSON."""
         return {
-            "false_positive_patterns": [one.reported() for one in self.false_positive_patterns],
-            "false_negative_patterns": [one.reported() for one in self.false_negative_patterns],
-            "prompt_patches": [self._patch(one) for one in self.prompt_patches],
+            "false_positive_patterns": [pattern.reported() for pattern in self.false_positive_patterns],
+            "false_negative_patterns": [pattern.reported() for pattern in self.false_negative_patterns],
+            "prompt_patches": [self._patch(patch) for patch in self.prompt_patches],
         }
 
     def save(self, file: Path) -> Path:
@@ -90,8 +90,8 @@ class PromptTuner:
         patterns = find(run.cases) if run.rows else []
         patches = propose_patches(Diagnosis(patterns, self.program, self.train), self.edits, self.most)
         return TuningReport(
-            [one for one in patterns if one.kind != MISSED],
-            [one for one in patterns if one.kind == MISSED],
+            [pattern for pattern in patterns if pattern.kind != MISSED],
+            [pattern for pattern in patterns if pattern.kind == MISSED],
             patches,
         )
 

@@ -89,7 +89,7 @@ class Confusion(dict[tuple[str, str], Number]):
     """Counts of (gold label, predicted label); ``value`` is accuracy, the share on the diagonal.
 
     >>> seen = Confusion({("M", "M"): 3, ("M", "G"): 1}) + Confusion({("G", "G"): 1})
-    >>> seen.value, seen.labels, seen.counts("M")
+    >>> seen.value, seen.labels, seen.by_label()["M"]
     (0.8, ('G', 'M'), Counts(tp=3, fp=0, fn=1))
     """
 
@@ -122,29 +122,25 @@ class Confusion(dict[tuple[str, str], Number]):
     def value(self) -> Number:
         return divide(self.correct, self.weight, empty=1.0)
 
-    def counts(self, label: str) -> Counts:
-        """The label against all others."""
-        return self.by_label((label,))[label]
-
     def by_label(self, labels: tuple[str, ...] | None = None) -> dict[str, Counts]:
         """Each label against all others, in one pass."""
-        out = {label: Counts(0, 0, 0) for label in (self.labels if labels is None else labels)}
+        table = {label: Counts(0, 0, 0) for label in (self.labels if labels is None else labels)}
         for (gold, pred), count in self.items():
             if gold == pred:
-                if gold in out:
-                    out[gold] += Counts(count, 0, 0)
+                if gold in table:
+                    table[gold] += Counts(count, 0, 0)
                 continue
-            if gold in out:
-                out[gold] += Counts(0, 0, count)
-            if pred in out:
-                out[pred] += Counts(0, count, 0)
-        return out
+            if gold in table:
+                table[gold] += Counts(0, 0, count)
+            if pred in table:
+                table[pred] += Counts(0, count, 0)
+        return table
 
     def state(self) -> dict[str, Any]:
-        out: dict[str, dict[str, Any]] = {}
+        table: dict[str, dict[str, Any]] = {}
         for (gold, pred), count in self.items():
-            out.setdefault(gold, {})[pred] = count
-        return out
+            table.setdefault(gold, {})[pred] = count
+        return table
 
     def from_state(self, state: State) -> Self:
         return self.with_items({(gold, pred): count for gold, row in state.items() for pred, count in row.items()})
@@ -156,12 +152,11 @@ K = TypeVar("K", bound=Hashable)
 class By(dict[K, T]):
     """Tallies by type, stratum or measure name; itself a tally.
 
-    ``value`` and ``micro`` pool the evidence, ``macro`` is the unweighted mean over the keys that have evidence,
-    ``weighted`` is the mean weighted by support (tp + fn, or the tally's weight).
+    ``value`` is that of the pooled evidence (micro); `Macro` averages over the keys.
 
     >>> by = By({"MUS": Counts(1, 0, 0)}) + By({"MUS": Counts(0, 0, 1), "TOP": Counts(2, 0, 0)})
-    >>> by["MUS"], round(by.micro, 3), round(by.macro, 3)
-    (Counts(tp=1, fp=0, fn=1), 0.857, 0.833)
+    >>> by["MUS"], round(by.value, 3)
+    (Counts(tp=1, fp=0, fn=1), 0.857)
     """
 
     inner: ClassVar[Any] = Counts()
@@ -196,18 +191,6 @@ class By(dict[K, T]):
     def value(self) -> Number:
         return self.pooled.value
 
-    @property
-    def micro(self) -> Number:
-        return self.pooled.value
-
-    @property
-    def macro(self) -> Number:
-        return mean([(tally.value, positive(tally.weight)) for tally in self.values()])
-
-    @property
-    def weighted(self) -> Number:
-        return mean([(tally.value, _support(tally)) for tally in self.values()])
-
     def state(self) -> dict[str, object]:
         return {str(key): tally.state() for key, tally in self.items()}
 
@@ -217,14 +200,10 @@ class By(dict[K, T]):
         return self.with_items(items)
 
 
-def _support(tally: Tally) -> Number:
-    return tally.tp + tally.fn if isinstance(tally, Counts) else tally.weight
-
-
 SHARES: dict[str, Callable[[Counts], Number]] = {
     "gold": lambda counts: positive(counts.tp + counts.fn),
     "seen": lambda counts: positive(counts.weight),
-    "support": _support,
+    "support": lambda counts: counts.tp + counts.fn,
 }
 
 

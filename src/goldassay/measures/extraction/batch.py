@@ -71,7 +71,7 @@ class Batch:
         left, right, texts = fields(gold, pred)
         if bounds != "given" or any(map(marked, left)):
             both = [sides(*pair, bounds)[:2] for pair in zip(gold, pred, strict=True)]
-            left, right = [one for one, _ in both], [other for _, other in both]
+            left, right = [side for side, _ in both], [side for _, side in both]
         return cls(left, right, texts, lambda number: name(gold[number]))
 
     @property
@@ -110,8 +110,9 @@ class Batch:
                 return SemEvalCounts(
                     *(np.bincount(document[column == at], minlength=self.documents) for at in range(5))
                 )
-            made, right = self._schema(schema)
-            parts = self.gold.document[self.pairs.gold[made]], self.gold.document[self.pairs.gold[made & right]]
+            paired, right = self._schema(schema)
+            rows = self.pairs.gold[paired], self.pairs.gold[paired & right]
+            parts = (self.gold.document[pairs] for pairs in rows)
             counted = (*parts, self.gold.document, self.pred.document)
             return _schema_counts(schema, *(np.bincount(part, minlength=self.documents) for part in counted))
 
@@ -137,8 +138,8 @@ class Batch:
             which = (column == CORRECT, column != SPURIOUS, column != MISSING)
             hits, gold, pred = (Cells(document[rows], kind[rows]) for rows in which)
         else:
-            made, right = self._schema(SCHEMA_OF[match])
-            rows = self.pairs.gold[made & right]
+            paired, right = self._schema(SCHEMA_OF[match])
+            rows = self.pairs.gold[paired & right]
             hits = Cells(gold.document[rows], gold.type[rows])
         return hits, gold, pred
 
@@ -183,14 +184,14 @@ class Batch:
             left[aims["same_type"] & self.pairs.exact],
             left[aims["type"] & self.pairs.typed],
         )
-        made, same, typed, gold, pred = (
+        pairs, same, typed, gold, pred = (
             np.bincount(part, minlength=n).tolist() for part in (*rows, self.gold.type, self.pred.type)
         )
         return {
             kind: {
                 schema: _schema_counts(schema, typed[at], typed[at], gold[at], pred[at])
                 if schema == "type"
-                else _schema_counts(schema, made[at], same[at], gold[at], pred[at])
+                else _schema_counts(schema, pairs[at], same[at], gold[at], pred[at])
                 for schema in SCHEMAS
             }
             for at, kind in enumerate(self.types)
@@ -205,10 +206,10 @@ class Batch:
         table[:n, n] = np.bincount(self.gold.type, minlength=n) - table[:n].sum(axis=1)
         table[n, :n] = np.bincount(self.pred.type, minlength=n) - table[:n, :n].sum(axis=0)
         rows, names = [*self.types, SPURIOUS_LABEL], [*self.types, MISSED_LABEL]
-        out: dict[str, dict[str, int]] = {}
+        confusion: dict[str, dict[str, int]] = {}
         for i, j in zip(*(side.tolist() for side in np.nonzero(table)), strict=True):
-            out.setdefault(rows[i], {})[names[j]] = int(table[i, j])
-        return out
+            confusion.setdefault(rows[i], {})[names[j]] = int(table[i, j])
+        return confusion
 
 
 def _schema_counts(schema: str, pairs: Any, correct: Any, gold: Any, pred: Any) -> SemEvalCounts:

@@ -175,15 +175,15 @@ def _overlaps(gold: SpanColumns, pred: SpanColumns, base: Ints) -> tuple[Ints, I
     """
     start, end = base[gold.document] + gold.start, base[gold.document] + gold.end
     other_start, other_end = base[pred.document] + pred.start, base[pred.document] + pred.end
-    here, there = np.flatnonzero(gold.start >= 0), np.flatnonzero(pred.start >= 0)
-    classes = np.log2(other_end[there] - other_start[there]).astype(np.int64) // 3
+    placed, others = np.flatnonzero(gold.start >= 0), np.flatnonzero(pred.start >= 0)
+    classes = np.log2(other_end[others] - other_start[others]).astype(np.int64) // 3
     lefts, rights = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for size in np.unique(classes).tolist():
-        rows = there[classes == size]
+        rows = others[classes == size]
         longest = int((other_end[rows] - other_start[rows]).max())
-        first = np.searchsorted(other_start[rows], start[here] - longest, "right")
-        many = np.maximum(np.searchsorted(other_start[rows], end[here], "left") - first, 0)
-        left = np.repeat(here, many)
+        first = np.searchsorted(other_start[rows], start[placed] - longest, "right")
+        many = np.maximum(np.searchsorted(other_start[rows], end[placed], "left") - first, 0)
+        left = np.repeat(placed, many)
         right = rows[np.arange(len(left)) - np.repeat(np.cumsum(many) - many - first, many)]
         near = (other_end[right] > start[left]) & (pred.document[right] == gold.document[left])
         lefts.append(left[near])
@@ -201,8 +201,8 @@ def _discontinuous(
     for at, (i, j) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         mine, theirs = gold.fragments.get(i, ()), pred.fragments.get(j, ())
         if mine or theirs:
-            one = Span(gold.start[i], gold.end[i], "", "", mine)
-            keep[at] = one.overlaps(Span(pred.start[j], pred.end[j], "", "", theirs))
+            span = Span(gold.start[i], gold.end[i], "", "", mine)
+            keep[at] = span.overlaps(Span(pred.start[j], pred.end[j], "", "", theirs))
             same[at] = mine == theirs
     return left[keep], right[keep], same[keep]
 

@@ -41,13 +41,13 @@ def known(
 ) -> tuple[list[dict[str, object]], list[dict[str, object]], int]:
     """Both sides as records without predictions of types that do not count, and how many those are."""
     left, right, texts = fields(gold, pred)
-    wanted = [spans(entities, GOLD, placed=True) for entities in left]
-    types = known_types(wanted)
+    annotated = [spans(entities, GOLD, placed=True) for entities in left]
+    types = known_types(annotated)
     predicted = [spans(entities, PRED) for entities in right]
     counted = [[span for span in document if span.type.casefold() in types] for document in predicted]
     records: list[dict[str, object]] = [
-        {"id": name(one), "text": text, "entities": entities}
-        for one, text, entities in zip(gold, texts, wanted, strict=True)
+        {"id": name(record), "text": text, "entities": entities}
+        for record, text, entities in zip(gold, texts, annotated, strict=True)
     ]
     return records, [{"entities": entities} for entities in counted], sum(map(len, predicted)) - sum(map(len, counted))
 

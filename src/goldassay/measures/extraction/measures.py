@@ -142,8 +142,8 @@ class SpanF1(SpanMeasure[Any]):
         counts = batch.counts(self.match, self.matching)
         if self.average == "micro":
             return RATES[self.rate](counts.tp, counts.fp, counts.fn)
-        predicted, wanted = counts.tp + counts.fp > 0, counts.tp + counts.fn > 0
-        applies = 1.0 * {"precision": predicted, "recall": wanted, "f1": predicted & wanted}[self.rate]
+        predicted, annotated = counts.tp + counts.fp > 0, counts.tp + counts.fn > 0
+        applies = 1.0 * {"precision": predicted, "recall": annotated, "f1": predicted & annotated}[self.rate]
         return Mean(getattr(counts, self.rate) * applies, applies)
 
     @property

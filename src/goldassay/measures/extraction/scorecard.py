@@ -81,14 +81,14 @@ def scorecard(
 def by_type(card: Scorecard) -> dict[str, dict[str, float | None]]:
     """Each type by itself, strict and partial, how often it occurs in gold and how often it was predicted."""
     strict, partial = (card.totals[f"{match}_macro_f1"] for match in AVERAGED)
-    out: dict[str, dict[str, float | None]] = {}
+    table: dict[str, dict[str, float | None]] = {}
     for kind, counts in sorted(strict.items()):
         support, predicted = counts.tp + counts.fn, counts.tp + counts.fp
-        out[kind] = {
+        table[kind] = {
             **rates(counts.state(), "strict_"),
             **rates(partial.get(kind, Counts(0, 0, 0)).state(), "partial_"),
             "support": support,
             "predicted": predicted,
             "ratio": predicted / support if support else None,
         }
-    return out
+    return table

@@ -154,18 +154,18 @@ def _report(types: Iterable[str], tp: Ints, gold: Ints, pred: Ints) -> dict[str,
     rates = {"precision": _ratio(tp, pred), "recall": _ratio(tp, gold), "f1": _ratio(2 * tp, gold + pred)}
     columns = zip(*(values.tolist() for values in rates.values()), strict=True)
     support = int(gold.sum())
-    out: dict[str, dict[str, float]] = {
+    report: dict[str, dict[str, float]] = {
         kind: {**dict(zip(rates, row, strict=True)), "support": int(n)}
         for kind, row, n in zip(types, columns, gold, strict=True)
     }
     micro = _ratio(tp.sum(), pred.sum()), _ratio(tp.sum(), support), _ratio(2 * tp.sum(), support + pred.sum())
     weights = _ratio(gold, np.full(len(gold), support))
-    out["micro avg"] = {**dict(zip(rates, map(float, micro), strict=True)), "support": support}
-    out["macro avg"] = {key: float(values.mean()) if types else 0.0 for key, values in rates.items()}
-    out["weighted avg"] = {key: float(values @ weights) for key, values in rates.items()}
+    report["micro avg"] = {**dict(zip(rates, map(float, micro), strict=True)), "support": support}
+    report["macro avg"] = {key: float(values.mean()) if types else 0.0 for key, values in rates.items()}
+    report["weighted avg"] = {key: float(values @ weights) for key, values in rates.items()}
     for average in ("macro avg", "weighted avg"):
-        out[average]["support"] = support
-    return out
+        report[average]["support"] = support
+    return report
 
 
 def _ratio(above: Any, below: Any) -> Any:

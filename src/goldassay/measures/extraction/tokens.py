@@ -40,15 +40,15 @@ def token_columns(gold: SpanColumns, pred: SpanColumns, texts: Sequence[str], ty
     single = np.repeat(bare, reach + 1)  # without a text every character is a token
     starts = np.flatnonzero(inside & (~before | single))
     ends = np.flatnonzero(np.concatenate((before & (~inside | single), inside[-1:])))
-    wanted, missing = _tokens(gold, base, reach, starts, ends, types)
+    annotated, missing = _tokens(gold, base, reach, starts, ends, types)
     predicted, unlocated = _tokens(pred, base, reach, starts, ends, types)
-    both = np.intersect1d(wanted, predicted, assume_unique=True)
+    both = np.intersect1d(annotated, predicted, assume_unique=True)
     document = (np.searchsorted(base, starts, "right") - 1) * types
 
     def cells(tokens: Ints) -> Ints:
         return document[tokens // types] + tokens % types
 
-    return cells(both), np.concatenate((cells(wanted), missing)), np.concatenate((cells(predicted), unlocated))
+    return cells(both), np.concatenate((cells(annotated), missing)), np.concatenate((cells(predicted), unlocated))
 
 
 def _tokens(side: SpanColumns, base: Ints, reach: Ints, starts: Ints, ends: Ints, types: int) -> tuple[Ints, Ints]:
