@@ -8,6 +8,7 @@ example that kills its process takes no other example with it.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import signal
 import sys
@@ -109,7 +110,8 @@ class Cluster:
             self.free.put(actor)
         if answer is None:
             return self.measuring.row(index, example, failed_with(DIED), 0.0)
-        row, hopeless, used, rest = answer
+        row: Row = answer[0]
+        _, hopeless, used, rest = answer
         self.hopeless = self.hopeless or hopeless
         account.meter.add(**used)
         if account.run is not None:
@@ -188,7 +190,7 @@ def join_ray(address: str | None) -> None:
     handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     own: dict[str, Any] = {} if address else {"include_dashboard": False, "object_store_memory": STORE}
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False, **own)
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False, **own)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise GoldassayError(f"Ray at {address or 'this machine'} cannot be joined: {error}") from None
     if threading.current_thread() is threading.main_thread():

@@ -194,8 +194,8 @@ class Measuring:
         evidence = Evidence({key: assessment.tally for key, assessment in assessed.items()}, self.metric.weights)
         row = measured_row(index, name, example, assessed)
         row |= {"score": float(evidence.value), "latency_s": round(seconds, 6)}
-        if error := unmeasured or failed(prediction):
-            row["error"] = error
+        if reason := unmeasured or failed(prediction):
+            row["error"] = reason
         if not failed(prediction):
             row["prediction"] = dict(prediction.items())
         return row

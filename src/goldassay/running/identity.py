@@ -192,8 +192,8 @@ def code_hash(code: Any) -> str:
     parts = [code if inspect.isroutine(code) else type(code), *(type(part) for _, part in _modules(code))]
     digest, files = hashlib.sha256(), set[str]()
     for kind in dict.fromkeys(base for part in parts for base in getattr(part, "__mro__", (part,))):
-        module = sys.modules.get(str(getattr(kind, "__module__", "")))
-        file = getattr(module, "__file__", None)
+        module: Any = sys.modules.get(str(getattr(kind, "__module__", "")))
+        file: Any = getattr(module, "__file__", None)
         if _own(file):
             files.update(_sources(str(Path(file).resolve())))
         elif not file or module.__name__ == "__main__":
