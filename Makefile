@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test oracles format format-check lint types check bench docs release-check conformance clean
+.PHONY: install demo test oracles format format-check lint types dspy-matrix check bench docs release-check conformance clean
 
 install: .venv/installed
 
@@ -42,7 +42,12 @@ lint: install
 types: install
 	$(BIN)/mypy && $(BIN)/pyright
 
-check: format-check lint types docs test
+# What touches DSPy, against older releases; the newest is that of .venv.
+DSPY_VERSIONS ?= 3.0.4 3.2.1
+dspy-matrix: install
+	.ci/dspy-matrix $(DSPY_VERSIONS)
+
+check: format-check lint types docs test dspy-matrix
 
 # The documentation, into build/site: strict, so a broken link ends it.
 .venv/docs: .venv/installed
@@ -64,4 +69,4 @@ release-check:
 	PYTHON=$(PYTHON) .ci/release-check
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-dspy-* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -17,7 +17,10 @@ from goldassay.lm.local import Server
 
 
 class Scripted(ThreadingHTTPServer):
-    """Answers chat completions from a list, the last one again and again; ``bodies`` are the requests."""
+    """Answers chat completions from a list, the last one again and again; ``bodies`` are the requests.
+
+    A reply is a text, a whole response, or a function of the request.
+    """
 
     daemon_threads = True
 
@@ -35,6 +38,7 @@ class Handler(BaseHTTPRequestHandler):
         server: Any = self.server
         server.bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
         reply = server.replies.pop(0) if len(server.replies) > 1 else server.replies[0]
+        reply = reply(server.bodies[-1]) if callable(reply) else reply
         reply = reply if isinstance(reply, dict) else answer(reply)
         data = json.dumps(reply).encode()
         self.send_response(reply.get("error", {}).get("code", 200))

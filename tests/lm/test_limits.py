@@ -74,20 +74,18 @@ def test_one_gate_for_an_endpoint() -> None:
     assert travelled.gate(lm) is limit.gate(lm)
 
 
-def test_a_model_waits_and_its_cached_answers_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dspy.utils import DummyLM
-
-    lm: Any = limited(DummyLM([{"answer": "yes"}] * 9), rpm=600)
+def test_a_call_waits_and_a_cached_one_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    lm = limited(dspy.LM("openai/waits"), rpm=600)
+    (limit,) = lm.callbacks
     notes = watch()
-    with dspy.context(lm=lm):
-        for text in "abc":
-            dspy.Predict("question -> answer")(question=text)
-    assert notes.waited > 0.15
-    gate = lm.callbacks[-1].gate(lm)
-    monkeypatch.setattr(limits, "history_entry", lambda *_: {"usage": {}})  # as an answer from DSPy's cache
-    with dspy.context(lm=lm):
-        dspy.Predict("question -> answer")(question="d")
-    assert gate.spare == 1
+    for call in "abc":
+        limit.on_lm_start(call, lm, {"prompt": "?"})
+        limit.on_lm_end(call, ["yes"])
+    assert 0.15 < notes.waited < 5
+    monkeypatch.setattr(limits, "history_entry", lambda *_: {"usage": {}})  # as for an answer from DSPy's cache
+    limit.on_lm_start("d", lm, {"prompt": "?"})
+    limit.on_lm_end("d", ["yes"])
+    assert limit.gate(lm).spare == 1
 
 
 @pytest.mark.parametrize("wrong", [0, -1, float("nan"), "many", True])

@@ -1,0 +1,148 @@
+"""What has to work under every DSPy from 3.0 to the newest: ``make dspy-matrix`` runs this file against several.
+
+The model is a server on this machine, asked through ``dspy.LM``, so that nothing here depends on a version.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import dspy
+import pytest
+from tests.lm.conftest import Scripted
+
+from goldassay import Metric, evaluate, guard
+from goldassay.judges import Judge
+from goldassay.lm import TerseAdapter, limited
+from goldassay.measures import classification, extraction
+from goldassay.tuning import tune
+
+Kind = Literal["museum", "archive"]
+METRIC = Metric(classification.Accuracy())
+
+
+class Label(dspy.Signature):  # type: ignore[misc]
+    """What kind of institution is it?"""
+
+    text: str = dspy.InputField()
+    label: Kind = dspy.OutputField()
+
+
+def reply(body: dict[str, Any]) -> str:
+    """A museum where a demonstration was shown, else always an archive; a judge's verdict is yes."""
+    shown, text = len(body["messages"]) > 2, str(body["messages"][-1]["content"])
+    label = (
+        "museum" if shown and "museum" in text.partition("[[ ## text ## ]]")[2].partition("Respond")[0] else "archive"
+    )
+    if "criterion" in text:
+        return "[[ ## reason ## ]]\nIt does.\n\n[[ ## verdict ## ]]\nyes\n\n[[ ## completed ## ]]"
+    return f"[[ ## label ## ]]\n{label}\n\n[[ ## completed ## ]]"
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    server = Scripted(reply)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def lm(server: Scripted) -> Any:
+    return model(server)
+
+
+def model(server: Scripted, **options: Any) -> Any:
+    address = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    return dspy.LM("openai/scripted", api_base=address, api_key="none", **{"cache": False, **options})
+
+
+def gold(n: int = 12) -> list[Any]:
+    kinds = [("archive", "museum")[i % 2] for i in range(n)]
+    names = ["".join(random.Random(i).sample("abcdefghijklmnopqrstuvwxyz", 20)) for i in range(n)]  # no near duplicates
+    rows = enumerate(zip(names, kinds, strict=True))
+    return [dspy.Example(id=str(i), text=f"{name} {kind}", label=kind).with_inputs("text") for i, (name, kind) in rows]
+
+
+def test_a_run_counts_calls_and_keeps_prompts(lm: Any, server: Scripted, tmp_path: Path) -> None:
+    run = evaluate(dspy.Predict(Label), gold(), METRIC, lm=lm, threads=3, progress=False, folder=tmp_path / "run")
+    assert run.value == 0.5
+    assert (run.cost["calls"], run.cost["prompt_tokens"], len(server.bodies)) == (12, 132, 12)
+    row = run.rows[0]
+    assert row["prediction"] == {"label": "archive"}
+    assert "archive" in str(row["calls"][0]["answer"])
+
+
+def test_cached_answers_are_counted_as_cached(server: Scripted) -> None:
+    module: Any = dspy
+    before = module.cache
+    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
+    try:
+        costs = [evaluate(dspy.Predict(Label), gold(4), METRIC, lm=model(server, cache=True), progress=False).cost
+                 for _ in range(2)]  # fmt: skip
+    finally:
+        module.cache = before
+    assert [(cost["calls"], cost.get("cached", 0)) for cost in costs] == [(4, 0), (0, 4)]
+
+
+def test_an_example_that_fails_counts_as_missed() -> None:
+    def program(text: str) -> Any:
+        if text.endswith("museum"):
+            raise ValueError("no")
+        return dspy.Prediction(label="archive")
+
+    run = evaluate(program, gold(4), METRIC, progress=False)
+    assert (run.value, [bool(row.get("error")) for row in run.rows]) == (0.5, [False, True, False, True])
+
+
+def test_a_corpus_value_through_dspys_own_evaluate() -> None:
+    def program(text: str) -> Any:
+        found = re.search(r"\d+", text)
+        return dspy.Prediction(entities=[(found.start(), found.end(), "TMP")] if found and "x" not in text else [])
+
+    texts = ("in 1885", "x 1", "in 2", "of 3")
+    data = [dspy.Example(text=text, entities=[(text.find(" ") + 1, len(text), "TMP")]).with_inputs("text")
+            for text in texts]  # fmt: skip
+    metric = Metric(extraction.SpanF1())
+    result: Any = dspy.Evaluate(devset=data, metric=metric, num_threads=1, display_progress=False)(guard(program))
+    assert float(getattr(result, "score", result)) == pytest.approx(100 * 2 * 3 / 7, abs=0.01)  # micro F1: 3 of 4 found
+
+
+def test_bootstrapping_takes_only_what_is_right(lm: Any) -> None:
+    with dspy.context(lm=lm):
+        optimizer = dspy.BootstrapFewShot(metric=METRIC, max_bootstrapped_demos=2, max_labeled_demos=0)
+        tuned = optimizer.compile(dspy.Predict(Label), trainset=gold())
+    assert [demo["label"] for demo in tuned.demos] == ["archive", "archive"]
+
+
+def test_tuning_saves_a_program_that_loads(lm: Any, tmp_path: Path) -> None:
+    splits = {"train": gold(8), "dev": gold(16)[8:], "test": gold(24)[16:]}
+    tuned = tune(dspy.Predict(Label), splits, METRIC, "labeled", lm=lm, progress=False, settings={"k": 2},
+                 folder=tmp_path / "tuned")  # fmt: skip
+    assert tuned.test is not None
+    assert tuned.test.after.values["accuracy"] > tuned.test.before.values["accuracy"]
+
+
+def test_a_judge_asks_its_own_model(lm: Any, server: Scripted) -> None:
+    judge = Judge(lm)
+    assert judge.criterion("It names a month.", "When?", "In May.").label == "yes"
+    assert judge.criterion("It names a month.", "When?", "In May.").label == "yes"
+    assert (judge.calls, judge.tokens, len(server.bodies)) == (1, 18, 1)
+
+
+def test_the_terse_adapter_reads_what_it_asks_for(server: Scripted) -> None:
+    server.replies = ['{"label": "museum"}']
+    with dspy.context(lm=model(server), adapter=TerseAdapter()):
+        assert dspy.Predict(Label)(text="Rijksmuseum").label == "museum"
+    system, user = server.bodies[0]["messages"]
+    assert system["content"] == "What kind of institution is it?\nlabel: museum, archive"
+    assert user["content"] == "text: Rijksmuseum"
+
+
+def test_a_rate_limit_holds(lm: Any) -> None:
+    run = evaluate(dspy.Predict(Label), gold(4), METRIC, lm=limited(lm, rpm=600), threads=4, progress=False)
+    assert sum(row.get("waited_s", 0.0) for row in run.rows) > 0.25  # one each 0.1 s
