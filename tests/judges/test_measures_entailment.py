@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from goldassay.embedding import Function, register
 from goldassay.exceptions import GoldassayError, MissingExtra, ModelError
 from goldassay.judges.judge import named
 from goldassay.judges.nli import NLI, Entailment, EntailmentJudge, classes
-from goldassay.measures.answering import ClaimRate, SemanticSupport
+from goldassay.measures.answering import ClaimRate
 from goldassay.measures.judged import Verdict
 
 
@@ -174,37 +173,3 @@ def test_a_transformers_model_judges(folder: Path) -> None:
     assert str(judge) == "nli:tiny@1"
     with pytest.raises(ModelError, match="no such model folder"):
         named("nli:./absent")
-
-
-def lengths(texts: Sequence[str]) -> list[list[float]]:
-    return [[float(len(text)), 3.0] for text in texts]
-
-
-EMBEDDER = Function(lengths, "lengths of texts")
-
-
-def semantic_support(text: str, texts: list[str], embedder: Any) -> float | None:
-    tally = SemanticSupport(register(embedder))({}, {"answer": text, "retrieved_contexts": texts}).tally
-    return float(tally.value) if tally.weight else None
-
-
-def test_semantic_support_by_hand() -> None:
-    # |(4, 3)| = 5, |(8, 3)| = √73: cos = (4·8 + 9) / (5 √73)
-    near = (4 * 8 + 9) / (5 * 73**0.5)
-    assert semantic_support("abcd", ["abcdefgh"], EMBEDDER) == pytest.approx(near)
-    assert semantic_support("abcd", ["x", "abcdefgh", "abcd"], EMBEDDER) == 1.0
-    assert semantic_support("It is old.", ["It is not old."], EMBEDDER) == 0.0  # a contradiction
-    assert semantic_support("Opened 1885.", ["Opened 1886."], EMBEDDER) == 0.0
-    assert semantic_support("…", ["a"], EMBEDDER) is None
-    assert semantic_support("a", [], EMBEDDER) == 0.0
-
-
-def test_semantic_support_as_a_measure() -> None:
-    measure = SemanticSupport(register(EMBEDDER))
-    pred = {"answer": "It is red. It is 1885.", "retrieved_contexts": ["It is red. It is not old."]}
-    found = measure({}, pred)
-    assert found.tally.value == 0.5
-    assert [error.pred for error in found.errors] == ["It is 1885."]
-    assert measure({}, {"answer": "x"}).tally.weight == 0
-    assert measure({}, {"answer": "", "retrieved_contexts": ["a"]}).tally.weight == 0
-    assert measure({}, None).tally.weight == 0

@@ -1,13 +1,8 @@
 """Texts that are nearly the same: the pairs with at least a given percentage of similar characters.
 
 The measure is rapidfuzz's ratio, 2 l / (a + b) for lengths a, b and a longest common subsequence l. Among up to
-``ALL`` texts every pair is found; in a larger collection only the pairs that `candidates` proposes are compared, which
-may miss a pair whose changes are scattered all over. Two bounds save most comparisons and lose no pair:
-
-* l <= a, so texts whose lengths differ much cannot be similar;
-* with l at least the required one, a - l characters are deleted from the shorter text and b - l inserted. A deletion
-  breaks at most three of its a - 2 trigrams, an insertion two: the two texts share at least
-  (a - 2) - 3 (a - l) - 2 (b - l) trigrams. They are counted in hashed buckets, where the share can only look larger.
+``ALL`` texts every pair is compared; in a larger collection only the pairs that `candidates` proposes, which may miss a
+pair whose changes are scattered all over.
 
 In a large collection candidates are found in linear time, by MinHash with banding. A text is the set of its runs of
 four characters. Two sets with the Jaccard index J have the same smallest hash with probability J; ``ROWS`` of such
@@ -28,7 +23,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 from unicodedata import normalize
 
 import numpy as np
@@ -37,9 +31,7 @@ from rapidfuzz import fuzz, process
 
 NEAR = 90.0  # per cent of similar characters, as for the leak guard of tuning
 SPACE = re.compile(r"\s+")
-BUCKETS, BLOCK = 1024, 4096
-ALL = 4_000  # texts of which all pairs are compared; their time grows with the square
-LONG = 60_000  # a bucket of a text up to here cannot overflow its 16 bits
+ALL = 2_000  # texts of which all pairs are compared; their time grows with the square
 
 
 def plain(text: str) -> str:
@@ -57,21 +49,13 @@ def near_pairs(texts: Sequence[str], near: float = NEAR) -> Iterator[tuple[int, 
     if len(folded) > ALL:
         yield from _proposed(folded, near)
         return
-    order = sorted((index for index in range(len(folded)) if folded[index]), key=lambda index: len(folded[index]))
-    ordered = [folded[index] for index in order]
-    sizes = np.array([len(text) for text in ordered], dtype=np.int64)
-    grams = np.array([trigrams(text) for text in ordered]).reshape(len(ordered), BUCKETS)
-    share, first = near / 100, 0
-    for at, text in enumerate(ordered):
-        while 2 * sizes[first] < share * (sizes[first] + sizes[at]):
-            first += 1
-        for start in range(first, at, BLOCK):
-            stop = min(at, start + BLOCK)
-            close = start + np.flatnonzero(_possible(grams, sizes, slice(start, stop), at, share))
-            window = [ordered[other] for other in close]
-            for _, score, place in process.extract(text, window, scorer=fuzz.ratio, score_cutoff=near, limit=None):
-                i, j = order[at], order[close[place]]
-                yield min(i, j), max(i, j), score
+    filled = [index for index, text in enumerate(folded) if text]
+    for place, index in enumerate(filled):
+        earlier = [folded[other] for other in filled[:place]]
+        for _, score, other in process.extract(
+            folded[index], earlier, scorer=fuzz.ratio, score_cutoff=near, limit=None
+        ):
+            yield filled[other], index, score
 
 
 def distinct(texts: Sequence[str]) -> list[list[int]]:
@@ -95,26 +79,6 @@ def _proposed(folded: Sequence[str], near: float) -> Iterator[tuple[int, int, fl
         score = fuzz.ratio(filled[first], filled[second], score_cutoff=near)
         if score:
             yield order[first], order[second], score
-
-
-def trigrams(text: str) -> NDArray[np.uint16]:
-    """How often the trigrams of a text fall into each bucket."""
-    codes = np.frombuffer(text.encode("utf-32-le", errors="surrogatepass"), dtype=np.uint32).astype(np.uint64)
-    if len(codes) < 3:
-        return np.zeros(BUCKETS, dtype=np.uint16)
-    hashed = (
-        codes[:-2] * np.uint64(1_000_003) + codes[1:-1] * np.uint64(8191) + codes[2:] * np.uint64(127)
-    ) % np.uint64(BUCKETS)
-    return np.bincount(hashed.astype(np.int64), minlength=BUCKETS).clip(0, 65_535).astype(np.uint16)
-
-
-def _possible(grams: Any, sizes: Any, window: slice, at: int, share: float) -> Any:
-    """Which texts of the window, none longer than the one at ``at``, share enough trigrams with it."""
-    a, b = sizes[window], sizes[at]
-    common = share * (a + b) / 2
-    least = (a - 2) - 3 * (a - common) - 2 * (b - common)
-    shared = np.minimum(grams[window], grams[at]).sum(axis=1, dtype=np.int64)
-    return (shared >= least - 1e-6) | (b > LONG)
 
 
 ROWS, BANDS = 3, 40

@@ -1,7 +1,7 @@
 """Answering: is the answer right, is it grounded, and does the program know when it does not know?
 
 Read in this order: `records` (what a question and an answer are), `matching` (how answers are compared; many questions
-at once), `measures` (exact match, F1 and ROUGE, of which `rouge` has the counts), `embeddings` (similarity, support,
+at once), `measures` (exact match, F1 and ROUGE, of which `rouge` has the counts), `embeddings` (similarity,
 BERTScore), `claims` (tables of verdicts and their rates, relevance), `citations`, `grounding` (entities, lexical
 support, facts), `calibration`, `ranking`, `mistakes` (the errors, in words), `scorecard` (everything over a set).
 """
@@ -17,7 +17,6 @@ from goldassay.measures.answering.claims import BoundedShare, ClaimRate, Relevan
 from goldassay.measures.answering.embeddings import (
     BERTScore,
     SemanticSimilarity,
-    SemanticSupport,
     bertscore,
     similarity,
 )
@@ -104,7 +103,6 @@ __all__ = [
     "Relevance",
     "Robustness",
     "SemanticSimilarity",
-    "SemanticSupport",
     "Speed",
     "Support",
     "answers",

@@ -1,14 +1,8 @@
-"""What embeddings say about an answer: similarity of texts, support of sentences, and BERTScore's matching of tokens.
+"""What embeddings say about an answer: similarity of texts, and BERTScore's matching of tokens.
 
 Semantic similarity is the cosine of two texts' embeddings, which may be negative. It says that two texts are about the
 same thing, not that they say the same: a negation or a wrong digit hardly moves it, and an echo of the question is near
 every answer to it (see docs/blind-measures.md). Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
-
-Semantic support says how near each sentence of an answer is to a sentence of the retrieved texts. It is a cheap
-stand-in and not faithfulness, since nearness is not entailment; so it has a name of its own. For each sentence of the
-answer the best cosine with a sentence of the contexts counts, negative ones as 0. As in `lexical_support`, a pair
-supports nothing if one side has an odd number of negations and the other has not, or if the context sentence lacks a
-number of the answer's: cosines hardly see a "not" or a wrong digit. A copied sentence has 1.
 
 BERTScore: with unit vectors x of the answer's tokens and y of the gold's, and weights w (1, or idf over the golds;
 special tokens 0): P = Σ w(x) max_y x·y / Σ w(x), R likewise over y, F1 = 2PR/(P+R). Special tokens can be matched, as
@@ -22,41 +16,23 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import Progress
 
 from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
 from goldassay.exceptions import GoldassayError, ModelError
-from goldassay.measure import Error, Measure, Review, failed
-from goldassay.measures.answering.grounding import ENOUGH, negations
+from goldassay.measure import Review
 from goldassay.measures.answering.matching import Answering, Batch
 from goldassay.measures.answering.mistakes import wrong_answer
-from goldassay.measures.answering.records import answer, check_pairs, contexts
+from goldassay.measures.answering.records import check_pairs
 from goldassay.measures.answering.rouge import PARTS
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean, divide
-from goldassay.text.words import sentences, tokens
 
-V = TypeVar("V")
-STEP = 64  # texts that are embedded between two updates of the progress bar
 LOW = 0.8  # a similarity below this is shown as an error
-
-
-def _embedded(embed: Callable[[list[str]], Iterable[V]], texts: list[str]) -> list[V]:
-    """What ``embed`` returns for each text; with a progress bar on standard error if that is a terminal."""
-    rows: list[V] = []
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=len(texts) <= STEP or not console.is_terminal) as bar:
-        task = bar.add_task("embedding", total=len(texts))
-        for start in range(0, len(texts), STEP):
-            rows.extend(embed(texts[start : start + STEP]))
-            bar.update(task, completed=len(rows))
-    return rows
 
 
 def similarity(predictions: Sequence[str], references: Sequence[str], embedder: Embedder | str = DEFAULT) -> Floats:
@@ -74,8 +50,7 @@ def similarity(predictions: Sequence[str], references: Sequence[str], embedder: 
     if rest:
         place = {text: row for row, text in enumerate(dict.fromkeys(text for at in rest for text in pairs[at]))}
         model = resolve(embedder) if isinstance(embedder, str) else embedder
-        rows = _embedded(lambda part: checked(model(part), len(part), model.name), list(place))
-        vectors = np.asarray(rows, np.float64)
+        vectors = np.asarray(checked(model(list(place)), len(place), model.name), np.float64)
         left, right = ([place[pairs[at][side]] for at in rest] for side in (0, 1))
         values[rest] = cosine(vectors[left], vectors[right])
     return values
@@ -109,77 +84,11 @@ class SemanticSimilarity(Answering[Mean]):
         return wrong_answer(gold, pred) if tally.weight[0] and tally.total[0] < LOW else ((), ())
 
 
-def supports(text: str, texts: Sequence[str], embedder: Embedder | str = DEFAULT) -> list[tuple[str, float]]:
-    """Each sentence of a text that has words, with how far the best sentence of the texts supports it."""
-    answer_sentences = [one for one in sentences(text) if tokens(one, "unicode")]
-    context_sentences = list(dict.fromkeys(one for each in texts for one in sentences(each) if tokens(one, "unicode")))
-    if not answer_sentences or not context_sentences:
-        return [(one, 0.0) for one in answer_sentences]
-    every = list(dict.fromkeys([*answer_sentences, *context_sentences]))
-    vectors = np.asarray((resolve(embedder) if isinstance(embedder, str) else embedder)(every), np.float64)
-    rows = dict(zip(every, _unit(vectors), strict=True))
-    sides = (np.stack([rows[one] for one in side]) for side in (answer_sentences, context_sentences))
-    near = np.clip(next(sides) @ next(sides).T, 0.0, 1.0)
-    for i, one in enumerate(answer_sentences):
-        for j, other in enumerate(context_sentences):
-            near[i, j] = 1.0 if one == other else near[i, j] * _compatible(one, other)
-    return [(one, float(best)) for one, best in zip(answer_sentences, near.max(axis=1), strict=True)]
-
-
 def _unit(vectors: Floats) -> Floats:
     """Vectors of length 1; one without a length stays."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return unit
-
-
-def _compatible(one: str, other: str) -> bool:
-    """Whether neither negations nor numbers speak against it."""
-    mine, theirs = tokens(one, "unicode"), tokens(other, "unicode")
-    numbers = {word for word in mine if any(c.isdigit() for c in word)}
-    return negations(mine) % 2 == negations(theirs) % 2 and numbers <= set(theirs)
-
-
-@dataclass(frozen=True)
-class SemanticSupport(Measure[Mean]):
-    """Semantic support of the answer by ``retrieved_contexts``; an empty answer and absent contexts are left out.
-
-    ``embedder`` is a name (see `goldassay.embedding`).
-
-    >>> from goldassay.embedding import Function, register
-    >>> name = register(Function(lambda texts: [[len(text), 3.0] for text in texts], "lengths"))
-    >>> pred = {"answer": "Red it is. It opened in 1886.", "retrieved_contexts": ["Red it is. It opened in 1885."]}
-    >>> SemanticSupport(name)({}, pred).tally.value
-    0.5
-    """
-
-    task = "answering"
-    name = "semantic_support"
-    zero = Mean()
-    pred_fields = ("answer", "retrieved_contexts")
-    fixed = {"unit": "sentence", "negation": "parity", "numbers": "all", "negative": "0"}
-    formula = (
-        "mean over the answer's sentences of the best cos(e(sentence), e(context sentence)); 0 where negations or "
-        "numbers differ; mean over answers"
-    )
-    source = "goldassay; an embedding stand-in, not faithfulness"
-
-    embedder: str = DEFAULT
-
-    def _supports(self, gold: object, pred: object) -> list[tuple[str, float]]:
-        texts = None if failed(pred) else contexts(pred)
-        return [] if texts is None else supports(answer(pred, gold), texts, self.embedder)
-
-    def tally(self, gold: object, pred: object) -> Mean:
-        """The mean over the sentences of one answer."""
-        values = [value for _, value in self._supports(gold, pred)]
-        return Mean.of(sum(values) / len(values)) if values else Mean()
-
-    def errors(self, gold: object, pred: object) -> Review:
-        """The sentences that are near nothing."""
-        message = "“{}” is near nothing in the retrieved texts."
-        low = (sentence for sentence, value in self._supports(gold, pred) if value < ENOUGH)
-        return tuple(Error("unsupported", message.format(each), pred=each, field="answer") for each in low), ()
 
 
 Baseline = float | tuple[float, float, float]
@@ -234,15 +143,11 @@ Tokens = tuple[list[int], Floats]
 
 def _token_vectors(model: TokenEmbedder, texts: list[str]) -> list[Tokens]:
     """The token ids of each text with unit vectors."""
-
-    def embed(part: list[str]) -> Sequence[Any]:
-        results = model(part)
-        if len(results) != len(part):
-            raise ModelError(f"the embedder {model.name!r} gave {len(results)} results for {len(part)} texts")
-        return results
-
+    results = model(texts)
+    if len(results) != len(texts):
+        raise ModelError(f"the embedder {model.name!r} gave {len(results)} results for {len(texts)} texts")
     rows = []
-    for ids, raw in _embedded(embed, texts):
+    for ids, raw in results:
         vectors = np.asarray(raw, np.float64)
         if vectors.ndim != 2 or len(vectors) != len(ids):
             raise ModelError(
