@@ -69,10 +69,7 @@ def prepared(folder: Path, articles: int) -> tuple[TripleStore, dict[str, list[d
     for number in range(articles):
         item, text, said = person(number, rng)
         title = item.labels["en"]
-        page = {
-            "title": title, "text": text, "wikilinks": [], "revision": 1, "language": "en", "redirected_from": "",
-            "qid": "",
-        }  # fmt: skip
+        page = {"title": title, "text": text}
         wikipedia.cache.get("en", f"{wikipedia.base} {title}", lambda page=page: page)  # type: ignore[misc]
         items.append(item)
         says[title] = said

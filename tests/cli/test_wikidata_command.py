@@ -54,8 +54,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     client = WikipediaClient()
     for i, name in enumerate(PEOPLE[:3]):
         text = f"{name} (2 January 19{i}0) was a poet. {name} won the Golden Goose Prize."
-        page: dict[str, Any] = {"title": name, "text": text, "wikilinks": [], "revision": 1, "language": "en"}
-        client.cache.get("en", f"{client.base} {name}", lambda page=page: {**page, "redirected_from": "", "qid": ""})  # type: ignore[misc]
+        page: dict[str, Any] = {"title": name, "text": text}
+        client.cache.get("en", f"{client.base} {name}", lambda page=page: page)  # type: ignore[misc]
     articles = [{"title": name, "qid": f"Q{i + 1}", "domain": "biography_living"} for i, name in enumerate(PEOPLE)]
     (tmp_path / "bench.yaml").write_text(
         yaml.safe_dump({"dataset_name": "four", "stratified_sampling": {"biography_living": 5}, "articles": articles})
@@ -210,8 +210,8 @@ def test_a_run_that_fails_as_a_whole_stops_early(place: Path) -> None:
     rdf.write([Item(f"Q{i}", {"en": name}, {}, {"enwiki": name}, ()) for i, name in enumerate(names, 1)], Path("8.nt"))
     client = WikipediaClient()
     for name in names:
-        page = {"title": name, "text": name, "wikilinks": [], "revision": 1, "language": "en"}
-        client.cache.get("en", f"{client.base} {name}", lambda page=page: {**page, "redirected_from": "", "qid": ""})  # type: ignore[misc]
+        page = {"title": name, "text": name}
+        client.cache.get("en", f"{client.base} {name}", lambda page=page: page)  # type: ignore[misc]
     articles = [{"title": name, "qid": f"Q{i}", "domain": "d"} for i, name in enumerate(names, 1)]
     Path("eight.yaml").write_text(yaml.safe_dump({"dataset_name": "eight", "articles": articles}))
     Path("down.py").write_text("def program(text, title):\n    raise OSError('the model is down')\n")

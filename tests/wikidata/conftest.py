@@ -71,9 +71,7 @@ class Sources:
         self.asked.append(title)
         if title not in self.texts:
             raise FetchError(f"{title}: HTTP 404 from the test's Wikipedia")
-        return SimpleNamespace(
-            title=title, text=self.texts[title], wikilinks=[], qid="", fetched="2026-11-20T00:00:00+00:00"
-        )
+        return SimpleNamespace(title=title, text=self.texts[title], fetched="2026-11-20T00:00:00+00:00")
 
     def classes(self, qids: Sequence[str]) -> dict[str, frozenset[str]]:
         return {}

@@ -85,12 +85,11 @@ def fetch(
     from goldassay.wikidata import benchmark
 
     refs, _ = articles.refs()
-    frozen = benchmark.fetch(refs, articles.sources(), out, language=articles.language or "en")
-    for failure in frozen.failed:
+    triples, failed = benchmark.fetch(refs, articles.sources(), out, language=articles.language or "en")
+    for failure in failed:
         terminal.warn(failure)
-    done = len(refs) - len(frozen.failed)
-    terminal.line(f"{done} of {len(refs)} items, {frozen.triples} triples: {frozen.file}")
-    if frozen.failed:
+    terminal.line(f"{len(refs) - len(failed)} of {len(refs)} items, {triples} triples: {out}")
+    if failed:
         raise SystemExit(1)
 
 

@@ -206,17 +206,10 @@ def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> tuple[Artic
     return tuple(articles[index] for index in sorted(chosen))
 
 
-@dataclass(frozen=True)
-class Frozen:
-    """The written file, the number of its triples, and what could not be fetched."""
-
-    file: Path
-    triples: int
-    failed: Sequence[str]
-
-
-def fetch(refs: Sequence[ArticleRef], sources: Sources, file: Path, *, language: str = "en") -> Frozen:
+def fetch(refs: Sequence[ArticleRef], sources: Sources, file: Path, *, language: str = "en") -> tuple[int, list[str]]:
     """Writes the items of articles, with the names of their values, as N-Triples; the articles go to the cache.
+
+    Returns the number of triples, and what could not be fetched.
 
     Values that share a name with another of their item get their classes (P31), which tell them apart.
 
@@ -229,7 +222,7 @@ def fetch(refs: Sequence[ArticleRef], sources: Sources, file: Path, *, language:
     if file.suffix != ".nt":
         raise GoldassayError(f"{file}: statements are written as N-Triples; name a .nt file")
     failed: list[str] = []
-    return Frozen(file, store.write(_lines(refs, sources, language, failed), file), failed)
+    return store.write(_lines(refs, sources, language, failed), file), failed
 
 
 def _lines(refs: Sequence[ArticleRef], sources: Sources, language: str, failed: list[str]) -> Iterator[str]:

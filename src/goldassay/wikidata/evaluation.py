@@ -65,7 +65,7 @@ def read_triples(program: Any, text: str, title: str) -> list[object]:
 def fetch_article(ref: ArticleRef, sources: Sources, language: str = "en") -> Article:
     """An article with its text, its item and the names of the item's values."""
     page, wikidata = sources.wikipedia.article(ref.title), sources.wikidata
-    item = wikidata.item(page.qid) if page.qid else wikidata.item_of(page.title, language)
+    item = wikidata.item_of(page.title, language)
     redirects = {ref.title: page.title} if page.title != ref.title else {}
     about: dict[str, Any] = {"redirected_to": page.title} if redirects else {}
     if ref.qid and ref.qid != item.id:

@@ -137,21 +137,27 @@ def _values(card: Scorecard, counts: Mapping[str, int], articles: int) -> dict[s
 
     return {
         "articles": articles,
+        **_counts(statements, counts),
         **{name: card.values.get(name) for name in MEASURES},
         "confidence_calibration_pearson_r": card.values["calibration_pearson"],
         "precision_local": share("kind exact", "kind partial"),
-        "true_positives": int(statements["tp"]),
-        "false_positives": int(statements["fp"]),
-        "false_negatives": int(statements["fn"]),
-        "novel_discoveries": counts.get("kind novel", 0) + counts.get("kind no_match", 0),
         "novel_discovery_rate_low": low,
         "novel_discovery_rate_high": high,
         "verdicts": verdicts,
-        "match_kinds": {name: counts.get(f"kind {name}", 0) for name in KINDS},
         "supported_statements": {name: counts.get(name, 0) for name in ("said", "unsaid", "unknown")},
-        "unaligned_statements": counts.get("unaligned statements", 0),
         "total_riverbank_triples": counts.get("predicted", 0),
         "total_wikidata_statements": counts.get("statements", 0),
+    }
+
+
+def _counts(tally: Mapping[str, float], counts: Mapping[str, int]) -> dict[str, Any]:
+    """The counts of an article or of many."""
+    names = {"tp": "true_positives", "fp": "false_positives", "fn": "false_negatives"}
+    return {
+        **{name: int(tally[key]) for key, name in names.items()},
+        "match_kinds": {name: counts.get(f"kind {name}", 0) for name in KINDS},
+        "novel_discoveries": counts.get("kind novel", 0) + counts.get("kind no_match", 0),
+        "unaligned_statements": counts.get("unaligned statements", 0),
     }
 
 
@@ -165,12 +171,7 @@ def _article(article: Article, row: Mapping[str, Any], stored: Mapping[str, Any]
         "riverbank_triples": counts.get("predicted", 0),
         "wikidata_statements": counts.get("statements", 0),
         **rates(tally),
-        "true_positives": int(tally["tp"]),
-        "false_positives": int(tally["fp"]),
-        "false_negatives": int(tally["fn"]),
-        "novel_discoveries": counts.get("kind novel", 0) + counts.get("kind no_match", 0),
-        "match_kinds": {name: counts.get(f"kind {name}", 0) for name in KINDS},
-        "unaligned_statements": counts.get("unaligned statements", 0),
+        **_counts(tally, counts),
         **article.about,
         **({"error": row["error"]} if "error" in row else {}),
         "seconds": round(row["latency_s"], 3),

@@ -8,8 +8,7 @@ Source: https://www.mediawiki.org/wiki/API:REST_API/Reference
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 from unicodedata import normalize
 from urllib.parse import quote, unquote, urlsplit
@@ -22,16 +21,11 @@ from goldassay.wikidata.web import Web
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article: its Markdown text, its links to other articles, and where and when it was found."""
+    """An article: its title after redirects, its Markdown text, and when it was fetched."""
 
     title: str
     text: str
-    wikilinks: Sequence[tuple[str, str]] = ()
-    revision: int = 0
-    language: str = "en"
-    redirected_from: str = ""
     fetched: str = ""
-    qid: str = ""
 
 
 class WikipediaClient:
@@ -71,21 +65,15 @@ class WikipediaClient:
                 f"the {self.language} article {title!r} is not in {self.cache.folder}; fetch it once without "
                 "--cache-only"
             ) from None
-        links = tuple((text, target) for text, target in cached.value["wikilinks"])
-        return Article(**{**cached.value, "wikilinks": links}, fetched=cached.fetched)
+        return Article(cached.value["title"], cached.value["text"], cached.fetched)
 
     def _fetch(self, title: str) -> dict[str, Any]:
         address = f"{self.base}/w/rest.php/v1/page/{quote(title.replace(' ', '_'), safe='')}/with_html"
         page = self.web.json(address, headers={"Accept": "application/json"})
         try:
-            html, name = str(page["html"]), str(page["title"])
-            revision = int(page["latest"]["id"])
-        except (KeyError, TypeError, ValueError):
+            return {"title": str(page["title"]), "text": to_markdown(str(page["html"]))}
+        except (KeyError, TypeError):
             raise FetchError(f"{address}: no page of MediaWiki's REST interface; is the address right?") from None
-        text, links = article(html)
-        redirected = "" if name.replace("_", " ") == title.replace("_", " ") else title
-        fields = asdict(Article(name, text, links, revision, self.language, redirected))
-        return {key: value for key, value in fields.items() if key != "fetched"}
 
 
 DROPPED = (
@@ -95,11 +83,11 @@ DROPPED = (
 )
 
 
-def article(html: str) -> tuple[str, list[tuple[str, str]]]:
-    """The Markdown, and each link to another article as (what is written, the article's title).
+def to_markdown(html: str) -> str:
+    """A page as Markdown, with its links to other articles only.
 
-    >>> article('<p>In <a rel="mw:WikiLink" href="./Delft" title="Delft">the town</a>.</p>')
-    ('In [the town](./Delft).', [('the town', 'Delft')])
+    >>> to_markdown('<p>In <a rel="mw:WikiLink" href="./Delft" title="Delft">the town</a>.</p>')
+    'In [the town](./Delft).'
     """
     try:
         from bs4 import BeautifulSoup
@@ -109,18 +97,16 @@ def article(html: str) -> tuple[str, list[tuple[str, str]]]:
     page = BeautifulSoup(html, "html.parser")
     for tag in page.select(DROPPED):
         tag.decompose()
-    links = []
     for anchor in page.find_all("a"):
         target = _target(anchor)
         if target is None:
-            anchor.unwrap()  # a link to elsewhere: its words stay
-            continue
-        links.append((anchor.get_text(" ", strip=True), target))
-        anchor.attrs = {"href": f"./{target.replace(' ', '_')}"}
+            anchor.unwrap()
+        else:
+            anchor.attrs = {"href": f"./{target.replace(' ', '_')}"}
     converter = MarkdownConverter(heading_style="ATX", escape_asterisks=False, escape_underscores=False, bullets="-")
     text = str(converter.convert_soup(page.body or page))
     text = "\n".join(line.rstrip() for line in text.splitlines())
-    return re.sub(r"\n{3,}", "\n\n", text).strip(), links
+    return re.sub(r"\n{3,}", "\n\n", text).strip()
 
 
 def _target(anchor: Any) -> str | None:
