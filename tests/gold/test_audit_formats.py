@@ -64,7 +64,7 @@ def standoff(folder: Path) -> Path:
     return folder
 
 
-def test_a_folder_of_brat_is_audited_and_mended(tmp_path: Path) -> None:
+def test_a_folder_of_brat_is_audited(tmp_path: Path) -> None:
     folder = standoff(tmp_path / "brat")
     found = audit(folder)
     assert [(one.kind, one.file, one.fix) for one in found.findings] == [
@@ -76,21 +76,14 @@ def test_a_folder_of_brat_is_audited_and_mended(tmp_path: Path) -> None:
         ("offset", "sub/b.ann", {"start": 0, "end": 9}),
         ("offset", "sub/b.ann", {"start": 11, "end": 16}),
     ]
-    assert repaired(folder, tmp_path / "new", found.findings) == 4
-    assert (tmp_path / "new" / "sub" / "b.ann").read_text(encoding="utf-8").splitlines()[:4] == [
-        "T2\tTOP 11 16\tBrest",
-        "T1\tTOP 0 9\tRotterdam",
-        "T4 broken",
-        "T5\tTOP 11 16\tBrest",
-    ]
-    assert (tmp_path / "new" / "a.ann").read_text(encoding="utf-8").startswith("T1\tMUS 4 15\tMauritshuis\nT2\t")
+    with pytest.raises(DataError, match="convert it first"):
+        repaired(folder, tmp_path / "new", found.findings)
 
 
 def test_links_and_relations_of_brat_are_audited_too(tmp_path: Path) -> None:
     folder = standoff(tmp_path / "brat")
     linked = audit(folder, task="linking")
-    assert repaired(folder, tmp_path / "new", linked.findings) == 1
-    assert "T1\tTOP 0 9\tRotterdam\n" in (tmp_path / "new" / "sub" / "b.ann").read_text(encoding="utf-8")
+    assert [one.fix for one in linked.findings if one.fix] == [{"start": 0, "end": 9}]
     assert [one.kind for one in audit(folder, task="triples").findings] == ["reference", "unreadable", "reference"]
 
 
@@ -101,7 +94,7 @@ def test_a_folder_of_brat_is_loaded_in_one_line(tmp_path: Path) -> None:
     assert audit(tmp_path).clean
 
 
-def test_the_starts_of_answers_are_told_and_mended(tmp_path: Path) -> None:
+def test_the_starts_of_answers_are_told(tmp_path: Path) -> None:
     qas = [
         {"id": "1", "question": "When?", "answers": [{"text": "1800", "answer_start": 2}]},
         {"id": "1", "question": "When did it close?", "answers": [{"text": "1901", "answer_start": 30}]},
@@ -122,9 +115,6 @@ def test_the_starts_of_answers_are_told_and_mended(tmp_path: Path) -> None:
         "schema",
     ]
     assert [one.fix for one in found.findings if one.kind == "offset"] == [{"start": 3, "end": 7}, None]
-    assert repaired(file, tmp_path / "new.json", found.findings) == 1
-    new = json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))
-    assert new["data"][0]["paragraphs"][0]["qas"][0]["answers"] == [{"text": "1800", "answer_start": 3}]
 
 
 def test_the_starts_of_canonical_answers_are_mended(tmp_path: Path) -> None:

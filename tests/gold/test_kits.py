@@ -25,10 +25,7 @@ def test_articles_statements_and_properties_are_read(own: Path, tmp_path: Path) 
     assert statements[0]["meta"]["article"] == "Hafenmuseum Emden"
     rates = novel_discovery_rate(triple["verdict"] for record in statements for triple in record["triples"])
     assert rates["novel_discovery_rate"] == 0.5
-    for found, task in ((articles, "linking"), (statements, "triples")):
-        write(tmp_path / "again.yaml", found, format="kit", task=task)
-        assert task_of(tmp_path / "again.yaml") == task
-        assert read(tmp_path / "again.yaml", task=task) == found
+    assert (task_of(own / "articles.yaml"), task_of(own / "annotations.yaml")) == ("linking", "triples")
 
 
 def test_the_real_kit_is_read(shared_data: Path, tmp_path: Path) -> None:
@@ -44,10 +41,6 @@ def test_the_real_kit_is_read(shared_data: Path, tmp_path: Path) -> None:
     # 170 correct and 18 incorrect: 170 / 188
     rates = novel_discovery_rate(triple["verdict"] for record in statements for triple in record["triples"])
     assert rates["novel_discovery_rate"] == pytest.approx(170 / 188)
-    for found, task in ((articles, "linking"), (statements, "triples")):
-        write(tmp_path / "again.yaml", found, format="kit", task=task)
-        assert task_of(tmp_path / "again.yaml") == task
-        assert read(tmp_path / "again.yaml", task=task) == found
 
 
 @pytest.mark.parametrize(
@@ -72,14 +65,10 @@ def test_what_is_wrong_is_told(tmp_path: Path, task: str, content: str, message:
         read(file, task=task)
 
 
-def test_formats_hold_what_they_hold(tmp_path: Path) -> None:
+def test_a_kit_is_gold_and_is_only_read(tmp_path: Path, own: Path) -> None:
     with pytest.raises(GoldassayError, match="format kit holds linking, triples, not answering"):
         write(tmp_path / "x.yaml", [], format="kit", task="answering")
+    with pytest.raises(GoldassayError, match="format kit is not written for linking; write jsonl"):
+        write(tmp_path / "x.yaml", [], format="kit", task="linking")
     with pytest.raises(GoldassayError, match="format kit holds gold, not predictions"):
-        write(tmp_path / "x.yaml", [], format="kit", task="triples", side="pred")
-    nil = {"id": "d", "text": "Delft", "links": [{"start": 0, "end": 5, "ids": {}}]}
-    with pytest.raises(DataError, match="one link with one Wikidata id"):
-        write(tmp_path / "x.yaml", [nil], format="kit", task="linking")
-    two = {"id": "d", "triples": [{"subject": "a", "predicate": "b", "object": "c"}] * 2}
-    with pytest.raises(DataError, match="an annotation is one statement, and this record has 2; write jsonl"):
-        write(tmp_path / "x.yaml", [two], format="kit", task="triples")
+        read(own / "articles.yaml", task="linking", side="pred")

@@ -7,7 +7,6 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, NotRequired, Union, get_args, get_origin, get_type_hints
 
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typing_extensions import is_typeddict
@@ -171,52 +170,3 @@ def test_squad_keeps_paragraphs_questions_and_starts(
     pred = [{"id": record["id"], "answer": (record["answers"] or [""])[0]} for record in records]
     write(tmp_path / "p.json", pred, format="squad", task="answering", side="pred")
     assert read(tmp_path / "p.json", format="squad", task="answering", side="pred") == pred
-
-
-@QUICK
-@given(st.lists(st.tuples(PLAIN.filter(str.strip), QID, PLAIN), min_size=1, max_size=4))
-def test_benchmark(tmp_path: Path, rows: list[tuple[str, str, str]]) -> None:
-    records = [
-        {
-            "id": str(number),
-            "text": title,
-            "links": [{"start": 0, "end": len(title), "text": title, "ids": {"wikidata": [qid]}}],
-            "strata": {"domain": domain},
-        }
-        for number, (title, qid, domain) in enumerate(rows, start=1)
-    ]
-    write(tmp_path / "x.yaml", records, format="kit", task="linking")
-    assert read(tmp_path / "x.yaml", format="kit", task="linking") == records
-
-
-@QUICK
-@given(NAMES, st.data())
-def test_annotations(tmp_path: Path, names: list[str], data: st.DataObject) -> None:
-    records = []
-    for name in names:
-        statement: dict[str, Any] = {key: data.draw(PLAIN) for key in ("subject", "predicate", "object")}
-        statement["verdict"] = data.draw(st.sampled_from(["correct", "incorrect", "uncertain", "in_wikidata"]))
-        meta = {key: data.draw(PLAIN) for key in ("article", "evidence", "annotator")}
-        domain = data.draw(PLAIN)
-        records.append(
-            {"id": f"n{name}", "triples": [statement], "meta": meta, "domain": domain, "strata": {"domain": domain}}
-        )
-    write(tmp_path / "x.yaml", records, format="kit", task="triples")
-    assert read(tmp_path / "x.yaml", format="kit", task="triples") == records
-
-
-@pytest.mark.parametrize(
-    ("name", "task", "key"),
-    [
-        ("wikidata-benchmark-1k.yaml", "linking", "articles"),
-        ("novel-discovery-annotations.yaml", "triples", "annotations"),
-    ],
-)
-def test_a_kit_by_value(own: Path, real_data: Path, tmp_path: Path, name: str, task: str, key: str) -> None:
-    """Entry by entry; comments, and counts that are wrong, are not written again."""
-    real = real_data / "wikidata-benchmark" / name
-    for source in (own / f"{key}.yaml", *([real] if real.is_file() else [])):
-        target = tmp_path / source.name
-        write(target, read(source, format="kit", task=task), format="kit", task=task)
-        before, after = (yaml.safe_load(file.read_text(encoding="utf-8"))[key] for file in (source, target))
-        assert after == before

@@ -367,4 +367,7 @@ def write(
             if span["start"] is None:
                 message = f"{span.get('text')!r} has no offsets, and {name} holds only what is in the text; write jsonl"
                 raise DataError(message, record=record["id"], field=f"{spans}[{index}]")
-    formats.check_holds(name, task).write(path, several, task, side, **options)
+    module = formats.check_holds(name, task)
+    if task not in getattr(module, "WRITTEN", module.TASKS if hasattr(module, "write") else ()) and task in TASKS:
+        raise GoldassayError(f"format {name} is not written for {task}; write jsonl")
+    module.write(path, several, task, side, **options)

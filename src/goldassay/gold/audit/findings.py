@@ -19,7 +19,7 @@ from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.files import Faults
 from goldassay.gold import formats
-from goldassay.gold.formats import ReadOptions, Source, brat, entries
+from goldassay.gold.formats import ReadOptions, entries
 from goldassay.gold.reading import rows, source_of
 from goldassay.gold.records import SPANS
 
@@ -166,13 +166,10 @@ def _repair(source: Path, target: Path, fixes: Sequence[Finding]) -> int:
         return len(fixes)
     if kind == "json":
         content = files.json_value(source)
-        squad = isinstance(content, dict) and "data" in content
-        repairs = list(_squad_repairs(content, fixes) if squad else _entry_repairs(content, fixes))
+        repairs = list(_entry_repairs(content, fixes))
         files.save_json(target, content)
         return len(repairs)
-    if kind == "brat":
-        return _repair_standoff(source, target, fixes)
-    raise DataError("a repaired copy is written of jsonl, json and brat; convert it first (gold convert)", file=source)
+    raise DataError("a repaired copy is written of jsonl and json; convert it first (gold convert)", file=source)
 
 
 def _index(fix: Finding) -> tuple[str, int]:
@@ -203,33 +200,3 @@ def _entry_repairs(content: Any, fixes: Sequence[Finding]) -> Iterator[Finding]:
             if entry["text"].startswith(values.get("text", spans[index].get("text")) or "\0", values["start"]):
                 spans[index].update(values)
                 yield fix
-
-
-def _squad_repairs(content: Any, fixes: Sequence[Finding]) -> Iterator[Finding]:
-    """Repair the starts of SQuAD's answers."""
-    by_place = {(fix.record, fix.field): fix for fix in fixes}
-    for article in content["data"]:
-        for paragraph in article.get("paragraphs", []):
-            for question in paragraph.get("qas", []):
-                for index, answer in enumerate(question.get("answers", [])):
-                    fix = by_place.get((str(question.get("id")), f"answers[{index}]"))
-                    # Two questions may have one id: only the words that are there are put there.
-                    if fix and fix.fix and paragraph["context"].startswith(answer["text"], fix.fix["start"]):
-                        answer["answer_start"] = fix.fix["start"]
-                        yield fix
-
-
-def _repair_standoff(source: Path, target: Path, fixes: Sequence[Finding]) -> int:
-    """The lines of an ``.ann`` file with repaired offsets."""
-    spans, ids, _, _ = brat.parse(source, Source(source, "", "brat", faults=Faults(math.inf)), source.stem, None)
-    keys = {SPANS["extraction"]: list(spans), SPANS["linking"]: [key for key in spans if key in ids]}
-    repairs = {keys[field][index]: fix.fix or {} for fix in fixes for field, index in [_index(fix)]}
-    lines = files.text(source).split("\n")
-    for number, line in enumerate(lines):
-        key, tab, rest = line.partition("\t")
-        if tab and key in repairs:
-            fix, kind = repairs[key], rest.split(" ", 1)[0]
-            words = fix.get("text", rest.partition("\t")[2])
-            lines[number] = f"{key}\t{kind} {fix['start']} {fix['end']}\t{words}"
-    files.save(target, "\n".join(lines))
-    return len(repairs)

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from goldassay import files
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError
 from goldassay.gold.formats import Row, Source
 from goldassay.gold.records import SPANS, covered, span_fault
 from goldassay.gold.shapes import Side
 
 TASKS = ("extraction", "linking", "triples")
+WRITTEN = ("extraction", "linking")
 OPTIONS = ()
 BOUND = re.compile(r"(T\S+)\t(\S+) (\d{1,15} \d{1,15}(?:;\d{1,15} \d{1,15})*)\t(.*)$")
 RELATION = re.compile(r"(R\S+)\t(\S+) Arg1:(\S+) Arg2:(\S+)\s*$")
@@ -144,8 +145,6 @@ def _triples(
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
     """Write a folder of ``.txt`` and ``.ann`` files; entities and links, spans with their types."""
-    if task == "triples":
-        raise GoldassayError("format brat is written for extraction and linking")
     for record in records:
         name = record["id"]
         if not name or UNSAFE.search(name):

@@ -5,15 +5,13 @@ begin at ``-DOCSTART-`` or at a comment with an id (``# id …``, ``# newdoc id 
 either, each sentence is a document, named by its number. Text is the tokens with a space between them and a line break
 between sentences.
 
-They are written from records alone, or into a copy of the file that they came from.
-
 Source: https://www.clips.uantwerpen.be/conll2003/ner/
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -110,8 +108,6 @@ def write(
     side: Side = "gold",
     *,
     scheme: str | None = None,
-    column: str | None = None,
-    source: str | Path | None = None,
 ) -> None:
     """Write documents, a line break in the text as a sentence break; a document's id is in a comment above it.
 
@@ -121,19 +117,15 @@ def write(
         task: The task.
         side: ``gold`` or ``pred``.
         scheme: The tagging scheme; IOB2 if not given.
-        column: The number of the column of tags in ``source``.
-        source: A file to copy with other tags if the spans differ (everywhere, if a scheme is named).
     """
-    if source is not None:
-        files.save(path, _replaced(Path(source), list(records), column, scheme))
-        return
     name = tagging.named(scheme or "IOB2", ())
     lines = []
     for record in records:
         if "text" not in record:
             raise DataError("iob2 needs the text; give these predictions theirs, or write jsonl", record=record["id"])
         text, tokens = record["text"], tokenised.places(record, "entities")
-        spans = _token_spans(record, tokens)
+        runs = tokenised.token_runs(record["entities"], tokens, record["id"])
+        spans = [(start, end, span["type"]) for start, end, span in runs]
         # A sentence ends at a line break in the text, unless an entity runs over it.
         inside = {index for start, end, _ in spans for index in range(start + 1, end)}
         neighbours = enumerate(pairwise(tokens), start=1)
@@ -145,31 +137,3 @@ def write(
             lines.append(("\n" if index in breaks else "") + f"{text[start:end]}\t{tag}\n")
         lines.append("\n")
     files.save(path, "".join(lines))
-
-
-def _token_spans(record: Mapping[str, Any], tokens: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
-    runs = tokenised.token_runs(record["entities"], tokens, record["id"])
-    return [(start, end, span["type"]) for start, end, span in runs]
-
-
-def _replaced(file: Path, records: Sequence[Mapping[str, Any]], column: str | None, scheme: str | None) -> str:
-    """The file with new tags, all else byte for byte."""
-    source = Source(file, "extraction", "iob2", options={"column": column})
-    by_id = {record["id"]: record for record in records}
-    found = documents(source)
-    lines, index = files.text(file).split("\n"), _column_index(column)
-    present = tagging.named(None, {tag for document in found for tag in document.tags()})
-    name = tagging.named(scheme, ()) if scheme else present
-    for document in found:
-        record = by_id.pop(document.id, {"id": document.id, "entities": []})
-        spans = _token_spans(record, [(token.start, token.end) for token in document.tokens])
-        if scheme is None and spans == tokenised.spans(document, present, source, sentences=True):
-            continue
-        tags = tokenised.tags(spans, len(document.tokens), name, set(document.breaks))
-        for token, tag in zip(document.tokens, tags, strict=True):
-            row = lines[token.line - 1]
-            cell = [*re.finditer(r"[^\t]+" if "\t" in row else r"\S+", row.rstrip("\r"))][index]
-            lines[token.line - 1] = row[: cell.start()] + tag + row[cell.end() :]
-    if by_id:
-        raise DataError("this document is not in the source file", file=file, record=next(iter(by_id)))
-    return "\n".join(lines)

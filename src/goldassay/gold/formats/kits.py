@@ -11,8 +11,7 @@ predicate, object], verdict, evidence, annotator}``; the verdict is correct, inc
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,6 @@ import yaml
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import Row, Source
-from goldassay.gold.shapes import Side
-from goldassay.measures.triples import VERDICTS
 
 TASKS = ("linking", "triples")
 OPTIONS = ()
@@ -82,39 +79,3 @@ def rows(source: Source) -> Iterator[Row]:
             "meta": {key: entry[key] for key in OWN if key in entry},
         }
         yield Row(record | ({**strata, "strata": strata} if strata else {}))
-
-
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
-    """Write articles, each record one title with one Wikidata item, or statements, with their true counts as head."""
-    if side != "gold":
-        raise GoldassayError("format kit holds gold, not predictions")
-    if task == "linking":
-        articles = [_article(record) for record in records]
-        domains = Counter(str(article["domain"]) for article in articles if "domain" in article)
-        save(path, {"version": 1, "stratified_sampling": dict(domains), "articles": articles})
-        return
-    entries = [_statement(record) for record in records]
-    counts = Counter(str(entry["verdict"]) for entry in entries)
-    head = {"total_annotations": len(entries), **{name: counts[name] for name in VERDICTS}}
-    save(path, {"metadata": head, "annotations": entries})
-
-
-def _article(record: Mapping[str, Any]) -> dict[str, object]:
-    ids = [link["ids"].get("wikidata", []) for link in record["links"]]
-    if len(ids) != 1 or len(ids[0]) != 1:
-        raise DataError("an article has one link with one Wikidata id; write jsonl", record=record["id"])
-    return {"title": record["text"], "qid": ids[0][0], **(record.get("strata") or {})}
-
-
-def _statement(record: Mapping[str, Any]) -> dict[str, object]:
-    if len(record["triples"]) != 1:
-        message = f"an annotation is one statement, and this record has {len(record['triples'])}; write jsonl"
-        raise DataError(message, record=record["id"])
-    (triple,) = record["triples"]
-    name, meta = record["id"], record.get("meta") or {}
-    entry: dict[str, object] = {"id": int(name) if name.isdecimal() else name}
-    entry |= {"domain": record["domain"]} if record.get("domain") else {}
-    entry |= {key: meta[key] for key in OWN[:1] if key in meta}
-    entry |= {"triple": [triple["subject"], triple["predicate"], triple["object"]]}
-    entry |= {"verdict": triple.get("verdict") or "uncertain"}
-    return entry | {key: meta[key] for key in OWN[1:] if key in meta}

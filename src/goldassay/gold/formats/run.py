@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from goldassay import files
 from goldassay import jsonl as strict
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError
 from goldassay.gold.formats import Row, Source
 from goldassay.gold.records import check
 from goldassay.gold.shapes import SHAPES, Side
@@ -62,11 +62,6 @@ def parse(source: Source, raw: bytes, line: int, offset: int) -> dict[str, Any] 
         if source.side == "pred" and "error" in row:  # this is why it failed
             return None
         raise error.at(file=file, line=line) from None
-
-
-def write(path: str | Path, records: object, task: str, side: Side = "pred") -> None:
-    """Runs are written by ``eval`` alone."""
-    raise GoldassayError("a run is written by goldassay eval; write jsonl")
 
 
 @cache

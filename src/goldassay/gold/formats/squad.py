@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from goldassay import files
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError
 from goldassay.gold.formats import Row, Source
 from goldassay.gold.shapes import Side
 
 TASKS = ("answering", "retrieval")
+WRITTEN = ("answering",)
 OPTIONS = ("na_probs",)
 
 
@@ -110,8 +111,6 @@ def _predictions(source: Source) -> Iterator[Row]:
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
     """Write questions with their paragraphs, or predictions."""
-    if task != "answering":
-        raise GoldassayError("format squad is written for answering")
     several = list(records)
     if side == "pred":
         files.save_json(path, {record["id"]: record["answer"] for record in several})
