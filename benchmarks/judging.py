@@ -10,18 +10,84 @@ import logging
 import os
 import sys
 import time
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from goldassay import lm as models
-from goldassay.judges.agreement import prefer
+from goldassay.judges.agreement import coefficient, rate
 from goldassay.judges.judge import Judge
-from goldassay.judges.labels import Labels
+from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.labels import read_preferences as read
+from goldassay.judges.questions import ONE_ORDER, SWAPPED
 from goldassay.statistics.intervals import Interval
 
 DATA = Path(os.environ.get("GOLDASSAY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LONGEST = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Preferred:
+    """A judge beside people's preferences.
+
+    Agreement is over all pairs on which people have a majority (``three_way``: first, second or tie) and over those
+    that are no tie for people (``decided``), where a tie of the judge's is wrong. ``chance`` is what a judge reaches
+    that always gives the most frequent label.
+    """
+
+    judge: str
+    pairs: int
+    unknown: int
+    no_majority: int
+    three_way: Interval | None
+    decided: Interval | None
+    chance: float
+    consistent: Interval | None
+    first: Interval | None
+    people: Interval | None
+
+
+def prefer(
+    judge: Judge, labels: Labels, *, level: float = 0.95, on_pair: Callable[[int], None] | None = None
+) -> Preferred:
+    """Ask a judge about every pair in both orders, and compare with people. Orders that disagree are a tie."""
+    orders = []
+    for done, item in enumerate(labels.items, start=1):
+        swapped = {**item.inputs, "first": item.inputs["second"], "second": item.inputs["first"]}
+        there = ONE_ORDER.ask(judge, swapped).label
+        orders.append((ONE_ORDER.ask(judge, item.inputs).label, there and SWAPPED[there]))
+        if on_pair:
+            on_pair(done)
+    return compare_preferences(str(judge), labels.items, orders, level)
+
+
+def compare_preferences(
+    judge: str, items: Sequence[JudgedItem], orders: Sequence[tuple[str | None, str | None]], level: float = 0.95
+) -> Preferred:
+    """Verdicts of both orders (both in terms of the pair as it is given) beside people's labels.
+
+    >>> pairs = [JudgedItem("a", labels={"x": "first"}), JudgedItem("b", labels={"x": "tie"})]
+    >>> result = compare_preferences("j", pairs, [("first", "first"), ("first", "second")])
+    >>> result.three_way.value, result.decided.value, result.consistent.value
+    (1.0, 1.0, 0.5)
+    """
+    known = [(item, here, there) for item, (here, there) in zip(items, orders, strict=True) if here and there]
+    both = [(item.label, here if here == there else "tie") for item, here, there in known if item.label is not None]
+    labels = Counter(label for label, _ in both)
+    places = [verdict for _, here, there in known for verdict in (here, SWAPPED[there])]  # which place wins, per call
+    return Preferred(
+        judge=judge,
+        pairs=len(items),
+        unknown=len(items) - len(known),
+        no_majority=sum(bool(item.labels) and item.label is None for item in items),
+        three_way=rate([label == verdict for label, verdict in both], level),
+        decided=rate([label == verdict for label, verdict in both if label != "tie"], level),
+        chance=max(labels.values()) / len(both) if both else 0.0,
+        consistent=rate([here == there for _, here, there in known], level),
+        first=rate([place == "first" for place in places if place != "tie"], level),
+        people=coefficient([list(item.labels.values()) for item in items], "nominal", level),
+    )
 
 
 def cut(labels: Labels) -> Labels:

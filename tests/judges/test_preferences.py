@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.judging import compare_preferences, prefer
 
 from goldassay.exceptions import DataError
-from goldassay.judges.agreement import compare_preferences, prefer
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.labels import read_preferences as read

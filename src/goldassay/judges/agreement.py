@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
@@ -29,10 +29,9 @@ from sklearn.isotonic import IsotonicRegression
 
 from goldassay.exceptions import DataError
 from goldassay.gold.agreement.coefficients import Coefficient
-from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.panel import Vote
-from goldassay.judges.questions import ONE_ORDER, SWAPPED, Question
+from goldassay.judges.questions import Question
 from goldassay.statistics import power
 from goldassay.statistics.intervals import Bounds, Interval, interval
 from goldassay.statistics.ppi import UNBOUNDED, Corrected, corrected
@@ -379,7 +378,7 @@ def align(
     unlabelled = [(item, vote) for item, vote in rows if not item.labels]
     others = [vote.label == question.positive for _, vote in unlabelled if vote.label is not None]
     rates, accuracy = Rates.of(truths, positives, level), rate([label == verdict for label, verdict in pairs], level)
-    kappa = _agreement(pairs, "cohen", level)
+    kappa = coefficient(pairs, "cohen", level)
     people = _alpha([list(item.labels.values()) for item in labels.items], question, level)
     unknown = sum(item.label is not None and vote.label is None for item, vote in rows)
     fitted = _fitted(both, question.positive, level, seed)
@@ -414,12 +413,12 @@ def align(
 def _alpha(units: Sequence[Sequence[str | None]], question: Question, level: float) -> Interval | None:
     """Krippendorff's α of units: ordinal where the question's labels are steps of a scale."""
     if not question.ordered:
-        return _agreement(units, "nominal", level)
+        return coefficient(units, "nominal", level)
     steps = [[None if label is None else question.worth[label] for label in unit] for unit in units]
-    return _agreement(steps, "ordinal", level)
+    return coefficient(steps, "ordinal", level)
 
 
-def _agreement(units: Sequence[Sequence[Any]], kind: str, level: float) -> Interval | None:
+def coefficient(units: Sequence[Sequence[Any]], kind: str, level: float) -> Interval | None:
     """A coefficient of agreement with its interval; None if nothing varies or nothing can be compared."""
     tallies = [tally for unit in units if (tally := Coefficient.of([unit], kind)).weight]
     if not tallies or sum(tallies, Coefficient(kind)).defined is None:
@@ -525,66 +524,3 @@ def _warnings(
         (n < 30, f"{n} labels are few; the intervals are wide and only approximate"),
     ]
     return [warning for holds, warning in cases if holds]
-
-
-@dataclass(frozen=True, slots=True)
-class Preferred(Report):
-    """A judge beside people's preferences.
-
-    Agreement is over all pairs on which people have a majority (``three_way``: first, second or tie) and over those
-    that are no tie for people (``decided``), where a tie of the judge's is wrong. ``chance`` is what a judge reaches
-    that always gives the most frequent label.
-    """
-
-    judge: str
-    pairs: int
-    unknown: int
-    no_majority: int
-    three_way: Interval | None
-    decided: Interval | None
-    chance: float
-    consistent: Interval | None
-    first: Interval | None
-    people: Interval | None
-
-
-def prefer(
-    judge: Judge, labels: Labels, *, level: float = 0.95, on_pair: Callable[[int], None] | None = None
-) -> Preferred:
-    """Ask a judge about every pair in both orders, and compare with people. Orders that disagree are a tie."""
-    orders = []
-    for done, item in enumerate(labels.items, start=1):
-        swapped = {**item.inputs, "first": item.inputs["second"], "second": item.inputs["first"]}
-        there = ONE_ORDER.ask(judge, swapped).label
-        orders.append((ONE_ORDER.ask(judge, item.inputs).label, there and SWAPPED[there]))
-        if on_pair:
-            on_pair(done)
-    return compare_preferences(str(judge), labels.items, orders, level)
-
-
-def compare_preferences(
-    judge: str, items: Sequence[JudgedItem], orders: Sequence[tuple[str | None, str | None]], level: float = 0.95
-) -> Preferred:
-    """Verdicts of both orders (both in terms of the pair as it is given) beside people's labels.
-
-    >>> pairs = [JudgedItem("a", labels={"x": "first"}), JudgedItem("b", labels={"x": "tie"})]
-    >>> result = compare_preferences("j", pairs, [("first", "first"), ("first", "second")])
-    >>> result.three_way.value, result.decided.value, result.consistent.value
-    (1.0, 1.0, 0.5)
-    """
-    known = [(item, here, there) for item, (here, there) in zip(items, orders, strict=True) if here and there]
-    both = [(item.label, here if here == there else "tie") for item, here, there in known if item.label is not None]
-    labels = Counter(label for label, _ in both)
-    places = [verdict for _, here, there in known for verdict in (here, SWAPPED[there])]  # which place wins, per call
-    return Preferred(
-        judge=judge,
-        pairs=len(items),
-        unknown=len(items) - len(known),
-        no_majority=sum(bool(item.labels) and item.label is None for item in items),
-        three_way=rate([label == verdict for label, verdict in both], level),
-        decided=rate([label == verdict for label, verdict in both if label != "tie"], level),
-        chance=max(labels.values()) / len(both) if both else 0.0,
-        consistent=rate([here == there for _, here, there in known], level),
-        first=rate([place == "first" for place in places if place != "tie"], level),
-        people=_agreement([list(item.labels.values()) for item in items], "nominal", level),
-    )
