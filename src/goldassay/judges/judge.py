@@ -310,7 +310,7 @@ class Judge:
 
     def _line(self, error: Exception) -> str:
         """One line, without secrets."""
-        message = secrets.redact(" ".join(str(error).split()), secrets.known(self.lm))
+        message = secrets.redact(" ".join(str(error).split()), secrets.known_secrets(self.lm))
         return f"{type(error).__name__}: {message[:200]}".rstrip(": ")
 
     def _count(self, usage: Mapping[str, int]) -> None:

@@ -26,7 +26,7 @@ from goldassay.running.loop import Failures, work_through
 from goldassay.running.options import RunOptions
 from goldassay.running.rows import Row, Rows
 from goldassay.running.run import Run, stored
-from goldassay.running.secrets import known, models, redact
+from goldassay.running.secrets import known_secrets, redact
 
 
 def evaluate(
@@ -102,7 +102,7 @@ class _Evaluation:
         lm, adapter = options.lm or dspy.settings.lm, options.adapter or dspy.settings.adapter
         self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
         self.about = about_run(program, gold, metric, options, lm)
-        self.secrets = known(*models(program, metric, lm))
+        self.secrets = known_secrets(program, metric, lm)
         self.measuring = Measuring(program, metric, options.trace and place is not None, options.timeout)
         self.rows, self.failed = Rows(), dict[int, Row]()  # ``failed``: rows of the run to resume that are tried again
         self.writer: Writer | None = None

@@ -38,7 +38,7 @@ def gates(run: Run, runs: Path, *, alpha: float = 0.05) -> dict[str, Gate]:
 
     All gates have to pass, so several targets need no correction; several candidates do (see `gate`).
     """
-    targets = {key: one["target"] for key, one in run.about["measures"].items() if one.get("target") is not None}
+    targets = {key: about["target"] for key, about in run.about["measures"].items() if about.get("target") is not None}
     if not targets:
         raise GoldassayError("a gate needs a target: Metric(..., targets={'strict_f1': 0.85})")
     look = look_number(run, runs)

@@ -247,8 +247,8 @@ def refuse_another(earlier: Mapping[str, object], about: Mapping[str, object], f
     """A run is only resumed as it was started."""
     what = different(earlier, about)
     if what is not None:
-        shown = what in ("model", "adapter")
-        detail = f" ({_short(earlier.get(what))} then, {_short(about.get(what))} now)" if shown else ""
+        both = f" ({_short(earlier.get(what))} then, {_short(about.get(what))} now)"
+        detail = both if what in ("model", "adapter") else ""
         raise ConventionError(f"{folder} was begun with {SAME[what]}{detail}; start a new run")
 
 

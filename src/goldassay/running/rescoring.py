@@ -85,7 +85,7 @@ def changes(task: str, before: Setting, after: Setting, *, format: str | None = 
         before, after = with_metric(task, before), with_metric(task, after)
         if not before.measures or not after.measures:  # one side is no run: what the other measured
             some = before if before.measures else after
-            before, after = (one._replace(measures=some.measures, weights=some.weights) for one in (before, after))
+            before, after = (side._replace(measures=some.measures, weights=some.weights) for side in (before, after))
     if len(before.measures) != len(after.measures):
         raise GoldassayError(
             f"{len(before.measures)} measures before and {len(after.measures)} after; name them in pairs"
@@ -101,10 +101,10 @@ def changes(task: str, before: Setting, after: Setting, *, format: str | None = 
     changed: dict[str, Change] = {}
     for old, new in zip(mixed[frozenset()], mixed[frozenset(PARTS)], strict=True):
         values = {parts: row[new if "measure" in parts else old] for parts, row in mixed.items()}
-        known = {parts: value for parts, value in values.items() if value is not None}
-        if len(known) == len(values):
-            shares = {part: share(part, known) for part in PARTS}
-            changed[new] = Change(known[frozenset()], known[frozenset(PARTS)], **shares)
+        numbers = {parts: value for parts, value in values.items() if value is not None}
+        if len(numbers) == len(values):
+            shares = {part: share(part, numbers) for part in PARTS}
+            changed[new] = Change(numbers[frozenset()], numbers[frozenset(PARTS)], **shares)
     return changed
 
 

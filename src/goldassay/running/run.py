@@ -68,8 +68,8 @@ class Run:
     @property
     def cost(self) -> dict[str, Any]:
         """Calls, tokens, seconds and money."""
-        found: dict[str, Any] = self.about.get("cost", {})
-        return found
+        cost: dict[str, Any] = self.about.get("cost", {})
+        return cost
 
     @cached_property
     def evidence(self) -> list[Evidence]:
@@ -194,14 +194,14 @@ class Run:
         return {"rows": count, "values": values(parts[True]), "others": values(parts[False])} if count else {}
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value:.4f}" for name, value in self.values.items()) if self.rows else "no rows"
-        return f"Run({self.name!r}, {len(self.rows)} examples, {shown})"
+        values = ", ".join(f"{name}={value:.4f}" for name, value in self.values.items()) if self.rows else "no rows"
+        return f"Run({self.name!r}, {len(self.rows)} examples, {values})"
 
     def _repr_html_(self) -> str:
         """As a table in a notebook: values with intervals; everything in it is escaped."""
         cells = [
-            f"<tr><td>{escape(name)}</td><td>{one.value:.4f}</td><td>[{one.low:.3f}, {one.high:.3f}]</td></tr>"
-            for name, one in (self.intervals if self.rows else {}).items()
+            f"<tr><td>{escape(name)}</td><td>{value.value:.4f}</td><td>[{value.low:.3f}, {value.high:.3f}]</td></tr>"
+            for name, value in (self.intervals if self.rows else {}).items()
         ]
         head = "<thead><tr><th>measure</th><th>value</th><th>95 %</th></tr></thead>"
         caption = f"<caption>{escape(self.name)}, {len(self.rows)} examples</caption>"

@@ -64,7 +64,7 @@ MOST = 5000  # objects that are looked through for models
 
 
 def models(*things: object) -> list[dspy.BaseLM]:
-    """The language models that programs, metrics and judges hold, wherever in them: of predictors, judges, closures.
+    """The language models that programs, metrics and judges hold: in predictors, attributes and closures.
 
     >>> import dspy
     >>> ask = dspy.Predict("question -> answer")
@@ -74,32 +74,33 @@ def models(*things: object) -> list[dspy.BaseLM]:
     """
     import dspy
 
-    found: dict[int, dspy.BaseLM] = {}
+    lms: dict[int, dspy.BaseLM] = {}
     seen: set[int] = set()
-    todo = deque(things)
-    while todo and len(seen) < MOST:
-        one = todo.popleft()
-        if id(one) in seen or isinstance(one, (str, bytes, int, float, type, ModuleType, type(None))):
+    waiting = deque(things)
+    while waiting and len(seen) < MOST:
+        thing = waiting.popleft()
+        if id(thing) in seen or isinstance(thing, str | bytes | int | float | type | ModuleType | None):
             continue
-        seen.add(id(one))
-        if isinstance(one, dspy.BaseLM):
-            found[id(one)] = one
-        elif isinstance(one, (list, tuple, Mapping)):  # a few parts, not a million passages
-            todo += list(one.values() if isinstance(one, Mapping) else one) if len(one) <= 64 else []
-        elif isinstance(one, FunctionType):
-            todo += [cell.cell_contents for cell in one.__closure__ or () if cell != EMPTY]
+        seen.add(id(thing))
+        if isinstance(thing, dspy.BaseLM):
+            lms[id(thing)] = thing
+        elif isinstance(thing, list | tuple | Mapping):  # a few parts, not a million passages
+            parts = list(thing.values() if isinstance(thing, Mapping) else thing)
+            waiting += parts if len(parts) <= 64 else []
+        elif isinstance(thing, FunctionType):
+            waiting += [cell.cell_contents for cell in thing.__closure__ or () if cell != EMPTY]
         else:
-            todo += [getattr(one, "__self__", None), *getattr(one, "__dict__", {}).values()]
-    return list(found.values())
+            waiting += [getattr(thing, "__self__", None), *getattr(thing, "__dict__", {}).values()]
+    return list(lms.values())
 
 
-def known(*lms: object) -> tuple[str, ...]:
-    """The secrets that this process knows: from the environment and from the models' settings."""
-    found = {value for name, value in os.environ.items() if NAMES.search(name) and len(value) >= 8}
-    for lm in lms:
-        found |= set(_in_settings(getattr(lm, "kwargs", None) or {}))
-    found |= {json.dumps(value, ensure_ascii=False)[1:-1] for value in found}  # as they stand inside JSON
-    return tuple(sorted(found, key=len, reverse=True))
+def known_secrets(*things: object) -> tuple[str, ...]:
+    """The secrets that this process knows: from the environment and from the settings of the models in these things."""
+    secrets = {value for name, value in os.environ.items() if NAMES.search(name) and len(value) >= 8}
+    for lm in models(*things):
+        secrets |= set(_in_settings(lm.kwargs))
+    secrets |= {json.dumps(value, ensure_ascii=False)[1:-1] for value in secrets}  # as they stand inside JSON
+    return tuple(sorted(secrets, key=len, reverse=True))
 
 
 def _in_settings(settings: Mapping[str, object]) -> Iterator[str]:
@@ -123,7 +124,7 @@ def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
             text = text.replace(secret, HIDDEN)
     small = text.lower()
     for signs, shape in SHAPES:
-        if any(sign in small for sign in signs):
+        if any(sign in small for sign in signs):  # a search for a word is a hundred times faster than the shape
             text = shape.sub(HIDDEN, text)
     return text
 

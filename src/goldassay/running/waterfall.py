@@ -72,7 +72,9 @@ class Waterfall:
             "perfect_stages": self.perfect,
             "rest": self.rest,
             "examples": self.examples,
-            "shares": [{"stage": one.stage, "cost": one.cost, "interval": [one.low, one.high]} for one in self.shares],
+            "shares": [
+                {"stage": part.stage, "cost": part.cost, "interval": [part.low, part.high]} for part in self.shares
+            ],
             "values": {" + ".join(names) or "none": value for names, value in self.values.items()},
         }
 
@@ -131,8 +133,8 @@ def waterfall(
     ...     def read(self, text): return text
     ...     def forward(self, question): return dspy.Prediction(answer=self.read(self.find(question)))
     >>> gold = [dspy.Example(id="1", question="q", answers=["y"]).with_inputs("question")]
-    >>> found = waterfall(Pipe(), gold, Metric(answering.ExactMatch()), progress=False)
-    >>> found.value, [(one.stage, one.cost) for one in found.shares], found.rest     # either one mends it
+    >>> result = waterfall(Pipe(), gold, Metric(answering.ExactMatch()), progress=False)
+    >>> result.value, [(part.stage, part.cost) for part in result.shares], result.rest     # fixing either is enough
     (0.0, [('find', 0.5), ('read', 0.5)], 0.0)
     """
     oracles = dict(stages if stages is not None else getattr(program, "stages", None) or {})
