@@ -49,12 +49,12 @@ class ArticleOptions:
             titles = self.article or ()
             mode = {"mode": "single_article", "article": titles[0]} if len(titles) == 1 else {"mode": "articles"}
             return [benchmark.ArticleRef(title) for title in titles], mode
-        known = benchmark.read_benchmark(self.dataset)
-        about = {"mode": "dataset", "dataset": known.name, "dataset_articles": len(known.articles)}
-        about["warnings"] = list(known.notes)
+        source = benchmark.read_benchmark(self.dataset)
+        about = {"mode": "dataset", "dataset": source.name, "dataset_articles": len(source.articles)}
+        about["warnings"] = list(source.notes)
         if self.limit is None:
-            return known.articles, about
-        refs = benchmark.sample(known.articles, self.limit, seed)
+            return source.articles, about
+        refs = benchmark.sample(source.articles, self.limit, seed)
         return refs, {**about, "sample": len(refs), "seed": seed}
 
     def sources(self, language: str | None = None) -> Any:

@@ -117,9 +117,9 @@ def alignment_gaps(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTa
             used[predicate] += 1
             for name in sorted({missed["property"] for missed in row["missed"] if _is_equal(triple, missed)}):
                 equal[predicate, name] += 1
-                shown = examples.setdefault((predicate, name), [])
-                if len(shown) < EXAMPLES:
-                    shown.append(triple["triple"])
+                first = examples.setdefault((predicate, name), [])
+                if len(first) < EXAMPLES:
+                    first.append(triple["triple"])
     return [
         {
             "predicate": predicate,
@@ -173,10 +173,10 @@ def from_rows(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTable) 
         for triple in row["triples"]:
             if triple["kind"] == "partial":
                 property_, value = triple["statement"]["property"], triple["statement"]["value"]
-                label, said = table.label(property_), triple["triple"][2]
+                label, wrong = table.label(property_), triple["triple"][2]
                 gold = surfaces.get((property_, value), value)  # in the text's own words, if it gives them
-                message = f"{label} of {title} is {gold}, not {said}."
-                errors.append(Error(WRONG, message, gold, said, label, label, field="statements"))
+                message = f"{label} of {title} is {gold}, not {wrong}."
+                errors.append(Error(WRONG, message, gold, wrong, label, label, field="statements"))
         exact = [triple for triple in row["triples"] if triple["kind"] == "exact" and triple["statement"]["aligned"]]
         for statement in missed:
             triples = sentences.setdefault((title, statement["context"]), [])

@@ -49,7 +49,8 @@ def result_tables(result: Mapping[str, Any]) -> None:
     rate = {"low": total["novel_discovery_rate_low"], "high": total["novel_discovery_rate_high"]}
     intervals = {**total.get("intervals", {}), "novel_discovery_rate": rate if rate["low"] is not None else None}
     for key, meaning in VALUES.items():
-        bounds = f" [{found['low']:.3f}, {found['high']:.3f}]" if (found := intervals.get(key)) else ""
+        interval = intervals.get(key)
+        bounds = f" [{interval['low']:.3f}, {interval['high']:.3f}]" if interval else ""
         table.add_row(key, escape(number(total.get(key)) + bounds), meaning)
     console().print(table)
     kinds = ", ".join(f"{count} {kind}" for kind, count in total["match_kinds"].items() if count)

@@ -180,22 +180,22 @@ def _article(article: Article, row: Mapping[str, Any], stored: Mapping[str, Any]
 
 def _by_property(card: Scorecard, stored: Sequence[Mapping[str, Any]], scoring: Scoring) -> dict[str, Any]:
     """Values by property, those with the most gold first, with sentences in which a statement was missed."""
-    said: Counter[tuple[str, bool]] = Counter()
+    supported: Counter[tuple[str, bool]] = Counter()
     missed: dict[str, list[dict[str, Any]]] = {}
     for row in stored:
         exact = [one["statement"] for one in row["triples"] if one["kind"] == "exact"]
         for statement in [*exact, *row["missed"]]:
             if statement["aligned"] and statement.get("supported"):
-                said[statement["property"], statement in exact] += 1
+                supported[statement["property"], statement in exact] += 1
         for statement in row["missed"]:
             examples = missed.setdefault(statement["property"], [])
             if statement["aligned"] and statement.get("context") and len(examples) < EXAMPLES:
-                shown = {name: statement[name] for name in ("value", "surface", "context")}
-                examples.append({"article": row["article_title"], "domain": row["domain"], **shown})
+                words = {name: statement[name] for name in ("value", "surface", "context")}
+                examples.append({"article": row["article_title"], "domain": row["domain"], **words})
     rows = {}
     for name, values in card.by["property"].items():
         tp, fp, fn = (int(values[key]) for key in COUNTS)
-        covered, uncovered = said[name, True], said[name, False]
+        covered, uncovered = supported[name, True], supported[name, False]
         rows[name] = {
             "label": scoring.table.label(name),
             **{key: values[key] for key in ("precision", "recall", "f1")},

@@ -75,8 +75,8 @@ class Scoring:
             place = text.find(statement)
             statement.triple["supported"] = None if place is None else bool(place)  # type: ignore[index]
             if isinstance(place, tuple):
-                found = {"surface": text.text[slice(*place)], "context": text.sentence(place)}
-                statement.triple.update(found)  # type: ignore[attr-defined]
+                words = {"surface": text.text[slice(*place)], "context": text.sentence(place)}
+                statement.triple.update(words)  # type: ignore[attr-defined]
         return triples
 
     def predictions(self, subject: Subject, triples: Iterable[object]) -> list[dict[str, Any]]:
