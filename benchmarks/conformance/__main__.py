@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--fetch", type=Path, metavar="FOLDER")
     parser.add_argument("--only", action="append", choices=[*conformance.SUITES, *live.ORACLES])
     asked = parser.parse_args()
-    errors = official.fetch(asked.fetch) if asked.fetch else []
+    not_fetched = official.fetch(asked.fetch) if asked.fetch else []
     data = asked.fetch or asked.data
     names = asked.only or [*live.ORACLES, *conformance.SUITES]
     suites = [name for name in names if name in conformance.SUITES]
@@ -40,11 +40,11 @@ def main() -> None:
         print(f"{result.name}: {result.missing or f'{result.reproduced} of {result.total}'}")
         for difference in result.differences:
             print(f"  {difference}")
-    for error in errors:
-        print(f"not fetched: {error}", file=sys.stderr)
+    for line in not_fetched:
+        print(f"not fetched: {line}", file=sys.stderr)
     reproduced, total = sum(each.reproduced for each in results), sum(each.total for each in results)
     print(f"{reproduced} of {total}")
-    sys.exit(1 if errors or reproduced < total else 0)
+    sys.exit(1 if not_fetched or reproduced < total else 0)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def goldassay(*words: object, cwd: Path | None = None) -> subprocess.CompletedPr
     if done.exception and not isinstance(done.exception, SystemExit):
         assert isinstance(done.exception, GoldassayError), done.exception
         code, error = 3 if isinstance(done.exception, RunStopped) else 2, f"{error}goldassay: error: {done.exception}\n"
-    return subprocess.CompletedProcess(words, code, done.stdout, error)
+    return subprocess.CompletedProcess([], code, done.stdout, error)
 
 
 def summary(*words: object, cwd: Path) -> dict[str, Any]:

@@ -32,7 +32,7 @@ def goldassay(*words: object, cwd: Path | None = None) -> subprocess.CompletedPr
     if done.exception and not isinstance(done.exception, SystemExit):
         assert isinstance(done.exception, GoldassayError), done.exception
         code, error = 2, f"{error}goldassay: error: {done.exception}\n"
-    return subprocess.CompletedProcess(words, code, done.stdout, error)
+    return subprocess.CompletedProcess([], code, done.stdout, error)
 
 
 def jsonl(path: Path, records: list[dict[str, object]]) -> Path:
