@@ -117,7 +117,7 @@ def test_patches_of_an_own_program_have_a_folder_of_their_own_and_show_the_promp
     files = sorted((workspace / "programs" / "patches" / "readers-steps").glob("*.yaml"))
     assert files or "No errors" in shown
     for file in files[:1]:
-        assert "[[ ## mentions ## ]]" in run("patch", "show", named[0], file.stem)
+        assert "[[ ## completed ## ]]" in run("patch", "show", named[0], file.stem)
 
 
 def test_dspys_own_names_and_objects_are_optimizers(workspace: Path) -> None:
