@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from goldassay.measures.answering import rouge
-from goldassay.measures.answering.rouge import ROUNDS, _distinct, numbered
+from goldassay.measures.answering.rouge import numbered
 from goldassay.text.words import tokens
 
-WORDS = st.text("ab", max_size=9 * ROUNDS) | st.sampled_from(
-    ["İstanbul", "\u212aelvin", "Café", "it's", "\x01", "\x00", "1"]
-)
+WORDS = st.text("ab", max_size=36) | st.sampled_from(["İstanbul", "\u212aelvin", "Café", "it's", "\x01", "\x00", "1"])
 TEXTS = st.lists(st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=20), max_size=5)
 
 
@@ -40,13 +37,3 @@ def test_words_that_differ_only_after_many_letters_do_not_match() -> None:
         long = "a" * n
         found = rouge([f"{long}b", f"{long}b"], [f"{long}c", f"x {long}b"], ("1", "L"))
         assert found["1"][:, 2].tolist() == found["L"][:, 2].tolist() == pytest.approx([0, 2 / 3])  # P 1/1, R 1/2
-
-
-@pytest.mark.parametrize("distinct", [1, 50, 60_000])
-def test_words_are_told_apart_also_where_they_share_a_slot_of_the_table(distinct: int) -> None:
-    keys = np.random.default_rng(distinct).integers(0, 2**63, distinct).astype(np.uint64)
-    several = np.concatenate([keys, keys[::-1], keys[: distinct // 2]])
-    numbers, more = _distinct(several)
-    _, wanted = np.unique(several, return_inverse=True)
-    assert len(np.unique(np.stack([numbers, wanted]), axis=1).T) == len(np.unique(numbers)) == wanted.max() + 1
-    assert numbers.max() < more

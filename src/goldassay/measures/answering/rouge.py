@@ -1,11 +1,8 @@
 """ROUGE-1, 2, L and Lsum of many pairs at once, without an object for each word.
 
-All texts are tokenised in one pass; the words become numbers. For rouge-score's tokenizer the texts are one array of
-bytes: words are compared eight letters at a time, as one number of 64 bits; a longer word is numbered by the number of
-what came before and its next eight letters; what is longer than that (`ROUNDS` times eight letters) is looked up as it
-stands. The overlap of n-grams is counted by sorting one key for each (pair, n-gram) of both sides together; the longest
-common subsequence is rapidfuzz's bit-parallel one, over words written as code points. The numbers are those of
-rouge-score, to the last bits of a float.
+All texts are tokenised in one pass, and the words become numbers. The overlap of n-grams is counted by sorting one key
+for each (pair, n-gram) of both sides together; the longest common subsequence is rapidfuzz's bit-parallel one, over
+words written as code points. The numbers are those of rouge-score, to the last bits of a float.
 
 ROUGE-Lsum is the union of longest common subsequences, line by line (a line is a sentence): for each line of the
 reference, the words that a longest common subsequence with any line of the prediction takes; each word counts as often
@@ -35,15 +32,10 @@ from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import divide
 from goldassay.text.words import runs, stemmed, tokens
 
-ROUNDS = 4
-_WIDTH = 8  # letters in a number of 64 bits
-_SLOTS = 18  # bits of a hash of a word: some hundred thousand words
-_BREAK = b"\x01"  # stands as a word between texts
-_SPACE = ord(" ")
-_KEPT = b"0123456789abcdefghijklmnopqrstuvwxyz" + _BREAK
-_TABLE = bytes(code if code in _KEPT else _SPACE for code in bytes(range(256)).lower())
+_BREAK = "\x01"  # stands as a word between texts
+_KEPT = b"0123456789abcdefghijklmnopqrstuvwxyz" + _BREAK.encode()
+_TABLE = bytes(code if code in _KEPT else ord(" ") for code in bytes(range(256)).lower())
 _BECOME_ASCII = {"\u0130": "i ", "\u212a": "k"}  # İ (an i and a mark) and K (Kelvin): alone in having ASCII lower case
-_MASKS = np.array([(1 << 8 * letters) - 1 for letters in range(_WIDTH + 1)], np.uint64)
 KINDS = ("1", "2", "L", "Lsum")
 PARTS = ("p", "r", "f")
 _SURROGATES = 0xD800
@@ -173,99 +165,35 @@ def _lines(text: str, tokenizer: str, stem: bool) -> list[list[str]]:
 
 
 def numbered(texts: Sequence[str], tokenizer: str = "rouge-score", stem: bool = False) -> tuple[Ints, Ints]:
-    """The words of all texts as one array of ids from 1 on, and how many each text has.
+    """The words of all texts as one array of numbers from 1 on, and how many each text has.
 
     >>> ids, lengths = numbered(["a museum", "museum"])
     >>> ids.tolist(), lengths.tolist()
     ([1, 2, 2], [2, 1])
     """
-    if tokenizer != "rouge-score":
-        lists = [runs(text, tokenizer) for text in texts]
-        lengths = np.fromiter(map(len, lists), np.int64, len(lists))
-        table: defaultdict[str, int] = defaultdict(itertools.count(1).__next__)
-        words = itertools.chain(*([stemmed(word) for word in each] if stem else each for each in lists))
-        return np.fromiter(map(table.__getitem__, words), np.int64, int(lengths.sum())), lengths
-    joined = _joined(texts)
-    starts, ends = _bounds(joined)
-    ids = _identified(joined, starts, ends)
-    breaks = np.flatnonzero(ids == 0)  # a break is the least of all words
-    lengths = np.diff(breaks, prepend=-1) - 1
-    if stem and len(ids):
-        ids = _by_stem(joined, starts, ends, ids)
-    return np.delete(ids, breaks), lengths
+    if tokenizer == "rouge-score":
+        words = _split(texts)
+    else:
+        words = [word for text in texts for word in (*runs(text, tokenizer), _BREAK)]
+    number: defaultdict[str, int] = defaultdict(itertools.count(1).__next__, {_BREAK: 0})
+    ids = np.fromiter(map(number.__getitem__, words), np.int64, len(words))
+    breaks = np.flatnonzero(ids == 0)
+    ids, lengths = np.delete(ids, breaks), np.diff(breaks, prepend=-1) - 1
+    if stem:
+        stems: defaultdict[str, int] = defaultdict(itertools.count(1).__next__)
+        ids = np.array([0, *(stems[stemmed(word)] for word in number if word != _BREAK)])[ids]
+    return ids, lengths
 
 
-def _joined(texts: Sequence[str]) -> bytes:
-    """All texts in lower case, with spaces for what is no letter and no digit, and a break after each."""
-    joined = " \x01 ".join(texts)
-    if joined.count("\x01") != len(texts) - 1:
-        joined = " \x01 ".join(text.replace("\x01", " ") for text in texts)
+def _split(texts: Sequence[str]) -> list[str]:
+    """The words of all texts by rouge-score's tokenizer, with a break after each text; one pass in C."""
+    joined = f" {_BREAK} ".join(texts)
+    if joined.count(_BREAK) != len(texts) - 1:
+        joined = f" {_BREAK} ".join(text.replace(_BREAK, " ") for text in texts)
     for capital, lowered in _BECOME_ASCII.items():
         joined = joined.replace(capital, lowered)
-    written = joined.encode("ascii", "replace").translate(_TABLE)
-    return b" " + (written + b" \x01" if texts else b"") + b" " * _WIDTH
-
-
-def _bounds(joined: bytes) -> tuple[Ints, Ints]:
-    """Where each word starts and ends; there is a space before the first and after the last."""
-    inside = np.frombuffer(joined, np.uint8) != _SPACE
-    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
-    return edges[::2], edges[1::2]
-
-
-def _identified(joined: bytes, starts: Ints, ends: Ints) -> Ints:
-    """A number for each word, the same for the same words; 0 for a break."""
-    window = np.ndarray(len(joined) - _WIDTH + 1, "<u8", joined, 0, (1,))  # eight bytes from each place on
-    lengths = ends - starts
-    ids, count = _distinct(window[starts] & _MASKS[np.minimum(lengths, _WIDTH)])
-    if len(ids):  # the last of all is a break
-        ids, count = np.where(ids == ids[-1], 0, ids + 1), count + 1
-    longer = np.flatnonzero(lengths > _WIDTH)
-    for place in range(_WIDTH, _WIDTH * ROUNDS, _WIDTH):
-        if not len(longer):
-            return ids
-        letters = window[starts[longer] + place] & _MASKS[np.minimum(lengths[longer] - place, _WIDTH)]
-        distinct, next_letters = np.unique(letters, return_inverse=True)
-        pairs, number = np.unique(ids[longer] * len(distinct) + next_letters, return_inverse=True)
-        ids[longer] = count + number
-        count += len(pairs)
-        longer = longer[lengths[longer] > place + _WIDTH]
-    table: defaultdict[bytes, int] = defaultdict(itertools.count(count).__next__)
-    for place in longer.tolist():
-        ids[place] = table[joined[starts[place] : ends[place]]]
-    return ids
-
-
-def _distinct(keys: Any) -> tuple[Ints, int]:
-    """A number for each key (``uint64``), the same for the same keys, and more than the largest.
-
-    A table by a hash (Knuth's, multiplicative) gives each key the last place of its slot; keys that share their slot
-    with another key, which are few, are sorted. To sort all of them takes four times as long.
-    """
-    slots = (keys * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - _SLOTS)
-    table = np.zeros(1 << _SLOTS, np.int64)
-    table[slots] = np.arange(len(keys))
-    place = table[slots]
-    chosen = np.zeros(len(keys), np.int64)
-    chosen[place] = 1
-    ids, count = (np.cumsum(chosen) - 1)[place], int(chosen.sum())
-    others = np.flatnonzero(keys[place] != keys)
-    if len(others):
-        distinct, number = np.unique(keys[others], return_inverse=True)
-        ids[others], count = count + number, count + len(distinct)
-    return ids, count
-
-
-def _by_stem(joined: bytes, starts: Ints, ends: Ints, ids: Ints) -> Ints:
-    """The number of each word's stem, from 1 on."""
-    where = np.full(int(ids.max()) + 1, -1)
-    where[ids] = np.arange(len(ids))  # one place of each word
-    stems: defaultdict[str, int] = defaultdict(itertools.count(1).__next__)
-    table = np.zeros(len(where), np.int64)
-    for number, place in enumerate(where.tolist()):
-        if place >= 0:
-            table[number] = stems[stemmed(joined[starts[place] : ends[place]].decode())]
-    return table[ids]
+    words = joined.encode("ascii", "replace").translate(_TABLE).decode().split()
+    return [*words, _BREAK] if texts else words
 
 
 def _rates(common: Ints | Floats, predicted: Ints, expected: Ints) -> Floats:
