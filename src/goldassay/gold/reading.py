@@ -79,12 +79,12 @@ def rows(source: Source) -> Iterator[Row]:
     return checked(source, formats.check_holds(source.format, source.task).rows(source))
 
 
-def checked(source: Source, found: Iterable[Row]) -> Iterator[Row]:
+def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
     """Rows validated against their task's shape; in an audit all that is wrong is reported, and spans are left alone.
 
     Records of a task of one's own may have any fields.
     """
-    for row in found:
+    for row in unchecked:
         record = row.record
         if source.task in TASKS:
             record = problems(record, source.task, source.side)
@@ -281,8 +281,8 @@ def align_files(gold: RecordFile, source: Source, *, overlap: bool = False) -> P
 
 def _overlap(gold: Source, pred: Source, gold_ids: Sequence[str], pred_ids: Iterable[str]) -> set[str]:
     """The ids that both sides have; of a run also the examples that failed."""
-    asked = run.ids_of(pred.path) if pred.format == "run" else set(gold_ids)
-    names = asked & set(gold_ids)
+    asked_ids = run.ids_of(pred.path) if pred.format == "run" else set(gold_ids)
+    names = asked_ids & set(gold_ids)
     if not names:
         raise GoldassayError(f"{gold.path} has none of the examples of {pred.path}")
     unknown, unasked = sum(name not in names for name in pred_ids), len(gold_ids) - len(names)
@@ -317,13 +317,13 @@ def _without_unknown(
 ) -> list[dict[str, Any]]:
     """The predictions that gold has; if it has none of them they all stay, to be refused."""
     names = {record["id"] for record in gold}
-    known = [record for record in pred if record["id"] in names]
+    matched = [record for record in pred if record["id"] in names]
     others = [record["id"] for record in pred if record["id"] not in names]
-    if not known or not others:
+    if not matched or not others:
         return pred
     message = f"{len(others)} of {len(pred)} {noun} of {source.path} stand in no gold and are left out"
     source.warnings.append(f"{message}, as the official scorer does ({_listed(others)})")
-    return known
+    return matched
 
 
 def _match_rows(gold: Sequence[Mapping[str, Any]], pred: Sequence[dict[str, Any]], source: Source) -> None:

@@ -74,10 +74,10 @@ def problems(record: object, task: str, side: Side = "gold") -> dict[str, Any] |
         name = record.get("id") if isinstance(record, dict) else None
         errors: list[DataError] = []
         for detail in error.errors(include_url=False, include_context=False):
-            one = _data_error(detail, name)
-            field = one.field or ""  # of the alternatives of one field only the first is reported
+            fault = _data_error(detail, name)
+            field = fault.field or ""  # of the alternatives of one field only the first is reported
             if not any(field.startswith(e.field or "") or (e.field or "").startswith(field) for e in errors):
-                errors.append(one)
+                errors.append(fault)
         return errors
 
 

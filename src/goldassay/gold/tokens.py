@@ -72,7 +72,7 @@ class Document:
 
 def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[dict[str, Any]]:
     """Token spans (first, after the last, type) as records; ``form`` is the system's own spelling if it differs."""
-    text, found = document.text(), []
+    text, records = document.text(), []
     for first, last, kind in spans:
         tokens = document.tokens[first:last]
         start, end = tokens[0].start, tokens[-1].end
@@ -80,8 +80,8 @@ def mentions(document: Document, spans: Sequence[tuple[int, int, str]]) -> list[
         form = "".join(token.form for token in tokens)
         if form != "".join(text[token.start : token.end] for token in tokens):
             mention["form"] = form
-        found.append(mention)
-    return found
+        records.append(mention)
+    return records
 
 
 def column_of(source: Source) -> str | None:
@@ -115,8 +115,8 @@ def rows(
     """One extraction record a document; with ``sentences`` no entity crosses a sentence break."""
     name = tagging.named(source.option("scheme", scheme), {tag for document in documents for tag in document.tags()})
     for document in documents:
-        found = spans(document, name, source, sentences)
-        yield Row({**base(document, source), "entities": mentions(document, found)}, document.line or None)
+        token_spans = spans(document, name, source, sentences)
+        yield Row({**base(document, source), "entities": mentions(document, token_spans)}, document.line or None)
 
 
 def base(document: Document, source: Source) -> dict[str, Any]:
@@ -144,11 +144,11 @@ def spans(document: Document, scheme: str, source: Source, sentences: bool) -> t
             with source.checking("label", line=token.line, record=document.id):
                 raise faults[token.tag]
     clean = ["O" if tag in faults else tag for tag in document.tags()]
-    found: tagging.Spans = []
+    spans_of_tags: tagging.Spans = []
     for first, last in document.sentences() if sentences else [(0, len(clean))]:
         inside = tagging.spans(clean[first:last], scheme, source.option("malformed", "conlleval"))
-        found += [(first + start, first + end, kind) for start, end, kind in inside]
-    return found
+        spans_of_tags += [(first + start, first + end, kind) for start, end, kind in inside]
+    return spans_of_tags
 
 
 def align(gold: Sequence[Document], system: Sequence[Document], *, file: str | Path) -> list[Document]:
@@ -177,8 +177,8 @@ def by_position(gold: Sequence[Document], system: Sequence[Document]) -> list[Do
     """
     lengths = [len(document.tokens) for document in gold]
     tokens = [token for document in system for token in document.tokens]
-    one = len(system) == 1 and len(gold) > 1 and len(tokens) == sum(lengths)
-    if not one and [len(document.tokens) for document in system] != lengths:
+    joined = len(system) == 1 and len(gold) > 1 and len(tokens) == sum(lengths)
+    if not joined and [len(document.tokens) for document in system] != lengths:
         return None
     rest = iter(tokens)
     return [

@@ -206,9 +206,9 @@ def value_disagreements(task: str, records: ByAnnotator) -> list[Disagreement]:
     on_values, on_sets = [], []
     for (key, having), unit in zip(_having(records), _units(task, records), strict=True):
         for place, several in unit.items():
-            given = {name: value for name, value in zip(records, several, strict=True) if name in having}
-            if len({repr(value) for value in given.values()}) > 1:
-                texts = {name: None if value is None else str(value) for name, value in given.items()}
+            answers = {name: value for name, value in zip(records, several, strict=True) if name in having}
+            if len({repr(value) for value in answers.values()}) > 1:
+                texts = {name: None if value is None else str(value) for name, value in answers.items()}
                 on_values.append(Disagreement(key, place, texts))
         if task == "classification":
             labels = {name: " ".join(sorted(_secondary(record))) or None for name, record in having.items()}
@@ -235,8 +235,8 @@ def span_figures(records: ByAnnotator, figure: MakeFigure) -> list[Figure]:
     units = []
     for index, text in enumerate(texts):
         rows = [row[index] for row in read.values()]
-        given = [[None] * len(places(text)) if row is None else word_types(text, row) for row in rows]
-        units.append([unit for unit in zip(*given, strict=True) if any(tag not in ("O", None) for tag in unit)])
+        types_given = [[None] * len(places(text)) if row is None else word_types(text, row) for row in rows]
+        units.append([unit for unit in zip(*types_given, strict=True) if any(tag not in ("O", None) for tag in unit)])
     figures.append(figure("word_alpha", tuple(read), *_coefficients(units, "nominal"), sum(map(len, units))))
     return figures
 
@@ -253,9 +253,9 @@ def _span_f1(
     return figure(f"{match}_f1", between, tallies, Counts(), sum(max(len(a), len(b)) for a, b in rows), kind)
 
 
-def word_types(text: str, found: Sequence[Span]) -> list[str]:
+def word_types(text: str, entities: Sequence[Span]) -> list[str]:
     """The type over each word; of nested spans the shortest, ``O`` outside."""
-    inner = sorted(found, key=lambda span: span.end - span.start)
+    inner = sorted(entities, key=lambda span: span.end - span.start)
     words = [Span(start, end, "") for start, end in places(text)]
     return [next((span.type for span in inner if span.overlaps(word)), "O") for word in words]
 
@@ -294,7 +294,7 @@ def set_disagreements(task: str, records: ByAnnotator) -> list[Disagreement]:
             for place, kind in items:
                 by_place.setdefault(place, {}).setdefault(name, []).append(kind)
         for place, kinds in sorted(by_place.items()):
-            given = {name: ", ".join(sorted(kinds[name])) if name in kinds else None for name in having}
-            if len(set(given.values())) > 1:
-                disagreements.append(Disagreement(key, place.strip(), given))
+            answers = {name: ", ".join(sorted(kinds[name])) if name in kinds else None for name in having}
+            if len(set(answers.values())) > 1:
+                disagreements.append(Disagreement(key, place.strip(), answers))
     return disagreements

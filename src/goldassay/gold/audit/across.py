@@ -69,8 +69,8 @@ def duplicates(rows: Sequence[LocatedRecord], near: float = NEAR) -> Iterator[Fi
 
 
 def _leaks(a: LocatedRecord, b: LocatedRecord) -> bool:
-    one, two = a.record.get("split"), b.record.get("split")
-    return bool(one and two and one != two)
+    first, second = a.record.get("split"), b.record.get("split")
+    return bool(first and second and first != second)
 
 
 def _double(a: LocatedRecord, b: LocatedRecord, score: float | None) -> Finding:
@@ -118,7 +118,7 @@ def _slip(value: str, times: int, other: str, often: int) -> bool:
     return _letters(value) == _letters(other) != "" or (often >= OFTEN * times and alike(value, other))
 
 
-def alike(one: str, other: str) -> bool:
+def alike(a: str, b: str) -> bool:
     """Whether two labels differ by case, space, punctuation, or by one letter or two letters swapped.
 
     >>> alike("TOP", "TPO"), alike("library", "libary"), alike("GRP.HER.MUS", "GRP.HER.ARC"), alike("M", "A")
@@ -126,8 +126,8 @@ def alike(one: str, other: str) -> bool:
     """
     from rapidfuzz.distance import OSA
 
-    bare = [_letters(one), _letters(other)]
-    if one != other and bare[0] == bare[1]:
+    bare = [_letters(a), _letters(b)]
+    if a != b and bare[0] == bare[1]:
         return bool(bare[0])
     if min(map(len, bare)) < 3 or any(map(str.isdigit, bare)):
         return False
@@ -240,9 +240,9 @@ def _same_documents(rows: RowsByTask) -> Iterator[Finding]:
         for key, row in by_id.items() if task not in ABOUT_OTHERS else ():
             other = first.setdefault(key, row)
             for field, kind in (("text", "conflict"), ("language", "conflict"), ("split", "leak")):
-                one, two = other.record.get(field), row.record.get(field)
-                if one and two and one != two:
-                    what = "another text" if field == "text" else f"{field} {two}, and {one}"
+                expected, actual = other.record.get(field), row.record.get(field)
+                if expected and actual and expected != actual:
+                    what = "another text" if field == "text" else f"{field} {actual}, and {expected}"
                     yield row.finding(kind, f"this document has {what} in {other.task}", field)
 
 

@@ -146,10 +146,10 @@ def module(name: str) -> ModuleType:
 
 def check_holds(name: str, task: str) -> ModuleType:
     """The module of a format; raises if the format has no records of this task."""
-    found = module(name)
-    if task not in found.TASKS and (task in TASKS or name != "jsonl"):  # jsonl holds tasks of one's own
-        raise GoldassayError(f"format {name} holds {', '.join(found.TASKS)}, not {task}")
-    return found
+    reader = module(name)
+    if task not in reader.TASKS and (task in TASKS or name != "jsonl"):  # jsonl holds tasks of one's own
+        raise GoldassayError(f"format {name} holds {', '.join(reader.TASKS)}, not {task}")
+    return reader
 
 
 def by_name(path: str | Path) -> str:

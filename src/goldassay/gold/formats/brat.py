@@ -69,7 +69,9 @@ def _record(file: Path, name: str, source: Source) -> dict[str, Any]:
     links = []
     for key, span in spans.items():
         if key in ids:
-            candidates = [{"id": one, "kb": base} for base, several in ids[key].items() for one in several]
+            candidates = [
+                {"id": identifier, "kb": base} for base, several in ids[key].items() for identifier in several
+            ]
             links.append({**span, **({"ids": ids[key]} if gold else {"candidates": candidates})})
     return record | {"links": links}
 
@@ -174,10 +176,10 @@ def _lines(record: Mapping[str, Any], task: str) -> tuple[list[str], list[str]]:
         words = SPACE.sub(" ", covered(record["text"], span) if "text" in record else span.get("text", ""))
         lines.append(f"T{number}\t{kind} {places}\t{words}\n")
         if task == "linking":
-            ids = [(base, one) for base, several in span.get("ids", {}).items() for one in several]
-            ids += [(found.get("kb", "wikidata"), found["id"]) for found in span.get("candidates", [])]
-            for base, one in ids:
-                notes.append(f"N{len(notes) + 1}\tReference T{number} {base}:{one}\t{words}\n")
+            ids = [(base, identifier) for base, several in span.get("ids", {}).items() for identifier in several]
+            ids += [(candidate.get("kb", "wikidata"), candidate["id"]) for candidate in span.get("candidates", [])]
+            for base, identifier in ids:
+                notes.append(f"N{len(notes) + 1}\tReference T{number} {base}:{identifier}\t{words}\n")
             if not ids:
                 lines.append(f"A{number}\tNIL T{number}\n")
     return lines, notes

@@ -47,10 +47,10 @@ Mention = tuple[int, int, str]
 
 def rows(source: Source) -> Iterator[Row]:
     """One record a document; a repeated id is an error, under a protocol the second one is numbered."""
-    found = documents(source)
+    result = documents(source)
     if source.option("protocol"):
-        _as_the_scorer(found, found, source.task)
-    return _rows(found, source)
+        _as_the_scorer(result, result, source.task)
+    return _rows(result, source)
 
 
 def pair_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]]:
@@ -60,7 +60,7 @@ def pair_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]]
     laid = tokenised.by_position(left, right)
     if protocol and laid is not None:
         pairs = [
-            (a, b) for one, two in zip(left, laid, strict=True) for a, b in zip(one.tokens, two.tokens, strict=True)
+            (a, b) for own, other in zip(left, laid, strict=True) for a, b in zip(own.tokens, other.tokens, strict=True)
         ]
         differ = sum(a.form != b.form for a, b in pairs)
         if differ:
@@ -88,13 +88,13 @@ def pair_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]]
     return _rows(left, gold), _rows(right, pred)
 
 
-def _rows(found: Sequence[Document], source: Source) -> Iterator[Row]:
+def _rows(several: Sequence[Document], source: Source) -> Iterator[Row]:
     protocol = source.option("protocol")
     if source.task == "extraction":
-        yield from tokenised.rows(found, source, scheme="IOB2" if protocol else None)
+        yield from tokenised.rows(several, source, scheme="IOB2" if protocol else None)
         return
     adjacent = "none" if protocol == "hipe2020" else source.option("adjacent", "nil")
-    for document in found:
+    for document in several:
         spans = _bounded(document, source.side) if protocol == "hipe" else _linked(document, adjacent)
         links = [_link(mention, source.side, protocol) for mention in tokenised.mentions(document, spans)]
         yield Row({**tokenised.base(document, source), "links": links}, document.line or None)
@@ -115,34 +115,34 @@ def documents(source: Source) -> list[Document]:
         what = "no column NE-COARSE, which bounds the mentions under the protocol hipe; score without it, or hipe2020"
         raise DataError(what, file=source.path, line=1)
     places = [header.index(name) if name in header else -1 for name in ("TOKEN", column, bounds, "MISC")]
-    found: list[Document] = []
+    result: list[Document] = []
     facts: dict[str, str] = {}
     for number, row in lines:
         note = COMMENT.match(row.replace("\t", " ")) if row.startswith("#") else None
         if note is not None or _is_comment(row, len(header)) or (protocol and row.startswith(("#", "\t"))):
             key = note["key"] if note else ""
             if note and key == "document_id":
-                found.append(Document(note["value"], line=number))
+                result.append(Document(note["value"], line=number))
             elif note and (key == "language" or key in FACTS):
                 facts[key] = note["value"]
-            if found and not found[-1].tokens:
-                _add_facts(found[-1], facts)
+            if result and not result[-1].tokens:
+                _add_facts(result[-1], facts)
         elif row.strip(" \t"):
-            if not found:
-                found.append(Document(source.path.stem, line=number, unnamed=True))
-                _add_facts(found[-1], facts)
+            if not result:
+                result.append(Document(source.path.stem, line=number, unnamed=True))
+                _add_facts(result[-1], facts)
             with source.checking("unreadable", line=number):
-                _add_token(found[-1], row.split("\t"), places, number, len(header) if protocol else -len(header))
-    if not any(document.tokens for document in found):
+                _add_token(result[-1], row.split("\t"), places, number, len(header) if protocol else -len(header))
+    if not any(document.tokens for document in result):
         raise DataError("no tokens under the header", file=source.path)
-    short = sum(document.short for document in found)
+    short = sum(document.short for document in result)
     if short:
         message = f"{short} rows of {source.path} have fewer cells than its header; what is missing counts as _"
         source.warnings.append(message)
     if protocol:
-        found = [document for document in found if document.tokens]
-    tokenised.check_ids(found, source, "number" if protocol else "error")
-    return found
+        result = [document for document in result if document.tokens]
+    tokenised.check_ids(result, source, "number" if protocol else "error")
+    return result
 
 
 def _is_comment(row: str, width: int) -> bool:
@@ -225,16 +225,16 @@ def _linked(document: Document, adjacent: str = "nil") -> list[Mention]:
     """The mentions of a document's NEL cells: (first token, token after the last, cell)."""
     if adjacent not in ("nil", "all", "none"):
         raise GoldassayError(f"adjacent must be nil, all or none, not {adjacent!r}")
-    found = []
+    mentions = []
     start, current = 0, ""
     for place, cell, mark in _cells(document):
         begins = mark[:2] in ("B-", "S-", "U-") and (adjacent == "all" or (adjacent == "nil" and cell == "NIL"))
         if cell == current and not begins:
             continue
         if current not in UNLINKED:
-            found.append((start, place, current))
+            mentions.append((start, place, current))
         start, current = place, cell
-    return found
+    return mentions
 
 
 def _bounded(document: Document, side: Side) -> list[Mention]:
@@ -246,20 +246,20 @@ def _bounded(document: Document, side: Side) -> list[Mention]:
     >>> _bounded(document, "gold")
     [(0, 1, 'Q1'), (1, 2, 'Q1'), (3, 4, 'NIL'), (4, 5, 'Q4')]
     """
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     start, kind, link = -1, "", ""
     for place, cell, mark in _cells(document):
         inside = mark != "O" and start >= 0 and mark[2:] == kind and mark[:1] != "B"
         if inside and (cell == link or side == "gold" or mark[:1] != "I"):
             continue
         if start >= 0:
-            found.append((start, place, link))
+            mentions.append((start, place, link))
             start = -1
         if mark == "O":
-            found.append((place, place + 1, cell))
+            mentions.append((place, place + 1, cell))
         else:
             start, kind, link = place, mark[2:], cell
-    return [mention for mention in found if mention[2] not in UNLINKED]
+    return [mention for mention in mentions if mention[2] not in UNLINKED]
 
 
 def _link(mention: dict[str, Any], side: Side, protocol: str | None = None) -> dict[str, object]:
@@ -343,12 +343,12 @@ def _written(
 def _replaced(source: Source, records: Sequence[Mapping[str, Any]], scheme: str | None) -> str:
     """The file with new cells; a cell that had no annotation and gets none stays as it is."""
     by_id = {record["id"]: record for record in records}
-    found = documents(source)
+    several = documents(source)
     lines = files.text(source.path).split("\n")
     index = lines[0].rstrip("\r").split("\t").index(source.options["column"])
-    present = {tag for document in found for tag in document.tags()}
+    present = {tag for document in several for tag in document.tags()}
     name = tagging.named(scheme, present) if source.task == "extraction" else ""
-    for document in found:
+    for document in several:
         record = by_id.pop(document.id, {"id": document.id, SPANS[source.task]: []})
         cells = _written(record, [(token.start, token.end) for token in document.tokens], source.task, name)
         for token, cell in zip(document.tokens, cells, strict=True):

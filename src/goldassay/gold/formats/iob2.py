@@ -48,14 +48,14 @@ def pair_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]]
 def documents(source: Source) -> list[Document]:
     """The tokenised documents of a file."""
     index = _column_index(tokenised.column_of(source))
-    found: list[Document] = []
+    result: list[Document] = []
     marked, in_sentence = False, False
     for number, row in enumerate(files.lines(source.path), start=1):
         name = NAME.match(row) if row.startswith("#") else None
         if row.startswith(DOCSTART) or (name is not None and _is_comment(row, index)):
             title = name or TITLE.search(row)
             label = next((group for group in title.groups() if group), "") if title else ""
-            found.append(Document(label or str(len(found) + 1), line=number, unnamed=not label))
+            result.append(Document(label or str(len(result) + 1), line=number, unnamed=not label))
             marked, in_sentence = True, False
         elif row.startswith("#") and _is_comment(row, index):
             continue
@@ -63,10 +63,10 @@ def documents(source: Source) -> list[Document]:
             in_sentence = False
         else:
             if not in_sentence and not marked:
-                found.append(Document(str(len(found) + 1), line=number, unnamed=True))
-            elif not in_sentence and found[-1].tokens:
-                found[-1].breaks.append(len(found[-1].tokens))
-                found[-1].pieces[-1] = "\n"
+                result.append(Document(str(len(result) + 1), line=number, unnamed=True))
+            elif not in_sentence and result[-1].tokens:
+                result[-1].breaks.append(len(result[-1].tokens))
+                result[-1].pieces[-1] = "\n"
             in_sentence = True
             with source.checking("unreadable", line=number):
                 cells = row.split("\t") if "\t" in row else row.split()
@@ -74,12 +74,12 @@ def documents(source: Source) -> list[Document]:
                     raise DataError(f"one column ({row.strip()!r}); a token and a tag are needed")
                 if index >= len(cells):
                     raise DataError(f"no column {index + 1}; this line has {len(cells)}")
-                found[-1].add(cells[0], cells[index].strip(), "O", number)
-    found = [document for document in found if document.tokens]
-    if not found:
+                result[-1].add(cells[0], cells[index].strip(), "O", number)
+    result = [document for document in result if document.tokens]
+    if not result:
         raise DataError("no tokens in the file", file=source.path)
-    tokenised.check_ids(found, source)
-    return found
+    tokenised.check_ids(result, source)
+    return result
 
 
 def _column_index(column: str | None) -> int:

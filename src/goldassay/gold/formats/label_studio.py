@@ -56,14 +56,14 @@ def _record(task: Any, number: int, source: Source) -> dict[str, Any] | None:
         results = task.get("predictions" if source.side == "pred" else "annotations") or ()
         if not isinstance(results, (list, tuple)):
             raise DataError(f"annotations are a list, not {results!r:.40}", field="annotations")
-        first = next((one for one in results if isinstance(one, Mapping) and not one.get("was_cancelled")), None)
+        first = next((item for item in results if isinstance(item, Mapping) and not item.get("was_cancelled")), None)
         if first is None:
             return None
         regions = first.get("result") or []
         if not isinstance(regions, list):
             raise DataError(f"a result is a list of regions, not {regions!r:.40}", field="result")
         record = {"id": name, **_data_fields(data, source)}
-        return record | _annotations([one for one in regions if isinstance(one, Mapping)], text, source.task)
+        return record | _annotations([item for item in regions if isinstance(item, Mapping)], text, source.task)
     except DataError as error:
         raise error.at(record=name) from None
 

@@ -75,13 +75,13 @@ def _known_fields(value: Any, shape: Any, side: Side) -> Any:
     """A value with the fields that its shape has, and no others."""
     if not isinstance(value, Mapping) or not hasattr(shape, "__required_keys__"):
         return value
-    known: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, item in value.items():
         if name in _fields(shape):
             inner = _fields(shape)[name]
-            known[name] = item
+            fields[name] = item
             if inner is not None and isinstance(item, list):
                 absent = dict.fromkeys(WHOLE.get(name, ())) if side == "pred" else {}
-                cleaned = [_known_fields(one, inner, side) for one in item]
-                known[name] = [{**absent, **one} if isinstance(one, dict) else one for one in cleaned]
-    return known
+                cleaned = [_known_fields(part, inner, side) for part in item]
+                fields[name] = [{**absent, **part} if isinstance(part, dict) else part for part in cleaned]
+    return fields
