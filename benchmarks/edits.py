@@ -67,7 +67,7 @@ def edited(task: str, parts: Sequence[str], gold: Any, measured: Sequence[Any]) 
         return (made.fit([one for one in train if one not in measured]) if hasattr(made, "fit") else made), None
     made = workspace.target(task).tunable()
     made = made.deepcopy().index(gold.passages) if hasattr(made, "index") and gold.passages else made
-    form = next((part for part in parts if part in ("json", "lines", "types")), "auto")
+    form = next((part for part in parts if part in ("json", "lines")), "auto")
     for part in parts:
         if part.startswith("near"):
             made = NearestDemos(int(part[4:])).compile(made, trainset=demonstrations(made, train))

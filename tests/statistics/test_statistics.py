@@ -34,7 +34,7 @@ def test_t_and_wilson_intervals_equal_scipy() -> None:
 
 
 def test_bootstrap_intervals_are_near_scipys_and_seeded() -> None:
-    for method, name in (("bootstrap", "percentile"), ("bca", "BCa")):
+    for method, name in (("bootstrap", "percentile"),):
         ours = interval(A, method=method, resamples=20_000)
         theirs = stats.bootstrap((A,), np.mean, n_resamples=20_000, method=name, rng=1).confidence_interval
         assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.004)

@@ -12,7 +12,6 @@ from goldassay import Counts, Metric
 from goldassay.measures import extraction
 from goldassay.score import Evidence
 from goldassay.tuning import tune
-from goldassay.tuning.optimizers import PairedAcceptance
 from goldassay.tuning.watch import Credit, Watch
 
 METRIC = Metric(extraction.SpanF1())
@@ -53,7 +52,6 @@ def test_credits_pick_the_program_with_the_higher_corpus_value_where_means_pick_
     gain = {name: sum(p.subsample_scores_after) - sum(p.subsample_scores_before)
             for name, p in (("many", Proposal(many)), ("short", Proposal(short)))}  # fmt: skip
     assert gain["many"] > gain["short"] > 0
-    assert isinstance(PairedAcceptance().should_accept(Proposal(many), None), bool)
 
 
 def test_the_credit_of_a_mean_is_the_value_itself_and_needs_none() -> None:

@@ -7,13 +7,12 @@ from typing import Any, Literal
 
 import dspy
 import pytest
-from pydantic import BaseModel
 
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.terse import TerseAdapter
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.edits import Diagnosis
-from goldassay.tuning.instructions import answer_form, one_call_a_type
+from goldassay.tuning.instructions import answer_form
 from goldassay.tuning.patches import Patch, apply, make_patch
 from goldassay.tuning.saved import load_state, rendered
 from goldassay.tuning.service import PatchFolder
@@ -68,35 +67,6 @@ def test_the_other_form_is_an_edit_where_a_local_model_is_asked() -> None:
         assert answer_form(Diagnosis([], apply(Label(), patch), TRAIN)) == {}
     with dspy.context(adapter=TerseAdapter("lines")):
         assert answer_form(found)["form of the answer"][0].text == "json"
-
-
-class Site(BaseModel):
-    text: str
-    type: Literal["TOP", "TMP"]
-
-
-class Sites(dspy.Module):  # type: ignore[misc]
-    """A list of labelled objects."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.find = dspy.Predict(dspy.Signature("text -> sites: list[Site]", custom_types={"Site": Site}))
-
-    def forward(self, text: str) -> dspy.Prediction:
-        return self.find(text=text)
-
-
-def test_one_call_a_type_is_an_edit_where_there_are_few_types() -> None:
-    found = Diagnosis([], Sites(), TRAIN)
-    assert one_call_a_type(found) == {}
-    with dspy.context(adapter=TerseAdapter()):
-        (patch,) = one_call_a_type(found)["one call a type"]
-        assert (patch.text, patch.rationale) == ("types", "all of TOP, TMP are asked for at once now")
-        assert one_call_a_type(found, most=1) == {}
-        assert one_call_a_type(Diagnosis([], Label(), TRAIN)) == {}
-        made = apply(Sites(), patch)
-        assert one_call_a_type(Diagnosis([], made, TRAIN)) == {}
-        assert made.replacing(dspy.settings.adapter).form == "types"
 
 
 def test_the_form_is_asked_for_and_the_demonstrations_are_written_in_it() -> None:

@@ -7,21 +7,20 @@ way among seven types may find those of one. It takes a call for each label.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal, get_args, get_origin
 
 import dspy
-from pydantic import BaseModel, PydanticUserError, TypeAdapter, create_model
+from pydantic import PydanticUserError, create_model
 
 from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.grammar import json_grammar
-from goldassay.lm.lines import Copied, Lines
+from goldassay.lm.lines import Lines
 from goldassay.lm.local import LocalLM
 
-FORMS = ("auto", "json", "lines", "types")
+FORMS = ("auto", "json", "lines")
 
 
 class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
@@ -31,8 +30,8 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     the answer is left to the grammar.
 
     Args:
-        form: ``json``, ``lines`` (`goldassay.lm.lines`), ``types`` (lines, and a call for each label), or ``auto``:
-            lines where an output is a list, which is where JSON costs most tokens, else JSON.
+        form: ``json``, ``lines`` (`goldassay.lm.lines`), or ``auto``: lines where an output is a list, which is where
+            JSON costs most tokens, else JSON.
         copied: whether a local model may only copy the input's words into the fields that are copied.
 
     >>> class Label(dspy.Signature):
@@ -69,17 +68,9 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        per_type = CallPerType.of(signature) if self.form == "types" else None
-        if per_type is None:
-            adapter, options = self._constrained(lm, lm_kwargs, signature, inputs)
-            answers: list[dict[str, Any]] = adapter.__call__(self, lm, options, signature, demos, inputs)
-            return answers
-        by_label = {}
-        for label in per_type.labels:
-            narrow, shown = per_type.signature_of(label), per_type.demos_of(demos, label)
-            adapter, options = self._constrained(lm, lm_kwargs, narrow, inputs)
-            by_label[label] = adapter.__call__(self, lm, options, narrow, shown, inputs)
-        return per_type.merge(by_label)
+        adapter, options = self._constrained(lm, lm_kwargs, signature, inputs)
+        answers: list[dict[str, Any]] = adapter.__call__(self, lm, options, signature, demos, inputs)
+        return answers
 
     async def acall(
         self,
@@ -89,17 +80,9 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        per_type = CallPerType.of(signature) if self.form == "types" else None
-        if per_type is None:
-            adapter, options = self._constrained(lm, lm_kwargs, signature, inputs)
-            answers: list[dict[str, Any]] = await adapter.acall(self, lm, options, signature, demos, inputs)
-            return answers
-        by_label = {}
-        for label in per_type.labels:
-            narrow, shown = per_type.signature_of(label), per_type.demos_of(demos, label)
-            adapter, options = self._constrained(lm, lm_kwargs, narrow, inputs)
-            by_label[label] = await adapter.acall(self, lm, options, narrow, shown, inputs)
-        return per_type.merge(by_label)
+        adapter, options = self._constrained(lm, lm_kwargs, signature, inputs)
+        answers: list[dict[str, Any]] = await adapter.acall(self, lm, options, signature, demos, inputs)
+        return answers
 
     def _constrained(
         self, lm: Any, lm_kwargs: dict[str, Any], signature: type[dspy.Signature], inputs: Mapping[str, Any]
@@ -202,84 +185,3 @@ def _labels(annotation: Any) -> str:
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(serialize_for_json(value), ensure_ascii=False)
-
-
-@dataclass(frozen=True)
-class CallPerType:
-    """A signature whose one output is a list of objects with a label, split into a call for each label.
-
-    >>> import dspy
-    >>> class Name(BaseModel):
-    ...     text: str
-    ...     type: Literal["TOP", "TMP"]
-    >>> names = dspy.Signature("text -> names: list[Name]", "List the names.", custom_types={"Name": Name})
-    >>> per_type = CallPerType.of(names)
-    >>> per_type.labels, per_type.signature_of("TOP").instructions
-    (('TOP', 'TMP'), 'List the names.\\nOnly those of type TOP.')
-    >>> per_type.merge({"TOP": [{"names": [{"text": "Delft"}]}], "TMP": [{"names": []}]})
-    [{'names': [Name(text='Delft', type='TOP')]}]
-    """
-
-    signature: Any
-    output: str
-    field: str
-    labels: tuple[str, ...]
-    item: type[BaseModel]
-
-    @classmethod
-    def of(cls, signature: type[dspy.Signature]) -> CallPerType | None:
-        """The split of a signature; None if it does not ask for one list of objects with one label."""
-        if len(signature.output_fields) != 1:
-            return None
-        ((output, field),) = signature.output_fields.items()
-        (item, *_) = get_args(field.annotation) or (None,)
-        if get_origin(field.annotation) is not list or not (isinstance(item, type) and issubclass(item, BaseModel)):
-            return None
-        choices = {
-            name: get_args(info.annotation)
-            for name, info in item.model_fields.items()
-            if get_origin(info.annotation) is Literal
-        }
-        if len(choices) != 1 or len(item.model_fields) < 2:
-            return None
-        ((name, labels),) = choices.items()
-        return cls(signature, output, name, labels, item) if all(isinstance(x, str) for x in labels) else None
-
-    def signature_of(self, label: str) -> Any:
-        """The signature that asks for the objects of one label, without the label itself."""
-        parts: dict[str, Any] = {}
-        for name, info in self.item.model_fields.items():
-            if name != self.field:
-                mention = name == "text" and info.annotation is str  # beside a label: copied, here without it too
-                kind = Copied if mention else info.rebuild_annotation()
-                parts[name] = (kind, ... if info.is_required() else info.get_default(call_default_factory=True))
-        narrow: Any = create_model(self.item.__name__, **parts)
-        instructions = f"{self.signature.instructions}\nOnly those of {self.field} {label}."
-        return self.signature.with_instructions(instructions).with_updated_fields(self.output, type_=list[narrow])
-
-    def demos_of(self, demos: Iterable[Mapping[str, Any]], label: str) -> list[dict[str, Any]]:
-        """The demonstrations with the objects of one label."""
-        narrowed = []
-        for demo in demos:
-            items = demo.get(self.output)
-            if isinstance(items, Sequence) and not isinstance(items, str):
-                plain = [item.model_dump() if isinstance(item, BaseModel) else dict(item) for item in items]
-                own = [item for item in plain if item.get(self.field) == label]
-                rest = [{key: value for key, value in item.items() if key != self.field} for item in own]
-                narrowed.append({**demo, self.output: rest})
-            else:
-                narrowed.append(dict(demo))
-        return narrowed
-
-    def merge(self, by_label: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-        """The answers of all labels as answers of the signature: the first of each label together, and so on."""
-        items = TypeAdapter(list[self.item])  # type: ignore[name-defined]
-        merged = []
-        for answers in zip(*by_label.values(), strict=False):
-            rows = [
-                {**(item.model_dump() if isinstance(item, BaseModel) else item), self.field: label}
-                for label, answer in zip(by_label, answers, strict=True)
-                for item in answer[self.output] or []
-            ]
-            merged.append({self.output: items.validate_python(rows)})
-        return merged

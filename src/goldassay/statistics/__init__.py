@@ -8,7 +8,6 @@ from goldassay.statistics.power import (
     cohens_dz,
     examples_needed,
     odds_ratio,
-    power_of,
     smallest_detectable,
 )
 from goldassay.statistics.ppi import Corrected, corrected
@@ -30,7 +29,6 @@ __all__ = [
     "influences",
     "interval",
     "odds_ratio",
-    "power_of",
     "sequential_test",
     "smallest_detectable",
     "wilson",

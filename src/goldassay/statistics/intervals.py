@@ -1,4 +1,4 @@
-"""Intervals: Wilson's for values between bounds, Student's for values without; percentile bootstrap and BCa.
+"""Intervals: Wilson's for values between bounds, Student's for values without; percentile bootstrap.
 
 Near 0 and 1 and for few examples a bootstrap is too narrow, and where all examples are alike it has no width at all.
 So the default is Wilson's score interval at the *effective sample size*: with v the value's share of the way between
@@ -25,7 +25,7 @@ from goldassay.statistics.evidence import Evidences, Floats, Values, slope
 from goldassay.statistics.resampling import bootstrap, check_settings
 from goldassay.tally import Confusion, Mean
 
-METHODS = ("auto", "wilson", "effective", "t", "bootstrap", "bca")
+METHODS = ("auto", "wilson", "effective", "t", "bootstrap")
 Bounds = tuple[float, float]
 JACKKNIFED = 2000  # above this many rows the infinitesimal jackknife, which is as good then, does less work
 BLOCK = 512  # rows at a time
@@ -66,12 +66,11 @@ def interval(
         clusters: examples of one cluster (document) count as one.
         method: ``auto`` is ``effective`` for values with bounds and ``t`` for others. ``wilson``: rates of independent
             examples. ``effective``: Wilson's at the effective sample size. ``t``: Student's, with the jackknife's
-            variance; between finite bounds, values that are all alike have Wilson's. ``bootstrap``: percentiles;
-            ``bca``: bias-corrected and accelerated.
+            variance; between finite bounds, values that are all alike have Wilson's. ``bootstrap``: percentiles.
         bounds: between which the value lies, as `Measure.limits`; None: 0 and 1, if every example's own value does.
-        resamples: how many, for the bootstraps.
+        resamples: how many, for the bootstrap.
         level: the share of such intervals that hold the true value.
-        seed: of the bootstraps.
+        seed: of the bootstrap.
 
     >>> rate = interval([1.0, 0.0, 1.0, 1.0])
     >>> round(rate.low, 3), rate.value, round(rate.high, 3), rate.method
@@ -91,9 +90,9 @@ def interval(
         if method in ("wilson", "t"):
             raise GoldassayError("no evidence: the measure applies to none of the examples")
         return Interval(value, *(bounds or (0.0, 1.0)), level, 0, "effective")  # anything may be true
-    if method in ("bootstrap", "bca"):
-        ends = quantiles(evidences, bootstrap(evidences, resamples, seed), level, method)
-        return Interval(value, *ends, level, n, method)
+    if method == "bootstrap":
+        ends = np.quantile(bootstrap(evidences, resamples, seed), ((1 - level) / 2, (1 + level) / 2))
+        return Interval(value, float(ends[0]), float(ends[1]), level, n, method)
     own = _own_values(evidences, value) if alone else None
     limits = bounds or unit_bounds(evidences, value, evidences.matrix)
     rate = own is not None and method != "t" and limits == (0.0, 1.0) and _is_rate(own)
@@ -245,14 +244,6 @@ def jackknife_parts(evidences: Evidences, rows: Floats) -> Floats:
     return around * math.sqrt((n - 1) / n)
 
 
-def quantiles(evidences: Evidences, resampled: Floats, level: float, method: str) -> tuple[float, float]:
-    """The ends of the percentile or the BCa interval, from the resampled values."""
-    tail = (1 - level) / 2
-    ends = (tail, 1 - tail) if method == "bootstrap" else _bca(evidences, resampled, evidences.value, tail)
-    low, high = (float(end) for end in np.quantile(resampled, ends))
-    return low, high
-
-
 def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of a rate (Wilson 1927).
 
@@ -271,18 +262,3 @@ def wilson_ends(p: float, n: float, z: float) -> tuple[float, float]:
     z2 = z * z / n
     centre, half = (p + z2 / 2) / (1 + z2), z * math.sqrt(p * (1 - p) / n + z2 / (4 * n)) / (1 + z2)
     return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))  # rounding leaves p outside at 0 and 1
-
-
-def _bca(evidences: Evidences, resampled: Floats, value: float, tail: float) -> tuple[float, float]:
-    """The quantiles of the bias-corrected and accelerated bootstrap (Efron 1987)."""
-    below = float((resampled < value).mean() + (resampled == value).mean() / 2)
-    if not 0.0 < below < 1.0:
-        return tail, 1 - tail
-    bias = float(stats.norm.ppf(below))
-    left_out = evidences.values(evidences.matrix.sum(axis=0) - evidences.matrix)
-    gaps = left_out.mean() - left_out
-    spread = float((gaps**2).sum()) ** 1.5
-    acceleration = float((gaps**3).sum()) / (6 * spread) if spread else 0.0
-    ends = bias + stats.norm.ppf([tail, 1 - tail])
-    low, high = (float(end) for end in stats.norm.cdf(bias + ends / (1 - acceleration * ends)))
-    return low, high

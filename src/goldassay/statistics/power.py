@@ -22,21 +22,6 @@ from goldassay.exceptions import GoldassayError
 from goldassay.statistics.intervals import Interval, wilson
 
 
-def power_of(difference: float, standard_error: float, alpha: float = 0.05) -> float:
-    """The chance that a two-sided z test at ``alpha`` finds a true ``difference`` (Cohen 1988).
-
-    Φ(d − z) + Φ(−d − z), with d = difference / standard error and z = z_{1−α/2}.
-
-    >>> round(power_of(0.14, 0.05), 3), round(power_of(0.0, 0.05), 3)
-    (0.8, 0.05)
-    """
-    _check(standard_error, alpha)
-    if standard_error == 0:
-        return 1.0 if difference else alpha
-    z, d = stats.norm.ppf(1 - alpha / 2), difference / standard_error
-    return float(stats.norm.cdf(d - z) + stats.norm.cdf(-d - z))
-
-
 def smallest_detectable(standard_error: float, power: float = 0.80, alpha: float = 0.05) -> float:
     """The smallest true difference that a two-sided test at ``alpha`` finds with ``power``.
 

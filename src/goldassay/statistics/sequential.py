@@ -22,7 +22,6 @@ from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats, Values, slope_between
 
 STAKES = np.array([0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
-FAR = 100_000  # more examples than this are not asked for
 LEAST = 8  # examples before the first look
 
 
@@ -32,8 +31,7 @@ class Decision:
 
     ``used`` of ``n`` examples (or clusters) were looked at when it was taken. ``p`` is valid at any time: it may be
     read after every look; ``wealth`` is the evidence for a gain, ``against`` the evidence that there is none
-    worth having. ``more`` is an estimate of how many more examples a decision needs if they go on as these did; None
-    where that is not to be expected. ``difference`` is the difference of the corpus values over the examples used.
+    worth having. ``difference`` is the difference of the corpus values over the examples used.
     """
 
     decision: str
@@ -43,7 +41,6 @@ class Decision:
     used: int
     n: int
     difference: float
-    more: int | None = None
     alpha: float = 0.05
 
     def state(self) -> dict[str, object]:
@@ -95,15 +92,6 @@ class Bets:
     def p(self) -> float:
         """One over the highest wealth so far: a p-value at any time."""
         return min(1.0, 1 / self.best)
-
-    def more(self, goal: float) -> int | None:
-        """How many more such values bring the wealth to ``goal``; None where they do not."""
-        rate = float(self._logs.max()) / self.n if self.n else 0.0
-        if rate <= 0:
-            return None
-        left = math.log(goal) + math.log(len(STAKES)) - float(self._logs.max())  # one stake carries it
-        more = max(1, math.ceil(left / rate))
-        return more if more <= FAR else None
 
     def _share(self, value: float) -> float:
         """The value as a share of its bound, in [−1, 1]."""
@@ -173,9 +161,7 @@ def sequential_test(
         if decision != "continue":
             break
     difference = both.of(rows_a[:done]) - both.of(rows_b[:done])
-    ways = [left for left in (better.more(1 / alpha), worse.more(1 / beta)) if left is not None]
-    more = min(ways, default=None) if decision == "continue" else 0
-    return Decision(decision, better.p, better.wealth, worse.wealth, done, n, difference, more, alpha)
+    return Decision(decision, better.p, better.wealth, worse.wealth, done, n, difference, alpha)
 
 
 def _stops(n: int, looks: Sequence[int] | None) -> list[int]:

@@ -4,11 +4,10 @@ Every example of train and dev is measured with edits that were made without it:
 edits for a fold come from the errors of the others (demonstrations always from train). So all examples that are not
 test say whether the edits help. The order of a campaign is fixed, and what moves models most comes first (see
 docs/how-to/tuning.md): the nearest demonstrations for each input; a few that are the same for all, chosen in a race;
-the other form of the answer; one call a type, if there are few; the demonstrations that cover the most costly errors,
-with existing ones kept, replaced or dropped; edits in words. Each bundle is tested alone, the first at the full level,
-and kept if it is better than what was kept before (see `goldassay.tuning.acceptance`); a set in the place of the
-nearest, which costs no more, is kept if it is better by the estimate. Leave-one-out drops what carries nothing. The
-resulting program has the edits made from all examples.
+the other form of the answer; the demonstrations that cover the most costly errors; edits in words. Each bundle is tested
+alone, the first at the full level, and kept if it is better than what was kept before (see
+`goldassay.tuning.acceptance`); a set in the place of the nearest, which costs no more, is kept if it is better by the
+estimate. Leave-one-out drops what carries nothing. The resulting program has the edits made from all examples.
 """
 
 from __future__ import annotations
@@ -29,10 +28,9 @@ from goldassay.tuning.demonstrations import (
     counter_example,
     covering,
     nearest_examples,
-    revised,
     selected_examples,
 )
-from goldassay.tuning.edits import Diagnosis, Edit, own_traces, wraps
+from goldassay.tuning.edits import Diagnosis, Edit, wraps
 from goldassay.tuning.leaks import assign_folds, check_patch, shuffled_documents
 from goldassay.tuning.measuring import (
     FEWEST,
@@ -61,12 +59,10 @@ Bundle = dict[str, list[Patch]]  # the patches of each slot
 def strongest_first(nearest: int = 4, reflection_lm: dspy.BaseLM | None = None) -> list[list[Edit]]:
     """The bundles in the order in which they are tested; no result changes it."""
     phrases: list[Edit] = [partial(words.rules, patterns=3, each=1), words.definitions, words.list_length]
-    phrases.append(words.label_order)
     if reflection_lm is not None:
         phrases.insert(0, partial(words.reflection, lm=reflection_lm, patterns=2, each=1))
     sets: list[list[Edit]] = [[partial(nearest_examples, k=nearest)], [partial(selected_examples, k=nearest)]]
-    forms: list[list[Edit]] = [[words.answer_form], [words.one_call_a_type]]
-    return [*(sets if nearest else []), *forms, [revised, covering, counter_example], phrases]
+    return [*(sets if nearest else []), [words.answer_form], [covering, counter_example], phrases]
 
 
 @dataclass(frozen=True)
@@ -205,7 +201,6 @@ class Campaign:
         self.cases: dict[int, Case] = {}
         self.first, self.open, self.proven = True, False, False
         self.effect: Effect | None = None
-        self.traces: dict[str, list[Any]] = {}
         self.leaked: set[str] = set()
         self.measured: dict[tuple[str, ...], str] = {}
 
@@ -216,12 +211,9 @@ class Campaign:
         self._report()
         if all(map(is_right, self.base.values())):
             return self.start
-        learnt = range(len(self.dev), len(self.bench.examples))
-        right = [self.bench.examples[index] for index in learnt if is_right(self.base[index])]
-        self.traces = own_traces(self.start, [self.bench.examples[index] for index in learnt], right)
         showing = covering, nearest_examples, selected_examples
         if any(wraps(edit, *showing) for bundle in self.bundles for edit in bundle):
-            check_fits(self.start, self.train, self.traces)
+            check_fits(self.start, self.train)
         for number in range(1, self.options.rounds + 1):
             before = fingerprint(self.programs[-1])
             for edits in self.bundles:
@@ -393,21 +385,10 @@ class Campaign:
 
     def _proposed(self, edits: Sequence[Edit], fold: int) -> Bundle:
         """The bundle of a fold, from the errors made on the others; the last one's is made from all examples."""
-        own = [self.bench.examples[index] for index, other in enumerate(self.folds) if other == fold]
-        ids, objects = {str(example.get("id")) for example in own}, {id(example) for example in own}
+        own = {id(self.bench.examples[index]) for index, other in enumerate(self.folds) if other == fold}
         patterns = find([with_error(case) for index, case in sorted(self.cases.items()) if self.folds[index] != fold])
-        diagnosis = Diagnosis(
-            patterns,
-            self.programs[fold],
-            [example for example in self.train if id(example) not in objects],
-            {
-                name: [demo for demo in demos if str(demo.get("id")) not in ids]
-                for name, demos in self.traces.items()
-                if demos
-            },
-            self.ledger.tried,
-            self.race,
-        )
+        train = [example for example in self.train if id(example) not in own]
+        diagnosis = Diagnosis(patterns, self.programs[fold], train, self.ledger.tried, self.race)
         final, bundle, seen = fold == self.options.folds, Bundle(), set[str]()
         for place, edit in enumerate(edits):
             for slot, patches in edit(diagnosis).items():

@@ -41,41 +41,11 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> dict[str, list[Patch]]:
         return {}
     patches = []
     for name, predictor in predictors(diagnosis.program).items():
-        chosen = cover(_unshown(diagnosis, name, predictor), diagnosis.patterns, predictor, most)
+        chosen = cover(_unshown(diagnosis, predictor), diagnosis.patterns, predictor, most)
         for example in reversed(chosen):  # the example that covers most stands next to the question
             why = f"covers {_covered(example, diagnosis.patterns)}"
             patches.append(_show(diagnosis, name, example, proposer="covering", rationale=why))
     return {"demonstrations": patches} if patches else {}
-
-
-def revised(diagnosis: Diagnosis, most: int = 3) -> dict[str, list[Patch]]:
-    """Existing demonstrations: one that shows no costly error is replaced by one that does, or dropped.
-
-    Each has a slot (``demonstration 1`` and so on), the last ones first: so their places do not move.
-    """
-    slots: dict[str, list[Patch]] = {}
-    for name, predictor in predictors(diagnosis.program).items():
-        demos = list(predictor.demos or [])
-        idle = [place for place, demo in enumerate(demos) if not any(_shares(demo, diagnosis.patterns))][-most:]
-        pool = _unshown(diagnosis, name, predictor)
-        better = [
-            example
-            for example in cover(pool, diagnosis.patterns, predictor, len(idle))
-            if any(_shares(example, diagnosis.patterns))
-        ]
-        for place in reversed(idle):
-            if better:
-                example = better.pop(0)
-                why = f"covers {_covered(example, diagnosis.patterns)}"
-                edit: dict[str, Any] = {"action": "replace_example", "index": place, "rationale": why}
-                patch = _show(diagnosis, name, example, proposer="revised", **edit)
-            elif len(demos) > 1:
-                edit = {"predictor": name, "action": "remove_example", "index": place}
-                patch = diagnosis.draft(proposer="revised", rationale="shows none of the errors", **edit)
-            else:
-                continue
-            slots.setdefault(f"demonstration {place + 1}", []).append(patch)
-    return slots
 
 
 def counter_example(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
@@ -86,7 +56,7 @@ def counter_example(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
         outputs = list(signature_of(predictor).output_fields)
         pool = [
             example
-            for example in diagnosis.fitting(name, predictor)
+            for example in diagnosis.fitting(predictor)
             if all(example.get(key) in ([], "", {}, None) for key in outputs)
             and any(example.get(key) is not None for key in outputs)
         ]
@@ -209,14 +179,14 @@ def _show(diagnosis: Diagnosis, name: str, example: dspy.Example, **fields: Any)
     return diagnosis.draft(**{**defaults, **fields})
 
 
-def _unshown(diagnosis: Diagnosis, name: str, predictor: dspy.Predict) -> list[dspy.Example]:
+def _unshown(diagnosis: Diagnosis, predictor: dspy.Predict) -> list[dspy.Example]:
     """The examples that a predictor can be shown and is not shown yet."""
 
     def inputs(example: Any) -> list[str]:
         return [str(example.get(key)) for key in signature_of(predictor).input_fields]
 
     present = [inputs(demo) for demo in predictor.demos or []]
-    return [example for example in diagnosis.fitting(name, predictor) if inputs(example) not in present]
+    return [example for example in diagnosis.fitting(predictor) if inputs(example) not in present]
 
 
 def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:

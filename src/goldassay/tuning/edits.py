@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -21,7 +21,6 @@ from goldassay.tuning.wrappers import fits, predictors
 class Diagnosis:
     """What edits are made from: the errors, the program, examples to show.
 
-    ``traces`` are demonstrations for a predictor, by its name, if gold does not hold its fields (`own_traces`);
     ``tried`` says in a line each what was tried before, and to what effect. ``race`` tells which set of examples does
     most, if train has enough for that. An edit that cannot be proposed for a pattern adds a line to ``failures``.
     """
@@ -29,14 +28,13 @@ class Diagnosis:
     patterns: Sequence[Pattern]
     program: Any
     train: Sequence[dspy.Example]
-    traces: Mapping[str, Sequence[dspy.Example]] = field(default_factory=dict)
     tried: Sequence[str] = ()
     race: Race | None = None
     failures: list[str] = field(default_factory=list)
 
-    def fitting(self, name: str, predictor: dspy.Predict) -> list[dspy.Example]:
+    def fitting(self, predictor: dspy.Predict) -> list[dspy.Example]:
         """The examples that a predictor can be shown."""
-        return [demo for demo in self.traces.get(name, self.train) if fits(demo, signature_of(predictor))]
+        return [example for example in self.train if fits(example, signature_of(predictor))]
 
     def draft(
         self, pattern: Pattern | None = None, proposer: str = "", /, unit: str = "example", **fields: Any
@@ -143,35 +141,6 @@ def predictor_for(pattern: Pattern, program: dspy.Module) -> tuple[str, dspy.Pre
         if fields & set(signature_of(predictor).output_fields):
             return name, predictor
     return list(named.items())[-1]
-
-
-def own_traces(
-    program: dspy.Module, examples: Sequence[dspy.Example], right: Sequence[dspy.Example], most: int = 12
-) -> dict[str, list[dspy.Example]]:
-    """Demonstrations from the program's own work, for predictors whose fields gold does not hold.
-
-    The program is run again on the examples that it gets ``right``; the inputs and outputs of each such predictor are
-    its demonstrations. Nothing is run if every predictor can be shown gold.
-    """
-    names = {id(predictor): name for name, predictor in program.named_predictors()}
-    demos: dict[str, list[Any]] = {
-        name: []
-        for name, predictor in program.named_predictors()
-        if not any(fits(example, signature_of(predictor)) for example in examples)
-    }
-    for example in right:
-        if all(len(traces) >= most for traces in demos.values()):
-            break
-        with dspy.context(trace=[]):
-            try:
-                program(**example.inputs())
-            except Exception:  # noqa: BLE001  a program that fails on an example shows nothing
-                continue
-            steps = list(dspy.settings.trace)
-        for predictor, inputs, outputs in steps:
-            if (name := names.get(id(predictor))) in demos:
-                demos[name].append(dspy.Example(id=example.get("id"), **inputs, **dict(outputs.items())))
-    return demos
 
 
 def _plural(count: int, noun: str) -> str:

@@ -1,7 +1,5 @@
-"""Edits in words: rules from the errors, what labels mean, how long a list may be, which labels are frequent, what a
-reflecting model proposes, and the form in which answers are written.
-
-They are plain sentences, added to the instructions or to the description of a field.
+"""Edits in words: rules from the errors, what labels mean, how long a list may be, what a reflecting model proposes,
+and the form in which answers are written. They are plain sentences, added to the instructions.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal
 
 import dspy
 from pydantic import BaseModel
@@ -19,7 +17,7 @@ from pydantic import BaseModel
 from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.lm.terse import CallPerType, TerseAdapter
+from goldassay.lm.terse import TerseAdapter
 from goldassay.tuning.demonstrations import leaves
 from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for
 from goldassay.tuning.leaks import text_of
@@ -204,28 +202,12 @@ def list_length(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
     many = [pattern for pattern in diagnosis.patterns if pattern.kind in ("spurious", "not_in_text", "duplicate")]
     for name, predictor in predictors(diagnosis.program).items() if many else ():
         for key in signature_of(predictor).output_fields:
-            lists = (example.get(key) for example in diagnosis.fitting(name, predictor))
+            lists = (example.get(key) for example in diagnosis.fitting(predictor))
             sizes = sorted(len(items) for items in lists if isinstance(items, list))
             if len(sizes) >= 10:
                 most = sizes[min(len(sizes) - 1, math.ceil(0.95 * len(sizes)) - 1)]
                 edit = {"action": "add_instruction", "text": f"Give at most {max(1, most)} {key}."}
                 return {"bound": [diagnosis.draft(many[0], "bounds", predictor=name, **edit)]}
-    return {}
-
-
-def label_order(diagnosis: Diagnosis, most: int = 8) -> dict[str, list[Patch]]:
-    """Describes a choice by its labels in the order of their frequency in train (slot ``label order``)."""
-    for name, predictor in predictors(diagnosis.program).items():
-        for key, info in signature_of(predictor).output_fields.items():
-            description = (info.json_schema_extra or {}).get("desc") or ""
-            if get_origin(info.annotation) is not Literal or description not in ("", f"${{{key}}}"):
-                continue
-            labels = (example.get(key) for example in diagnosis.fitting(name, predictor))
-            counts = Counter(str(label) for label in labels if label)
-            often = [label for label, _ in counts.most_common() if label in map(str, get_args(info.annotation))]
-            if len(often) > 2 and diagnosis.patterns:
-                edit = {"action": "describe_field", "field": key, "text": f"most often {', '.join(often[:most])}"}
-                return {"label order": [diagnosis.draft(diagnosis.patterns[0], "label order", predictor=name, **edit)]}
     return {}
 
 
@@ -287,32 +269,14 @@ def reflection(
 
 def answer_form(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
     """The other form than the one in which answers are written now, JSON or lines (slot ``form of the answer``)."""
-    adapter, signatures = _free_form(diagnosis)
-    if adapter is None or not any(TerseAdapter("lines").lines(signature) for signature in signatures):
+    adapter = dspy.settings.adapter
+    signatures = [signature_of(predictor) for predictor in predictors(diagnosis.program).values()]
+    formed = any(isinstance(wrapper, Formed) for wrapper in wrappers(diagnosis.program))
+    if formed or not isinstance(adapter, TerseAdapter) or not any(map(TerseAdapter("lines").lines, signatures)):
         return {}
     now, other = ("lines", "json") if any(map(adapter.lines, signatures)) else ("json", "lines")
-    return {"form of the answer": [_form(diagnosis, other, f"answers are written as {now} now")]}
-
-
-def one_call_a_type(diagnosis: Diagnosis, most: int = 4) -> dict[str, list[Patch]]:
-    """A call for each label of a list of labelled objects (slot ``one call a type``), if there are at most ``most``."""
-    adapter, signatures = _free_form(diagnosis)
-    labels = [form.labels for signature in signatures if (form := CallPerType.of(signature)) is not None]
-    if adapter is None or not labels or max(map(len, labels)) > most:
-        return {}
-    return {"one call a type": [_form(diagnosis, "types", f"all of {', '.join(labels[0])} are asked for at once now")]}
-
-
-def _free_form(diagnosis: Diagnosis) -> tuple[Any, list[Any]]:
-    """The adapter if its form is still free to change, and the signatures that it asks."""
-    adapter = dspy.settings.adapter
-    free = isinstance(adapter, TerseAdapter) and adapter.form != "types"
-    free = free and not any(isinstance(wrapper, Formed) for wrapper in wrappers(diagnosis.program))
-    return adapter if free else None, list(map(signature_of, predictors(diagnosis.program).values()))
-
-
-def _form(diagnosis: Diagnosis, form: str, why: str) -> Patch:
-    return diagnosis.draft(proposer="form", action="set_form", text=form, rationale=why)
+    why = f"answers are written as {now} now"
+    return {"form of the answer": [diagnosis.draft(proposer="form", action="set_form", text=other, rationale=why)]}
 
 
 def _quoted(names: Iterable[str], separator: str = ", ") -> str:

@@ -21,7 +21,6 @@ from goldassay import jsonl
 from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.metric import Metric
-from goldassay.statistics import compare
 from goldassay.tuning.acceptance import Ledger
 from goldassay.tuning.campaign import Patches, PatchOptions
 from goldassay.tuning.measuring import QUIET, evaluated
@@ -162,8 +161,6 @@ def inferrules(job: Job) -> Any:
 
 def gepa(job: Job) -> Any:
     """Instructions evolved by reflection on the metric's feedback (GEPA), selected by their corpus value on dev."""
-    from gepa.api import optimize
-
     batch = min(8, len(job.train))
     calls: dict[str, int] = {"max_metric_calls": 8 * len(job.dev) + 20 * batch}
     if {"auto", "max_full_evals"} & job.settings.keys():  # GEPA takes one of the three
@@ -179,17 +176,12 @@ def gepa(job: Job) -> Any:
     if log:
         check_gepa_state(log)
     job.use_credit()
-    several = len(getattr(job.metric.metric, "measures", ())) > 1
-    extra = {"acceptance_criterion": PairedAcceptance(), "frontier_type": "hybrid" if several else "instance"}
-    options = inspect.signature(optimize).parameters  # older versions of GEPA have neither
-    extra = {key: value for key, value in extra.items() if key in options} | settings.pop("gepa_kwargs", {})
     optimizer = dspy.GEPA(
         metric=job.metric,
         reflection_lm=job.writer,
         num_threads=job.threads,
         seed=job.seed,
         log_dir=str(log) if log else None,
-        gepa_kwargs=extra,
         **settings,
     )
     evolved = optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
@@ -268,29 +260,6 @@ def _run_object(optimizer: Any, job: Job) -> Any:
     if hasattr(own, "ledger"):
         vars(job.ledger).update(vars(own.ledger))
     return program
-
-
-class PairedAcceptance:
-    """GEPA keeps a proposal if the minibatch speaks for it: paired permutation p at most ``alpha`` (one-sided).
-
-    The level is loose by intent: a minibatch only decides whether a candidate deserves an evaluation on the whole dev
-    split, where it is chosen; the proof of the result is the paired test of `goldassay.tune` on dev and test.
-    """
-
-    def __init__(self, alpha: float = 0.25) -> None:
-        self.alpha = alpha
-
-    def should_accept(self, proposal: Any, state: object) -> bool:
-        """Called by GEPA with the proposal's scores on the minibatch before and after."""
-        before, after = proposal.subsample_scores_before or [], proposal.subsample_scores_after or []
-        if len(before) != len(after) or not after:
-            return False
-        result = compare([*map(float, after)], [*map(float, before)], resamples=2000)
-        return result.difference > 0 and result.test_p / 2 <= self.alpha
-
-    def reject_reason(self, proposal: object, state: object) -> str:
-        """For GEPA's log."""
-        return f"the paired difference on the minibatch is not shown at {self.alpha:g}"
 
 
 def with_instructions(program: dspy.Module, candidate: Mapping[str, str]) -> dspy.Module:

@@ -221,7 +221,7 @@ class NearestPatch(Patch):
 
 
 class FormPatch(Patch):
-    """Has answers written as ``text``: ``json``, ``lines`` or ``types``. It edits the whole program."""
+    """Has answers written as ``text``: ``json`` or ``lines``. It edits the whole program."""
 
     section: ClassVar[str] = "output_format"
     action: Literal["set_form"]

@@ -11,7 +11,6 @@ works. DSPy's ``KNNFewShot`` bootstraps again at every call; this takes the exam
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 import dspy
@@ -20,7 +19,7 @@ from goldassay._dspy_compat import Teleprompter, input_keys, serialize_for_json,
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.terse import TerseAdapter
 
-FORMS = ("json", "lines", "types")
+FORMS = ("json", "lines")
 
 
 class Wrapper(dspy.Module):  # type: ignore[misc]
@@ -140,7 +139,7 @@ class Nearest(Wrapper):
 
 
 class Formed(Wrapper):
-    """A program whose answers are written as ``json``, as ``lines``, or in a call for each of its ``types``.
+    """A program whose answers are written as ``json`` or as ``lines``.
 
     It overrides the form of `goldassay.lm.TerseAdapter`, which asks local models; other adapters stay as they are.
 
@@ -229,12 +228,10 @@ def shows_none(program: dspy.Module) -> bool:
     return bool(pairs) and not any(fits(*pair) for pair in pairs)
 
 
-def check_fits(
-    program: dspy.Module, train: Sequence[Any], traces: Mapping[str, Sequence[dspy.Example]] = MappingProxyType({})
-) -> None:
+def check_fits(program: dspy.Module, train: Sequence[Any]) -> None:
     """Raise if no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
     named = program.named_predictors()
-    if any(traces.values()) or any(fits(example, signature_of(p)) for example in train for _, p in named):
+    if any(fits(example, signature_of(p)) for example in train for _, p in named):
         return
     name, predictor = named[-1]
     present = sorted({key for example in train[:20] for key, value in example.items() if value is not None})
