@@ -4,8 +4,8 @@ Every example of train and dev is measured with edits that were made without it:
 edits for a fold come from the errors of the others (demonstrations always from train). So all examples that are not
 test say whether the edits help. The order of a campaign is fixed, and what moves models most comes first (see
 docs/how-to/tuning.md): the nearest demonstrations for each input; a few that are the same for all, chosen in a race;
-the other form of the answer; the demonstrations that cover the most costly errors; edits in words. Each bundle is tested
-alone, the first at the full level, and kept if it is better than what was kept before (see
+the other form of the answer; the demonstrations that cover the most costly errors; edits in words. Each bundle is
+tested alone, the first at the full level, and kept if it is better than what was kept before (see
 `goldassay.tuning.acceptance`); a set in the place of the nearest, which costs no more, is kept if it is better by the
 estimate. Leave-one-out drops what carries nothing. The resulting program has the edits made from all examples.
 """
