@@ -97,14 +97,16 @@ def fetch_articles(
             return error
 
     console, failures = standard_error(), 0
-    with ThreadPoolExecutor(settings.threads) as pool:
+    pool = ThreadPoolExecutor(settings.threads)
+    try:
         articles = track(pool.map(fetch, refs), "fetching", len(refs), console=console, disable=not console.is_terminal)
         for count, article in enumerate(articles, start=1):
             failures += isinstance(article, FetchError)
             if count >= ENOUGH and failures > settings.max_failures * count:
-                pool.shutdown(wait=False, cancel_futures=True)
                 raise RunStopped(f"stopped: {failures} of {count} articles could not be fetched, the last: {article}")
             yield article
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # also after Ctrl-C: the rest is not fetched
 
 
 def evaluate_articles(

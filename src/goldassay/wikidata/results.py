@@ -74,7 +74,17 @@ def fold(
     scoring: Scoring,
     output: Path,
 ) -> dict[str, Any]:
-    """The result of a run over these articles with this gold; their evidence is written beside ``output``."""
+    """The result of a run; the evidence of each article is written beside ``output``.
+
+    Args:
+        rows: The rows of the run, in the order of the articles.
+        articles: The articles.
+        gold: Their gold examples.
+        failed: The articles that could not be fetched, with their errors.
+        metadata: More entries for ``run_metadata``.
+        scoring: The conventions.
+        output: The file of the result.
+    """
     predictions = [row["prediction"] if "error" not in row else {"triples": []} for row in rows]
     evidence = [
         scoring.evidence(own["triples"], prediction["triples"])
