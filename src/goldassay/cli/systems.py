@@ -1,4 +1,4 @@
-"""Programs for ``goldassay compare``: each program with each model, and predictions beside them, as runs."""
+"""Programs for ``goldassay compare``: each program with each model, as runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import workspace
 from goldassay.cli import options as use
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
@@ -88,28 +88,22 @@ def _load(task: str, place: str, data: SplitExamples) -> tuple[str, Any, dict[st
 
 
 def run_all(job: Job) -> list[Any]:
-    """A run of each system and of each file of predictions, in folders of ``--out``; runs that exist are loaded."""
-    from goldassay.gold.formats import is_run
+    """A run of each system, in a folder of ``--out``, after the runs that exist."""
     from goldassay.running import Run, evaluate, new_folder
 
     data = job.examples()
-    stored = [place for place in job.systems.pred or [] if is_run(place)]
-    files = [place for place in job.systems.pred or [] if not is_run(place)]
+    runs = [Run.load(place) for place in job.systems.pred or []]
     programs = systems(job, data)
-    if len(programs) + len(stored) + len(files) < 2:
-        raise GoldassayError("compare needs two systems or more: add another --program, --lm or --pred")
+    if len(programs) + len(runs) < 2:
+        raise GoldassayError("compare needs two systems or more: add another --program, --lm or --pred RUN")
     metric = workspace.metric(job.task, job.ranking.metric)
     settings = {"gold": data.name, "split": job.systems.split, "limit": job.systems.limit}
     out = job.ranking.out or Path("ranking")
-    runs = [Run.load(place) for place in stored]
-    for system in [*programs, *(_stored(job, data, file) for file in files)]:
-        examples = data.examples[: job.systems.limit]
-        if isinstance(system.program, StoredPredictions):
-            examples = [example.with_inputs(*example.inputs().keys(), "id") for example in examples]
+    for system in programs:
         with terminal.working(system.name):
             run = evaluate(
                 system.program,
-                examples,
+                data.examples[: job.systems.limit],
                 metric,
                 lm=system.lm,
                 adapter=system.adapter,
@@ -123,38 +117,6 @@ def run_all(job: Job) -> list[Any]:
             )
         runs.append(run)
     return runs
-
-
-class StoredPredictions:
-    """A file's predictions as a program that is asked by the example's id."""
-
-    def __init__(self, file: Path, records: Mapping[str, Mapping[str, Any]]) -> None:
-        self.file, self.records = file, records
-
-    def __call__(self, id: object, **_: Any) -> Any:
-        import dspy
-
-        if str(id) not in self.records:
-            raise DataError("no prediction", file=self.file, record=id)
-        return dspy.Prediction(**{name: value for name, value in self.records[str(id)].items() if name != "id"})
-
-
-def _stored(job: Job, data: SplitExamples, file: Path) -> System:
-    """A file of predictions as a system; an example that the file lacks counts as missed."""
-    from goldassay.gold import read
-    from goldassay.reporting.ranking import STORED
-
-    reading: dict[str, Any] = use.format_and_column(job.reading.format)
-    records = read(file, task=job.task, side="pred", **reading)
-    predictions = {str(record["id"]): dict(record) for record in records}
-    ids = {str(example.id) for example in data.examples}
-    if not ids & set(predictions):
-        raise DataError("no prediction is for an example of this gold: the ids differ", file=file)
-    if missing := len(ids - set(predictions)):
-        terminal.warn(f"{file}: {missing} of {len(ids)} examples have no prediction and count as missed")
-    if job.systems.limit is None and (unknown := len(set(predictions) - ids)):
-        terminal.warn(f"{file}: {unknown} predictions are for no example of this gold")
-    return System(file.name, StoredPredictions(file, predictions), settings={STORED: str(file)})
 
 
 def rank_by_five(job: Job, force: bool, json: bool) -> None:

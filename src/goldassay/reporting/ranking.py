@@ -12,11 +12,10 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from goldassay.exceptions import ConventionError, DataError, GoldassayError
+from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.reporting.pages.data import labels
 from goldassay.reporting.summary import tokens
 from goldassay.running.comparing import check_comparable
@@ -160,20 +159,6 @@ def _front(spent: Sequence[float | None], values: Sequence[float]) -> list[bool]
     points = {place: (cost, values[place]) for place, cost in enumerate(spent) if cost is not None}
     best = dict(zip(points, front(list(points.values())), strict=True))
     return [best.get(place, False) for place in range(len(spent))]
-
-
-class Stored:
-    """A file of predictions as a program: given an example's id, it returns the prediction in the file."""
-
-    def __init__(self, file: Path, records: Mapping[str, Mapping[str, Any]]) -> None:
-        self.file, self.records = file, records
-
-    def __call__(self, id: object, **_: Any) -> Any:
-        import dspy
-
-        if str(id) not in self.records:
-            raise DataError("no prediction", file=self.file, record=id)
-        return dspy.Prediction(**{name: value for name, value in self.records[str(id)].items() if name != "id"})
 
 
 def table(systems: Sequence[RankedRun]) -> list[dict[str, object]]:
