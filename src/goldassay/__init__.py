@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from goldassay.running.comparing import acompare, compare
     from goldassay.running.evaluate import aevaluate, evaluate
     from goldassay.running.example import guard
+    from goldassay.running.options import RunOptions
     from goldassay.score import Score, Total
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
     from goldassay.testing import case
@@ -34,6 +35,7 @@ _HOME = {
     "Mean": "tally",
     "Measure": "measure",
     "Metric": "metric",
+    "RunOptions": "running",
     "Score": "score",
     "Tally": "tally",
     "Total": "score",
@@ -59,6 +61,7 @@ __all__ = [
     "Mean",
     "Measure",
     "Metric",
+    "RunOptions",
     "Score",
     "Tally",
     "Total",

@@ -90,7 +90,7 @@ def test_every_way_to_misbehave(endpoint: Any, mode: str, goldassay: Any, tmp_pa
     else:
         assert (code, out) == (3, "")
         assert err.strip().splitlines()[-1].startswith("goldassay: error: ")
-        assert f"go on with --resume runs/{folder.name}" in err
+        assert f"resume with --resume runs/{folder.name}" in err
     assert Run.load(folder).about["status"] in ("finished", "stopped")
     endpoint.mode = "well"
     code, out, err = goldassay(*asked(endpoint, "--resume", folder))
@@ -106,7 +106,7 @@ def test_budgets_caches_and_limits_by_their_words(endpoint: Any, goldassay: Any,
     assert (code, out, endpoint.calls) == (3, "", 3)
     assert said == (
         "goldassay: error: stopped after 3 of 8 examples: the budget of 3 calls is spent; what was done is safe; "
-        f"go on with --resume runs/{folder.name}"
+        f"resume with --resume runs/{folder.name}"
     )
     code, out, _ = goldassay(*asked(endpoint, "--resume", folder.name, "--lm-option", "rpm=1200"))  # as runs list says
     assert (code, json.loads(out)["cost"]["calls"], endpoint.calls) == (0, 8, 8)  # other limits are no other model

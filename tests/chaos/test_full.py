@@ -69,7 +69,7 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
     kept = len(Run.load(folder).rows)
     assert 5 < kept < 90
     assert f"stopped after {kept} of 90 examples: {folder}/rows.jsonl: cannot be written: the disk is full" in said
-    assert f"go on with --resume {folder}" in said
+    assert f"resume with --resume {folder}" in said
     subprocess.run(["mount", "-o", "remount,size=10m", str(small_disk)], check=True)
     again = goldassay("--resume", folder, "--json", cwd=tmp_path)
     assert again.returncode == 0, again.stderr

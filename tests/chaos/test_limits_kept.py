@@ -96,7 +96,7 @@ def test_a_budget_stops_before_the_call_that_is_too_many_and_the_run_goes_on(end
         evaluate(asks(), examples(12), METRIC, folder=tmp_path / "r", budget="calls=5", **options)
     assert endpoint.calls == 5
     assert str(stopped.value) == (
-        f"stopped after 5 of 12 examples: the budget of 5 calls is spent; what was done is safe; go on with "
+        f"stopped after 5 of 12 examples: the budget of 5 calls is spent; what was done is safe; resume with "
         f"--resume {tmp_path / 'r'}"
     )
     run = evaluate(asks(), examples(12), METRIC, resume=tmp_path / "r", budget="calls=100", **options)

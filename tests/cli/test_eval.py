@@ -90,7 +90,7 @@ def test_a_program_that_raises_says_what_and_where(root: Path, tmp_path: Path) -
     said = " ".join(done.stderr.split())
     assert done.returncode == 3
     assert "all 2 examples failed; the first, nl-" in said
-    assert "mend it and go on with --resume" in said
+    assert "fix it and resume with --resume" in said
     assert "ValueError: no [red] boom" in said
 
 

@@ -160,7 +160,7 @@ def test_failures_that_are_alike_at_the_start_stop_a_run(tmp_path: Path) -> None
     with pytest.raises(
         RunStopped,
         match=r"^stopped after 5 of 100 examples: the first 5 examples failed alike: Conn.*; "
-        r"mend it and go on with --resume .*r$",
+        r"fix it and resume with --resume .*r$",
     ) as caught:
         evaluate(program, examples(100), METRIC, folder=tmp_path / "r", progress=False)
     assert len(calls) == 5
@@ -216,7 +216,7 @@ def test_a_folder_has_one_writer_and_holds_one_run(tmp_path: Path) -> None:
 
     evaluate(program, examples(3), METRIC, folder=tmp_path / "r", progress=False)
     assert f"is being written by another run (process {os.getpid()} on " in inside[0]
-    assert "holds an unfinished run already; go on with it (--resume" in inside[1]
+    assert "holds an unfinished run already; resume it (--resume" in inside[1]
     with pytest.raises(GoldassayError, match="holds a run already; choose another folder"):
         evaluate(right, examples(3), METRIC, folder=tmp_path / "r", progress=False)
 
@@ -245,7 +245,7 @@ def test_a_lock_that_a_killed_process_left_is_none(tmp_path: Path) -> None:
         evaluate(right, examples(200), METRIC, resume=folder, progress=False)
     other.send_signal(signal.SIGKILL)
     other.communicate()
-    with pytest.raises(ConventionError, match="was begun with another version of the program's code"):
+    with pytest.raises(ConventionError, match="was started with another version of the program's code"):
         evaluate(right, examples(200), METRIC, resume=folder, progress=False)
     assert Run.load(folder).about["status"] == "running"
 
@@ -312,7 +312,7 @@ def test_a_run_is_only_gone_on_with_as_it_was_begun(tmp_path: Path, monkeypatch:
     assert "token=abc" not in written
 
     def resume(what: str, **options: Any) -> None:
-        with pytest.raises(ConventionError, match=f"was begun with another {what}"):
+        with pytest.raises(ConventionError, match=f"was started with another {what}"):
             evaluate(program, examples(6), METRIC, resume=tmp_path / "r", progress=False, **{"lm": lm, **options})
 
     resume("model.* temperature 0.0.* then.* temperature 1.0", lm=lm.copy(temperature=1.0))
@@ -344,7 +344,7 @@ def test_a_program_of_the_same_class_that_was_made_otherwise_is_another(tmp_path
     program = Marks("TMP")
     with pytest.raises(KeyboardInterrupt):
         evaluate(program, examples(6), METRIC, folder=tmp_path / "r", progress=False)
-    with pytest.raises(ConventionError, match="was begun with another program"):
+    with pytest.raises(ConventionError, match="was started with another program"):
         evaluate(Marks("TOP"), examples(6), METRIC, resume=tmp_path / "r", progress=False)
     with pytest.raises(KeyboardInterrupt):  # what it counts is no setting
         evaluate(program, examples(6), METRIC, resume=tmp_path / "r", progress=False)
@@ -421,5 +421,5 @@ def test_a_file_that_may_not_grow_stops_the_run_and_loses_nothing(tmp_path: Path
     assert f"stopped after {kept} of 200 examples: {folder}/rows.jsonl: cannot be written: the file is too large; " in (
         done.stdout
     )
-    assert f"go on with --resume {folder}\n" in done.stdout
+    assert f"resume with --resume {folder}\n" in done.stdout
     assert len(evaluate(right, examples(200), METRIC, resume=folder, progress=False).rows) == 200

@@ -76,7 +76,7 @@ class Cluster:
         import ray
 
         self.measuring, self.hopeless, self.closed = measuring, False, False
-        count = self.count = min(width, options.workers or len(os.sched_getaffinity(0)))
+        count = self.count = min(width, options.workers or int(ray.cluster_resources().get("CPU", 1)))
         self.packed = ray.put(packed)
         self.lock, self.spare = threading.Lock(), None
         each = -(-width // count)
@@ -123,14 +123,12 @@ class Cluster:
 
         try:
             return ray.get(actor.measure.remote(index, example))
-        except TypeError as error:
-            name = example.get("id", index)
-            raise GoldassayError(
-                f"gold example {name} cannot travel ({one_line(error)}); use --engine threads"
-            ) from None
-        except ray.exceptions.RayTaskError as error:
+        except ray.exceptions.RayTaskError as error:  # what the measuring raised
             cause = error.cause
             raise (cause if isinstance(cause, BaseException) else GoldassayError(str(error).splitlines()[-1])) from None
+        except TypeError as error:
+            what = f"gold example {example.get('id', index)} cannot travel ({one_line(error)})"
+            raise GoldassayError(f"{what}; use --engine threads") from None
 
     def _alone(self, index: int, example: dspy.Example) -> Any:
         """The answer of an actor that works on no other example; nothing if it dies too."""

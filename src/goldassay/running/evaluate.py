@@ -151,7 +151,7 @@ class _Evaluation:
             read_about(folder)  # there must be a run, before anything is written
         elif (folder / ABOUT).exists():
             ended = read_about(folder).get("status") == "finished"
-            how = "choose another folder" if ended else f"go on with it (--resume {folder}), or choose another folder"
+            how = "choose another folder" if ended else f"resume it (--resume {folder}), or choose another folder"
             raise GoldassayError(f"{folder} holds {'a' if ended else 'an unfinished'} run already; {how}")
         elif (earlier := last_unfinished(folder.parent, self.about)) is not None:
             logging.getLogger("goldassay").warning("%s is an unfinished run of the same; --resume it", earlier)
@@ -233,6 +233,6 @@ class _Evaluation:
     def _stopped(self, reason: str, run: Run) -> RunStopped:
         done, size = len(self.rows), len(self.gold)
         where = f"stopped after {done} of {size} examples: " if done < size else ""
-        fix = "" if "budget" in reason else "mend it and "
-        how = f"; {fix}go on with --resume {self.folder}" if self.folder else ""
+        fix = "" if "budget" in reason else "fix it and "
+        how = f"; {fix}resume with --resume {self.folder}" if self.folder else ""
         return RunStopped(f"{where}{redact(reason, self.secrets)}{how}", run)

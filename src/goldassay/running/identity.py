@@ -249,7 +249,7 @@ def refuse_another(earlier: Mapping[str, object], about: Mapping[str, object], f
     if what is not None:
         both = f" ({_short(earlier.get(what))} then, {_short(about.get(what))} now)"
         detail = both if what in ("model", "adapter") else ""
-        raise ConventionError(f"{folder} was begun with {SAME[what]}{detail}; start a new run")
+        raise ConventionError(f"{folder} was started with {SAME[what]}{detail}; start a new run")
 
 
 def different(earlier: Mapping[str, object], about: Mapping[str, object]) -> str | None:
