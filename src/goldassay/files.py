@@ -34,8 +34,8 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
             yield stream
     except FileNotFoundError:
         raise DataError("no such file", file=path) from None
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=path) from None
+    except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
+        raise DataError(f"cannot be read: {getattr(error, 'strerror', error)}", file=path) from None
 
 
 def text(path: str | Path) -> str:

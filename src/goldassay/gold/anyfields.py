@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from math import isfinite
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ FEW = 30  # values of a field that are counted one by one
 
 def is_dataset(place: str | Path) -> bool:
     """Whether this names a data set: ``hf:…``, or a folder of one."""
-    return str(place).startswith(HF) or any((Path(place) / name).is_file() for name in DATASET_FILES)
+    return str(place).startswith(HF) or any(isfile(Path(place) / name) for name in DATASET_FILES)
 
 
 def columnar(place: str | Path, format: str | None = None) -> bool:

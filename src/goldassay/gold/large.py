@@ -29,7 +29,7 @@ def is_large(*sources: Source) -> bool:
     """Whether the records of these sources can stay in their files, and one of the files is large."""
     places = [rows_of(source.path) for source in sources]
     streamable = all(source.format in ("jsonl", "run") and not source.options for source in sources)
-    return streamable and any(place.is_file() and place.stat().st_size >= LARGE for place in places)
+    return streamable and any(os.path.isfile(place) and os.path.getsize(place) >= LARGE for place in places)
 
 
 class RecordFile(Sequence[Any]):

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from os.path import exists
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, TypedDict
@@ -171,7 +172,7 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
     """The format that a file's name, its beginning and the task suggest; ``otherwise`` if they suggest none."""
     file = Path(path)
     suffix = file.suffix.lower()
-    if not file.exists():
+    if not exists(file):  # a name that no file can have does not exist
         raise DataError("no such file", file=path)
     if file.is_dir():
         return "brat"
