@@ -29,13 +29,13 @@ def feedback(
         pred_trace: Its calls, as an optimizer hands them over.
         limit: The most characters.
     """
-    values = ", ".join(f"{key} {one.tally.value:.3f}" for key, one in assessments.items())
+    values = ", ".join(f"{key} {assessment.tally.value:.3f}" for key, assessment in assessments.items())
     lines = [f"Score {value:.3f} ({values})."]
     failure = failed(pred)
     if failure:
         lines.append(f"The program failed: {failure}")
-    errors = list(dict.fromkeys(error for one in assessments.values() for error in one.errors))
-    right = list(dict.fromkeys(text for one in assessments.values() for text in one.right))
+    errors = list(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors))
+    right = list(dict.fromkeys(text for assessment in assessments.values() for text in assessment.right))
     if pred_name:
         errors = _of_predictor(errors, pred_name, pred_trace, lines)
     if right:

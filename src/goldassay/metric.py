@@ -210,14 +210,14 @@ class Metric:
         if why:
             warnings.warn(f"an example whose gold counts as missed: {why}", stacklevel=2)
             pred = failed_with(why)
-        evidence = Evidence({key: one.tally for key, one in assessments.items()}, self.weights)
+        evidence = Evidence({key: assessment.tally for key, assessment in assessments.items()}, self.weights)
         value = float(evidence.value)
         return Score(
             value,
             feedback(gold, pred, assessments, value, pred_name, pred_trace, self.feedback_limit),
-            {key: float(one.tally.value) for key, one in assessments.items()},
+            {key: float(tally.value) for key, tally in evidence.items()},
             evidence=evidence,
-            errors=tuple(dict.fromkeys(error for one in assessments.values() for error in one.errors)),
+            errors=tuple(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors)),
             passed=target_met(value, self.pass_mark),
             failure=str(failed(pred) or ""),
         )
@@ -289,9 +289,9 @@ class FunctionMetric(Metric):
         """The score of a function that calls a `Metric` of measures: its values and weights become this one's."""
         evidence, first = score.evidence, next(iter(score.evidence), "")
         if set(evidence) != set(self.measures):
-            self.measures = {key: Returned(key, type(one).__name__) for key, one in evidence.items()}
+            self.measures = {key: Returned(key, type(part).__name__) for key, part in evidence.items()}
             self.weights = dict(evidence.weights)
-        return {key: Assessment(one, score.errors if key == first else ()) for key, one in evidence.items()}
+        return {key: Assessment(part, score.errors if key == first else ()) for key, part in evidence.items()}
 
     def _tally(self, key: str, value: Any) -> Any:
         if key not in self.measures:
