@@ -80,7 +80,11 @@ def confidence(pred: object) -> float | None:
 
 
 def number(record: object, field: str, value: Any, expected: str, most: float = float("inf")) -> float | None:
-    """A number from 0 up to ``most``, or ``None``; an error that says what was ``expected``."""
+    """The ``value`` of a ``field`` of a ``record`` as a number from 0 up to ``most``; ``None`` stays.
+
+    Raises:
+        DataError: it is none; the message says what was ``expected``.
+    """
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most):
         raise _wrong(record, field, expected, value)
     return None if value is None else float(value)

@@ -128,25 +128,19 @@ def _mentions(links: Iterable[Any], same: Mapping[str, str], words: str) -> list
 
 def _answers(links: Iterable[Any], same: Mapping[str, str], words: str) -> tuple[list[Answer], int]:
     """The answers, and how many links were merged into another one."""
-    merged: dict[tuple[int, int, str], Answer] = {}
-    scores: dict[tuple[int, int, str], list[tuple[str, float | None]]] = {}
+    merged: dict[tuple[int, int, str], tuple[Answer, list[tuple[str, float | None]]]] = {}
     count = 0
-    for number, link in enumerate(links):
-        where = f"predicted links[{number}]"
+    for count, link in enumerate(links, start=1):
+        where = f"predicted links[{count - 1}]"
         span, form = _place(link, where, words, required=False)
-        listed = _get(link, "candidates")
-        candidates = [
-            _candidate(candidate, f"{where}.candidates[{place}]") for place, candidate in enumerate(listed or ())
-        ]
-        bases = _bases(_get(link, "ids"), where)
+        listed, bases = _get(link, "candidates"), _bases(_get(link, "ids"), where)
         if listed is None:
-            candidates = [(plain(id_), None) for group in bases.values() for id_ in group]
+            listed = [id_ for group in bases.values() for id_ in group]
         key = (*span, form if span[0] < 0 else "")
-        first = merged.get(key) or Answer(*span, form, (), {}, str(_get(link, "form") or ""))
-        merged[key] = first._replace(bases={**first.bases, **bases})
-        scores.setdefault(key, []).extend(candidates)
-        count += 1
-    answers = [answer._replace(candidates=_ranked(scores[key], same)) for key, answer in merged.items()]
+        answer, candidates = merged.get(key) or (Answer(*span, form, (), {}, str(_get(link, "form") or "")), [])
+        candidates += [_candidate(each, f"{where}.candidates[{place}]") for place, each in enumerate(listed)]
+        merged[key] = answer._replace(bases={**answer.bases, **bases}), candidates
+    answers = [answer._replace(candidates=_ranked(candidates, same)) for answer, candidates in merged.values()]
     return sorted(answers, key=lambda answer: (answer.start, answer.end)), count - len(answers)
 
 
