@@ -151,7 +151,6 @@ def _others() -> Iterator[Reader]:
 MODELS = b"small: {model: openai/small, temperature: 0.5, rpm: 60, adapter: chat}\n"
 PROFILE = b"program: 'triples:Articles'\nlanguage: nl\nthreshold: 0.9\n"
 KIT = b"dataset_name: x\narticles:\n- {title: Leiden, qid: Q43631, domain: place}\n- {title: Delft, qid: Q690}\n"
-PAIR = {"dataset": "d", "query": "q", "model1": {"response": "a"}, "model2": {"response": "b"}, "overall_label": 1}
 RESULT = {"run_metadata": {"rows": "x.jsonl"}, "aggregate": {}, "article_results": [{"article_title": "Leiden"}]}
 ITEMS = b'{"id": "a", "label": "supported", "text": "t", "claim": "c", "verdict": "not_stated"}\n'
 GRADES = b"id,label,verdict\na,1,2\nb,3,4\n"
@@ -179,7 +178,6 @@ def _settings() -> Iterator[Reader]:
     yield Reader("profile", "p.yaml", PROFILE, lambda f: read_profile(str(f)))
     yield Reader("articles", "a.yaml", KIT, read_benchmark)
     yield Reader("result", "r.json", line(RESULT).encode(), results.load)
-    yield Reader("preferences", "p.json", line([PAIR]).encode(), labels.read_preferences)
     yield Reader("items of a judge", "i.jsonl", ITEMS, lambda f: labels.read(f, support))
     yield Reader("grades", "g.csv", GRADES, labels.read_grades)
     yield Reader("own fields", "o.csv", OWN, lambda f: list(anyfields.rows(f)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import sys
 import time
 from collections import Counter
@@ -15,16 +16,56 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from goldassay import files
 from goldassay import lm as models
+from goldassay.exceptions import DataError
 from goldassay.judges.agreement import coefficient, rate
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
-from goldassay.judges.labels import read_preferences as read
-from goldassay.judges.questions import ONE_ORDER, SWAPPED
+from goldassay.judges.questions import ONE_ORDER, QUESTIONS, SWAPPED
 from goldassay.statistics.intervals import Interval
 
 DATA = Path(os.environ.get("GOLDASSAY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LONGEST = 600
+ASPECTS = ("overall", "correctness", "completeness")
+
+
+def read_preferences(path: str | Path, aspect: str = "overall", *, limit: int | None = None, seed: int = 0) -> Labels:
+    """People's preferences between two answers, from the file of RAGChecker's meta-evaluation.
+
+    ``human_labeled_data.json`` is a list of records with ``query``, ``model1`` and ``model2`` (each with ``response``)
+    and labels from -2 to 2 for correctness, completeness and overall; a positive label prefers the second answer. Each
+    pair stands there once for each of its annotators: they make one item. ``limit`` takes a seeded sample.
+
+    Ru et al., RAGChecker: a fine-grained framework for diagnosing retrieval-augmented generation, NeurIPS 2024.
+    """
+    if aspect not in ASPECTS:
+        raise DataError(f"no aspect {aspect!r}; there are {', '.join(ASPECTS)}")
+    content = files.json_value(path)
+    if not isinstance(content, list) or not content:
+        raise DataError("not a list of preferences", file=path)
+    pairs: dict[tuple[str, str, str, str], dict[str, str]] = {}
+    for place, row in enumerate(content):
+        try:
+            key = (str(row["dataset"]), row["query"], row["model1"]["response"], row["model2"]["response"])
+            label = row[f"{aspect}_label"]
+            if not all(isinstance(text, str) for text in key):
+                raise TypeError
+        except (KeyError, TypeError):
+            needs = f"query, model1.response, model2.response, dataset and {aspect}_label"
+            raise DataError(f"a preference needs {needs}", file=path, record=place) from None
+        if isinstance(label, bool) or label not in (-2, -1, 0, 1, 2):
+            message = f"a label is a whole number from -2 to 2, not {label!r}"
+            raise DataError(message, file=path, record=place, field=f"{aspect}_label")
+        labels = pairs.setdefault(key, {})
+        labels[f"annotator {len(labels) + 1}"] = "tie" if label == 0 else "second" if label > 0 else "first"
+    items = [
+        JudgedItem(f"{dataset}-{place}", {"question": query, "first": first, "second": second}, labels)
+        for place, ((dataset, query, first, second), labels) in enumerate(pairs.items())
+    ]
+    if limit is not None and limit < len(items):
+        items = random.Random(seed).sample(items, limit)
+    return Labels(items, QUESTIONS["preference"], source=str(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +146,7 @@ def main() -> None:
     named = [word for word in sys.argv[1:] if "/" in word or ":" in word]
     pairs = next((int(word) for word in sys.argv[1:] if word.isdigit()), 20)
     model = models.resolve(named[0] if named else None)
-    labels = read(DATA / "ragchecker" / "human_labeled_data.json", limit=pairs)
+    labels = read_preferences(DATA / "ragchecker" / "human_labeled_data.json", limit=pairs)
     judge = Judge(model, adapter=models.adapter(model))
     began = time.perf_counter()
     found = prefer(judge, cut(labels))

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from benchmarks.judging import compare_preferences, prefer
+from benchmarks.judging import read_preferences as read
 
 from goldassay.exceptions import DataError
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
-from goldassay.judges.labels import read_preferences as read
 from goldassay.judges.questions import QUESTIONS
 
 

@@ -87,12 +87,9 @@ class QuestionOptions:
 
     def labels(self, path: Path, limit: int | None = None, labelled: bool = True) -> Labels:
         """The labels of a file, without those that a tuned judge was tuned on."""
-        from goldassay.judges.labels import read, read_preferences
+        from goldassay.judges.labels import read
 
-        if self.judge == "preference" and path.suffix == ".json":
-            labels = replace(read_preferences(path, limit=limit), question=self.question())
-        else:
-            labels = read(path, self.question(), labelled=labelled, columns=columns(self.map))
+        labels = read(path, self.question(), labelled=labelled, columns=columns(self.map))
         if self.state is not None:
             from goldassay.judges.tuning import unseen
 
@@ -216,7 +213,7 @@ def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
 def align(
     labels: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="Human labels: jsonl, csv or tsv; RAGChecker's preferences: json."),
+        typer.Argument(metavar="FILE", help="Human labels: jsonl, csv or tsv."),
     ],
     question: QuestionOptions,
     judge: JudgeOptions,

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import csv
 import io
-import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,10 +32,9 @@ from typing import Any
 from goldassay import fields, files
 from goldassay.exceptions import DataError, FieldError
 from goldassay.judges.panel import Vote, count
-from goldassay.judges.questions import QUESTIONS, Question
+from goldassay.judges.questions import Question
 
 TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
-ASPECTS = ("overall", "correctness", "completeness")
 LabelRow = dict[str, Any]
 
 
@@ -207,44 +205,6 @@ def read_grades(
         except DataError as error:
             raise error.at(file=path, line=line, record=row.get("id")) from None
     return people, verdicts
-
-
-def read_preferences(path: str | Path, aspect: str = "overall", *, limit: int | None = None, seed: int = 0) -> Labels:
-    """People's preferences between two answers, from the file of RAGChecker's meta-evaluation.
-
-    ``human_labeled_data.json`` is a list of records with ``query``, ``model1`` and ``model2`` (each with ``response``)
-    and labels from -2 to 2 for correctness, completeness and overall; a positive label prefers the second answer. Each
-    pair stands there once for each of its annotators: they make one item. ``limit`` takes a seeded sample.
-
-    Ru et al., RAGChecker: a fine-grained framework for diagnosing retrieval-augmented generation, NeurIPS 2024.
-    """
-    if aspect not in ASPECTS:
-        raise DataError(f"no aspect {aspect!r}; there are {', '.join(ASPECTS)}")
-    content = files.json_value(path)
-    if not isinstance(content, list) or not content:
-        raise DataError("not a list of preferences", file=path)
-    pairs: dict[tuple[str, str, str, str], dict[str, str]] = {}
-    for place, row in enumerate(content):
-        try:
-            key = (str(row["dataset"]), row["query"], row["model1"]["response"], row["model2"]["response"])
-            label = row[f"{aspect}_label"]
-            if not all(isinstance(text, str) for text in key):
-                raise TypeError
-        except (KeyError, TypeError):
-            needs = f"query, model1.response, model2.response, dataset and {aspect}_label"
-            raise DataError(f"a preference needs {needs}", file=path, record=place) from None
-        if isinstance(label, bool) or label not in (-2, -1, 0, 1, 2):
-            message = f"a label is a whole number from -2 to 2, not {label!r}"
-            raise DataError(message, file=path, record=place, field=f"{aspect}_label")
-        labels = pairs.setdefault(key, {})
-        labels[f"annotator {len(labels) + 1}"] = "tie" if label == 0 else "second" if label > 0 else "first"
-    items = [
-        JudgedItem(f"{dataset}-{place}", {"question": query, "first": first, "second": second}, labels)
-        for place, ((dataset, query, first, second), labels) in enumerate(pairs.items())
-    ]
-    if limit is not None and limit < len(items):
-        items = random.Random(seed).sample(items, limit)
-    return Labels(items, QUESTIONS["preference"], source=str(path))
 
 
 def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int, LabelRow]]:

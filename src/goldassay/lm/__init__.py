@@ -40,6 +40,7 @@ from goldassay.lm.terse import TerseAdapter
 
 DEFAULT = "local/smollm2-135m"
 LOCAL = ("local/", "local:")
+REFUSED: tuple[type[Exception], ...] = (TypeError, ValueError, *LM_ERRORS)
 WHOLE = {"max_tokens": 1, "n": 1, "context": 1, "items": 1, "characters": 1, "slots": 1}
 NUMBERS = {"temperature": 0.0, "top_p": 0.0, "presence_penalty": -2.0, "frequency_penalty": -2.0}
 """Options of models that are whole numbers and numbers, with the least value of each."""
@@ -74,7 +75,7 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
         located(name)
     try:
         lm = LocalLM(name, **options) if name.startswith(LOCAL) else dspy.LM(name, **options)
-    except (TypeError, ValueError, *LM_ERRORS) as error:
+    except REFUSED as error:
         raise ModelError(f"{name}: {' '.join(str(error).split())}") from None
     return limited(lm, **limits) if limits else lm
 
