@@ -10,6 +10,7 @@ import dspy
 import pytest
 
 import goldassay
+from goldassay import progress
 from goldassay.exceptions import GoldassayError
 from goldassay.running import Run, evaluate
 
@@ -54,3 +55,24 @@ def test_the_asynchronous_forms_give_the_same(tmp_path: Path) -> None:
         goldassay.atune(dspy.Predict("text -> label"), gold, exact, "labeled", lm=model, folder=str(tmp_path / "t"))
     )
     assert tuned.dev.after.value == 1.0
+
+
+def test_progress_is_a_line_now_and_then_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    evaluate(shout, GOLD, exact)
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.splitlines()[-1]) == ("", "evaluated 3 of 3")
+    monkeypatch.setenv(progress.QUIET, "1")
+    evaluate(shout, GOLD, exact)
+    evaluate(shout, GOLD, exact, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_options_are_one_object_and_changes_replace_its_fields() -> None:
+    options = goldassay.RunOptions(limit=2, name="two")
+    assert len(evaluate(shout, GOLD, exact, options, limit=1).rows) == 1
+    assert (options.limit, evaluate(shout, GOLD, exact, options).name) == (2, "two")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'thread'"):
+        evaluate(shout, GOLD, exact, thread=2)
