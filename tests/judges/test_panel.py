@@ -18,15 +18,15 @@ class Fixed(Judge):
 
     def __init__(self, verdict: str | None, quote: str = "", claims: list[str] | None = None) -> None:
         super().__init__(object())
-        self.verdict, self.quote, self.said = verdict, quote, claims
+        self.scripted, self.quote, self.said = verdict, quote, claims
 
     def ask(self, signature: Any, accept: Any = None, /, **inputs: str) -> Any:
         self.calls += 1
         if "claims" in signature.output_fields:
             return None if self.said is None else {"claims": self.said}
-        if self.verdict is None:
+        if self.scripted is None:
             return None
-        return {"verdict": self.verdict, "quote": self.quote, "reason": f"I say {self.verdict}"}
+        return {"verdict": self.scripted, "quote": self.quote, "reason": f"I say {self.scripted}"}
 
 
 def test_majority_brings_the_quote_of_a_member_with_that_verdict() -> None:

@@ -39,6 +39,7 @@ Fields = dict[str, Any]
 Check = Callable[[Fields], str]
 """What is wrong with the fields of an answer; empty if they can be taken."""
 ENTAILMENT = "nli:"
+NO_ANSWER: tuple[type[Exception], ...] = (*LM_ERRORS, GoldassayError)
 
 _INVISIBLE = (
     "\u00ad\u115f\u1160\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -290,7 +291,7 @@ class Judge:
             self._answered = True
         except ContextWindowExceededError:
             return None, "the prompt is too long for the model"
-        except (*LM_ERRORS, GoldassayError) as error:
+        except NO_ANSWER as error:
             if self._answered and isinstance(error, BAD_REQUEST_ERRORS):
                 return None, self._line(error)
             name = getattr(self.lm, "model", type(self.lm).__name__)

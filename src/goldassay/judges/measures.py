@@ -240,8 +240,8 @@ class Plausibility(JudgedMeasure):
             else:
                 kind, message = self.error, _with_reason(message, guess.verdict)
             if label != "yes":
-                place = {"start": guess.start, "end": guess.end}
-                errors.append(Error(kind, message, pred=guess.mention, pred_type=guess.kind, field=field, **place))
+                place: Any = {"start": guess.start, "end": guess.end, "field": field}
+            errors.append(Error(kind, message, pred=guess.mention, pred_type=guess.kind, **place))
         return Assessment(tally, tuple(errors))
 
 

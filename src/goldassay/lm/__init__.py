@@ -44,7 +44,7 @@ REFUSED: tuple[type[Exception], ...] = (TypeError, ValueError, *LM_ERRORS)
 WHOLE = {"max_tokens": 1, "n": 1, "context": 1, "items": 1, "characters": 1, "slots": 1}
 NUMBERS = {"temperature": 0.0, "top_p": 0.0, "presence_penalty": -2.0, "frequency_penalty": -2.0}
 """Options of models that are whole numbers and numbers, with the least value of each."""
-ADAPTERS = ("chat", "json", "xml", "terse", "terse-json", "terse-lines", "terse-types")
+ADAPTERS = ("chat", "json", "xml", "terse", "terse-json", "terse-lines")
 
 
 def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
