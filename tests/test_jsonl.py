@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay import jsonl
@@ -30,6 +30,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=40, deadline=None)
 @given(VALUES)
 def test_what_was_written_is_read_back(value: Any) -> None:
     assert jsonl.value(jsonl.dumps(value)) == value

@@ -273,7 +273,7 @@ def test_a_fix_writes_a_sound_copy(tmp_path: Path) -> None:
         repaired(tmp_path / "set", tmp_path / "set" / "inside", found.findings)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 7), st.integers(-9, 9).filter(bool))
 def test_any_shifted_span_is_put_back(index: int, shift: int) -> None:
     import tempfile

@@ -22,7 +22,7 @@ def every(texts: list[str], near: float) -> set[tuple[int, int]]:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text("abc ", max_size=12), max_size=8), st.sampled_from([50.0, 75.0, 90.0, 100.0]))
 def test_short_texts_as_compared_one_by_one(texts: list[str], near: float) -> None:
     assert {(i, j) for i, j, _ in near_pairs(texts, near)} == every(texts, near)

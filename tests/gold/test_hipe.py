@@ -152,7 +152,7 @@ def test_comments_of_2020_and_comments_spread_over_columns(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("column", ["NE-COARSE-LIT", "NE-COARSE-METO", "NE-FINE-LIT", "NE-FINE-COMP", "NE-NESTED"])
 def test_every_column_is_read_with_proved_offsets(own: Path, real_data: Path, column: str) -> None:
-    for file in [own / "hipe.tsv", *sorted((real_data / "hipe2022").glob("ajmc-*.tsv"))]:
+    for file in [own / "hipe.tsv", *sorted((real_data / "hipe2022").glob("ajmc-test-*.tsv"))]:
         for record in read(file, task="extraction", column=column, repeated="number"):
             for span in record["entities"]:
                 assert record["text"][span["start"] : span["end"]] == span["text"]

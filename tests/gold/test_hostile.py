@@ -169,7 +169,7 @@ def test_offsets_in_utf16_units_are_found_and_put_right(tmp_path: Path) -> None:
     assert found.fix == {"start": 5, "end": 10}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.one_of(st.binary(max_size=200), st.text(max_size=100).map(str.encode)),
     st.sampled_from(TASKS),
@@ -198,7 +198,7 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.sampled_from(TASKS), st.data())
 def test_wrong_values_in_the_right_fields_are_findings(task: str, data: st.DataObject) -> None:
     import tempfile

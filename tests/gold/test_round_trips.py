@@ -14,7 +14,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import convert, read, write
 from goldassay.gold.formats import hipe as hipe_writer
 
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 WORDS = st.text(st.sampled_from("abéß🏛אc7"), min_size=1, max_size=5)
 KINDS = st.sampled_from(["TOP", "GRP.HER.MUS", "TMP"])
 TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30)

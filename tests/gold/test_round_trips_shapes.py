@@ -15,7 +15,7 @@ from goldassay.gold import read, write
 from goldassay.gold.shapes import SHAPES, Side
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
-QUICK = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 PLAIN = st.text(st.sampled_from("aé🏛א e\u0301:#'\"-"), min_size=1, max_size=8)
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=12)

@@ -20,7 +20,7 @@ def sequences(scheme: str) -> st.SearchStrategy[list[str]]:
 
 
 @pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "IOE1", "IOE2", "IOBES"])
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_the_reading_of_conlleval(scheme: str, data: st.DataObject) -> None:
     tags = data.draw(sequences(scheme))
@@ -29,7 +29,7 @@ def test_the_reading_of_conlleval(scheme: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["IOB2", "IOE2", "IOBES", "BILOU"])
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_the_strict_reading(scheme: str, data: st.DataObject) -> None:
     """Not of IOB1 and IOE1, where seqeval drops a good entity when a malformed tag stands behind it."""
@@ -39,7 +39,7 @@ def test_the_strict_reading(scheme: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("scheme", list(SCHEMES))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_written_tags_are_read_back_in_both_readings(scheme: str, data: st.DataObject) -> None:
     spans, place = [], 0
