@@ -77,8 +77,13 @@ class Total:
 
     def __add__(self, other: Any) -> Total:
         if isinstance(other, (int, float)):
-            return replace(self, plain=self.plain + other)
-        other = getattr(other, "total", other)
+            return replace(self, plain=self.plain + other) if other else self
+        if isinstance(other, Score):
+            # `Evaluate` sums all scores again after every example. A score remembers the last total that it was added to
+            # and the result, so a prefix of the same scores is not folded again: n examples cost n folds, not n² / 2.
+            if other._added[0] is not self:
+                other._added = self, self + other.total
+            return other._added[1]  # type: ignore[no-any-return]
         if type(other) is not Total:
             return NotImplemented
         return Total(
@@ -159,6 +164,7 @@ class Score(dspy.Prediction):
         tallies = Evidence() if evidence is None else evidence
         self._total = Total(tallies, 1, failed=int(bool(failure)), failure=failure)
         self._errors, self._passed = errors, passed
+        self._added: tuple[Any, Any] = (None, None)
 
     @property
     def total(self) -> Total:
