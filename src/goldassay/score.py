@@ -79,8 +79,8 @@ class Total:
         if isinstance(other, (int, float)):
             return replace(self, plain=self.plain + other) if other else self
         if isinstance(other, Score):
-            # `Evaluate` sums all scores again after every example. A score remembers the last total that it was added to
-            # and the result, so a prefix of the same scores is not folded again: n examples cost n folds, not n² / 2.
+            # `Evaluate` sums all scores again after every example. A score remembers the last total it was added to and
+            # the result, so the same prefix of scores is not folded again: n examples cost n folds, not n² / 2.
             if other._added[0] is not self:
                 other._added = self, self + other.total
             return other._added[1]  # type: ignore[no-any-return]
