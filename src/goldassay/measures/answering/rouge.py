@@ -171,29 +171,30 @@ def numbered(texts: Sequence[str], tokenizer: str = "rouge-score", stem: bool = 
     >>> ids.tolist(), lengths.tolist()
     ([1, 2, 2], [2, 1])
     """
-    if tokenizer == "rouge-score":
-        words = _split(texts)
-    else:
+    words: list[Any] = _split(texts) if tokenizer == "rouge-score" else []
+    if tokenizer != "rouge-score":
         words = [word for text in texts for word in (*runs(text, tokenizer), _BREAK)]
-    number: defaultdict[str, int] = defaultdict(itertools.count(1).__next__, {_BREAK: 0})
+    number: defaultdict[Any, int] = defaultdict(itertools.count(1).__next__, {_BREAK: 0, _BREAK.encode(): 0})
     ids = np.fromiter(map(number.__getitem__, words), np.int64, len(words))
     breaks = np.flatnonzero(ids == 0)
-    ids, lengths = np.delete(ids, breaks), np.diff(breaks, prepend=-1) - 1
+    ids, lengths = ids[ids > 0], np.diff(breaks, prepend=-1) - 1
     if stem:
+        distinct = (word if isinstance(word, str) else word.decode() for word in itertools.islice(number, 2, None))
         stems: defaultdict[str, int] = defaultdict(itertools.count(1).__next__)
-        ids = np.array([0, *(stems[stemmed(word)] for word in number if word != _BREAK)])[ids]
+        ids = np.array([0, *(stems[stemmed(word)] for word in distinct)])[ids]
     return ids, lengths
 
 
-def _split(texts: Sequence[str]) -> list[str]:
+def _split(texts: Sequence[str]) -> list[bytes]:
     """The words of all texts by rouge-score's tokenizer, with a break after each text; one pass in C."""
     joined = f" {_BREAK} ".join(texts)
     if joined.count(_BREAK) != len(texts) - 1:
         joined = f" {_BREAK} ".join(text.replace(_BREAK, " ") for text in texts)
-    for capital, lowered in _BECOME_ASCII.items():
+    for capital, lowered in () if joined.isascii() else _BECOME_ASCII.items():
         joined = joined.replace(capital, lowered)
-    words = joined.encode("ascii", "replace").translate(_TABLE).decode().split()
-    return [*words, _BREAK] if texts else words
+    words = joined.encode("ascii", "replace").translate(_TABLE).split()
+    words.extend([_BREAK.encode()] if texts else ())
+    return words
 
 
 def _rates(common: Ints | Floats, predicted: Ints, expected: Ints) -> Floats:
