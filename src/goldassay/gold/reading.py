@@ -57,7 +57,17 @@ def source_of(
     audit: bool = False,
     **options: Unpack[ReadOptions],
 ) -> Source:
-    """A file and how to read it; raises for a task, a format or an option that does not exist."""
+    """A file and how to read it; raises for a task, a format or an option that does not exist.
+
+    Args:
+        path: The file.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        format: The format; guessed if not given.
+        faults: What happens to faults; by default the first one is raised.
+        audit: Whether all faults are wanted, and offsets are left to the audit.
+        options: How the format is read.
+    """
     workspace.known(task)
     renamed = anyfields.mapping(options.pop("map", None))
     set_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}

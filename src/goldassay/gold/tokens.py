@@ -52,7 +52,15 @@ class Document:
     size: int = 0
 
     def add(self, form: str, tag: str, mark: str, line: int, space: str = " ") -> None:
-        """Add a token with the white space behind it."""
+        """Add a token.
+
+        Args:
+            form: Its form.
+            tag: Its tag.
+            mark: The tag that bounds mentions.
+            line: Its line in the file.
+            space: The white space behind it.
+        """
         self.tokens.append(Token(self.size, self.size + len(form), form, tag, mark, line))
         self.pieces += (form, space)
         self.size += len(form) + len(space)

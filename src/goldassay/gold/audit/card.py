@@ -55,7 +55,15 @@ ROUNDING = 0.5e-4 + 1e-9
 def check(
     card: Card, folder: Path, rows: RowsByTask, passages: Mapping[str, str], measured: Mapping[str, float]
 ) -> Iterator[Finding]:
-    """Everything in a card that the records do not keep; ``measured`` is the agreement of annotators by task."""
+    """Everything in a card that the records do not keep.
+
+    Args:
+        card: The card.
+        folder: The folder of the set.
+        rows: The records of each task.
+        passages: The texts of the passage collection by id.
+        measured: The agreement of annotators by task.
+    """
     parts = _parts(card)
     for task, of_task in rows.items():
         if task in TASKS:
