@@ -72,8 +72,7 @@ class Cluster:
 
     def __init__(self, measuring: Measuring, context: dict[str, Any], options: RunOptions, width: int) -> None:
         packed = pack(measuring, context)
-        join_ray(options.ray_address)
-        import ray
+        ray: Any = join_ray(options.ray_address)
 
         self.measuring, self.hopeless, self.closed = measuring, False, False
         count = self.count = min(width, options.workers or int(ray.cluster_resources().get("CPU", 1)))
@@ -174,8 +173,8 @@ def pack(measuring: Measuring, context: dict[str, Any]) -> bytes:
     return packed
 
 
-def join_ray(address: str | None) -> None:
-    """Join a cluster, or start Ray on this machine: no usage statistics, no dashboard, our signal handlers."""
+def join_ray(address: str | None) -> Any:
+    """Ray, once joined or started on this machine: no usage statistics, no dashboard, our signal handlers."""
     address = address or os.environ.get("RAY_ADDRESS")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -184,7 +183,7 @@ def join_ray(address: str | None) -> None:
     except ImportError:
         raise MissingExtra("ray", "ray") from None
     if ray.is_initialized():
-        return
+        return ray
     handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     own: dict[str, Any] = {} if address else {"include_dashboard": False, "object_store_memory": STORE}
     try:
@@ -194,3 +193,4 @@ def join_ray(address: str | None) -> None:
     if threading.current_thread() is threading.main_thread():
         for number, handler in handlers.items():
             signal.signal(number, handler)
+    return ray
