@@ -30,7 +30,7 @@ from goldassay import Counts, Mean
 from goldassay.statistics import interval
 from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.paired import difference_interval, resampled_differences
-from goldassay.tally import By
+from goldassay.tally import Macro
 
 Array = NDArray[Any]
 SIZES, TRUTHS, DRAWS = (10, 20, 40, 150), (0.05, 0.5, 0.9, 0.98), 1000
@@ -47,14 +47,6 @@ WIDE = (
 )  # fmt: skip
 SHARPER = 4  # times as many draws say on which side these miss
 RESAMPLES, FEWER = 200, 4  # of the bootstrap beside it, which a quarter of the draws suffices for
-
-
-class Macro(By[str, Counts]):
-    """Counts by label; ``value`` is macro-F1 over the labels seen."""
-
-    @property
-    def value(self) -> Any:
-        return self.macro
 
 
 Sample = Callable[[Array, Array, float], Any]
@@ -106,7 +98,7 @@ def macro_f1(gold: Array, luck: Array, truth: float) -> Any:
         name: Counts(*(both.astype(float) for both in _counts(label == at, pred == at)))
         for at, name in enumerate(LABELS)
     }
-    return Macro(by)
+    return Macro(by, share="seen")
 
 
 def _counts(gold: Array, pred: Array) -> tuple[Array, Array, Array]:
@@ -134,7 +126,7 @@ def mrr(_: Array, luck: Array, truth: float) -> Any:
     return Mean(np.where(luck[0] < first, 1.0, ranks), np.ones(luck.shape[1]))
 
 
-ZEROS: dict[str, Any] = {"macro-F1": Macro({label: Counts() for label in LABELS}), "F1": Counts()}
+ZEROS: dict[str, Any] = {"macro-F1": Macro({label: Counts() for label in LABELS}, share="seen"), "F1": Counts()}
 KINDS: dict[str, Sample] = {"accuracy": accuracy, "F1": f1, "macro-F1": macro_f1, "MRR": mrr}
 
 
