@@ -75,7 +75,8 @@ class Cluster:
         ray: Any = join_ray(options.ray_address)
 
         self.measuring, self.hopeless, self.closed = measuring, False, False
-        count = self.count = min(width, options.workers or int(ray.cluster_resources().get("CPU", 1))  # type: ignore[no-untyped-call])
+        resources: Any = ray.cluster_resources
+        count = self.count = min(width, options.workers or int(resources().get("CPU", 1)))
         self.packed = ray.put(packed)
         self.lock, self.spare = threading.Lock(), None
         each = -(-width // count)
