@@ -112,14 +112,7 @@ def fold(
     per_article = [_article(*parts) for parts in zip(articles, rows, stored, strict=True)]
     result: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
-        "run_metadata": {
-            **metadata,
-            "rows": file.name,
-            "articles_evaluated": len(articles),
-            "articles_failed": len(failed),
-            "articles_without_answer": sum("error" in row for row in rows),
-            **_age([date for article in articles for date in article.fetched]),
-        },
+        "run_metadata": {**metadata, "rows": file.name, **_metadata(rows, articles, len(failed))},
         "aggregate": {**aggregate, "intervals": _intervals(card) if len(rows) > 1 else {}},
         "by_domain": {
             name: values([i for i, domain in enumerate(domains) if domain == name])[1] for name in sorted(set(domains))
@@ -133,6 +126,16 @@ def fold(
     if metadata.get("mode") == "single_article" and per_article:
         result["article_result"] = per_article[0]
     return result
+
+
+def _metadata(rows: Sequence[Mapping[str, Any]], articles: Sequence[Article], failed: int) -> dict[str, Any]:
+    """How many articles were evaluated and failed, and how old their data is."""
+    return {
+        "articles_evaluated": len(articles),
+        "articles_failed": failed,
+        "articles_without_answer": sum("error" in row for row in rows),
+        **_age([date for article in articles for date in article.fetched]),
+    }
 
 
 def _values(card: Scorecard, counts: Mapping[str, int], articles: int) -> dict[str, Any]:
