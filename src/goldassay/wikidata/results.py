@@ -77,8 +77,7 @@ def fold(
     """The result of a run; the evidence of each article is written beside ``output``.
 
     Args:
-        rows: The rows of the run, in the order of the articles.
-        articles: The articles.
+        rows: The rows of the run, in the order of ``articles``.
         gold: Their gold examples.
         failed: The articles that could not be fetched, with their errors.
         metadata: More entries for ``run_metadata``.
@@ -123,9 +122,8 @@ def fold(
         "article_results": per_article,
         "failed_articles": list(failed),
     }
-    if metadata.get("mode") == "single_article" and per_article:
-        result["article_result"] = per_article[0]
-    return result
+    single = metadata.get("mode") == "single_article" and per_article
+    return {**result, "article_result": per_article[0]} if single else result
 
 
 def _metadata(rows: Sequence[Mapping[str, Any]], articles: Sequence[Article], failed: int) -> dict[str, Any]:
