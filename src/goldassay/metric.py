@@ -233,6 +233,13 @@ class FunctionMetric(Metric):
     """A function as a metric (`Metric.of`). The values of a dict become measures when they are first returned.
 
     What the function itself raises is raised where DSPy calls it: only its author knows whose fault that is.
+
+    Args:
+        function: Takes (gold, prediction) and as many of DSPy's other arguments as it names.
+        name: Of its value.
+        pass_mark: The least score of an example that bootstrapping may learn from.
+        targets: The value wanted, by name.
+        lower_is_better: Whether a lower value is better.
     """
 
     raises: ClassVar[bool] = True

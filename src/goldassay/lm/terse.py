@@ -68,6 +68,15 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
+        """One call of the model, as DSPy's predictors make it.
+
+        Args:
+            lm: The language model.
+            lm_kwargs: Its options for this call.
+            signature: What the call is asked for.
+            demos: Demonstrations, as DSPy holds them.
+            inputs: The input fields.
+        """
         adapter, options = self._constrained(lm, lm_kwargs, signature, inputs)
         answers: list[dict[str, Any]] = adapter.__call__(self, lm, options, signature, demos, inputs)
         return answers
@@ -80,6 +89,15 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
+        """The same in asynchronous code.
+
+        Args:
+            lm: The language model.
+            lm_kwargs: Its options for this call.
+            signature: What the call is asked for.
+            demos: Demonstrations, as DSPy holds them.
+            inputs: The input fields.
+        """
         adapter, options = self._constrained(lm, lm_kwargs, signature, inputs)
         answers: list[dict[str, Any]] = await adapter.acall(self, lm, options, signature, demos, inputs)
         return answers

@@ -82,7 +82,15 @@ class Meter:
             self.calls += 1
 
     def add(self, calls: int = 0, cached: int = 0, tokens: int = 0, usd: float = 0.0, unpriced: str = "") -> None:
-        """Add what calls used; a reserved call that the cache answered gives ``calls=-1, cached=1``."""
+        """Add what calls used.
+
+        Args:
+            calls: How many; a reserved call that the cache answered gives ``calls=-1, cached=1``.
+            cached: How many answers came from the cache.
+            tokens: Prompt and completion tokens.
+            usd: Their price.
+            unpriced: A model whose price is not known.
+        """
         if self.outer is not None:
             self.outer.add(calls, cached, tokens, usd, unpriced)
         with self._lock:

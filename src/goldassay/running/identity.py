@@ -51,9 +51,14 @@ SAME = {
 def about_run(
     program: Program, gold: Sequence[dspy.Example], metric: Metric, options: RunOptions, lm: dspy.BaseLM | None
 ) -> dict[str, Any]:
-    """The head of ``run.json``; ``lm`` is the model that will be called.
+    """The head of ``run.json``. Gold and code are hashed only if the run has a folder.
 
-    Gold and code are hashed only if the run has a folder.
+    Args:
+        program: What runs.
+        gold: The examples.
+        metric: What measures them.
+        options: The options of the run.
+        lm: The model that will be called.
     """
     stays = options.folder is not None or options.resume is not None
     function = getattr(metric, "function", None)

@@ -73,7 +73,7 @@ def work_through(
     threads: int,
     show: Callable[[], object] = lambda: None,
 ) -> str:
-    """Make and keep a row for each index; the reason why the loop stopped early, or nothing.
+    """Make and keep a row for each index of ``todo``; the reason why the loop stopped early, or nothing.
 
     ``make`` runs in ``threads`` threads, each in a copy of the caller's context, so DSPy's settings are what they are
     outside. ``keep`` runs in one thread at a time and returns a reason to stop, or nothing. ``show`` is called every
