@@ -201,7 +201,7 @@ class Score(dspy.Prediction):
     def __add__(self, other: Any) -> Total:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.total + other  # type: ignore[no-any-return]
 
-    __radd__ = __add__
+    __radd__ = __add__  # pyright: ignore[reportAssignmentType]
 
     def copy(self, **changes: object) -> Score:
         """A copy with some fields changed."""

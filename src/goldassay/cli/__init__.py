@@ -135,7 +135,7 @@ def main() -> None:
         if not hasattr(error, "format_message"):  # typer's usage errors
             raise
         path = getattr(getattr(error, "ctx", None), "command_path", "goldassay")
-        print(f"goldassay: error: {' '.join(error.format_message().split())} See: {path} --help", file=sys.stderr)
+        print(f"goldassay: error: {' '.join(error.format_message().split())} See: {path} --help", file=sys.stderr)  # pyright: ignore[reportAttributeAccessIssue]
         sys.exit(2)
     if code == INTERRUPTED:
         print("goldassay: interrupted", file=sys.stderr)

@@ -221,7 +221,7 @@ def read(
     if reading.get("malformed") == "strict":
         aligned.warnings.append("tags were read as their scheme is written (malformed=strict)")
     if isinstance(chosen.get("labels"), list):
-        _check_labels(aligned.gold, chosen["labels"], gold)
+        _check_labels(aligned.gold, chosen["labels"], gold)  # pyright: ignore[reportArgumentType]
     return aligned, chosen
 
 

@@ -176,7 +176,7 @@ def pairs(
     left = source_of(gold, task, "gold", format, faults=faults, **options)
     name = pred_format or ("run" if formats.is_run(pred) else format or formats.guess(pred, task, left.format))
     own_options = options if name == left.format else {}
-    right = source_of(pred, task, "pred", name, faults=faults, **own_options)
+    right = source_of(pred, task, "pred", name, faults=faults, **own_options)  # pyright: ignore[reportArgumentType]
     if not skip_bad and is_large(left, right):
         return align_files(RecordFile(left), right, overlap=overlap)
     if left.format in TOKENISED and name in TOKENISED:

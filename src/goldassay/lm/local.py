@@ -86,10 +86,10 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
         super().__init__(model, **{"temperature": 0.0, "max_tokens": 256, **settings})
         self.context, self.items, self.characters, self.slots = context, items, characters, slots
 
-    supports_response_schema = True
-    supports_function_calling = False
-    supports_reasoning = False
-    supported_params = frozenset({"response_format", "temperature", "max_tokens", "stop", "seed", "top_p"})
+    supports_response_schema = True  # pyright: ignore[reportAssignmentType]
+    supports_function_calling = False  # pyright: ignore[reportAssignmentType]
+    supports_reasoning = False  # pyright: ignore[reportAssignmentType]
+    supported_params = frozenset({"response_format", "temperature", "max_tokens", "stop", "seed", "top_p"})  # pyright: ignore[reportAssignmentType]
 
     def __call__(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
         options = self._options(options)

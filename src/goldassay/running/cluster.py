@@ -104,7 +104,7 @@ class Cluster:
         actor = self.free.get()
         try:
             answer = self._answer(actor, index, example)
-        except ray.exceptions.RayActorError:
+        except ray.exceptions.RayActorError:  # pyright: ignore[reportAttributeAccessIssue]
             answer = self._alone(index, example)
         finally:
             self.free.put(actor)
@@ -123,7 +123,7 @@ class Cluster:
 
         try:
             return ray.get(actor.measure.remote(index, example))
-        except ray.exceptions.RayTaskError as error:  # what the measuring raised
+        except ray.exceptions.RayTaskError as error:  # what the measuring raised  # pyright: ignore[reportAttributeAccessIssue]
             cause = error.cause
             raise (cause if isinstance(cause, BaseException) else GoldassayError(str(error).splitlines()[-1])) from None
         except TypeError as error:
@@ -142,7 +142,7 @@ class Cluster:
                 self.actors.append(self.spare)
             try:
                 return self._answer(self.spare, index, example)
-            except ray.exceptions.RayActorError:
+            except ray.exceptions.RayActorError:  # pyright: ignore[reportAttributeAccessIssue]
                 self.spare = None
                 return None
 

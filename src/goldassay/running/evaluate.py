@@ -101,7 +101,7 @@ class _Evaluation:
         self.folder = None if place is None else Path(place)
         lm, adapter = options.lm or dspy.settings.lm, options.adapter or dspy.settings.adapter
         self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
-        self.about = about_run(program, gold, metric, options, lm)
+        self.about = about_run(program, gold, metric, options, lm)  # pyright: ignore[reportArgumentType]
         self.secrets = known_secrets(program, metric, lm)
         self.measuring = Measuring(program, metric, options.trace and place is not None, options.timeout)
         self.rows, self.failed = Rows(), dict[int, Row]()  # ``failed``: rows of the run to resume that are tried again

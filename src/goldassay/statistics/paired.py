@@ -136,7 +136,7 @@ def compare(
     elif test == "permutation":
         p = _permutation(both, rows_a, rows_b, abs(difference), resamples, seed)
     elif test == "bootstrap":
-        p = float(min(1.0, 2 * min((drawn <= 0).sum() + 1, (drawn >= 0).sum() + 1) / (resamples + 1)))
+        p = float(min(1.0, 2 * min((drawn <= 0).sum() + 1, (drawn >= 0).sum() + 1) / (resamples + 1)))  # pyright: ignore[reportAttributeAccessIssue]
     else:
         p = classical(test, scores_a - scores_b)[1]
     effect, name = _effect(test, scores_a, scores_b)

@@ -108,7 +108,7 @@ class Sums:
             return NotImplemented
         kind: Any = type(self)
         values = _values(kind)
-        total: Self = kind(*map(add, values(self), values(other)))
+        total: Self = kind(*map(add, values(self), values(other)))  # pyright: ignore[reportArgumentType]
         return total
 
     def state(self) -> dict[str, Any]:

@@ -181,8 +181,8 @@ class FieldPatch(Patch):
 
     section: ClassVar[str] = "output_format"
     action: Literal["describe_field"]
-    text: str
-    field: str
+    text: str  # pyright: ignore[reportGeneralTypeIssues]
+    field: str  # pyright: ignore[reportGeneralTypeIssues]
 
     def change(self, predictor: Any) -> None:
         signature = predictor.signature
@@ -199,7 +199,7 @@ class NearestPatch(Patch):
 
     section: ClassVar[str] = "few_shot"
     action: Literal["show_nearest"]
-    example: dict[str, Any]
+    example: dict[str, Any]  # pyright: ignore[reportGeneralTypeIssues]
 
     @field_validator("example")
     @classmethod
@@ -225,7 +225,7 @@ class FormPatch(Patch):
 
     section: ClassVar[str] = "output_format"
     action: Literal["set_form"]
-    text: str
+    text: str  # pyright: ignore[reportGeneralTypeIssues]
 
     @field_validator("text")
     @classmethod

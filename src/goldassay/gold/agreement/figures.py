@@ -107,7 +107,7 @@ def make_figure(
     """
     several: Sequence[Any] = tallies
     total = sum(several, zero)
-    undefined = total.defined is None if isinstance(total, Coefficient) else not total.weight
+    undefined = total.defined is None if isinstance(total, Coefficient) else not total.weight  # pyright: ignore[reportAttributeAccessIssue]
     bounds = None if undefined else interval(tallies, zero, method="bootstrap", resamples=resamples, seed=seed)
     return Figure(name, tuple(between), type, units, bounds)
 

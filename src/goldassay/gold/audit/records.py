@@ -105,7 +105,7 @@ def malformed(base: str, value: str) -> str | None:
 
 def _identifiers(row: LocatedRecord) -> Iterator[Finding]:
     for index, link in enumerate(row.record["links"] if row.task == "linking" else ()):
-        for base, ids in link["ids"].items():
+        for base, ids in link["ids"].items():  # pyright: ignore[reportGeneralTypeIssues]
             where = f"links[{index}].ids.{base}"
             for message in filter(None, (malformed(base, identifier) for identifier in ids)):
                 yield row.finding("identifier", message, where)

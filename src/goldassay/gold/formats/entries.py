@@ -164,7 +164,7 @@ def _add_links(entry: dict[str, Any], record: Mapping[str, Any]) -> None:
             KEYS.get(base, base): several[0] if len(several) == 1 else several for base, several in link["ids"].items()
         }
         about = {key: value for key, value in ids.items() if value} | {k: link[k] for k in ABOUT_LINK if k in link}
-        if linking.setdefault(mention, about) != about:
+        if linking.setdefault(mention, about) != about:  # pyright: ignore[reportArgumentType]
             message = f"{mention!r} has two meanings here, which json keys by surface; write jsonl"
             raise DataError(message, record=record["id"])
         spans.append({key: link[key] for key in ("start", "end", "type") if key in link} | {"text": mention})

@@ -266,7 +266,7 @@ class FinalScore(Answering[Parts]):
     pred_fields = ("answer", "confidence", "latency_ms")
     formula = "the weighted mean of the five"
     source = SOURCE
-    counted = ""
+    counted = ""  # pyright: ignore[reportAssignmentType]
 
     weights: tuple[tuple[str, float], ...] = tuple(WEIGHTS.items())
     embedder: str = DEFAULT

@@ -79,7 +79,7 @@ def columns(
         sides.append((number, *(_plain(documents) or _read(documents, side, record))))
     types = sorted({kind for side in sides for kind in side[3]})
     codes = {kind: number for number, kind in enumerate(types)}
-    left, right = (_ordered(*side, codes) for side in sides)
+    left, right = (_ordered(*side, codes) for side in sides)  # pyright: ignore[reportCallIssue]
     return left, right, types
 
 
@@ -201,8 +201,8 @@ def _discontinuous(
     for at, (i, j) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         mine, theirs = gold.fragments.get(i, ()), pred.fragments.get(j, ())
         if mine or theirs:
-            span = Span(gold.start[i], gold.end[i], "", "", mine)
-            keep[at] = span.overlaps(Span(pred.start[j], pred.end[j], "", "", theirs))
+            span = Span(gold.start[i], gold.end[i], "", "", mine)  # pyright: ignore[reportArgumentType]
+            keep[at] = span.overlaps(Span(pred.start[j], pred.end[j], "", "", theirs))  # pyright: ignore[reportArgumentType]
             same[at] = mine == theirs
     return left[keep], right[keep], same[keep]
 

@@ -25,7 +25,7 @@ HIPE_TYPES = frozenset(f"{COARSE} {FINE}".split())  # of 2020 and 2022
 CORRECT, INCORRECT, PARTIAL, MISSING, SPURIOUS = range(5)  # the fields of SemEvalCounts, in their order
 SCHEMAS = ("strict", "exact", "partial", "type")
 Outcome = tuple[int, int, int, int]  # a field for each schema
-EQUAL: Outcome = (CORRECT,) * 4
+EQUAL: Outcome = (CORRECT,) * 4  # pyright: ignore[reportAssignmentType]
 OTHER_TYPE: Outcome = (INCORRECT, CORRECT, CORRECT, INCORRECT)
 OVERLAP: Outcome = (INCORRECT, INCORRECT, PARTIAL, CORRECT)
 OVERLAP_OTHER_TYPE: Outcome = (INCORRECT, INCORRECT, PARTIAL, INCORRECT)
@@ -77,4 +77,4 @@ def _decision(span: Span, gold: Sequence[Span], taken: set[int]) -> tuple[int, O
             return index, OTHER_TYPE
         if index not in taken and span.start >= 0 and span.overlaps(other):
             return index, OVERLAP if span.type == other.type else OVERLAP_OTHER_TYPE
-    return -1, (SPURIOUS,) * 4
+    return -1, (SPURIOUS,) * 4  # pyright: ignore[reportReturnType]

@@ -268,7 +268,7 @@ class PrecisionBound(Matched[Known]):
     """
 
     in_key = ("bound",)
-    counted = "known"
+    counted = "known"  # pyright: ignore[reportAssignmentType]
 
     bound: str = "min"
 
@@ -309,7 +309,7 @@ class NovelDiscovery(Matched[PrecisionCounts]):
 
     name = "novel_discovery_rate"
     zero = PrecisionCounts()
-    counted = ""
+    counted = ""  # pyright: ignore[reportAssignmentType]
     fixed = {**Matched.fixed, "uncertain": "left out", "in_wikidata": "left out"}
     formula = "correct / (correct + incorrect) over annotated unmatched predictions"
 
@@ -333,7 +333,7 @@ class Calibration(CalibrationMeasure, Matched[Any]):  # type: ignore[override]
     """
 
     edges = 4
-    counted = ""
+    counted = ""  # pyright: ignore[reportAssignmentType]
     choices = {**Matched.choices, **CalibrationMeasure.choices}
 
     @property

@@ -125,7 +125,7 @@ class Official(Measure[Mean]):
     pred_fields = ("triples",)
     source = "Text2KGBench (ISWC 2023), run_eval.py"
     shares = ("ontology",)
-    counted = ""
+    counted = ""  # pyright: ignore[reportAssignmentType]
     choices = {"value": MEASURES}
 
     value: str = "f1"

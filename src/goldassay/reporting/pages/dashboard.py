@@ -208,7 +208,7 @@ class Handler(BaseHTTPRequestHandler):
         return self._answer(404, f"nothing there; open {self.server.address}")
 
     def _progress(self) -> list[dict[str, object]]:
-        return [
+        return [  # pyright: ignore[reportReturnType]
             {"key": run.key, "status": run.status, "examples": run.examples}
             | ({"done": run.done()} if run.status == "running" else {})
             for run in entries(self.server.runs)
