@@ -177,18 +177,6 @@ def test_tune_takes_a_judge_in_place_of_a_program(labels: Path, tmp_path: Path) 
         assert "tune takes either a program, or --judge" in str(refusal)
 
 
-def test_preferences_in_both_orders(tmp_path: Path) -> None:
-    file, rows = tmp_path / "preferences.json", []
-    for number, label in enumerate([-1, 0, 1, 2] * 10):
-        answers = {f"model{one}": {"response": f"answer {one} of {number}"} for one in (1, 2)}
-        rows += [{"dataset": "own", "query": f"q{number}", **answers, "overall_label": said} for said in (label, label)]
-    file.write_text(json.dumps(rows), encoding="utf-8")
-    found = json.loads(run("align", file, "--judge", "preference", "--limit", 30, "--json"))
-    assert found["n"] + found["no_majority"] == 30
-    assert found["confusion"]["first"]["first"] == 0  # always the first place: the orders disagree, a tie
-    assert any("the judge always says 'tie'" in warning for warning in found["warnings"])
-
-
 def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
     levels = tmp_path / "levels.yaml"
     levels.write_text("none: says nothing\nsome: says a part\nfull: says all\n", encoding="utf-8")

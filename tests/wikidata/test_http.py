@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -91,3 +93,21 @@ def test_requests_keep_their_distance(server: Any, delft: str) -> None:
 def test_nobody_there_is_one_line(web: Web) -> None:
     with pytest.raises(FetchError, match=r"^http://127\.0\.0\.1:9/x: ConnectError .*in 3 attempts"):
         web.json("http://127.0.0.1:9/x")
+
+
+@pytest.mark.parametrize("target", ["http://elsewhere.test/page", "//elsewhere.test/page"])
+def test_a_redirect_to_another_site_is_refused(target: str, web: Web) -> None:
+    class Redirect(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", target)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Redirect) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(FetchError, match="redirects to http://elsewhere.test/page, another site"):
+            web.json(f"http://127.0.0.1:{server.server_port}/page")
+        server.shutdown()

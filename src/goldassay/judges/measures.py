@@ -241,7 +241,7 @@ class Plausibility(JudgedMeasure):
                 kind, message = self.error, _with_reason(message, guess.verdict)
             if label != "yes":
                 place: Any = {"start": guess.start, "end": guess.end, "field": field}
-            errors.append(Error(kind, message, pred=guess.mention, pred_type=guess.kind, **place))
+                errors.append(Error(kind, message, pred=guess.mention, pred_type=guess.kind, **place))
         return Assessment(tally, tuple(errors))
 
 

@@ -62,6 +62,7 @@ class Web:
             timeout=timeout,
             headers={"User-Agent": f"goldassay/{__version__} ({contact}) httpx/{httpx.__version__}"},
             follow_redirects=True,
+            event_hooks={"response": [_check_redirect]},
         )
         weakref.finalize(self, self.client.close)
         self._next = 0.0
@@ -101,6 +102,21 @@ class Web:
             return json.loads(response.content)
         except ValueError:
             raise TemporaryError(f"{public_address(url)}: the JSON is truncated") from None
+
+
+def _check_redirect(response: httpx.Response) -> None:
+    """Lets a server redirect to its own site only, and never from https to http."""
+    if response.has_redirect_location:
+        source, target = response.url, response.url.join(response.headers["location"])
+        if _site(source.host) != _site(target.host) or (source.scheme, target.scheme) == ("https", "http"):
+            addresses = f"{public_address(str(source))}: redirects to {public_address(str(target))}"
+            raise FetchError(f"{addresses}, another site; ask that address if you trust it")
+
+
+def _site(host: str) -> str:
+    """The last two labels of a host name, so that ``en.m.wikipedia.org`` and ``en.wikipedia.org`` are one site."""
+    labels = host.split(".")
+    return host if labels[-1].isdigit() else ".".join(labels[-2:])
 
 
 def _check_status(response: httpx.Response, address: str) -> None:
