@@ -110,6 +110,6 @@ def differences(gold: object, pred: object, text: str, value: float) -> tuple[Er
     for name in names(pred):
         expected, value_of_pred = read(gold, name, None), read(pred, name, None)
         if expected is not None and name not in inputs and expected != value_of_pred:
-            message = f"{name}: {expected!r} was asked for, not {value_of_pred!r}."
+            message = f"{name}: expected {expected!r}, got {value_of_pred!r}."
             errors.append(Error("wrong_value", message, gold=str(expected), pred=str(value_of_pred), field=name))
     return tuple(errors) or (Error("low_score", f"The metric gives {value:.3f}."),)

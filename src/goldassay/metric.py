@@ -121,7 +121,7 @@ class Metric:
         >>> exact = Metric.of(lambda gold, pred: gold["label"] == pred["label"])
         >>> score = exact({"label": "M"}, {"label": "L"})
         >>> score.score, score.feedback.splitlines()[-1]
-        (0.0, "- label: 'M' was asked for, not 'L'.")
+        (0.0, "- label: expected 'M', got 'L'.")
         >>> Metric.of(lambda gold, pred: {"right": True, "short": 0.5})({}, {"label": "M"}).objective_scores
         {'score': 0.75, 'right': 1.0, 'short': 0.5}
         >>> error = Metric.of(lambda gold, pred: abs(gold - pred), lower_is_better=True, targets={"score": 0.5})

@@ -60,7 +60,9 @@ def test_patches_plan_with_what_they_measure_and_leave_a_third_of_train_for_the_
     plan = from_sizes("patches", {"train": range(160), "dev": range(34), "test": range(34)})
     assert (plan.n, plan.spare) == (146, 48)
     assert plan.calls == 8 * 146 + 88 + 2 * 68
-    assert plan.lines()[0].startswith("146 examples choose a candidate (48 more of train race sets of examples), 34 of")
+    assert plan.lines()[0].startswith(
+        "Candidates are chosen on 146 examples (few-shot sets on 48 more of train) and tested"
+    )
     few = from_sizes("patches", {"train": range(30), "dev": range(30), "test": []})
     assert (few.n, few.spare) == (60, 0)
     assert from_sizes("knn", {"train": range(160), "dev": range(34), "test": range(34)}).n == 34

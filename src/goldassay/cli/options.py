@@ -29,9 +29,7 @@ for_gold, for_model, for_running, for_result = (
 Name = Annotated[str, typer.Argument(metavar="TASK|FILE", help="A task, TASK:NAME or FILE:NAME.")]
 Task = Annotated[
     str,
-    typer.Argument(
-        metavar="TASK", help="extraction, classification, linking, retrieval, answering, triples or records."
-    ),
+    typer.Argument(metavar="TASK", help="extraction, classification, linking, retrieval, answering or triples."),
 ]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
 GoldSet = Annotated[str, typer.Argument(metavar="SET|FILE", help="The name of a gold set, its folder, or a file.")]
@@ -202,7 +200,7 @@ SETTINGS: Mapping[str, Setting] = {
     "equivalent": Setting(("linking",), file=True),
     "na_probs": Setting(("answering",), file=True),
     "ontology": Setting(("triples",), file=True),
-    "skip_bad": Setting(("extraction", "linking", "classification", "retrieval", "answering", "triples", "records")),
+    "skip_bad": Setting(("extraction", "linking", "classification", "retrieval", "answering", "triples")),
     "embedder": Setting(("answering",)),
 }
 """What ``--option`` sets.

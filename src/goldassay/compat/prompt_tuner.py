@@ -34,7 +34,7 @@ MISSED = "missed"
 
 @dataclass(frozen=True)
 class TuningReport:
-    """What was wrong and what may mend it, most costly first.
+    """What was wrong and what may fix it, most costly first.
 
     >>> from goldassay.tuning.patches import make_patch
     >>> TuningReport([], [], [make_patch(predictor="extract", action="add_instruction", text="Be brief.")]).state()[

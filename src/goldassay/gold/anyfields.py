@@ -1,4 +1,4 @@
-"""Records with any fields: gold for a task of one's own, and foreign files whose fields are renamed.
+"""Records with any fields: gold for your own task, and foreign files whose fields are renamed.
 
 A record is an object of JSON Lines or JSON, a line of csv or tsv, a row of Parquet or of a Hugging Face data set
 (``hf:NAME`` or ``hf:NAME:SPLIT``, extra ``datasets``; or a folder that ``save_to_disk`` wrote). A record without an

@@ -92,7 +92,7 @@ def rows(source: Source) -> Iterator[Row]:
 def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
     """Rows validated against their task's shape; in an audit all that is wrong is reported, and spans are left alone.
 
-    Records of a task of one's own may have any fields.
+    Records of your own task may have any fields.
     """
     for row in unchecked:
         record = row.record
@@ -130,7 +130,7 @@ def read(
 ) -> list[dict[str, Any]]:
     """The records of a file.
 
-    A task of one's own has records with any fields; ``map`` renames the fields of a foreign file (`anyfields`).
+    Your own task has records with any fields; ``map`` renames the fields of a foreign file (`anyfields`).
     Parquet files and Hugging Face data sets are read so for every task.
 
     Args:

@@ -65,7 +65,7 @@ class TaskSet:
         task: The task.
         sources: The files: of each its ``path``, and how it is read.
         folder: The folder of the set.
-        inputs: The fields that a program gets, for a task of one's own; those of its program if not given.
+        inputs: The fields that a program gets, for your own task; those of its program if not given.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class TaskSet:
 
     @property
     def inputs(self) -> list[str]:
-        """The fields that a program gets: of a task of one's own those that its card names, else its program's."""
+        """The fields that a program gets: of your own task those that its card names, else its program's."""
         if self.task in INPUTS:
             return [INPUTS[self.task]]
         names = self.program_inputs or workspace.inputs(self.task) or list(anyfields.fields(self.records))

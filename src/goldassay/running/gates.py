@@ -96,9 +96,9 @@ class Gate:
 
     def __str__(self) -> str:
         if self.verdict == "pass":
-            return f"pass: {self.value:.4f} is above {self.target:g} beyond doubt"
+            return f"pass: {self.value:.4f} is shown to meet {self.target:g}"
         if self.verdict == "fail":
-            return f"fail: {self.value:.4f} is under {self.target:g} beyond doubt"
+            return f"fail: {self.value:.4f} is shown to miss {self.target:g}"
         if self.more is None:
             return f"no verdict: {self.value:.4f} is too close to {self.target:g}"
         return f"no verdict: about {self.more} more examples needed"
@@ -128,7 +128,7 @@ def gate(
         alpha: The chance of a wrong verdict, over all looks together.
 
     >>> str(gate([1.0] * 60, target=0.9)), str(gate([1.0] * 20, target=0.9))
-    ('pass: 1.0000 is above 0.9 beyond doubt', 'no verdict: about 24 more examples needed')
+    ('pass: 1.0000 is shown to meet 0.9', 'no verdict: about 24 more examples needed')
     """
     least, most = bounds or (0.0, 1.0)
     if not least < target < most:

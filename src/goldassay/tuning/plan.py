@@ -114,13 +114,17 @@ class Plan:
         """The plan in words."""
         source = f"measured on {self.measured} examples" if self.measured else "assumed"
         lines = [
-            f"{self.n} examples choose a candidate"
-            + (f" ({self.spare} more of train race sets of examples)" if self.spare else "")
-            + f", {self.test} of test prove it. Spread of a paired difference: "
-            f"{self.spread:.2f} ({source}).",
-            f"Shown four times in five: a gain of {self.shows(self.n):+.2f} on those that choose"
-            + (f", of {self.shows(self.test):+.2f} on test." if self.test else "; without test they prove, too."),
-            "Needed to prove: " + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in GAINS) + ".",
+            f"Candidates are chosen on {self.n} examples"
+            + (f" (few-shot sets on {self.spare} more of train)" if self.spare else "")
+            + (
+                f" and tested once on the {self.test} examples of test"
+                if self.test
+                else " and tested on the same examples"
+            )
+            + f". Standard deviation of a paired difference: {self.spread:.2f} ({source}).",
+            f"Detectable in four of five tunings: a gain of {self.shows(self.n):+.2f} on the examples that choose"
+            + (f", of {self.shows(self.test):+.2f} on test." if self.test else "."),
+            "Needed to detect: " + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in GAINS) + ".",
         ]
         if self.baseline is not None and self.ceiling is not None:
             room = self.ceiling - self.baseline

@@ -1,7 +1,7 @@
 """Faults that show only across the records and files of a set.
 
 Records that repeat another one by id, by text, or nearly by text (across splits they leak); types and labels that look
-like another one, or that occur once where the others occur often; inputs that repeat in gold of a task of one's own;
+like another one, or that occur once where the others occur often; inputs that repeat in gold of your own task;
 labels that the card does not name, facts that must exist, one split for one text; and the passage collection: ids used
 once, texts that are there, and those of the documents of the same id.
 
@@ -153,7 +153,7 @@ def _closed_fields(row: LocatedRecord) -> Iterator[tuple[str, str]]:
 
 
 def own_task(rows: Sequence[LocatedRecord], near: float) -> Iterator[Finding]:
-    """Doubles and missing fields among the records of a task of one's own.
+    """Doubles and missing fields among the records of your own task.
 
     >>> records = [{"id": "1", "text": "x", "year": 1784}, {"id": "1"}]
     >>> [f.message for f in own_task([LocatedRecord("decades", record, "d.jsonl") for record in records], 90.0)]
