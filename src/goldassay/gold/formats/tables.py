@@ -149,7 +149,8 @@ def _check_needed(columns: Mapping[str, str], header: Sequence[str], source: Sou
         if field not in columns and not (field == "answers" and "reference" in columns):
             names = COLUMNS[source.task, source.side][field]
             if source.task == "classification":
-                what = f"no column {LABEL[0] if field == 'label' else field}; there are {', '.join(header)}; {CONVERT}"
+                column = "label or gold_type" if field == "label" else field
+                what = f"no column {column}; there are {', '.join(header)}; {CONVERT}"
             else:
                 what = f"no {' or '.join(names)}; there is {', '.join(header) or 'nothing'}"
             raise DataError(what, file=source.path, **(place or {"line": 1}))
