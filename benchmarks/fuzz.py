@@ -167,7 +167,7 @@ def _settings() -> Iterator[Reader]:
     from goldassay.judges.questions import question
     from goldassay.lm import listed
     from goldassay.reporting.history import entries
-    from goldassay.tuning.saved import load_state
+    from goldassay.tuning.states import load_state
     from goldassay.wikidata import results
     from goldassay.wikidata.benchmark import read_benchmark, read_profile
 

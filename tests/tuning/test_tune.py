@@ -335,8 +335,8 @@ def test_settings_that_cannot_hold_are_said_before_anything_is_spent(
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("state.json", "nope", "state.json: not the state of this program"),
-        ("state.json", "[]", "state.json: not the state of this program"),
+        ("state.json", "nope", "state.json:1: not JSON"),
+        ("state.json", "[]", "state.json: not the state of a program"),
         ("state.json", '{"x": 1}', "state.json: not the state of this program"),
         ("state.json", '{"extract": 5, "metadata": {"dependency_versions": {}}}', "not the state of this program"),
         ("state.json", '{"other": {}, "metadata": {"dependency_versions": {}}}', "not the state of this program"),

@@ -33,10 +33,11 @@ from goldassay.statistics import Comparison
 from goldassay.tuning.acceptance import Ledger
 from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import write
-from goldassay.tuning.wrappers import Formed, Nearest, inmost, predictors, rebuilt, wrappers
+from goldassay.tuning.states import ABOUT, STATE
+from goldassay.tuning.wrappers import Formed, Nearest, inmost, predictors, wrappers
 
 SCHEMA = 1
-ABOUT, STATE, JOURNAL = "tuning.json", "state.json", "measured.jsonl"
+JOURNAL = "measured.jsonl"
 RESUMABLE = ("gepa", "patches")
 SAME = ("optimizer", "seed", "program", "splits", "options", "lm")  # what must be the same to resume
 
@@ -235,21 +236,6 @@ def read_about(file: Path) -> dict[str, Any]:
     if not isinstance(about, dict):
         raise DataError("not a tuning", file=file)
     return about
-
-
-def load_state(program: dspy.Module, place: Path) -> dspy.Module:
-    """``program`` with the state of a tuned folder, or of a ``state.json`` alone."""
-    file = place / STATE if place.is_dir() else place
-    if not file.is_file():
-        raise GoldassayError(f"no tuned program at {place}: expected state.json there")
-    if file.with_name(ABOUT).is_file():
-        read_about(file.with_name(ABOUT))  # a folder that is damaged in part is not trusted
-    try:
-        loaded = rebuilt(program, json.loads(file.read_bytes()))
-        loaded.load(str(file))
-    except (KeyError, ValueError, TypeError, AttributeError) as error:  # among them what is not JSON
-        raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
-    return loaded
 
 
 def rendered(

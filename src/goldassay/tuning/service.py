@@ -27,7 +27,8 @@ from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.measuring import effect, evaluated, failure
 from goldassay.tuning.patches import Patch, Status, apply, make_patch, read, read_all, write
 from goldassay.tuning.patterns import find
-from goldassay.tuning.saved import load_state, rendered
+from goldassay.tuning.saved import rendered
+from goldassay.tuning.states import STATE, load_state
 from goldassay.tuning.wrappers import demonstrations
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from goldassay.metric import AnyMetric
 
-APPLIED, STATE = "applied.json", "state.json"
+APPLIED = "applied.json"
 SPLITS = ("dev", "test")
 EDITS: tuple[Edit, ...] = (rules, covering)  # those that need no model
 
