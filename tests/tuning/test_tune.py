@@ -128,6 +128,17 @@ def test_leaks_bad_programs_and_bad_metrics_are_said(lm: Any, names_program: Any
         tune(names_program, gold, bad, "bootstrap", lm=lm, settings=FAST["bootstrap"], progress=False)
 
 
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_a_program_that_shows_what_it_is_measured_on_is_not_tuned(
+    split: str, lm: Any, names_program: Any, gold: dict[str, list[Any]]
+) -> None:
+    shows = names_program.deepcopy()
+    shows.predictors()[0].demos = [gold[split][1]]
+    with pytest.raises(LeakError, match=f"the program has this {split} example exactly in a demonstration"):
+        tune(shows, gold, METRIC, "labeled", lm=lm)
+    assert not lm.history
+
+
 def test_a_few_answers_that_cannot_be_measured_do_not_end_a_tuning(
     lm: Any, names_program: Any, gold: dict[str, list[Any]]
 ) -> None:

@@ -215,6 +215,8 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
     comparisons = compare_runs(*usable, test=test, seed=seed) if len(usable) > 1 else []
     ranks = ranked(usable, seed=seed) if len(usable) > 2 else {}
     protocol = tables.protocol(runs)
+    for text in [f"{run.name}: {warning}" for run in runs for warning in run.warnings]:
+        terminal.warn(text)
     if json:
         body: dict[str, Any] = {"protocol": protocol} if protocol else {}
         body |= {

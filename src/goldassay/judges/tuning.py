@@ -25,9 +25,9 @@ from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.questions import Question, question, rubric
 from goldassay.measure import Error, Measure, Review, failed
 from goldassay.metric import Metric
+from goldassay.running.leaks import text_of
 from goldassay.tally import Mean
 from goldassay.tuning import Tuned, load_state, tune
-from goldassay.tuning.leaks import text_of
 from goldassay.tuning.tuner import TuneOptions
 
 RATIOS = {"train": 0.4, "dev": 0.3, "test": 0.3}

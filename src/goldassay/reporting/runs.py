@@ -80,7 +80,7 @@ def _warnings(run: Run) -> None:
     if failed:
         first = f"the first, {failed[0]['id']}: {failed[0]['error']}"
         warn(f"{len(failed)} of {len(run.rows)} examples failed, and their gold counts as missed; {first}")
-    if warning := summary.unknown_types(run):
+    for warning in filter(None, (*run.warnings, summary.unknown_types(run))):
         warn(warning)
     if retried := run.retried:
         ours, others = retried["values"], retried["others"]

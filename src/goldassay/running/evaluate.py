@@ -22,6 +22,7 @@ from goldassay.running.cluster import Cluster
 from goldassay.running.example import Measuring, Program, check_inputs
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
 from goldassay.running.identity import about_run, last_unfinished, now, refuse_another
+from goldassay.running.leaks import find_leaks, leak_warning
 from goldassay.running.loop import Failures, work_through
 from goldassay.running.options import RunOptions
 from goldassay.running.rows import Row, Rows
@@ -102,6 +103,9 @@ class _Evaluation:
         lm, adapter = options.lm or dspy.settings.lm, options.adapter or dspy.settings.adapter
         self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
         self.about = about_run(program, gold, metric, options, lm)  # pyright: ignore[reportArgumentType]
+        if options.check_leaks and (warning := leak_warning(find_leaks(program, gold), gold)):
+            self.about["warnings"] = [warning]
+            logging.getLogger("goldassay").warning("%s", warning)
         self.secrets = known_secrets(program, metric, lm)
         self.measuring = Measuring(program, metric, options.trace and place is not None, options.timeout)
         self.rows, self.failed = Rows(), dict[int, Row]()  # ``failed``: rows of the run to resume that are tried again

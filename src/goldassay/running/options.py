@@ -43,6 +43,7 @@ class RunOptions:
         settings: More entries for the ``settings`` of ``run.json``.
         lm: The language model or its name (`goldassay.lm.resolve`); by default the one that DSPy is configured with.
         adapter: The adapter; by default the one that DSPy is configured with.
+        check_leaks: Warn before any call if gold examples stand in the program's prompts (`goldassay.running.leaks`).
         judge_labels: Human labels of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``). The
             run then also has corrected values (`goldassay.measures.judged`).
 
@@ -68,6 +69,7 @@ class RunOptions:
     lm: dspy.BaseLM | str | None = None
     adapter: dspy.Adapter | None = None
     judge_labels: JudgeLabels | None = None
+    check_leaks: bool = True
 
     def __post_init__(self) -> None:
         if self.threads < 1:

@@ -66,6 +66,11 @@ class Run:
         return str(self.about.get("name", "run"))
 
     @property
+    def warnings(self) -> list[str]:
+        """What makes the values doubtful, such as gold examples that stand in the program's prompts."""
+        return [str(warning) for warning in self.about.get("warnings") or ()]
+
+    @property
     def cost(self) -> dict[str, Any]:
         """Calls, tokens, seconds and money."""
         cost: dict[str, Any] = self.about.get("cost", {})
@@ -239,6 +244,7 @@ class Run:
             "failed": self.folded.failed,
             "truncated": self.folded.truncated,
             **({"retried": self.retried} if self.retried else {}),
+            **({"warnings": self.warnings} if self.warnings else {}),
             **self.results,
             "conventions": {key: about["conventions"] for key, about in self.about.get("measures", {}).items()},
             "targets": {

@@ -144,7 +144,9 @@ def waterfall(
         for place, example in enumerate(gold)
     ]
     runs = {
-        frozenset(some): evaluate(Replaced(program, oracles, some, gold), examples, metric, **options)
+        frozenset(some): evaluate(
+            Replaced(program, oracles, some, gold), examples, metric, **{**options, "check_leaks": not some}
+        )
         for size in range(len(oracles) + 1)
         for some in combinations(oracles, size)
     }

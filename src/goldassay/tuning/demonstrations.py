@@ -21,8 +21,8 @@ import dspy
 
 from goldassay._dspy_compat import serialize_for_json, signature_of
 from goldassay.exceptions import GoldassayError
+from goldassay.running.leaks import text_of
 from goldassay.tuning.edits import Diagnosis
-from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import ADDED, Pattern
 from goldassay.tuning.wrappers import NearestDemos, inmost, predictors, shows_nearest

@@ -18,9 +18,9 @@ from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.lm.terse import TerseAdapter
+from goldassay.running.leaks import text_of
 from goldassay.tuning.demonstrations import leaves
 from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for
-from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.wrappers import Formed, inmost, predictors, wrappers
 

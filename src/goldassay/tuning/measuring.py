@@ -308,7 +308,7 @@ def evaluated(
 ) -> Run:
     """A run; an error of the metric becomes one line that names the example."""
     try:
-        return evaluate(program, examples, metric, options, max_failures=1.0)
+        return evaluate(program, examples, metric, options, max_failures=1.0, check_leaks=False)
     except RunStopped as stopped:
         raise stopped.__cause__ or stopped from None  # the tuning is resumed, not this run of it
     except GoldassayError:

@@ -29,9 +29,9 @@ from goldassay.fields import read
 from goldassay.running import Run
 from goldassay.running.folder import locked
 from goldassay.running.identity import fingerprint
+from goldassay.running.leaks import text_of
 from goldassay.statistics import Comparison
 from goldassay.tuning.acceptance import Ledger
-from goldassay.tuning.leaks import text_of
 from goldassay.tuning.patches import write
 from goldassay.tuning.states import ABOUT, STATE
 from goldassay.tuning.wrappers import Formed, Nearest, inmost, predictors, wrappers
@@ -278,8 +278,3 @@ def diff(
     old, new = (rendered(program, adapter, values).splitlines() for program in (before, after))
     text = "\n".join(difflib.unified_diff(old, new, "before", "after", lineterm=""))
     return f"{text}\n" if text else ""
-
-
-def instructions(program: dspy.Module) -> list[str]:
-    """The instructions of all predictors."""
-    return [str(signature_of(predictor).instructions) for predictor in program.predictors()]

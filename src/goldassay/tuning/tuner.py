@@ -15,14 +15,14 @@ import dspy
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import clusters
 from goldassay.metric import AnyMetric
-from goldassay.running import Run
+from goldassay.running import Run, leaks
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import Account
 from goldassay.running.example import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.running.options import RunOptions
 from goldassay.statistics import compare
-from goldassay.tuning import leaks, optimizers, saved
+from goldassay.tuning import optimizers, saved
 from goldassay.tuning import plan as preflight
 from goldassay.tuning.acceptance import ALPHA
 from goldassay.tuning.measuring import evaluated, failure
@@ -117,13 +117,14 @@ def tune(
         raise DataError(sizes.refusal)
     held_out = {"dev": splits["dev"], "test": splits["test"]}
     leaks.check_examples(splits["train"], held_out)
+    leaks.check_program(program, held_out)
     plan = saved.plan_of(program, splits, name, options.seed, options.settings, options.lm)
     plan["resumed"] = options.resume
     with saved.locked_folder(options.folder):
         if options.folder is not None:
             saved.begin(options.folder, options.resume, plan)
         job, optimized, stopped, meter = _optimized(name, optimize, program, splits, metric, options)
-        leaks.check_instructions(saved.instructions(optimized), held_out)
+        leaks.check_program(optimized, held_out, "the tuned program")
         reported = ["dev", "test"] if options.test and splits["test"] else ["dev"]
         trials = {split: trial(program, optimized, splits[split], metric, split, options) for split in reported}
         ledger, note, test = job.ledger, job.metric.note, trials.get("test")

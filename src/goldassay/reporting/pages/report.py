@@ -196,8 +196,7 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
         if run.about.get("status") != "finished":
             examples = run.about.get("gold", {}).get("examples", "?")
             notes.append(f"{name} is {run.about.get('status', 'unfinished')}: {size} of {examples} examples.")
-        if warning := summary.unknown_types(run):
-            notes.append(f"{name}: {warning}.")
+        notes += [f"{name}: {warning}." for warning in (*run.warnings, summary.unknown_types(run)) if warning]
         if failed:
             notes.append(f"{name}: {failed} of {size} examples failed; their gold counts as missed.")
         if "inputs" not in run.rows[0]:

@@ -1,0 +1,218 @@
+"""The leak guard: a program must not be measured on examples that it learnt from or that its prompts show.
+
+Two texts are nearly the same if 90 % of their characters are similar (`goldassay.text.similarity`): a word changed,
+not another text on the same subject. Audits and splits of gold search the same way, in linear time for large sets. An
+instruction copies an example if it has eight words in a row of its inputs, or a shorter input of five words whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+from rapidfuzz import fuzz, process
+
+from goldassay._dspy_compat import input_keys, signature_of
+from goldassay.exceptions import LeakError
+from goldassay.fields import identity, read
+from goldassay.text.similarity import NEAR, near_pairs, plain
+
+FEW = 50  # texts that are compared with each other text; more go through an index
+WORDS, SHORT = 8, 5  # as many words in a row are a copy, not chance; a shorter input counts if it stands there whole
+INPUTS = ("text", "question", "query")  # of examples that do not say which fields are inputs
+TOKEN = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A gold example that stands in a program's prompts, and how similar it is there in per cent (100: the same)."""
+
+    index: int
+    id: str
+    place: str
+    similarity: float = 100.0
+
+    @property
+    def how(self) -> str:
+        """How similar it is, in words."""
+        return "exactly" if self.similarity == 100 else f"nearly ({self.similarity:.0f} %)"
+
+
+def text_of(example: object, keys: Collection[str] | None = None) -> str:
+    """The text by which an example is recognised: its inputs (or ``keys``), one after the other."""
+    keys = keys or input_keys(example) or INPUTS
+    return " ".join(" ".join(str(read(example, key, "")) for key in sorted(keys)).split())
+
+
+def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
+    """The gold examples that stand in a program's demonstrations or instructions, each once, in the order of the gold.
+
+    A demonstration is compared by the inputs that it shares with the gold; if it has none of them, by its own inputs,
+    together and each alone. The examples of a program that shows each input its nearest ones
+    (`goldassay.tuning.NearestDemos`) count only if they are nearly the same: an input is never shown itself.
+
+    Args:
+        program: A DSPy module; anything without predictors has no prompts, and no leaks.
+        gold: The examples that it is measured on.
+
+    >>> program = dspy.Predict("text -> label")
+    >>> program.demos = [dspy.Example(text="The museum opened in 1885.", label="museum")]
+    >>> gold = [{"id": "a", "text": "The museum opened in 1886."}, {"id": "b", "text": "An archive in Delft"}]
+    >>> [(leak.id, leak.place, leak.how) for leak in find_leaks(program, gold)]
+    [('a', "a demonstration of 'self'", 'nearly (96 %)')]
+    """
+    predictors = program.named_predictors() if hasattr(program, "named_predictors") else []
+    if not predictors or not gold:
+        return []
+    keys = frozenset(input_keys(gold[0]) or {key for key in INPUTS if read(gold[0], key, None) is not None})
+    leaks: dict[int, Leak] = {}
+
+    def add(index: int, place: str, similarity: float = 100.0) -> None:
+        if index not in leaks or leaks[index].similarity < similarity:
+            leaks[index] = Leak(index, identity(gold[index], index), place, similarity)
+
+    demonstrations: dict[frozenset[str], list[tuple[str, str]]] = {}
+    for name, predictor in predictors:
+        place = f"a demonstration of {name!r}"
+        for demo in predictor.demos or []:
+            for shared, text in _inputs(demo, keys, signature_of(predictor).input_fields):
+                demonstrations.setdefault(shared, []).append((text, place))
+    for shared, shown in demonstrations.items():
+        texts = [plain(text_of(example, shared)) for example in gold]
+        for mine, other, similarity in _near([plain(text) for text, _ in shown], texts):
+            add(other, shown[mine][1], similarity)
+    texts = [text_of(example, keys) for example in gold]
+    pool = [text_of(example, keys) for example in _pool(program)]
+    for mine, other, similarity in _near(list(map(plain, pool)), list(map(plain, texts))) if pool else ():
+        if pool[mine] != texts[other]:
+            add(other, "the nearest examples", similarity)
+    copied = Copies(prompt_texts(program))
+    for index, text in enumerate(texts):
+        if index not in leaks and copied.of(text):
+            add(index, "the instructions")
+    return [leaks[index] for index in sorted(leaks)]
+
+
+def leak_warning(leaks: Sequence[Leak], gold: Sequence[object]) -> str:
+    """A warning about gold that stands in the program's prompts; empty if there is none."""
+    if not leaks:
+        return ""
+    first = leaks[0]
+    which = f"{len(leaks)} of {len(gold)} examples stand" if len(leaks) > 1 else f"1 of {len(gold)} examples stands"
+    return (
+        f"{which} in the program's own prompts, {'the first, ' * (len(leaks) > 1)}{first.id}, {first.how} in "
+        f"{first.place}: the values are too good; remove what the prompts show of it, or measure on other gold"
+    )
+
+
+def check_program(program: Any, held_out: Mapping[str, Sequence[object]], which: str = "the program") -> None:
+    """Raise a LeakError if a program's demonstrations or instructions hold a held-out example, exactly or nearly.
+
+    Args:
+        program: A DSPy module.
+        held_out: The examples that it will be measured on, by split.
+        which: What the program is called in the error.
+    """
+    for split, examples in held_out.items():
+        for leak in find_leaks(program, examples)[:1]:
+            raise LeakError(
+                f"{which} has this {split} example {leak.how} in {leak.place}, so its value on {split} shows nothing; "
+                "remove it from one of the two",
+                record=leak.id,
+            )
+
+
+def prompt_texts(program: Any) -> list[str]:
+    """What a program's prompts say to every input beside the demonstrations: instructions, descriptions of fields."""
+    texts = []
+    for predictor in program.predictors():
+        signature = signature_of(predictor)
+        descriptions = [str((field.json_schema_extra or {}).get("desc", "")) for field in signature.fields.values()]
+        texts += [str(signature.instructions), *descriptions]
+    return texts
+
+
+def _inputs(demo: Any, keys: frozenset[str], fields: Iterable[str]) -> Iterator[tuple[frozenset[str], str]]:
+    """The texts by which a demonstration is compared, each with the gold's fields that it is compared with."""
+    values = {key: read(demo, key, None) for key in (*fields, *keys)}
+    filled = {key: value for key, value in values.items() if value not in (None, "")}
+    if shared := keys.intersection(filled):
+        yield shared, text_of(filled, shared)
+    elif keys:
+        alone = [" ".join(str(value).split()) for value in filled.values()]
+        yield from ((keys, text) for text in dict.fromkeys([" ".join(alone), *alone]))
+
+
+def _pool(program: Any) -> list[Any]:
+    """The examples from which a program shows each input the nearest."""
+    parts = program.prompt_parts() if hasattr(type(program), "prompt_parts") else []
+    return [example for part in parts if isinstance(part, Mapping) for example in part.get("examples", ())]
+
+
+def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequence[dspy.Example]]) -> None:
+    """Raise a LeakError if a train example stands in a held-out split, exactly or nearly (90 % of its characters).
+
+    >>> import dspy
+    >>> train = [dspy.Example(id="a", text="The museum opened in 1885.").with_inputs("text")]
+    >>> check_examples(train, {"dev": [dspy.Example(id="b", text="The museum  opened in 1886.").with_inputs("text")]})
+    Traceback (most recent call last):
+    goldassay.exceptions.LeakError: record a: the train example is nearly (96 %) dev example b; remove it from one side
+    """
+    sides = [(split, example) for split, examples in held_out.items() for example in examples]
+    ours, others = [plain(text_of(example)) for example in train], [plain(text_of(example)) for _, example in sides]
+    for mine, other, score in _near(ours, others):
+        split, example = sides[other]
+        how = "exactly" if score == 100 else f"nearly ({score:.0f} %)"
+        raise LeakError(
+            f"the train example is {how} {split} example {read(example, 'id', '?')}; remove it from one side",
+            record=read(train[mine], "id", "?"),
+        )
+
+
+def _near(ours: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int, float]]:
+    """The pairs across that are nearly the same: each with each if ours are few, else in linear time."""
+    if len(ours) > FEW and len(ours) * len(others) > FEW * 1000:
+        pairs = near_pairs([*ours, *others])
+        yield from ((mine, other - len(ours), score) for mine, other, score in pairs if mine < len(ours) <= other)
+        return
+    for index, text in enumerate(ours):
+        matches = process.extract(text, others, scorer=fuzz.ratio, score_cutoff=NEAR, limit=None) if text else ()
+        yield from ((index, other, score) for _, score, other in matches)
+
+
+def check_instructions(instructions: Iterable[str], held_out: Mapping[str, Sequence[object]]) -> None:
+    """Raise a LeakError if an instruction copies words of a held-out example.
+
+    >>> check_instructions(["Find years."], {"dev": [{"id": "b", "text": "Founded in 1885 by the city of Amsterdam"}]})
+    """
+    copies = Copies(instructions)
+    for split, examples in held_out.items():
+        for example in examples:
+            if words := copies.of(text_of(example)):
+                raise LeakError(
+                    f"an instruction copies {words!r} from the {split} split", record=read(example, "id", "?")
+                )
+
+
+class Copies:
+    """Finds words in a row that other texts copy from these."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        tokens = [TOKEN.findall(text.casefold()) for text in texts]
+        self._whole = [f" {' '.join(text)} " for text in tokens if len(text) >= SHORT]
+        self._grams = {gram for text in tokens for gram in _grams(text)}
+
+    def of(self, text: str) -> str:
+        """The first words of ``text`` that are a copy; empty if there are none."""
+        tokens = TOKEN.findall(text.casefold()) if self._whole else []
+        if SHORT <= len(tokens) < WORDS:
+            words = " ".join(tokens)
+            return words if any(f" {words} " in whole for whole in self._whole) else ""
+        return next((gram for gram in _grams(tokens) if gram in self._grams), "") if self._grams else ""
+
+
+def _grams(tokens: Sequence[str]) -> Iterator[str]:
+    return (" ".join(tokens[start : start + WORDS]) for start in range(len(tokens) - WORDS + 1))
