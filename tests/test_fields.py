@@ -8,8 +8,8 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay.exceptions import FieldError
-from goldassay.fields import read, sides
+from goldassay.exceptions import DataError, FieldError
+from goldassay.fields import check_unique, cluster, clusters, identity, read, sides
 from goldassay.measure import failed, gold_field, pred_field
 
 
@@ -64,3 +64,28 @@ def test_columns_by_name_path_and_callable() -> None:
 def test_without_columns_records_stay_what_they_are() -> None:
     gold, pred = object(), object()
     assert sides(None, gold, pred) == (gold, pred)
+
+
+@pytest.mark.parametrize("name", [0, "0", 0.5, "a"])
+def test_an_id_and_a_document_may_be_any_string_or_number(name: object) -> None:
+    for record in ({"id": name, "document": name}, dspy.Example(id=name, document=name)):
+        assert (identity(record, 7), cluster(record, 7)) == (str(name), str(name))
+
+
+@pytest.mark.parametrize("nothing", [None, "", float("nan")])
+def test_a_record_without_a_name_stands_for_itself(nothing: object) -> None:
+    assert identity({"id": nothing}, 3) == "3"
+    assert cluster({"document": nothing}, 3) == 3 != cluster({"document": 3}, 0)
+    assert clusters([{"document": 3}, {}, {}, {}]) is None
+
+
+def test_the_document_of_a_record() -> None:
+    named = [{"document": "d"}, {"meta": {"document": "d"}}, {"documents": ["d"]}]
+    assert clusters(named) == ["d", "d", "d"]
+    assert cluster({"documents": ["d", "e"]}, 4) == 4  # a question about two documents belongs to neither
+
+
+@pytest.mark.parametrize("ids", [[0, "0"], ["1", 1], ["a", "b", "a"], ["1", None]])
+def test_ids_that_read_alike_are_duplicates(ids: list[object]) -> None:
+    with pytest.raises(DataError, match="duplicate document id"):
+        check_unique([{"id": name} for name in ids])

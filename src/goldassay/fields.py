@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from goldassay.exceptions import FieldError
+from goldassay.exceptions import DataError, FieldError
 
 Column = str | Callable[[Any], Any]
 Columns = Mapping[str, Column]
@@ -68,18 +68,38 @@ def identity(record: object, index: int) -> str:
     >>> identity({"id": 0}, 7), identity({}, 7)
     ('0', '7')
     """
-    name = None if isinstance(record, (list, tuple)) else read(record, "id", None)
-    return str(index if name is None or name == "" else name)
+    return _name(record, "id") or str(index)
+
+
+def check_unique(records: Iterable[object], file: object = None) -> None:
+    """Raise if two records have one id; the numbers 1 and the text "1" are one."""
+    seen: set[str] = set()
+    for index, record in enumerate(records):
+        name = identity(record, index)
+        if name in seen:
+            raise DataError("duplicate document id; each record needs its own", file=file, record=name)
+        seen.add(name)
 
 
 def cluster(record: object, index: int) -> object:
     """What an example or a row is resampled, compared and split with: the document that it names, else itself.
 
-    >>> cluster({"document": 0}, 7), cluster({"id": "a"}, 7)
-    ('0', 7)
+    That is its ``document`` (also under ``meta``), or the only one of its ``documents``.
+
+    >>> cluster({"document": 0}, 7), cluster({"documents": ["d1"]}, 7), cluster({"id": "a"}, 7)
+    ('0', 'd1', 7)
     """
-    name = None if isinstance(record, (list, tuple)) else read(record, "document", None)
-    return index if name is None or name == "" else str(name)
+    name = _name(record, "document") or _name(record, "meta.document")
+    if not name and not isinstance(record, (list, tuple)):
+        documents = read(record, "documents", None)
+        name = str(documents[0]) if isinstance(documents, (list, tuple)) and len(documents) == 1 else ""
+    return name or index
+
+
+def _name(record: object, path: str) -> str:
+    """A name that is any string or number, 0 included; nothing without one (None, empty text, a table's NaN)."""
+    name = None if isinstance(record, (list, tuple)) else read(record, path, None)
+    return "" if name is None or name != name else str(name)
 
 
 def clusters(records: Iterable[object]) -> list[object] | None:

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 
 from goldassay import workspace
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import check_unique, identity
 from goldassay.files import Faults
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, Row, Source, run
@@ -21,7 +22,6 @@ from goldassay.gold.records import (
     SPANS,
     as_prediction,
     check_task,
-    check_unique,
     empty_prediction,
     problems,
     prove,
@@ -242,22 +242,26 @@ def align(
         faults: How many faulty predictions may be passed over: they count as empty.
     """
     faults = faults or Faults()
-    by_id = {record["id"]: dict(record) for record in pred}
-    unknown = by_id.keys() - {record["id"] for record in gold}
+    predictions = list(pred)
+    check_unique(gold)
+    check_unique(predictions, file)
+    ids = [identity(record, index) for index, record in enumerate(gold)]
+    by_id = {identity(record, index): dict(record) for index, record in enumerate(predictions)}
+    unknown = by_id.keys() - set(ids)
     if unknown:
         raise unknown_prediction(task, next(name for name in by_id if name in unknown), file)
     spans = SPANS.get(task)
     aligned = []
-    for record in gold:
-        prediction = by_id.get(record["id"]) or empty_prediction(record["id"], task)
+    for name, record in zip(ids, gold, strict=True):
+        prediction = by_id.get(name) or empty_prediction(name, task)
         if spans:
             try:
-                prove(record["text"], prediction[spans], spans, record["id"])
+                prove(record["text"], prediction[spans], spans, name)
             except DataError as error:
                 faults.report(error.at(file=file))
-                prediction = empty_prediction(record["id"], task)
+                prediction = empty_prediction(name, task)
         aligned.append(prediction)
-    missing = [record["id"] for record in gold if record["id"] not in by_id]
+    missing = [name for name in ids if name not in by_id]
     return Pairs(list(gold), aligned, missing_warning(missing, len(gold)))
 
 

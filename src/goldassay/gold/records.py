@@ -156,15 +156,6 @@ def _short(text: str, most: int = 64) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-def check_unique(records: Sequence[Mapping[str, Any]], file: object) -> None:
-    """Raise if an id is used twice."""
-    seen: set[str] = set()
-    for record in records:
-        if record["id"] in seen:
-            raise DataError("duplicate document id; each record needs its own", file=file, record=record["id"])
-        seen.add(record["id"])
-
-
 EMPTY: dict[str, dict[str, Any]] = {
     "extraction": {"entities": []},
     "classification": {"label": None},

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from goldassay import files, workspace
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import check_unique
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, squad
 from goldassay.gold.large import RecordFile, is_large
 from goldassay.gold.reading import read, source_of
-from goldassay.gold.records import INPUTS, check_unique
+from goldassay.gold.records import INPUTS
 from goldassay.measure import TASKS
 
 if TYPE_CHECKING:

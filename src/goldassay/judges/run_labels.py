@@ -22,6 +22,7 @@ from statistics import fmean
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import identity
 from goldassay.judges.labels import LabelRow, labelled_rows, labels_of, number
 from goldassay.judges.panel import WORTH
 from goldassay.measures.answering.claims import RELEVANCE, Relevance
@@ -54,10 +55,13 @@ def read(path: Path, metric: Metric, columns: Mapping[str, str] | None = None) -
             continue
         try:
             name, value = _label(row, judged)
+            example = identity(row, line)
+            if example in labels.get(name, ()):
+                raise DataError(f"two labels for {name} of one example; keep one")
         except DataError as error:
             raise error.at(file=path, line=line, record=row.get("id")) from None
         if value is not None:
-            labels.setdefault(name, {})[str(row["id"])] = value
+            labels.setdefault(name, {})[example] = value
     if not labels:
         raise DataError("no row has a label; write id and label", file=path)
     return labels

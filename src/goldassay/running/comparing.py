@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import ConventionError
-from goldassay.fields import read
+from goldassay.fields import check_unique
 from goldassay.measure import Measure
 from goldassay.running.example import measured_row
 from goldassay.running.identity import described_measures, gold_hash
@@ -194,10 +194,11 @@ def from_predictions(
     >>> run.values, run.rows[0]["id"]
     ({'accuracy': 1.0}, 'a')
     """
+    check_unique(gold)
     rows = []
     for index, (example, prediction) in enumerate(zip(gold, predictions, strict=True)):
         assessed = {key: measure(example, prediction) for key, measure in measures.items()}
-        rows.append(measured_row(index, str(read(example, "id", None) or index), example, assessed))
+        rows.append(measured_row(index, example, assessed))
     about = {
         "name": name,
         "status": "given",

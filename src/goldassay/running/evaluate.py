@@ -14,6 +14,7 @@ from typing import Any
 import dspy
 
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError, short_repr
+from goldassay.fields import check_unique
 from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import Bar
 from goldassay.running.budget import BudgetSpent, Meter
@@ -71,6 +72,8 @@ def evaluate(
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")
     check_inputs(gold)
+    if isinstance(gold, (list, tuple)):  # those of a large file are unique
+        check_unique(gold)
     measured = metric if isinstance(metric, Metric) else Metric.of(metric)
     return _Evaluation(program, gold, measured, use).run()
 

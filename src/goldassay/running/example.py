@@ -18,7 +18,7 @@ import dspy
 
 from goldassay._dspy_compat import HOPELESS_ERRORS, input_keys
 from goldassay.exceptions import GoldassayError, one_line
-from goldassay.fields import read
+from goldassay.fields import cluster, identity, read
 from goldassay.lm.limits import CallNotes, watch
 from goldassay.measure import Assessment, failed
 from goldassay.metric import failed_with
@@ -30,7 +30,7 @@ from goldassay.score import Evidence
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
 STOPS = (KeyboardInterrupt, BudgetSpent)  # the only exceptions that are not a result of the example
-FACETS = ("language", "document", "strata")  # fields of a gold example that its row repeats
+FACETS = ("language", "strata")  # fields of a gold example that its row repeats, beside its document
 
 
 def as_prediction(output: object) -> dspy.Prediction:
@@ -185,14 +185,13 @@ class Measuring:
 
     def row(self, index: int, example: dspy.Example, prediction: Any, seconds: float) -> Row:
         """Measure a prediction that was made in ``seconds``."""
-        name = str(example["id"]) if "id" in example else str(index)
         try:
             assessed, unmeasured = self.metric.assess_or_fail(example, prediction)
         except Exception as error:
-            error.add_note(f"the metric raised this on example {name}")
+            error.add_note(f"the metric raised this on example {identity(example, index)}")
             raise
         evidence = Evidence({key: assessment.tally for key, assessment in assessed.items()}, self.metric.weights)
-        row = measured_row(index, name, example, assessed)
+        row = measured_row(index, example, assessed)
         row |= {"score": float(evidence.value), "latency_s": round(seconds, 6)}
         if reason := unmeasured or failed(prediction):
             row["error"] = reason
@@ -201,9 +200,11 @@ class Measuring:
         return row
 
 
-def measured_row(index: int, name: str, example: Any, assessed: Mapping[str, Assessment[Any]]) -> Row:
+def measured_row(index: int, example: Any, assessed: Mapping[str, Assessment[Any]]) -> Row:
     """What the row of an example holds of its gold and its assessments."""
-    row: Row = {"index": index, "id": name}
+    row: Row = {"index": index, "id": identity(example, index)}
+    document = cluster(example, index)
+    row |= {"document": document} if isinstance(document, str) else {}
     row |= {key: value for key in FACETS if (value := read(example, key, None))}
     row["tallies"] = {key: assessment.tally.state() for key, assessment in assessed.items()}
     if errors := dict.fromkeys(error for assessment in assessed.values() for error in assessment.errors):

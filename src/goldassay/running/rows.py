@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from goldassay import jsonl
+from goldassay.fields import cluster
 from goldassay.score import Evidence
 from goldassay.statistics.evidence import joined, stacked
 
@@ -128,8 +129,7 @@ def fold(rows: Iterable[tuple[Mapping[str, Any], Evidence]], zero: Evidence) -> 
         for facet in facets(row).items():
             size, part = strata.get(facet, (0, zero))
             strata[facet] = size + 1, part + evidence
-        document = ("document", row["document"]) if "document" in row else ("row", place)
-        documents.append(numbers.setdefault(document, len(numbers)))
+        documents.append(numbers.setdefault(cluster(row, place), len(numbers)))
         chunk.append(evidence)
         if len(chunk) == CHUNK:
             chunks.append(_columns(chunk, zero))

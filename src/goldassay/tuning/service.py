@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import identity
 from goldassay.running import Run
 from goldassay.running.identity import fingerprint
 from goldassay.running.options import RunOptions
@@ -43,7 +44,7 @@ EDITS: tuple[Edit, ...] = (rules, covering)  # those that need no model
 
 def check_train(cases: Sequence[Case], train: Sequence[dspy.Example], hint: str = "") -> None:
     """Raise if errors were made on examples that are not in train: patches are made from train errors only."""
-    ids = {str(example.get("id")) for example in train}
+    ids = {identity(example, index) for index, example in enumerate(train)}
     outside = [case.id for case in cases if case.id not in ids]
     if outside:
         raise GoldassayError(

@@ -46,12 +46,13 @@ def passages(source: str | Path | Iterable[object]) -> list[Passage]:
     records: Iterable[Any] = read_file(Path(source)) if isinstance(source, (str, Path)) else source
     collection: dict[str, Passage] = {}
     for number, record in enumerate(records):
-        key, text = read(record, "id", None) or read(record, "doc_id", None), read(record, "text", None)
+        names = [read(record, field, None) for field in ("id", "doc_id")]
+        key, text = next((str(name) for name in names if name not in (None, "")), ""), read(record, "text", None)
         if not key or not isinstance(text, str):
             raise DataError("a passage is an object with an 'id' and a 'text'", field=f"[{number}]")
-        if str(key) in collection:
+        if key in collection:
             raise DataError("two passages have this id", record=key)
-        collection[str(key)] = Passage(str(key), text)
+        collection[key] = Passage(key, text)
     return list(collection.values())
 
 

@@ -15,11 +15,12 @@ from functools import partial
 from pathlib import Path
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import check_unique, identity
 from goldassay.gold.agreement import figures
 from goldassay.gold.agreement.coefficients import alpha, cohen_kappa, fleiss_kappa
 from goldassay.gold.agreement.figures import Agreement, Disagreement, Figure
 from goldassay.gold.reading import read
-from goldassay.gold.records import INPUTS, check_task, check_unique
+from goldassay.gold.records import INPUTS, check_task
 
 __all__ = ["Agreement", "Disagreement", "Figure", "agree", "agree_files", "alpha", "cohen_kappa", "fleiss_kappa"]
 
@@ -89,7 +90,7 @@ def _shared(
     by_id: dict[str, dict[str, Mapping[str, object]]] = {}
     for name, several in records.items():
         check_unique(several, name)
-        by_id[name] = {str(record["id"]): record for record in several}
+        by_id[name] = {identity(record, index): record for index, record in enumerate(several)}
     counts = Counter(key for own in by_id.values() for key in own)
     ids = [key for key, count in counts.items() if count > 1]
     if not ids:
