@@ -22,6 +22,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import orjson
+
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -38,6 +40,9 @@ def value(text: str | bytes, *, file: object = None, line: int | None = None, un
     Traceback (most recent call last):
     goldassay.exceptions.DataError: gold.jsonl:3: 'id' stands twice in one object; keep one
     """
+    if not unique:
+        with suppress(orjson.JSONDecodeError):  # what is wrong with it is found below
+            return orjson.loads(text)
     try:
         content = text if isinstance(text, str) else text.decode("utf-8")
         parsed = json.loads(

@@ -17,6 +17,7 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS, parse, target_met
 from goldassay.running.run import Run
+from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.tally import Confusion, Counts
 
@@ -156,7 +157,8 @@ def overall(run: Run) -> ReportedValue:
     if len(weights) == 1:
         (key,) = weights
         return ReportedValue("metric", run.value, run.intervals.get(key) if run.rows else None, key)
-    bounds = interval(run.evidence, run.zero, clusters=run.clusters) if run.rows else None
+    columns = Evidence(run.folded.columns, run.zero.weights)
+    bounds = interval(columns, run.zero, clusters=run.clusters) if run.rows else None
     terms = " + ".join(f"{weight:g} {key}" for key, weight in weights.items())
     return ReportedValue("metric", run.value, bounds, f"weighted mean of {terms}")
 

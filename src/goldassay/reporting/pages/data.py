@@ -20,6 +20,7 @@ from goldassay.reporting.pages.document import packed
 from goldassay.reporting.summary import ONE_SIDED, ReportedValue, RunSummary, is_wrong, model_name, tokens
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
+from goldassay.score import Evidence
 from goldassay.tuning.patterns import find
 
 MANY = 25  # error patterns
@@ -131,16 +132,20 @@ def patterns(run: Run) -> list[dict[str, object]]:
     ]
 
 
-def packs(runs: Sequence[Run]) -> dict[str, str]:
-    """The examples as packed texts, by the id of the page's element; ``runs`` are on the same examples."""
+def packs(runs: Sequence[Run], stored: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, str]:
+    """The examples as packed texts, by the id of the page's element.
+
+    ``runs`` are on the same examples; ``stored`` are their rows with prompts, which may still be on disk.
+    """
     blobs = {"index-data": packed(json.dumps(index(runs), ensure_ascii=False, separators=(",", ":")))}
-    for name, size, text in (
-        ("rows", CHUNK, lambda at: dumps(example(runs, at))),
-        ("texts", TEXTS, lambda at: words([run.rows[at] for run in runs])),
-    ):
-        for number, start in enumerate(range(0, len(runs[0].rows), size)):
-            stop = min(len(runs[0].rows), start + size)
-            blobs[f"{name}-{number}"] = packed("\n".join(map(text, range(start, stop))))
+    size = len(runs[0].rows)
+    for start in range(0, size, CHUNK):
+        rows = [part[start : start + CHUNK] for part in stored]
+        lines = [dumps(example(runs, start + at, several)) for at, several in enumerate(zip(*rows, strict=True))]
+        blobs[f"rows-{start // CHUNK}"] = packed("\n".join(lines))
+    for start in range(0, size, TEXTS):
+        lines = [words([run.rows[at] for run in runs]) for at in range(start, min(size, start + TEXTS))]
+        blobs[f"texts-{start // TEXTS}"] = packed("\n".join(lines))
     return blobs
 
 
@@ -199,24 +204,23 @@ def _first_words(row: Mapping[str, Any]) -> str:
     return line[:WORDS] + ("…" if len(line) > WORDS else "")
 
 
-def example(runs: Sequence[Run], at: int) -> dict[str, object]:
+def example(runs: Sequence[Run], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     """One example: what all runs share, then each run's own row."""
-    first = runs[0].rows[at]
+    first = rows[0]
     return {
         "id": str(first["id"]),
         "facets": facets(first),
         "document": first.get("document"),
         "inputs": {key: value for key, value in first["inputs"].items() if key != "id"} if "inputs" in first else None,
         "gold": {k: v for k, v in first["gold"].items() if k not in ELSEWHERE} if "gold" in first else None,
-        "runs": [_own(run, at) for run in runs],
+        "runs": [_own(run.evidence[at], row) for run, row in zip(runs, rows, strict=True)],
     }
 
 
-def _own(run: Run, at: int) -> dict[str, Any]:
+def _own(evidence: Evidence, row: Mapping[str, Any]) -> dict[str, Any]:
     """One run's row of an example, with each measure's value if it has evidence."""
-    row = run.rows[at]
     fields = ("score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated", "retried")
-    numbers = {name: round(float(tally.value), 6) for name, tally in run.evidence[at].items() if tally.weight > 0}
+    numbers = {name: round(float(tally.value), 6) for name, tally in evidence.items() if tally.weight > 0}
     own = {**{key: row[key] for key in fields if key in row}, "values": numbers}
     if "calls" in own:
         own["calls"] = [{**call, "lm": model_name(call["lm"])} if "lm" in call else call for call in own["calls"]]

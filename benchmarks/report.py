@@ -1,0 +1,83 @@
+"""Writing a report of two runs with 100,000 rows each: processor seconds and size.
+
+``GOLDASSAY_EXAMPLES=20000`` sets another number of rows. The rows carry inputs, gold, prediction, errors and one call
+with its prompt, as those of `goldassay eval` do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import dspy
+
+from goldassay import Metric
+from goldassay.measures import extraction
+from goldassay.reporting import pages
+from goldassay.running import Run, evaluate
+
+WORDS = "in {year} stond er een molen bij {town}, die het Rijksmuseum nu bewaart; daarna kwam er een archief"
+TOWNS = ("Delft", "Gouda", "Leiden", "Haarlem", "Zwolle", "Arnhem", "Assen")
+
+
+class Years(dspy.Module):  # type: ignore[misc]
+    """Finds the year; every so many-th one with a wrong end."""
+
+    def __init__(self, every: int) -> None:
+        super().__init__()
+        self.every = every
+
+    def forward(self, text: str) -> dspy.Prediction:
+        """The year of a text."""
+        end = 6 if hash(int(text[3:7]) * 7919) % self.every == 0 else 7
+        return dspy.Prediction(entities=[{"start": 3, "end": end, "type": "TMP", "text": text[3:end]}])
+
+
+def example(number: int) -> dspy.Example:
+    """One gold example."""
+    text = WORDS.format(year=1000 + number % 1000, town=TOWNS[number % len(TOWNS)])
+    return dspy.Example(
+        id=f"e{number}",
+        text=text,
+        language="nl" if number % 2 else "en",
+        strata={"half": str(number % 2), "town": TOWNS[number % len(TOWNS)]},
+        entities=[{"start": 3, "end": 7, "type": "TMP", "text": text[3:7]}],
+    ).with_inputs("text")
+
+
+def two_runs(folder: Path, examples: int) -> list[Path]:
+    """Two runs on the same gold."""
+    gold = [example(number) for number in range(examples)]
+    metric = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3}, targets={"strict_f1": 0.5})
+    for name, every in (("thirds", 3), ("fifths", 5)):
+        evaluate(Years(every), gold, metric, folder=folder / name, name=name, progress=False, threads=1)
+        rows = [json.loads(line) for line in (folder / name / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+        with (folder / name / "rows.jsonl").open("w", encoding="utf-8") as file:
+            for row in rows:
+                prompt = [{"role": "system", "content": "Find the entities. " * 20}, {"role": "user", "content": WORDS}]
+                row["calls"] = [{"lm": "scripted", "prompt": prompt, "answer": json.dumps(row["prediction"])}]
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return [folder / "thirds", folder / "fifths"]
+
+
+def main() -> None:
+    """Times each step."""
+    examples = int(os.environ.get("GOLDASSAY_EXAMPLES", "100000"))
+    with tempfile.TemporaryDirectory() as place:
+        folders = two_runs(Path(place), examples)
+        start = time.process_time()
+        runs = [Run.load(folder) for folder in folders]
+        loaded = time.process_time()
+        page = pages.report(runs)
+        written = time.process_time()
+    print(
+        f"report of 2 × {examples:,} rows: reading {loaded - start:.1f} s, writing {written - loaded:.1f} s of processor "
+        f"time, {len(page) / 1e6:.1f} MB"
+    )
+
+
+if __name__ == "__main__":
+    main()
