@@ -13,6 +13,7 @@ LONG = (
     "judging",
     "local_lm",
     "null",
+    "report",
     "scale",
     "tuning",
 )  # minutes each: they run when they are named

@@ -74,8 +74,8 @@ def main() -> None:
         page = pages.report(runs)
         written = time.process_time()
     print(
-        f"report of 2 × {examples:,} rows: reading {loaded - start:.1f} s, writing {written - loaded:.1f} s of processor "
-        f"time, {len(page) / 1e6:.1f} MB"
+        f"report of 2 × {examples:,} rows: reading {loaded - start:.1f} s, writing {written - loaded:.1f} s "
+        f"of processor time, {len(page) / 1e6:.1f} MB"
     )
 
 
