@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -9,12 +11,37 @@ import pytest
 
 from goldassay import Metric, evaluate
 from goldassay.exceptions import DataError
+from goldassay.fields import clusters
+from goldassay.gold import read
 from goldassay.gold.reading import align
 from goldassay.measures import classification
 from goldassay.running.comparing import from_predictions
 
+SAMPLES: dict[str, dict[str, Any]] = {
+    "extraction": {"text": "Ada", "entities": []},
+    "classification": {"text": "Ada", "label": "M"},
+    "linking": {"text": "Ada", "links": []},
+    "retrieval": {"query": "Ada", "relevant": ["d"]},
+    "answering": {"question": "Who?", "answers": ["Ada"]},
+    "triples": {"text": "Ada", "triples": []},
+    "letters": {"text": "Ada", "year": 1815},
+}
 METRIC = Metric(classification.Accuracy())
 ACCURACY = {"accuracy": classification.Accuracy()}
+
+
+@pytest.mark.parametrize("task", SAMPLES)
+def test_records_of_every_task_and_kind_of_file_name_their_document(tmp_path: Path, task: str) -> None:
+    from pyarrow import Table, parquet
+
+    rows = [{"id": n, **SAMPLES[task], "document": n // 2} for n in range(4)]
+    foreign = [{**row, "document": None, "page": {"number": n // 2}} for n, row in enumerate(rows)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in foreign))
+    parquet.write_table(Table.from_pylist(rows), tmp_path / "a.parquet")
+    renamed = ",".join(f"{name}={name}" for name in SAMPLES[task]) + ",document=page.number"
+    for file, renaming in (("a.jsonl", None), ("a.parquet", None), ("b.jsonl", renamed)):
+        assert clusters(read(tmp_path / file, task=task, map=renaming)) == ["0", "0", "1", "1"]
 
 
 def examples(documents: list[Any]) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import clusters
 from goldassay.gold import pairs, read, write
 from goldassay.gold.formats import squad
 
@@ -30,6 +31,18 @@ def test_questions_with_and_without_answers(tmp_path: Path) -> None:
     assert [(record["id"], record["answers"]) for record in records] == [("a", ["1784"]), ("b", [])]
     assert records[0]["context"] == CONTEXT
     assert records[0]["documents"] == ["Teylers/0"]
+
+
+def test_questions_on_one_article_belong_together(tmp_path: Path) -> None:
+    asked = [{**QUESTIONS[0], "id": n} for n in range(6)]  # ids from 0
+    paragraphs = [{"context": CONTEXT, "qas": asked[:1]}, {"context": CONTEXT, "qas": asked[1:3]}]
+    again = [{"context": CONTEXT, "qas": asked[3:]}]
+    two = [{"title": "A", "paragraphs": paragraphs}, {"title": "A", "paragraphs": again}]
+    for task in ("answering", "retrieval"):
+        records = read(save(tmp_path / "two.json", {"data": two}), task=task)
+        assert clusters(records) == ["A", "A", "A", "A#2", "A#2", "A#2"]
+    one = read(save(tmp_path / "one.json", {"data": two[:1]}), task="answering")
+    assert clusters(one) == ["A/0", "A/1", "A/1"]  # of one article the paragraphs
 
 
 def test_second_version_is_written_as_it_was_read(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import clusters
 from goldassay.gold import pairs, read
 from goldassay.gold.formats import tables
 
@@ -96,3 +97,30 @@ def test_a_confidence_that_is_no_number(tmp_path: Path) -> None:
 def test_a_tab_cannot_be_written_to_tsv(tmp_path: Path) -> None:
     record = {"id": "a", "text": "x\ty", "label": "M"}
     assert "write csv or jsonl" in complaint(lambda: tables.write(tmp_path / "x.tsv", [record], "classification"))
+
+
+@pytest.mark.parametrize(
+    ("task", "header", "row"),
+    [
+        ("classification", "id,text,label,document", "{i},a text,M,{d}"),
+        ("classification", "id,text,label,doc_id", "{i},a text,M,{d}"),
+        ("classification", "text,gold_type,Document", "a text,M,{d}"),
+        ("answering", "id,question,answers,document", "{i},Who?,Ada,{d}"),
+    ],
+)
+def test_a_column_names_the_document(tmp_path: Path, task: str, header: str, row: str) -> None:
+    file = write(tmp_path / "gold.csv", header, *(row.format(i=i, d=i // 2) for i in range(4)))
+    records = read(file, task=task)
+    assert clusters(records) == ["0", "0", "1", "1"]
+    tables.write(tmp_path / "again.csv", records, task)
+    assert clusters(read(tmp_path / "again.csv", task=task)) == ["0", "0", "1", "1"]
+
+
+def test_a_document_column_may_be_the_text(tmp_path: Path) -> None:
+    file = write(tmp_path / "gold.csv", "id,document,label", "0,a text,M", "1,a text,M")
+    assert [record["text"] for record in read(file, task="classification")] == ["a text", "a text"]
+
+
+def test_a_column_that_stands_twice(tmp_path: Path) -> None:
+    file = write(tmp_path / "gold.tsv", "text\tlabel\tLabel", "x\tM\tL")
+    assert complaint(lambda: read(file, task="classification")).endswith("1: column 'label' stands twice; keep one")

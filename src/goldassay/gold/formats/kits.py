@@ -78,4 +78,5 @@ def rows(source: Source) -> Iterator[Row]:
             "triples": [{**statement, "verdict": text(entry, "verdict", source.path, where)}],
             "meta": {key: entry[key] for key in OWN if key in entry},
         }
+        record |= {"document": entry["article"]} if "article" in entry else {}
         yield Row(record | ({**strata, "strata": strata} if strata else {}))

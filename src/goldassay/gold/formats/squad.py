@@ -2,7 +2,8 @@
 
 For answering, a question without answers is unanswerable; the option ``na_probs`` names a file ``{id: probability of no
 answer}``, whose complement becomes the confidence. For retrieval, a question's own paragraph is the relevant one:
-paragraphs are named ``TITLE/NUMBER``, and ``passages`` gives them all.
+paragraphs are named ``TITLE/NUMBER``, and ``passages`` gives them all. A question's ``document`` is its article, if the
+file has several.
 
 Source: https://rajpurkar.github.io/SQuAD-explorer/
 """
@@ -28,7 +29,10 @@ def rows(source: Source) -> Iterator[Row]:
     if source.side == "pred":
         yield from _predictions(source)
         return
-    for paragraph, name, title in _paragraphs(source):
+    paragraphs = list(_paragraphs(source))
+    several = len({name.rpartition("/")[0] for _, name, _ in paragraphs}) > 1
+    for paragraph, name, title in paragraphs:
+        about = {"document": name.rpartition("/")[0]} if several else {}
         questions = paragraph.get("qas", [])
         with source.checking(field=name):
             if not isinstance(questions, list):
@@ -37,7 +41,7 @@ def rows(source: Source) -> Iterator[Row]:
             with source.checking():
                 if not isinstance(question, dict) or not {"id", "question"} <= question.keys():
                     raise DataError("a question has an 'id' and a 'question'", field=name)
-                yield Row(_record(question, paragraph, name, title, source.task))
+                yield Row(_record(question, paragraph, name, title, source.task) | about)
 
 
 def passages(path: str | Path) -> list[dict[str, object]]:

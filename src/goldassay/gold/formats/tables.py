@@ -1,10 +1,13 @@
 """``tsv`` and ``csv``: classification and answering, one document or question a line under a header.
 
-Columns are found by their names (`COLUMNS`). Without an ``id`` column a record is named by its number. In a table of
-classification, secondary types are separated by ``|``, ``,`` or ``;``; if the column is ``gold_type`` and the types are
-single letters, they are the institution types GLAMORCUBESFIXPHDNT and another letter is an error; the option ``labels``
-gives another list. In a table of questions, a cell of several texts is a JSON list (``["1800", "in 1800"]``) or has
-``|`` between them, an empty ``answers`` is a question without an answer, and other columns go to ``meta``.
+Columns are found by their names (`COLUMNS`). Without an ``id`` column a record is named by its number. A ``document``
+column, or ``doc_id`` beside an ``id``, says which rows belong together.
+
+In a table of classification, secondary types are separated by ``|``, ``,`` or ``;``; if the column is ``gold_type`` and
+the types are single letters, they are the institution types GLAMORCUBESFIXPHDNT and another letter is an error; the
+option ``labels`` gives another list. In a table of questions, a cell of several texts is a JSON list
+(``["1800", "in 1800"]``) or has ``|`` between them, an empty ``answers`` is a question without an answer, and other
+columns go to ``meta``.
 
 A csv quotes what needs quotes, a tsv quotes nothing.
 """
@@ -32,16 +35,19 @@ INSTITUTIONS = tuple("GLAMORCUBESFIXPHDNT")
 LABEL = ("gold_type", "label", "type", "primary_type", "gold", "gold_label")
 PREDICTED = ("pred_type", "predicted_type", "predicted_label", "prediction", "pred", "pred_label")
 DOCUMENT = {"id": ("id", "doc_id", "document_id"), "text": ("text", "document", "sentence")}
+UNIT = {"document": ("document", "document_id", "doc_id")}  # a column that is not the id or the text
 SECONDARY = ("secondary_types", "secondary_labels", "secondary")
 QUESTION = {"id": ("id", "question_id", "qid")}
 COLUMNS: dict[tuple[str, Side], dict[str, tuple[str, ...]]] = {
     ("classification", "gold"): DOCUMENT
     | {"label": LABEL, "secondary_labels": SECONDARY, "rationale": ("rationale",)}
+    | UNIT
     | {"language": ("language", "lang"), "split": ("split",)},
     ("classification", "pred"): DOCUMENT
     | {"label": (*PREDICTED, *LABEL), "secondary_labels": SECONDARY}
     | {"confidence": ("confidence", "score", "probability")},
     ("answering", "gold"): QUESTION
+    | UNIT
     | {"question": ("question",), "answers": ("answers", "gold_answers", "gold_answer", "answer")}
     | {name: (name,) for name in ("reference", "supporting_facts", "answer_type", "documents", "context")}
     | {name: (name,) for name in ("answer_starts", "entities")}
@@ -123,6 +129,10 @@ def rows(source: Source) -> Iterator[Row]:
     header, lines = table(source.path, source.option("delimiter"))
     if not lines:
         raise DataError("no rows under the header", file=source.path)
+    names = [name.strip().lower() for name in header if name.strip()]
+    for name in names if len(set(names)) < len(names) else ():
+        if names.count(name) > 1:
+            raise DataError(f"column {name!r} stands twice; keep one", file=source.path, line=1)
     columns = _columns(header, source.task, source.side)
     _check_needed(columns, header, source)
     source.numbered = "id" not in columns
@@ -139,9 +149,12 @@ def rows(source: Source) -> Iterator[Row]:
 def _columns(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
     """The column of each field, by the first of its names that the header has."""
     lower = {name.strip().lower(): name for name in reversed(list(header))}
-    columns = COLUMNS[task, side].items()
-    matches = {field: next((lower[name] for name in names if name in lower), None) for field, names in columns}
-    return {field: name for field, name in matches.items() if name is not None}
+    columns: dict[str, str] = {}
+    for field, names in COLUMNS[task, side].items():
+        name = next((lower[name] for name in names if name in lower), None)
+        if name is not None and (field != "document" or name not in columns.values()):
+            columns[field] = name
+    return columns
 
 
 def _check_needed(columns: Mapping[str, str], header: Sequence[str], source: Source, **place: Any) -> None:
