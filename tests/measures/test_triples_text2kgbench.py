@@ -36,6 +36,17 @@ def test_sentences_are_split_before_words(text: str, absent: float) -> None:
     assert found.object_hallucination == absent
 
 
+def test_what_the_published_numbers_of_two_sentences_show() -> None:
+    # Punkt knows "Bros.": one word in the sentence, but "Bros" and a full stop at the end of an answer
+    text = "Birds Anonymous is a 1957 Warner Bros. Merrie Melodies animated short."
+    shorts = sentence({"text": text, "triples": []}, said("Birds Anonymous", "director", "Warner Bros."), KNOWN)
+    assert (shorts.subject_hallucination, shorts.object_hallucination) == (0.0, 1.0)
+    # "Sky" is stemmed to "ski", but not at the end of the text, where the first concept is glued to its full stop
+    race = {"text": "The 2015 race was won by Geraint Thomas of Team Sky.", "triples": []}
+    assert sentence(race, said("Team Sky", "located_in", "Thomas"), KNOWN).subject_hallucination == 1.0
+    assert sentence({"text": "Team Sky won.", "triples": []}, said("Sky", "in", "won"), KNOWN)[4] == 0.0
+
+
 def test_an_initial_stays_with_its_name() -> None:
     whole = sentence({"text": "A novel by J. Verne.", "triples": []}, said("novel", "author", "J. Verne"), KNOWN)
     assert whole.object_hallucination == 0.0

@@ -32,8 +32,13 @@ from goldassay.tally import Mean
 
 GAPS = re.compile(r"_|\s+")
 CAPITALS = "".join(filter(str.isupper, map(chr, range(0x2000))))  # Latin, Greek, Cyrillic, Armenian, Georgian
-ENDS = re.compile(rf"(?<=[.!?])(?<!\b[{CAPITALS}]\.)\s+(?=[{CAPITALS}\d])")  # after an initial no sentence ends
-_STEMMER = PorterStemmer()
+SHORT = """adm ala ariz aug ave bros calif chg cie co col colo conn corp cos ct dec dr feb fla fri ft ga gen ill inc jan
+jr kan ky lt ltd maj messrs mg mich minn mr mrs ms nev nov oct ok okla ore pa prof rep reps sen sep sept sr st sw tenn
+tues va vs vt wash wed wis yr""".split()  # Punkt's English abbreviations: after them, and after an initial, nothing ends
+AFTER = "".join(rf"(?<!\b{word}\.)" for word in SHORT)
+ENDS = re.compile(rf"(?<=[.!?])(?<!\b[{CAPITALS}a-z]\.)(?i:{AFTER})\s+(?=[{CAPITALS}\d])")
+_STEMMER, _STEMMER_OF_NAMES = PorterStemmer(), PorterStemmer()
+_STEMMER_OF_NAMES.pool = {}  # the NLTK of the published numbers has exceptions for "sky" and "news", not for "Sky"
 _WORDS = NLTKWordTokenizer()
 
 
@@ -191,7 +196,8 @@ def _joined(triple: tuple[str, str, str]) -> str:
 def _stemmed(text: str) -> str:
     """Stemmed words without spaces, cut sentence by sentence: the last full stop of each is no part of a word."""
     words = (word for sentence in ENDS.split(text) for word in _WORDS.tokenize(sentence))
-    return GAPS.sub("", "".join(str(_STEMMER.stem(word)) for word in words)).lower()
+    stems = (_STEMMER.stem(word) if word.islower() else _STEMMER_OF_NAMES.stem(word) for word in words)
+    return GAPS.sub("", "".join(stems)).lower()
 
 
 def _entity(text: str) -> str:
