@@ -28,11 +28,10 @@ def test_the_reading_of_conlleval(scheme: str, data: st.DataObject) -> None:
     assert tagging.spans(tags, scheme) == expected
 
 
-@pytest.mark.parametrize("scheme", ["IOB2", "IOE2", "IOBES", "BILOU"])
+@pytest.mark.parametrize("scheme", list(SCHEMES))
 @settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_the_strict_reading(scheme: str, data: st.DataObject) -> None:
-    """Not of IOB1 and IOE1, where seqeval drops a good entity when a malformed tag stands behind it."""
     tags = data.draw(sequences(scheme))
     expected = [(e.start, e.end, e.tag) for e in Entities([tags], SCHEMES[scheme]).entities[0]]
     assert tagging.spans(tags, scheme, "strict") == expected
@@ -47,4 +46,6 @@ def test_written_tags_are_read_back_in_both_readings(scheme: str, data: st.DataO
         spans.append((place + gap, place + gap + size, data.draw(st.sampled_from("XY"))))
         place += gap + size
     tags = marking.tags(spans, place + 1, scheme)
-    assert tagging.spans(tags, scheme) == tagging.spans(tags, scheme, "strict") == spans
+    assert tagging.spans(tags, scheme) == spans
+    if scheme != "IOE1":  # not finished in seqeval, as its source says: an entity that begins with E is lost
+        assert tagging.spans(tags, scheme, "strict") == spans

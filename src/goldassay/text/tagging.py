@@ -1,14 +1,16 @@
-"""Tags of the five schemes as spans of tokens, with both readings of malformed sequences.
+"""Tags of the six schemes as spans of tokens, with both readings of malformed sequences.
 
 ``conlleval``: an orphan I- opens an entity and so does a change of type, as in the CoNLL-2000 script. ``strict``: the
-scheme as written; what does not begin as the scheme says is nothing.
+scheme as written; what does not begin and end as the scheme says is nothing. The strict reading is that of seqeval
+1.2.2, step by step (`STRICT`), where it is unfinished too: in IOE1 an entity that begins with E is lost, and in IOB1
+one that ends before a B of another type.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from goldassay.exceptions import DataError, GoldassayError
 
@@ -73,48 +75,51 @@ def spans(tags: Sequence[str], scheme: str = "IOB2", malformed: str = "conlleval
     >>> spans(["B-TOP", "I-TOP", "O", "I-TMP"], malformed="strict")
     [(0, 2, 'TOP')]
     """
-    parts = [split(tag, scheme) for tag in tags]
-    if malformed == "conlleval":
-        return _conlleval(parts)
-    if malformed != "strict":
-        raise GoldassayError(f"no reading {malformed!r} of malformed tags; there are conlleval and strict")
-    return _strict(parts, scheme)
-
-
-def _conlleval(parts: Sequence[tuple[str, str]]) -> Spans:
     spans: Spans = []
-    start, kind, before = -1, "", "O"
-    for place, (letter, current) in enumerate([*parts, ("O", "")]):
-        inside = letter in "IEL" and before in "BI" and current == kind
+    start, before = -1, ("O", "")
+    for place, current in enumerate([*(split(tag, scheme) for tag in tags), ("O", "")]):
+        opens, inside, ends = step(scheme, malformed, before[0], current[0], before[1] == current[1])
         if start >= 0 and not inside:
-            spans.append((start, place, kind))
+            if ends:
+                spans.append((start, place, before[1]))
             start = -1
-        if letter != "O" and start < 0:
-            start, kind = place, current
-        before = letter
+        if start < 0 and opens:
+            start = place
+        before = current
     return spans
 
 
-WRITTEN = {
-    "IOB1": re.compile("(?<=[BI])BI*|I+"),
-    "IOB2": re.compile("BI*"),
-    "IOE": re.compile("I*E"),
-    "IOE1": re.compile("I*E(?=[IE])|I+"),
-    "IOE2": re.compile("I*E"),
-    "IOBES": re.compile("S|BI*E"),
-    "BILOU": re.compile("U|BI*L"),
+LENIENT = "BI= BE= BL= II= IE= IL="
+STRICT = {
+    "IOB1": ("OI II! BI IB= BB=", "BI= II=", "II! IO IB BO BI! BB="),
+    "IOB2": ("*B", "BI= II=", "IO II! IB BO BI! BB"),
+    "IOE1": ("OI II! EI EE=", "II= IE=", "II! IO IE! EI= EE="),
+    "IOE2": ("OI OE EI EE II! IE!", "IE= II=", "E*"),
+    "IOBES": ("*B *S", "BI= BE= II= IE=", "S* E*"),
+    "BILOU": ("*B *U", "BI= BL= II= IL=", "U* L*"),
 }
+"""Between which two letters an entity opens, goes on and ends as it should; ``=`` with the same type, ``!`` another."""
+STRICT["IOE"] = STRICT["IOE2"]
 
 
-def _strict(parts: Sequence[tuple[str, str]], scheme: str) -> Spans:
-    spans: Spans = []
-    start = 0
-    while start < len(parts):
-        kind, end = parts[start][1], start + 1
-        while end < len(parts) and parts[end][1] == kind:
-            end += 1
-        if kind:
-            letters = "".join(letter for letter, _ in parts[start:end])
-            spans += ((start + m.start(), start + m.end(), kind) for m in WRITTEN[scheme].finditer(letters))
-        start = end
-    return spans
+@cache
+def step(scheme: str, malformed: str, before: str, letter: str, same: bool) -> tuple[bool, bool, bool]:
+    """Whether an entity may open at a tag, goes on there, and has ended well where it does not go on.
+
+    >>> step("IOB2", "strict", "O", "I", False), step("IOB2", "conlleval", "O", "I", False)
+    ((False, False, False), (True, False, True))
+    """
+    if malformed not in ("conlleval", "strict"):
+        raise GoldassayError(f"no reading {malformed!r} of malformed tags; there are conlleval and strict")
+
+    def any_of(patterns: str) -> bool:
+        return any(
+            pair[0] in ("*", before) and pair[1] in ("*", letter) and pair[2:] in ("", "=" if same else "!")
+            for pair in patterns.split()
+        )
+
+    if malformed == "strict":
+        opens, inside, ends = map(any_of, STRICT[scheme])
+        return opens, inside, ends
+    inside = any_of(LENIENT)
+    return letter != "O" and not inside, inside, True

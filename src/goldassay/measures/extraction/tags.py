@@ -1,10 +1,8 @@
 """Precision, recall and F1 of tag sequences: what seqeval's report holds, without a Python loop over tags.
 
-How it is fast: every distinct tag becomes a small number; a table over (previous tag, tag) says where an entity begins;
-the entities of gold and prediction are joined on where they begin. Sentences with the same tags on both sides are only
-counted. In the reading ``conlleval`` every chunk is an entity. In the reading ``strict`` only those are that begin and
-end as the scheme says, and in IOB1 and IOE1 a B or an E that separates nothing is no part of one.
-`goldassay.text.tagging` reads one sequence by the same rules.
+How it is fast: every distinct tag becomes a small number; tables over (previous tag, tag) say where an entity begins,
+goes on and ends (`goldassay.text.tagging.step`, which reads one sequence too); the entities of gold and prediction are
+joined on where they begin. Sentences with the same tags on both sides are only counted.
 """
 
 from __future__ import annotations
@@ -20,17 +18,9 @@ from numpy.typing import NDArray
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import check_choice
 from goldassay.statistics.evidence import Flags, Ints
-from goldassay.text.tagging import named, split
+from goldassay.text.tagging import named, split, step
 
 Tags = Sequence[Sequence[str]]
-
-WHOLE = {  # first and last letter of a chunk that the scheme allows
-    "IOB2": ("BB", "BI"),
-    "IOE": ("EE", "IE"),
-    "IOE2": ("EE", "IE"),
-    "IOBES": ("SS", "BE"),
-    "BILOU": ("UU", "BL"),
-}
 
 
 def evaluate_tags(
@@ -51,8 +41,8 @@ def evaluate_tags(
     ids = _Ids(O=0)
     codes = [_coded(sentences, ids) for sentences in _apart(gold, pred)]
     name = named(scheme, ids)
-    tagset = _tagset([split(tag, name) for tag in ids])
-    left, right, both = (_entities(code, tagset, name if mode == "strict" else None) for code in codes)
+    tagset = _tagset([split(tag, name) for tag in ids], name, mode)
+    left, right, both = (_entities(code, tagset) for code in codes)
     shared = np.bincount(both.type, minlength=len(tagset.types))
     return _report(tagset.types, *(counts + shared for counts in _joined(left, right, len(tagset.types))))
 
@@ -65,10 +55,10 @@ class _Ids(dict[str, int]):
 
 class _Tagset(NamedTuple):
     types: list[str]
-    letter: NDArray[np.str_]
     type: Ints
-    same: Flags  # [before, tag]: both inside, of one type
-    begins: Flags  # [before, tag]
+    opens: Flags  # [before, tag], as the next two
+    inside: Flags
+    ends: Flags
 
 
 class _Entities(NamedTuple):
@@ -100,41 +90,28 @@ def _coded(sentences: Tags, ids: _Ids) -> Ints:
     return np.fromiter(map(ids.__getitem__, flat), np.int64, n)
 
 
-def _tagset(parts: Sequence[tuple[str, str]]) -> _Tagset:
+def _tagset(parts: Sequence[tuple[str, str]], scheme: str, mode: str) -> _Tagset:
     types = sorted({kind for letter, kind in parts if letter != "O"})
     number = {kind: index for index, kind in enumerate(types)}
-    letter = np.array([letter for letter, _ in parts])
     kind = np.array([number.get(kind, -1) for _, kind in parts], np.int64)
-    same = (kind[:, None] == kind) & (kind >= 0)
-    goes_on = same & np.isin(letter, list("BI"))[:, None] & np.isin(letter, list("IEL"))
-    return _Tagset(types, letter, kind, same, (kind >= 0) & ~goes_on)
+    letters, letter = np.unique([letter for letter, _ in parts], return_inverse=True)
+    steps = [[[step(scheme, mode, a, b, same) for same in (False, True)] for b in letters] for a in letters]
+    table = np.array(steps)[letter[:, None], letter, (kind[:, None] == kind).astype(int)]
+    return _Tagset(types, kind, *np.moveaxis(table, -1, 0))
 
 
-def _entities(codes: Ints, tagset: _Tagset, scheme: str | None) -> _Entities:
-    if scheme in ("IOB1", "IOE1"):
-        codes = np.where(_separates_nothing(codes, tagset, scheme[2:] == "E1"), 0, codes)
+def _entities(codes: Ints, tagset: _Tagset) -> _Entities:
     before = _shifted(codes)
-    opens = tagset.begins[before, codes]
-    start = np.flatnonzero(opens)
-    inside = tagset.type >= 0
-    end = np.flatnonzero(inside[before] & (~inside[codes] | opens))
-    kind = tagset.type[codes[start]]
-    if scheme in WHOLE:
-        first, last = tagset.letter[codes[start]], tagset.letter[codes[end - 1]]
-        whole = np.isin(np.char.add(first, last), WHOLE[scheme]) if len(start) else np.zeros(0, bool)
-        return _Entities(start[whole], end[whole], kind[whole])
-    return _Entities(start, end, kind)
+    inside, may_open = tagset.inside[before, codes], tagset.opens[before, codes]
+    start = np.flatnonzero(may_open & ~(inside & _shifted(may_open)))  # in IOB1 an I opens behind a B that opens none
+    breaks = np.flatnonzero(~inside)
+    end = np.append(breaks, len(codes))[np.searchsorted(breaks, start, side="right")]
+    well = tagset.ends[codes[end - 1], codes[end]]
+    return _Entities(start[well], end[well], tagset.type[codes[start[well]]])
 
 
-def _separates_nothing(codes: Ints, tagset: _Tagset, ending: bool) -> Flags:
-    """IOB1 has B, and IOE1 has E, only between two entities of one type."""
-    joins: Flags = tagset.same[codes, np.append(codes[1:], 0)] if ending else tagset.same[_shifted(codes), codes]
-    mark: Flags = tagset.letter[codes] == ("E" if ending else "B")
-    return mark & ~joins
-
-
-def _shifted(codes: Ints) -> Ints:
-    return np.concatenate((np.zeros(1, np.int64), codes[:-1]))[: len(codes)]
+def _shifted(codes: Any) -> Any:
+    return np.concatenate((np.zeros(1, codes.dtype), codes[:-1]))[: len(codes)]
 
 
 def _joined(left: _Entities, right: _Entities, n: int) -> tuple[Ints, Ints, Ints]:
