@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from goldassay.gold import load
 from goldassay.measure import TASKS, Measure, parse, stored
 from goldassay.statistics.evidence import flat, stacked
+from goldassay.tuning.patterns import repair
 
 HERITAGE = Path(__file__).resolve().parents[2] / "gold" / "heritage"
 
@@ -181,3 +182,17 @@ def test_every_value_with_evidence_has_an_interval(task: str) -> None:
     for name, (low, high) in card.intervals.items():
         least, most = card.measures[name].limits
         assert least - 1e-9 <= low <= high <= most + 1e-9, name
+
+
+@each
+def test_repairing_all_errors_leaves_what_perfect_predictions_get(task: str, measure: Measure[Any]) -> None:
+    """What an error pattern costs is the change of the corpus value when its errors are repaired."""
+    repaired, perfect = [], []
+    for gold, pred in pairs(task, 13):
+        assessed, best = measure(gold, pred), measure(gold, module(task).perfect(gold)).tally
+        if assessed.errors:
+            errors = assessed.errors
+            repaired.append(assessed.tally + repair(assessed.tally, errors, errors, measure.lower_is_better))
+            perfect.append(best)
+    if repaired and measure.attains_one:  # of P@10 the evidence does not say what can be reached
+        assert float(total(measure, repaired).value) == pytest.approx(float(total(measure, perfect).value))

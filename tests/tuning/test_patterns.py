@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
 
 from goldassay import Counts, Error
+from goldassay.measures.extraction import SemEval, SpanF1
 from goldassay.running.run import Case
 from goldassay.score import Evidence
+from goldassay.tally import RATES
 from goldassay.tuning.patterns import find
 
 
@@ -35,6 +40,48 @@ def test_a_wrong_type_is_repaired_on_both_sides() -> None:
     wrong = Error("wrong_type", "w", gold="Teylers", pred="Teylers", gold_type="MUS", pred_type="ARC")
     (pattern,) = find([case("a", Counts(1, 1, 1), wrong)])
     assert pattern.loss == pytest.approx(1 - 2 / 4)
+
+
+def spoiled(rng: random.Random, number: int) -> tuple[dict[str, Any], list[tuple[str, Any, Any]]]:
+    """Gold spans, and what became of each: the kind of error, the gold span, the predicted one."""
+    gold = [(at * 10, at * 10 + 4, rng.choice("AB")) for at in range(6)]
+    edits: list[tuple[str, Any, Any]] = []
+    for start, end, kind in gold:
+        what = rng.choice(["right", "right", "missed", "wrong_type", "wrong_boundary"])
+        other = (start, end, "B" if kind == "A" else "A") if what == "wrong_type" else (start, end - 1, kind)
+        edits.append((what, (start, end, kind), {"missed": None, "right": (start, end, kind)}.get(what, other)))
+    extra = [("spurious", None, (100 + at, 102 + at, rng.choice("ABC"))) for at in range(rng.randint(0, 2) * 3)]
+    return {"id": str(number), "text": "x" * 200, "entities": gold}, edits + extra
+
+
+EXACT = [
+    *(SpanF1(rate=rate, average=average) for rate in RATES for average in ("micro", "macro", "macro_seen", "weighted")),
+    *(SemEval("strict", rate) for rate in RATES),
+]
+
+
+@pytest.mark.parametrize("measure", EXACT, ids=repr)
+def test_a_pattern_costs_what_measuring_again_without_its_errors_gains(measure: Any) -> None:
+    rng = random.Random(3)
+    documents = [spoiled(rng, number) for number in range(12)]
+
+    def corpus(fixed: tuple[str, str, str] | None) -> tuple[float, list[Case]]:
+        cases = []
+        for gold, edits in documents:
+            pred = []
+            for kind, g, p in edits:
+                name = kind, g[2] if g else "", p[2] if p else ""
+                pred += [side for side in [g if name == fixed else p] if side is not None]
+            assessed = measure(gold, {"entities": pred})
+            cases.append(Case(gold["id"], Evidence({"f": assessed.tally}), assessed.errors))
+        return float(sum((case.evidence for case in cases[1:]), cases[0].evidence).value), cases
+
+    value, cases = corpus(None)
+    patterns = find(cases)
+    assert len(patterns) >= 8
+    for pattern in patterns:
+        gain = corpus((pattern.kind, pattern.gold_type, pattern.pred_type))[0] - value
+        assert pattern.loss == pytest.approx(gain), pattern.name
 
 
 def test_forms_that_look_different_are_different_patterns() -> None:

@@ -2,24 +2,35 @@
 
 A pattern is kind × gold type × predicted type × surface form, with the strata in which most of its errors are, and
 their **place**: the word that most of them stand right after, or right before. Its **loss** is how much higher the
-corpus value would be without the pattern's errors (leave-the-pattern-out): each error's share of its example's evidence
-is repaired, and the value is taken again over all examples.
+corpus value would be without the pattern's errors (leave-the-pattern-out): they are repaired in the evidence of their
+examples (`repair`), and the value is taken again over all examples.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.score import Evidence
-from goldassay.tally import By, Confusion, Counts, Mean, Number
+from goldassay.tally import Bins, By, Confusion
 
-MISSED, ADDED = ("missed",), ("spurious", "not_in_text")
+SIDES = {"missed": "gold", "spurious": "pred", "not_in_text": "pred"}  # errors of other kinds are of both sides
+WRONG = {
+    "fn": ("tp", ("gold", "both")),
+    "fp": ("", ("pred", "both")),
+    "incorrect": ("correct", ("both",)),
+    "partial": ("correct", ("both",)),
+    "missed": ("correct", ("gold",)),
+    "spurious": ("", ("pred",)),
+    "false": ("true", ("pred", "both")),
+    "unknown": ("true", ("pred", "both")),
+}
+"""What tallies count as wrong: what it becomes when it is repaired, and the side of the errors that cause it."""
 
 
 @dataclass(frozen=True)
@@ -145,30 +156,59 @@ def _without(total: Evidence, cases: Sequence[Case], cluster: list[tuple[int, Er
         per_case.setdefault(index, []).append(error)
     repaired = Evidence(total, total.weights)
     for index, errors in per_case.items():
-        share = len(errors) / max(1, len(cases[index].errors))
-        for key, tally in cases[index].evidence.items():
-            repaired[key] = repaired[key] + repair(tally, errors, share)
+        repaired = repaired + repair(cases[index].evidence, errors, cases[index].errors)
     return repaired
 
 
-def repair(tally: Any, errors: list[Error], share: float) -> Any:
-    """What to add to the evidence so that these errors are gone; ``share`` is their part of the example's errors."""
-    if isinstance(tally, Counts):
-        fn = min(tally.fn, sum(error.kind not in ADDED for error in errors))
-        fp = min(tally.fp, sum(error.kind not in MISSED for error in errors))
-        return type(tally)(fn, -fp, -fn)
-    if isinstance(tally, Mean):
-        return type(tally)((tally.weight - tally.total) * share, 0.0)
-    if isinstance(tally, Confusion):
-        wrong = {pair: count for pair, count in tally.items() if pair[0] != pair[1]}
-        moved: dict[tuple[str, str], Number] = {pair: -count * share for pair, count in wrong.items()}
-        right: dict[tuple[str, str], Number] = {}
-        for (gold, _), count in wrong.items():
-            right[gold, gold] = right.get((gold, gold), 0.0) + count * share
-        return type(tally)(moved) + type(tally)(right)
+def repair(tally: Any, errors: Sequence[Error], of: Sequence[Error], lower: bool = False) -> Any:
+    """What to add to an example's evidence so that these errors are gone; ``of`` are all errors of the example.
+
+    A count goes down by its errors: false negatives by those that have a gold side, false positives by those that have
+    a predicted one, in a tally by type only those of the type. A count that has fewer than there are such errors (an
+    overlap is right, though its boundary is not) goes down by their share, and so does the distance of a mean from 1, or
+    from 0 where ``lower`` is better.
+    """
     if isinstance(tally, By):
-        return type(tally)({key: repair(inner, errors, share) for key, inner in tally.items()})
-    return type(tally)()
+        worst = getattr(tally, "worst", {})
+        typed = any(error.gold_type in tally or error.pred_type in tally for error in of)
+        sides = {key: (_of_type(key, errors), _of_type(key, of)) if typed else (errors, of) for key in tally}
+        return type(tally)({key: repair(tally[key], *sides[key], lower=key in worst) for key in tally})
+    share = _share(errors, of)
+    if isinstance(tally, Bins):
+        return type(tally)({key: (0.0, 0.0, (n - right) * share) for key, (n, _, right) in tally.items()})
+    if isinstance(tally, Confusion):
+        moved = {pair: count * share for pair, count in tally.items() if pair[0] != pair[1]}
+        right = sum((type(tally)({(gold, gold): count}) for (gold, _), count in moved.items()), type(tally)())
+        return right + type(tally)({pair: -count for pair, count in moved.items()})
+    change = dict.fromkeys(tally.state(), 0.0)
+    for wrong, (becomes, causes) in WRONG.items():
+        if wrong in change and becomes in (*change, ""):
+            amount = getattr(tally, wrong) * _share(errors, of, causes)
+            change[wrong] -= amount
+            change |= {becomes: change[becomes] + amount} if becomes else {}
+    if "total" in change:
+        change["total"] = ((0.0 if lower else tally.weight) - tally.total) * share
+    return tally.from_state(change)
+
+
+def _share(errors: Sequence[Error], of: Sequence[Error], sides: Collection[str] = ()) -> float:
+    """Which share of an example's errors of these sides these are; of all its errors if none is of these sides."""
+    some = [error for error in of if SIDES.get(error.kind, "both") in sides] or of
+    return sum(error in some for error in errors) / max(1, len(some))
+
+
+def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
+    """The errors of a type; where the other side has another type, the side of this one."""
+    own = []
+    for error in errors:
+        gold, pred = error.gold_type == kind, error.pred_type == kind
+        if gold and not pred and error.pred_type:
+            own.append(replace(error, kind="missed"))
+        elif pred and not gold and error.gold_type:
+            own.append(replace(error, kind="spurious"))
+        elif gold or pred:
+            own.append(error)
+    return own
 
 
 def _strata(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
