@@ -87,7 +87,9 @@ def test_every_scheme_read_strictly(scheme: str, seed: int) -> None:
     same(evaluate_tags(gold, pred, scheme=scheme, mode="strict"), report(gold, pred, mode="strict", scheme=oracle))
 
 
-@pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "IOE1", "IOE2", "IOBES"])  # seqeval's lenient reading does not know L and U
+@pytest.mark.parametrize(
+    "scheme", ["IOB1", "IOB2", "IOE1", "IOE2", "IOBES"]
+)  # seqeval's lenient reading does not know L and U
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_scheme_read_as_conlleval_does(scheme: str, seed: int) -> None:
     gold, pred = random_tags(SCHEMES[scheme][1], seed)

@@ -165,8 +165,8 @@ def repair(tally: Any, errors: Sequence[Error], of: Sequence[Error], lower: bool
 
     A count goes down by its errors: false negatives by those that have a gold side, false positives by those that have
     a predicted one, in a tally by type only those of the type. A count that has fewer than there are such errors (an
-    overlap is right, though its boundary is not) goes down by their share, and so does the distance of a mean from 1, or
-    from 0 where ``lower`` is better.
+    overlap is right, though its boundary is not) goes down by their share, and so does the distance of a mean from 1,
+    or from 0 where ``lower`` is better.
     """
     if isinstance(tally, By):
         worst = getattr(tally, "worst", {})

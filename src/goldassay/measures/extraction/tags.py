@@ -13,7 +13,6 @@ from operator import not_
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import check_choice

@@ -34,8 +34,8 @@ GAPS = re.compile(r"_|\s+")
 CAPITALS = "".join(filter(str.isupper, map(chr, range(0x2000))))  # Latin, Greek, Cyrillic, Armenian, Georgian
 SHORT = """adm ala ariz aug ave bros calif chg cie co col colo conn corp cos ct dec dr feb fla fri ft ga gen ill inc jan
 jr kan ky lt ltd maj messrs mg mich minn mr mrs ms nev nov oct ok okla ore pa prof rep reps sen sep sept sr st sw tenn
-tues va vs vt wash wed wis yr""".split()  # Punkt's English abbreviations: after them, and after an initial, nothing ends
-AFTER = "".join(rf"(?<!\b{word}\.)" for word in SHORT)
+tues va vs vt wash wed wis yr"""  # Punkt's English abbreviations: after them, and after an initial, no sentence ends
+AFTER = re.sub(r"(\w+)\s*", r"(?<!\\b\1\\.)", SHORT)
 ENDS = re.compile(rf"(?<=[.!?])(?<!\b[{CAPITALS}a-z]\.)(?i:{AFTER})\s+(?=[{CAPITALS}\d])")
 _STEMMER, _STEMMER_OF_NAMES = PorterStemmer(), PorterStemmer()
 _STEMMER_OF_NAMES.pool = {}  # the NLTK of the published numbers has exceptions for "sky" and "news", not for "Sky"
