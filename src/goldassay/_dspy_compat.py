@@ -78,6 +78,15 @@ def signature_of(predictor: dspy.Predict) -> type[dspy.Signature]:
     return signature  # type: ignore[no-any-return]
 
 
+def without_cache(lm: dspy.BaseLM) -> dspy.BaseLM:
+    """The same model, every call of which is answered anew; itself if it has no cache.
+
+    >>> without_cache(dspy.LM("openai/gpt-4o-mini")).cache
+    False
+    """
+    return lm.copy(cache=False) if getattr(lm, "cache", True) else lm
+
+
 def history_entry(lm: dspy.BaseLM, outputs: object) -> Mapping[str, Any]:
     """What ``lm.history`` holds of the call that returned these outputs; empty if DSPy keeps no history.
 

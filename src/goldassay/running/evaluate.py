@@ -13,6 +13,7 @@ from typing import Any
 
 import dspy
 
+from goldassay._dspy_compat import without_cache
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError, short_repr
 from goldassay.fields import check_unique
 from goldassay.metric import AnyMetric, Metric
@@ -20,7 +21,7 @@ from goldassay.progress import Bar
 from goldassay.running.budget import BudgetSpent, Meter
 from goldassay.running.calls import TOKENS, Account, current
 from goldassay.running.cluster import Cluster
-from goldassay.running.example import Measuring, Program, check_inputs
+from goldassay.running.example import Measuring, Program, check_inputs, with_fresh_answers
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
 from goldassay.running.identity import about_run, last_unfinished, now, refuse_another
 from goldassay.running.leaks import find_leaks, leak_warning
@@ -103,6 +104,7 @@ class _Evaluation:
         self.gold, self.metric, self.options = gold, metric, options
         place = options.resume or options.folder
         self.folder = None if place is None else Path(place)
+        self.size = len(gold) * options.repeats  # rows of the whole run
         lm, adapter = options.lm or dspy.settings.lm, options.adapter or dspy.settings.adapter
         self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
         self.about = about_run(program, gold, metric, options, lm)  # pyright: ignore[reportArgumentType]
@@ -110,8 +112,12 @@ class _Evaluation:
             self.about["warnings"] = [warning]
             logging.getLogger("goldassay").warning("%s", warning)
         self.secrets = known_secrets(program, metric, lm)
+        if options.repeats > 1:  # an answer from a cache is no second answer
+            self.context |= {"lm": without_cache(lm)} if lm is not None else {}
+            program = with_fresh_answers(program)
         self.measuring = Measuring(program, metric, options.trace and place is not None, options.timeout)
-        self.rows, self.failed = Rows(), dict[int, Row]()  # ``failed``: rows of the run to resume that are tried again
+        self.rows = Rows(repeats=options.repeats)
+        self.failed = dict[int, Row]()  # rows of the run to resume that are tried again
         self.writer: Writer | None = None
         outer = current()
         self.meter = Meter(options.budget, outer.meter if outer is not None else None)
@@ -119,7 +125,7 @@ class _Evaluation:
 
     def run(self) -> Run:
         """Make the missing rows; the run, whole."""
-        threads = min(self.options.threads, len(self.gold))
+        threads = min(self.options.threads, self.size)
         if self.options.engine == "threads":
             return self._run(self.measuring, threads)
         with closing(Cluster(self.measuring, self.context, self.options, threads)) as cluster:
@@ -136,8 +142,8 @@ class _Evaluation:
         try:
             with self.rest.open(), dspy.context(**self.context):
                 reason = self._work(engine, failures, threads)
-            reason = reason if len(self.rows) < len(self.gold) else failures.all
-            status = "finished" if len(self.rows) == len(self.gold) else "stopped"
+            reason = reason if len(self.rows) < self.size else failures.all
+            status = "finished" if len(self.rows) == self.size else "stopped"
         except (BudgetSpent, StorageError) as error:
             if self.meter.outer is not None:
                 self.meter.outer.check()  # a budget of the tuning that evaluates stops the tuning
@@ -164,7 +170,7 @@ class _Evaluation:
             logging.getLogger("goldassay").warning("%s is an unfinished run of the same; --resume it", earlier)
         self.writer = Writer(folder, self.secrets)
         try:
-            self.rows = Rows(folder / ROWS)
+            self.rows = Rows(folder / ROWS, self.options.repeats)
             if resume and self._resume(folder):
                 self.writer.close()
                 return True
@@ -176,15 +182,18 @@ class _Evaluation:
 
     def _resume(self, folder: Path) -> bool:
         """Read the rows of the run to resume; whether nothing is left to do."""
-        refuse_another(read_about(folder), self.about, folder)
-        earlier, self.rows = stored(folder, self.metric)
+        before = read_about(folder)
+        refuse_another(before, self.about, folder)
+        if before.get("repeats", 1) > self.options.repeats:
+            raise ConventionError(f"{folder} has {before['repeats']} repeats; resume it with as many, or with more")
+        earlier, self.rows = stored(folder, self.metric, self.options.repeats)
         if self.rows.indices[-1:] and self.rows.indices[-1] >= len(self.gold):
             raise ConventionError(f"{folder} has rows of examples that are not in this gold; start a new run")
-        self.failed = {row["index"]: row for row in self.rows if row.get("error")}
-        if len(self.rows) == len(self.gold) and not self.failed and earlier.about.get("status") == "finished":
+        self.failed = {self.rows.number(row): row for row in self.rows if row.get("error")}
+        if len(self.rows) == self.size and not self.failed and earlier.about.get("status") == "finished":
             return True
-        for index in self.failed:
-            self.rows.drop(index)
+        for number in self.failed:
+            self.rows.drop(number)
         self.about |= {"started": earlier.about.get("started"), "cost": earlier.cost}
         if "judge_labels" in earlier.about:  # human labels stay with the run, unless others are passed
             self.about.setdefault("judge_labels", earlier.about["judge_labels"])
@@ -192,16 +201,19 @@ class _Evaluation:
 
     def _work(self, engine: Measuring | Cluster, failures: Failures, threads: int) -> str:
         """Make and keep the missing rows; the reason to stop early, or nothing."""
-        bar = Bar(len(self.gold), len(self.rows), self.options.progress)
+        bar = Bar(self.size, len(self.rows), self.options.progress)
+        repeats = self.options.repeats
         zero = self.metric.zero
         total = sum((zero.from_state(row["tallies"]) for row in self.rows), zero) if bar.shown else zero
 
-        def make(index: int) -> Row:
-            return engine(index, self.gold[index], Account(self.meter, self.measuring.trace, self.rest))
+        def make(number: int) -> Row:
+            index, repeat = divmod(number, repeats)
+            row = engine(index, self.gold[index], Account(self.meter, self.measuring.trace, self.rest))
+            return row | ({"repeat": repeat + 1} if repeats > 1 else {})
 
         def keep(row: Row) -> str:
             nonlocal total
-            earlier = self.failed.get(row["index"])
+            earlier = self.failed.get(self.rows.number(row))
             if earlier is not None:
                 row["retried"] = earlier.get("retried", 0) + 1
                 self.rest.add(earlier.get("usage", {}))
@@ -238,8 +250,8 @@ class _Evaluation:
             self.writer.close()
 
     def _stopped(self, reason: str, run: Run) -> RunStopped:
-        done, size = len(self.rows), len(self.gold)
-        where = f"stopped after {done} of {size} examples: " if done < size else ""
+        done, what = len(self.rows), "examples" if self.options.repeats == 1 else "answers"
+        where = f"stopped after {done} of {self.size} {what}: " if done < self.size else ""
         fix = "" if "budget" in reason else "fix it and "
         how = f"; {fix}resume with --resume {self.folder}" if self.folder else ""
         return RunStopped(f"{where}{redact(reason, self.secrets)}{how}", run)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import dspy
 
-from goldassay._dspy_compat import HOPELESS_ERRORS, input_keys
+from goldassay._dspy_compat import HOPELESS_ERRORS, input_keys, without_cache
 from goldassay.exceptions import GoldassayError, one_line
 from goldassay.fields import cluster, identity, read
 from goldassay.lm.limits import CallNotes, watch
@@ -123,6 +123,16 @@ def unguarded(program: dspy.Module) -> dspy.Module:
         program.__class__ = type(program).__mro__[2]
         vars(program).pop("forward", None)  # DSPy's tracing leaves the guarded method on the instance
     return program
+
+
+def with_fresh_answers(program: Program) -> Program:
+    """``program``, or a copy of it if a predictor has a model of its own that would answer from DSPy's cache."""
+    if not isinstance(program, dspy.Module) or not any(getattr(p.lm, "cache", False) for p in program.predictors()):
+        return program
+    copy: Any = program.deepcopy()
+    for predictor in copy.predictors():
+        predictor.lm = predictor.lm and without_cache(predictor.lm)
+    return copy  # type: ignore[no-any-return]
 
 
 def check_inputs(gold: Sequence[dspy.Example]) -> None:

@@ -71,6 +71,8 @@ def about_run(
         "model": described(lm),
         "adapter": type(options.adapter or dspy.settings.adapter or dspy.ChatAdapter()).__name__,
         "seed": options.seed,
+        "repeats": options.repeats,
+        "pass_mark": metric.pass_mark,
         "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
         "gold": {"examples": len(gold), "sha256": gold_hash(gold) if stays else None},
         "program": {

@@ -29,6 +29,8 @@ class RunOptions:
         workers: The number of Ray actors; by default one for each processor, and at most ``threads``.
         ray_address: The Ray cluster to join; by default Ray runs on this machine.
         limit: Run only the first ``limit`` examples.
+        repeats: How often each example is asked, without DSPy's cache: the model's own noise becomes part of the
+            intervals, and is told apart from the differences between examples.
         seed: The seed of the intervals.
         timeout: Seconds that one example may take.
         max_failures: The share of failed examples (after 20) at which the run stops; 1 never stops it.
@@ -56,6 +58,7 @@ class RunOptions:
     workers: int | None = None
     ray_address: str | None = None
     limit: int | None = None
+    repeats: int = 1
     seed: int = 0
     timeout: float | None = None
     max_failures: float = 0.5
@@ -74,6 +77,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.threads < 1:
             raise GoldassayError(f"a run needs at least one thread, not {self.threads}")
+        if self.repeats < 1:
+            raise GoldassayError(f"a run asks each example at least once, not {self.repeats} times")
         if self.workers is not None and self.workers < 1:
             raise GoldassayError(f"a run needs at least one worker, not {self.workers}")
         if self.engine not in ENGINES:

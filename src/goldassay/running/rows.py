@@ -1,21 +1,25 @@
 """The rows of a run: in memory if they are few, else only in their file, from which they are read when asked for.
 
-One walk over them gives the values, in all and by stratum (`fold`).
+One walk over them gives the values, in all and by stratum (`fold`). With repeats there is a row for each answer, and
+here is the one place where the answers to an example become its row (`Examples`): whatever reads a run sees examples.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from statistics import fmean
 from typing import Any, overload
 
 from goldassay import jsonl
 from goldassay.fields import cluster
 from goldassay.score import Evidence
-from goldassay.statistics.evidence import joined, stacked
+from goldassay.statistics.evidence import flat, joined, nested, stacked
 
 Row = dict[str, Any]
 FEW = 20_000  # rows that stay in memory too
@@ -23,55 +27,66 @@ CHUNK = 4096  # rows whose evidence is put into columns at once
 
 
 class Rows(Sequence[Row]):
-    """Rows in the order of their examples; ``file`` is the file that holds them, if any.
+    """Rows in the order of their examples and repeats; ``file`` is the file that holds them, if any.
 
-    Of more than `FEW` rows only the offsets in the file stay in memory.
+    Of more than `FEW` rows only the offsets in the file stay in memory. A row has a number of its own: that of its
+    example times the ``repeats`` of the run, plus its repeat, counted from 0.
 
-    >>> rows = Rows()
-    >>> rows.add({"index": 7, "id": "b"}), rows.add({"index": 2, "id": "a"})
+    >>> rows = Rows(repeats=2)
+    >>> rows.add({"index": 7, "id": "b", "repeat": 2}), rows.add({"index": 2, "id": "a", "repeat": 1})
     (None, None)
-    >>> [row["id"] for row in rows], 2 in rows.indices, rows[-1]["id"]
-    (['a', 'b'], True, 'b')
+    >>> [row["id"] for row in rows], rows.indices, rows[-1]["id"], list(rows.missing(3))
+    (['a', 'b'], [2, 7], 'b', [0, 2, 1, 3, 5])
     """
 
-    def __init__(self, file: Path | None = None) -> None:
-        self.file = file
+    def __init__(self, file: Path | None = None, repeats: int = 1) -> None:
+        self.file, self.repeats = file, repeats
         self.cached: dict[int, Row] | None = {}
         self._offsets: dict[int, int] = {}
         self._order: list[int] | None = None
 
+    def number(self, row: Row) -> int:
+        """The number of a row."""
+        return int(row["index"] * self.repeats + row.get("repeat", 1) - 1)
+
     def add(self, row: Row, offset: int = 0) -> None:
-        """Add a row whose line starts at this offset of the file; it replaces an earlier one of its example."""
-        index = row["index"]
-        self._offsets[index], self._order = offset, None
+        """Add a row whose line starts at this offset of the file; it replaces an earlier one of its number."""
+        number = self.number(row)
+        self._offsets[number], self._order = offset, None
         if self.cached is not None:
-            self.cached[index] = row
+            self.cached[number] = row
             if len(self.cached) > FEW and self.file is not None:
                 self.cached = None
 
-    def drop(self, index: int) -> None:
+    def drop(self, number: int) -> None:
         """Forget a row."""
-        del self._offsets[index]
+        del self._offsets[number]
         self._order = None
         if self.cached is not None:
-            del self.cached[index]
+            del self.cached[number]
 
     @property
-    def indices(self) -> Sequence[int]:
-        """The indices of the examples that have a row, in order."""
+    def numbers(self) -> Sequence[int]:
+        """The numbers of the rows, in order."""
         if self._order is None:
             self._order = sorted(self._offsets)
         return self._order
 
+    @property
+    def indices(self) -> Sequence[int]:
+        """The index of each row's example, in order."""
+        return self.numbers if self.repeats == 1 else [number // self.repeats for number in self.numbers]
+
     def missing(self, size: int) -> Iterator[int]:
-        """The indices below ``size`` that have no row."""
-        return (index for index in range(size) if index not in self._offsets)
+        """The numbers of the rows that ``size`` examples lack, one repeat after the other."""
+        numbers = (index * self.repeats + repeat for repeat in range(self.repeats) for index in range(size))
+        return (number for number in numbers if number not in self._offsets)
 
     def __len__(self) -> int:
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[Row]:
-        return self._read(self.indices)
+        return self._read(self.numbers)
 
     @overload
     def __getitem__(self, at: int) -> Row: ...
@@ -79,13 +94,63 @@ class Rows(Sequence[Row]):
     def __getitem__(self, at: slice) -> list[Row]: ...
     def __getitem__(self, at: int | slice) -> Row | list[Row]:
         if isinstance(at, slice):
-            return list(self._read(self.indices[at]))
-        return next(self._read([self.indices[at]]))
+            return list(self._read(self.numbers[at]))
+        return next(self._read([self.numbers[at]]))
 
-    def _read(self, indices: Sequence[int]) -> Iterator[Row]:
+    def _read(self, numbers: Sequence[int]) -> Iterator[Row]:
         if self.cached is not None:
-            return map(self.cached.__getitem__, indices)
-        return jsonl.rows_at(self.file or Path(), map(self._offsets.__getitem__, indices))
+            return map(self.cached.__getitem__, numbers)
+        return jsonl.rows_at(self.file or Path(), map(self._offsets.__getitem__, numbers))
+
+
+class Examples(Sequence[Row]):
+    """The rows of a run with repeats as one row an example (`example_row`); ``answers`` are all of them."""
+
+    def __init__(self, answers: Rows, evidence: Callable[[Row], Evidence]) -> None:
+        self.answers, self.evidence = answers, evidence
+        indices = answers.indices
+        self._starts = [at for at, index in enumerate(indices) if not at or index != indices[at - 1]] + [len(indices)]
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __iter__(self) -> Iterator[Row]:
+        return (example_row(list(answers), self.evidence) for _, answers in groupby(self.answers, itemgetter("index")))
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Row]: ...
+    def __getitem__(self, at: int | slice) -> Row | list[Row]:
+        if isinstance(at, slice):
+            return [self[place] for place in range(len(self))[at]]
+        place = range(len(self))[at]
+        return example_row(self.answers[self._starts[place] : self._starts[place + 1]], self.evidence)
+
+
+def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> Row:
+    """The row of an example, from its answers: an example counts once, however often it was asked.
+
+    Tallies, score and seconds are means, usage is a sum, and errors are those of all answers. The rest (prediction,
+    prompts) is that of the first answer that did not fail, so that an example failed if all of them did.
+
+    >>> from goldassay.tally import Counts
+    >>> answers = [{"index": 0, "score": 1.0, "tallies": {"f1": {"tp": tp, "fp": 0, "fn": 0}}} for tp in (1, 2)]
+    >>> example_row(answers, lambda row: Evidence({"f1": Counts()}).from_state(row["tallies"]))["tallies"]
+    {'f1': {'tp': 1.5, 'fp': 0.0, 'fn': 0.0}}
+    """
+    row = dict(next((answer for answer in answers if not answer.get("error")), answers[0]))
+    row.pop("repeat", None)
+    total = sum(map(evidence, answers[1:]), evidence(answers[0]))
+    paths = list(flat(total.state()))
+    row["tallies"] = nested([path for path, _ in paths], [number / len(answers) for _, number in paths])
+    for name in ("score", "latency_s"):
+        row |= {name: fmean(answer[name] for answer in answers)} if name in row else {}
+    usage = sum((Counter(answer.get("usage", {})) for answer in answers), Counter[str]())
+    errors = [error for answer in answers for error in answer.get("errors", ())]
+    some = {"truncated": any(answer.get("truncated") for answer in answers), "usage": dict(usage), "errors": errors}
+    some["retried"] = sum(answer.get("retried", 0) for answer in answers)
+    return {key: value for key, value in {**row, **some}.items() if value or key not in some}
 
 
 def facets(row: Mapping[str, Any]) -> dict[str, str]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from importlib import import_module
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,8 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import OWN, Error, Measure, parse
 from goldassay.measures.judged import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
-from goldassay.running.rows import FEW, Folded, Rows, errors_by_type, facets, fold, record, values
+from goldassay.running.noise import Noise, noise
+from goldassay.running.rows import FEW, Examples, Folded, Rows, errors_by_type, facets, fold, record, values
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
@@ -43,6 +46,9 @@ class Run:
     """Every row, the evidence, the settings. ``rows`` are in the order of the gold examples; of a large run they stay
     on disk and are read when asked for (`goldassay.running.rows`).
 
+    A run with repeats has several answers to each example. Its ``rows`` are still one an example (their means), and
+    ``answers`` are all that is stored, each with its ``repeat``.
+
     ``value`` is the metric's corpus value, ``values`` and ``intervals`` those of its measures; ``evidence`` holds the
     tallies of each row, ``tallies(name)`` those of one measure.
     """
@@ -51,6 +57,7 @@ class Run:
     rows: Sequence[dict[str, Any]]
     zero: Evidence
     folder: Path | None = None
+    answers: Sequence[dict[str, Any]] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         """The values of a function's dict are known from the rows alone: means without a weight of their own."""
@@ -59,6 +66,9 @@ class Run:
             self.zero = Evidence(
                 {**self.zero, **{key: Mean() for key in new}}, {**dict.fromkeys(new, 0.0), **self.zero.weights}
             )
+        self.answers = self.rows
+        if isinstance(self.rows, Rows) and self.rows.repeats > 1:
+            self.rows = Examples(self.rows, self._evidence)
 
     @property
     def name(self) -> str:
@@ -67,8 +77,18 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the values doubtful, such as gold examples that stand in the program's prompts."""
-        return [str(warning) for warning in self.about.get("warnings") or ()]
+        """What makes the values doubtful: gold examples in the program's prompts, noise that no interval holds."""
+        warnings = [str(warning) for warning in self.about.get("warnings") or ()]
+        if temperature := self.unmeasured_noise:
+            warnings.append(f"the model answered once, at {temperature}: its own noise is not in the intervals")
+        if self.noise and self.noise.cached:
+            warnings.append(f"{self.noise.cached} answers came from a cache: repeats of them say nothing of noise")
+        return warnings
+
+    @property
+    def repeats(self) -> int:
+        """How often each example was asked."""
+        return int(self.about.get("repeats", 1))
 
     @property
     def cost(self) -> dict[str, Any]:
@@ -132,6 +152,24 @@ class Run:
             for key in self.values
         }
 
+    @cached_property
+    def noise(self) -> Noise | None:
+        """What repeats say of the program's own noise; None without repeats."""
+        if self.repeats == 1:
+            return None
+        evidence = list(map(self._evidence, self.answers))
+        return noise(self.answers, evidence, self.zero, float(self.about.get("pass_mark", 1.0)))
+
+    @property
+    def unmeasured_noise(self) -> str:
+        """The temperature at which a model was asked once an example, so that no interval holds its noise; or empty."""
+        model = self.about.get("model") or {}
+        temperature = model.get("temperature")
+        called = model and any(self.cost.get(name) for name in ("calls", "cached"))
+        if not called or self.repeats > 1 or temperature == 0:
+            return ""
+        return "its own temperature" if temperature is None else f"temperature {temperature:g}"
+
     def measure(self, key: str) -> Measure[Any] | None:
         """A measure of this run; None for a function's values."""
         stored = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
@@ -181,9 +219,18 @@ class Run:
     @cached_property
     def cases(self) -> list[Case]:
         """The rows as error patterns are made from them, in the rows' order."""
+        groups = groupby(
+            self.answers, itemgetter("index")
+        )  # errors and evidence of all answers, since they belong together
+        answers = [[row] for row in self.rows] if self.repeats == 1 else [list(group) for _, group in groups]
         return [
-            Case(str(row["id"]), evidence, tuple(Error(**error) for error in row.get("errors", ())), facets(row))
-            for row, evidence in zip(self.rows, self.evidence, strict=True)
+            Case(
+                str(rows[0]["id"]),
+                sum(map(self._evidence, rows[1:]), self._evidence(rows[0])),
+                tuple(Error(**error) for row in rows for error in row.get("errors", ())),
+                facets(rows[0]),
+            )
+            for rows in answers
         ]
 
     @cached_property
@@ -246,6 +293,7 @@ class Run:
             **({"retried": self.retried} if self.retried else {}),
             **({"warnings": self.warnings} if self.warnings else {}),
             **self.results,
+            **({"repeats": self.repeats, "noise": self.noise.state()} if self.noise else {}),
             "conventions": {key: about["conventions"] for key, about in self.about.get("measures", {}).items()},
             "targets": {
                 key: m["target"] for key, m in self.about.get("measures", {}).items() if m.get("target") is not None
@@ -263,15 +311,22 @@ class Run:
         return stored(run_at(Path(folder)), metric)[0]
 
 
-def stored(place: Path, metric: Metric | None = None) -> tuple[Run, Rows]:
-    """A run from its folder, and its rows."""
+def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> tuple[Run, Rows]:
+    """A run from its folder, and its rows, numbered for at least so many repeats."""
     about = read_about(place)
     zero = metric.zero if metric is not None else zero_of(about, place)
-    rows = Rows(place / ROWS)
+    repeats = max(repeats, int(about.get("repeats", 1)))
+    rows = Rows(place / ROWS, repeats)
     what = "a row of this run: an index, an id, and the tallies of its measures"
     more = of_function(about)
+
+    def check(row: dict[str, Any]) -> None:
+        _check(row, zero, more)
+        if not 1 <= row.get("repeat", 1) <= repeats:
+            raise ValueError
+
     if (place / ROWS).exists():
-        for row, start in jsonl.rows_with_offsets(place / ROWS, what=what, check=lambda row: _check(row, zero, more)):
+        for row, start in jsonl.rows_with_offsets(place / ROWS, what=what, check=check):
             rows.add(row, start)
     return Run(about, rows, zero, place), rows
 
