@@ -108,3 +108,42 @@ def test_init_writes_a_workspace_that_works(root: Path, tmp_path: Path) -> None:
     again = goldassay("init", folder, cwd=root)
     assert again.returncode == 2
     assert "already has programs" in again.stderr
+
+
+NOISY = """
+import itertools, threading
+import dspy
+
+class Guess(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.asked = {}
+
+    def forward(self, text):
+        self.asked[text] = self.asked.get(text, 0) + 1
+        return dspy.Prediction(label="M" if (int(text) + self.asked[text]) % 2 else "L")
+
+program = Guess()
+steady = Guess()
+"""
+
+
+def test_repeats_say_what_is_noise_in_eval_and_in_compare(tmp_path: Path) -> None:
+    (tmp_path / "noisy.py").write_text(NOISY)
+    gold = [{"id": i, "text": str(i), "label": "M"} for i in range(20)]
+    (tmp_path / "gold.jsonl").write_text("".join(json.dumps(record) + "\n" for record in gold))
+    call = ["eval", "noisy.py", "--task", "classification", "--gold", "gold.jsonl", "--repeats", 2]
+    found = summary(*call, cwd=tmp_path)
+    noise = found["noise"]
+    assert (found["examples"], found["repeats"], found["values"]["accuracy"]) == (20, 2, 0.5)
+    assert (noise["flips"]["value"], noise["pass_at"]["2"]["value"], noise["pass_every"]["2"]["value"]) == (1, 1, 0)
+    assert noise["variance"]["accuracy"]["examples"] == 0.0  # every example is right in one of two answers
+    lines = " ".join(goldassay(*call, cwd=tmp_path).stdout.split())
+    assert "1.000 [0.839, 1.000] of the examples flip" in lines
+    assert "more repeats help as much" in lines
+    both = ["compare", "classification", "--program", "noisy.py:program", "--program", "noisy.py:steady"]
+    done = summary(*both, "--gold", "gold.jsonl", "--repeats", 2, cwd=tmp_path)
+    assert [run["repeats"] for run in done["runs"]] == [2, 2]
+    assert {(each["n"], each["difference"]) for each in done["comparisons"]} == {(20, 0.0)}
+    refused = goldassay("compare", found["folder"], found["folder"], "--repeats", 2, cwd=tmp_path)
+    assert (refused.returncode, "--repeats is for programs" in refused.stderr) == (2, True)

@@ -1,4 +1,4 @@
-"""Repeats: several answers to an example become one row of it; intervals hold both kinds of noise, and no cache helps."""
+"""Repeats: the answers to an example become one row, intervals hold both kinds of noise, and no cache helps."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ import pytest
 
 from goldassay import Metric, evaluate
 from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay.gold import pairs
 from goldassay.measures import classification, extraction
 from goldassay.running import Run
-from goldassay.running.comparing import compare
 from goldassay.running import rows as stored
+from goldassay.running.comparing import compare
 from goldassay.statistics import interval
 
 ACCURACY = Metric(classification.Accuracy())
@@ -203,6 +204,13 @@ def test_an_interrupted_run_is_resumed_and_may_get_more_repeats(tmp_path: Path) 
         evaluate(Script(answers), GOLD, ACCURACY, resume=folder, progress=False)
     with pytest.raises(GoldassayError, match="at least once"):
         evaluate(Script(answers), GOLD, ACCURACY, repeats=0, progress=False)
+
+
+def test_the_predictions_of_a_run_with_repeats_are_its_first_answers(tmp_path: Path) -> None:
+    answers = {word: [{"label": "M"}, {"label": "L"}] for word in WORDS}
+    evaluate(Script(answers), GOLD, ACCURACY, repeats=2, folder=tmp_path / "run", progress=False)
+    both = pairs("classification", tmp_path / "run", tmp_path / "run", format="run", pred_format="run")
+    assert [record["label"] for record in both.pred] == ["M"] * 12
 
 
 def test_a_plain_run_gets_repeats(tmp_path: Path) -> None:

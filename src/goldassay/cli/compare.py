@@ -67,6 +67,7 @@ class SystemOptions:
     split: use.Split = "dev"
     limit: use.Limit = None
     threads: use.Threads = 1
+    repeats: use.Repeats = 1
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,8 @@ def compare(
             matrix.rank_by_five(job, force, json)
             return
         loaded, out = matrix.run_all(job), out or Path("ranking")
+    elif systems.repeats > 1:
+        raise GoldassayError("--repeats is for programs: goldassay compare TASK --program NAME --repeats 3")
     elif systems.gold is None and not systems.pred:
         if extra := next((name for name, value in vars(reading).items() if value), None):
             raise GoldassayError(f"--{'measure' if extra == 'measures' else extra} is for files; {HELP}")
@@ -206,6 +209,7 @@ def _write(runs: Sequence[Run], weights: Mapping[str, float] | None, seed: int, 
 def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -> None:
     """Paired differences, ranks of three or more runs, what was won and lost, the ranking."""
     from goldassay.reporting import runs as tables
+    from goldassay.reporting.summary import noise_lines
     from goldassay.running.comparing import by_stratum, errors_by_type, ranked
     from goldassay.running.comparing import compare as compare_runs
 
@@ -235,6 +239,9 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
     tables.comparison(runs, comparisons, missing)
     tables.ranks(ranks, [place for place, arm in enumerate(arms, start=1) if arm], protocol)
     value = next(iter(usable[0].values), "") if usable else ""
+    for run in usable:
+        for line in noise_lines(run):
+            terminal.prose(f"{run.name}: {line}")
     tables.parts(by_stratum(arms), errors_by_type(arms), value, protocol=protocol)
     if ranking:
         tables.ranking(ranking[0])

@@ -39,6 +39,7 @@ class RunningOptions(use.WorkOptions):
         float | None, use.for_running("--timeout", metavar="SECONDS", help="The time limit of one example.")
     ] = None
     max_failures: use.MaxFailures = 0.5
+    repeats: use.Repeats = 1
 
     def run_options(self) -> dict[str, Any]:
         """The fields of `goldassay.running.RunOptions` that the command line sets."""
@@ -48,6 +49,7 @@ class RunningOptions(use.WorkOptions):
             "budget": self.budget,
             "timeout": self.timeout,
             "max_failures": self.max_failures,
+            "repeats": self.repeats,
             "engine": engine,
             "workers": workers,
         }

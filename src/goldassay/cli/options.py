@@ -63,6 +63,12 @@ Budget = Annotated[
     str | None,
     for_running("--budget", metavar="WHAT=N", help="Stop after so many calls, tokens, usd or minutes: calls=500."),
 ]
+Repeats = Annotated[
+    int,
+    for_running(
+        "--repeats", metavar="N", min=1, help="Ask each example N times, without a cache: the intervals hold the noise."
+    ),
+]
 MaxFailures = Annotated[
     float,
     for_running(

@@ -108,6 +108,7 @@ def run_all(job: Job) -> list[Any]:
                 lm=system.lm,
                 adapter=system.adapter,
                 threads=job.systems.threads,
+                repeats=job.systems.repeats,
                 folder=new_folder(out / "runs", system.label, system.model),
                 seed=job.seed,
                 name=system.label,

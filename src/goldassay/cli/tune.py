@@ -42,6 +42,7 @@ class TuningOptions(use.WorkOptions):
         ),
     ] = None
     reflection_lm: use.ReflectionLm = None
+    repeats: use.Repeats = 1
     out: Annotated[
         Path | None,
         use.for_result(
@@ -99,6 +100,7 @@ def tune(
     folder = _folder(tuning, f"tune-{target.label.replace(':', '-')}-{tuning.optimizer}")
     metric, _ = models.metric(target.task, source.metric, folder)
     options |= {"lm": model.lm, "adapter": model.adapter, "folder": folder, "resume": tuning.resume is not None}
+    options["repeats"] = tuning.repeats
     tuned = _tuned(student, splits, metric, tuning.optimizer, options)
     _show(tuned, folder, json)
 
@@ -173,7 +175,12 @@ def _tune_judge(
         "metric": source.metric,
         "judge-lm": models.judge_lm,
     }
-    options |= {"state": models.state, "resume": tuning.resume, "lm-option": models.lm_option}
+    options |= {
+        "repeats": tuning.repeats > 1,
+        "state": models.state,
+        "resume": tuning.resume,
+        "lm-option": models.lm_option,
+    }
     if unused := [f"--{name}" for name, value in options.items() if value]:
         raise GoldassayError(f"tune --judge takes no {', '.join(unused)}: those are for programs")
     question = QuestionOptions(judge, source.map)

@@ -52,6 +52,8 @@ def run(run: Run) -> None:
     if task_of:
         strata(run, next(iter(task_of)))
     corrected(run)
+    for line in summary.noise_lines(run):
+        prose(line)
     _warnings(run)
     cost = run.cost
     cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""

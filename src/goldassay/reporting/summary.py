@@ -163,6 +163,29 @@ def overall(run: Run) -> ReportedValue:
     return ReportedValue("metric", run.value, bounds, f"weighted mean of {terms}")
 
 
+def noise_lines(run: Run) -> list[str]:
+    """What repeats say of the program's own noise: flips, pass@k, and what would narrow the intervals more."""
+    noise = run.noise
+    if noise is None or noise.flips is None or noise.varies is None:
+        return []
+    passes = [f"pass@{k} {value.value:.3f}" for k, value in noise.at_least_one.items()]
+    passes += [f"pass^{k} {value.value:.3f}" for k, value in noise.every.items()]
+    flips = f"{noise.flips.value:.3f} [{noise.flips.low:.3f}, {noise.flips.high:.3f}]"
+    failed = f"; {noise.failed} of {len(run.answers)} answers failed" if noise.failed else ""
+    lines = [
+        f"{run.repeats} repeats of each example: {flips} of the examples flip between right and wrong, "
+        f"{noise.varies.value:.3f} change their score; {', '.join(passes)}{failed}"
+    ]
+    for name, parts in noise.parts.items():
+        examples, repeats = parts.narrower(2), parts.narrower(1, 2)
+        advice = "more repeats help as much" if repeats > 0.8 * examples else "more examples help more"
+        lines.append(
+            f"{name}: {parts.share:.0%} of its variance is between repeats; twice the examples would narrow the "
+            f"interval by {examples:.0%}, twice the repeats by {repeats:.0%}: {advice}"
+        )
+    return lines
+
+
 def values(run: Run) -> tuple[ReportedValue, ...]:
     """Each measure's value, with precision and recall if it is an F1."""
     reported = []

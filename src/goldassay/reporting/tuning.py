@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
+from goldassay.reporting.summary import noise_lines
 from goldassay.reporting.terminal import bounds, console, number, p_value, plain, print_table, prose, with_interval
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
@@ -30,6 +31,9 @@ def tuned(result: Tuned, folder: object) -> None:
         test = trial.difference
         values = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
         plain(f"{split:<5}{values}{bounds(test.interval, '+')}, p {p_value(test.p)}, n {test.n}{detectable(test)}")
+    for split, trial in trials:
+        for line in noise_lines(trial.after):
+            prose(f"{split}, after: {line}")
     if result.ledger.patches:
         patches(result.ledger.patches)
         prose(result.ledger.verdict.sentence)

@@ -1,4 +1,4 @@
-"""The noise of the program itself, from the repeats of a run: what it adds to the intervals, and how often answers flip."""
+"""The program's own noise, from the repeats of a run: what it adds to the intervals, and how often answers flip."""
 
 from __future__ import annotations
 

@@ -47,6 +47,7 @@ class TuneOptions:
             program that was evaluated on the whole dev split.
         seed: Of everything that is drawn at random.
         threads: How many examples are in flight at once.
+        repeats: How often each example is asked before and after, without a cache. Optimizers ask once.
         folder: Where everything is saved.
         resume: Go on with a tuning that was interrupted or stopped in ``folder`` (see `goldassay.tuning.saved`).
         test: Report on the test split.
@@ -60,6 +61,7 @@ class TuneOptions:
     budget: Budget | str | None = None
     seed: int = 0
     threads: int = 1
+    repeats: int = 1
     folder: Path | None = None
     resume: bool = False
     test: bool = True
@@ -81,9 +83,8 @@ class TuneOptions:
     @property
     def running(self) -> RunOptions:
         """The options of the runs before and after."""
-        return RunOptions(
-            lm=self.lm, adapter=self.adapter, threads=self.threads, seed=self.seed, progress=self.progress
-        )
+        names = ("lm", "adapter", "threads", "repeats", "seed", "progress")
+        return RunOptions(**{name: getattr(self, name) for name in names})
 
 
 def tune(

@@ -1,7 +1,7 @@
 """``run``: the predictions that a run folder keeps (``rows.jsonl``), and the gold beside them.
 
 What a program returned beside the task's fields (its reasoning, say) is left out. An example that failed has no
-prediction. Of an example that was tried again the last row counts.
+prediction. Of an example that was tried again the last row counts, and of one with repeats the first answer.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def parse(source: Source, raw: bytes, line: int, offset: int) -> dict[str, Any] 
     """The record of a row; None if its example failed."""
     file = rows_of(source.path)
     row = strict.value(files.decoded(raw, file, line, offset), file=file, line=line)
-    if not isinstance(row, dict) or "id" not in row:
+    if not isinstance(row, dict) or "id" not in row or row.get("repeat", 1) != 1:
         return None
     parts = [row.get(part) for part in (("prediction",) if source.side == "pred" else ("inputs", "gold"))]
     fields = {key: value for part in parts if isinstance(part, Mapping) for key, value in part.items()}

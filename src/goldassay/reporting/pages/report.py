@@ -218,6 +218,7 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
             examples = run.about.get("gold", {}).get("examples", "?")
             notes.append(f"{name} is {run.about.get('status', 'unfinished')}: {size} of {examples} examples.")
         notes += [f"{name}: {warning}." for warning in (*run.warnings, summary.unknown_types(run)) if warning]
+        notes += [f"{name}: {line}." for line in summary.noise_lines(run)]
         if failed:
             notes.append(f"{name}: {failed} of {size} examples failed; their gold counts as missed.")
         if "inputs" not in run.rows[0]:
