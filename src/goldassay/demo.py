@@ -153,8 +153,7 @@ def _print_campaign(
     for entry in ledger.entries:
         effect = entry.get("train+dev")
         numbers = "" if effect is None else (
-            f"{effect['before']:.3f} → {effect['after']:.3f}, {effect['difference']:+.3f} "
-            f"[{effect['low']:+.3f}, {effect['high']:+.3f}], n {effect['n']}: "
+            f"{effect['before']:.3f} → {effect['after']:.3f}, {effect['difference']:+.3f}, n {effect['n']}: "
         )  # fmt: skip
         terminal.plain(f"  {entry['candidate']}: {numbers}{entry['status']} ({entry['reason']})")
     terminal.plain(f"  {ledger.verdict.sentence}")

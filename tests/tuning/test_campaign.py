@@ -18,12 +18,12 @@ from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tuning import Patches
-from goldassay.tuning.acceptance import keeps, proves
+from goldassay.tuning.acceptance import CampaignVerdict, Ledger, keeps, proves
 from goldassay.tuning.campaign import strongest_first
 from goldassay.tuning.edits import Diagnosis, by_pattern
 from goldassay.tuning.leaks import assign_folds
 from goldassay.tuning.measuring import Bench, CandidateResult, guards
-from goldassay.tuning.patches import Effect, Patch
+from goldassay.tuning.patches import Effect, Patch, make_patch
 from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.SpanF1(): 1.0, extraction.SpanF1("partial"): 0.0})
@@ -78,6 +78,26 @@ def test_two_verdicts_from_one_test(one: CandidateResult, kept: bool, proven: bo
     assert (keeps(one), proves(one)) == (kept, proven)
 
 
+def drafted(text: str, **fields: Any) -> Patch:
+    effect = outcome(0.1, 0.01).effect
+    return make_patch(predictor="x", action="add_instruction", text=text, effects=[effect], **fields)
+
+
+def test_proven_is_said_of_the_program_and_of_a_patch_only_if_it_was_tested_alone() -> None:
+    ledger = Ledger([drafted("first", status="kept"), drafted("second", status="kept"), drafted("third")])
+    verdict = CampaignVerdict(True, True, None, "test, one look")
+    ledger.conclude(verdict)
+    assert [patch.status for patch in ledger.patches] == ["kept", "kept", "proposed"]
+    assert {patch.reason for patch in ledger.kept} == {"part of a proven program (test, one look), not tested alone"}
+    ledger.conclude(verdict, {ledger.patches[0].id})  # the first was tested at the full level by itself
+    assert [patch.status for patch in ledger.kept] == ["proven", "kept"]
+    ledger.conclude(CampaignVerdict(True, False, None, "test, one look"))
+    assert [(patch.status, patch.reason) for patch in ledger.kept] == [("kept", "kept")] * 2
+    ledger.patches[1].reject("another took its place")
+    ledger.conclude(verdict)  # the program differs by this one alone
+    assert [patch.status for patch in ledger.kept] == ["proven"]
+
+
 def rule(diagnosis: Diagnosis, name: str, **edit: Any) -> dict[str, list[Patch]]:
     """An edit for the first pattern, in a slot of its own."""
     return {name: [diagnosis.draft(diagnosis.patterns[0], "rule", **edit)]}
@@ -114,7 +134,7 @@ def test_why_an_edit_was_kept_out_stands_in_the_ledger(lm: Any, names_program: A
     assert "copies 'nine words that stand in dev in this'" in reasons[str(edits[0]["text"])][1]
     assert "stands 0 times" in reasons["not there"][1]
     assert reasons["Nothing of use."] == ("rejected", "carries nothing: the bundle is no worse without it")
-    assert reasons["A number is TMP."][0] == "kept"
+    assert reasons["A number is TMP."][0] == "proven"  # the only edit of a program that is proven
     assert made.extract.signature.instructions == "Find names.\nA number is TMP."
     assert optimizer.ledger.verdict.proven
     assert "the model is away" in optimizer.ledger.failures[0]
@@ -142,7 +162,7 @@ def test_a_line_says_what_is_measured_its_effect_so_far_and_what_is_left(
         )
     assert heard[0] == "the program as it is, 32 examples left"  # of 40, after the first eight
     assert heard[5].startswith("edit 0, ")
-    assert any(re.fullmatch(r"edit 0, [+-]\d\.\d{3} \[.*\] so far, \d+ examples left", line) for line in heard)
+    assert any(re.fullmatch(r"edit 0, [+-]\d\.\d{3} so far, \d+ examples left", line) for line in heard)
     left = [int(line.split()[-3]) for line in heard if line.startswith("edit 0")]
     assert left == sorted(left, reverse=True)
 

@@ -79,7 +79,8 @@ def test_patches_leave_a_ledger_of_everything_tried(
     made = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
     about = json.loads((tmp_path / "tuning.json").read_text())
     assert [patch["id"] for patch in about["patches"]] == [patch.id for patch in made.ledger.patches]
-    assert "proven" in {patch["status"] for patch in about["patches"]}
+    stamps = [patch["status"] for patch in about["patches"] if patch["status"] != "rejected"]
+    assert stamps == (["proven"] if len(stamps) == 1 else ["kept"] * len(stamps))
     entries = list(jsonl.rows(tmp_path / "ledger.jsonl"))
     assert {one for entry in entries for one in entry["patches"]} == {patch.id for patch in made.ledger.patches}
     assert all(entry["reason"] and entry["train+dev"]["n"] and entry["train+dev"]["calls"] for entry in entries)
@@ -90,6 +91,25 @@ def test_patches_leave_a_ledger_of_everything_tried(
         assert read_patch(tmp_path / "patches" / f"{patch.id}.yaml") == patch
     assert made.test is not None
     assert made.test.difference.difference > 0
+
+
+def test_what_examples_chose_has_no_interval_on_them(
+    lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
+    about = json.loads((tmp_path / "tuning.json").read_text())
+    kept = {patch["id"] for patch in about["patches"] if patch["status"] in ("kept", "proven")}
+    effects = [about["kept"]["effect"]]
+    effects += [read_patch(tmp_path / "patches" / f"{name}.yaml").effects[0].model_dump() for name in kept]
+    effects += [entry["train+dev"] for entry in jsonl.rows(tmp_path / "ledger.jsonl") if entry["status"] == "kept"]
+    assert len(effects) > 2
+    assert all(effect["chosen"] and effect["low"] is effect["high"] is None for effect in effects)
+    assert about["dev"]["chosen"]
+    assert about["dev"]["difference"]["interval"] is about["dev"]["difference"]["p"] is None
+    assert not about["test"]["chosen"]
+    assert about["test"]["difference"]["interval"]["low"] < about["test"]["difference"]["difference"]
+    blind = tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False)
+    assert not blind.dev.chosen  # dev had no part in it
 
 
 def test_a_budget_keeps_the_patches_that_were_accepted(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
@@ -170,7 +190,8 @@ def test_patches_find_and_mend_the_planted_errors(lm: Any, names_program: Any, n
     assert kept
     assert optimizer.ledger.verdict.proven
     assert all(patch.reason for patch in optimizer.ledger.patches)
-    assert {patch.status for patch in optimizer.ledger.patches} <= {"kept", "rejected"}
+    assert {patch.status for patch in optimizer.ledger.patches} <= {"proven", "rejected"}
+    assert len(kept) == 1  # so it was tested alone
     assert fingerprint(made) != fingerprint(names_program)
     kinds = {(p.kind, p.gold_type) for p in optimizer.ledger.patterns[0]}
     assert ("missed", "TMP") in kinds

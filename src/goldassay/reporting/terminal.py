@@ -161,8 +161,9 @@ def number(value: float | None, places: int = 4) -> str:
 
 
 def bounds(interval: Any, sign: str = "") -> str:
-    """The ends of an interval, `` [0.471, 0.765]``, with a blank before; empty for None."""
-    return f" [{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]" if interval else ""
+    """The ends of an interval, `` [0.471, 0.765]``, with a blank before; empty for None, and if it has none."""
+    ends = interval and interval.low is not None
+    return f" [{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]" if ends else ""
 
 
 def prose(text: str) -> None:

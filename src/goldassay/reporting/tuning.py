@@ -21,7 +21,12 @@ def tuned(result: Tuned, folder: object) -> None:
     """The values before and after on dev and on test, the patches, the verdict, the cost and the folder."""
     trials = [(split, trial) for split, trial in (("dev", result.dev), ("test", result.test)) if trial is not None]
     rows = [
-        [split, name, with_interval(trial.before, name), with_interval(trial.after, name)]
+        [
+            split,
+            name,
+            with_interval(trial.before, name),
+            number(trial.after.values[name]) if trial.chosen else with_interval(trial.after, name),
+        ]
         for split, trial in trials
         for name in trial.after.values
     ]
@@ -30,7 +35,8 @@ def tuned(result: Tuned, folder: object) -> None:
     for split, trial in trials:
         test = trial.difference
         values = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
-        plain(f"{split:<5}{values}{bounds(test.interval, '+')}, p {p_value(test.p)}, n {test.n}{detectable(test)}")
+        sure = f"{bounds(test.interval, '+')}, p {p_value(test.p)}, n {test.n}{detectable(test)}"
+        plain(f"{split:<5}{values}{f', n {test.n}; it also chose, so no interval' if trial.chosen else sure}")
     for split, trial in trials:
         for line in noise_lines(trial.after):
             prose(f"{split}, after: {line}")
@@ -84,8 +90,9 @@ def patches(patches: Sequence[Patch]) -> None:
     rows = []
     for patch in patches:
         effect = patch.effects[-1] if patch.effects else None
-        p = p_value(effect.p) if effect else ""
-        rows.append([f"{patch.id}\n[dim]{escape(patch.edit[:160])}[/]", patch.status, _effect(effect), p])
+        p = p_value(effect.p) if effect and not effect.chosen else ""
+        status = f"{patch.status}\n[dim]{escape(patch.reason)}[/]" if "program" in patch.reason else patch.status
+        rows.append([f"{patch.id}\n[dim]{escape(patch.edit[:160])}[/]", status, _effect(effect), p])
     if rows:
         print_table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2, markup=True)
     else:
@@ -95,7 +102,8 @@ def patches(patches: Sequence[Patch]) -> None:
 def _effect(effect: Effect | None) -> str:
     if effect is None:
         return "–"
-    return f"{effect.difference:+.3f}{bounds(effect, '+')}\n[dim]on {escape(effect.split)}, n {effect.n}[/]"
+    on = f"[dim]on {escape(effect.split)}, n {effect.n}{', which chose it' * effect.chosen}[/]"
+    return f"{effect.difference:+.3f}{bounds(effect, '+')}\n{on}"
 
 
 def patch(patch: Patch, diff: Sequence[str]) -> None:
@@ -105,6 +113,7 @@ def patch(patch: Patch, diff: Sequence[str]) -> None:
     out.print(f"why: {patch.rationale}", markup=False)
     for effect in patch.effects:
         values = f"{effect.before:.4f} → {effect.after:.4f}, {effect.difference:+.4f}{bounds(effect, '+')}"
-        out.print(f"on {effect.split}: {values}, p {effect.p:.4f}, n {effect.n}, {effect.calls} calls", markup=False)
+        sure = "which also chose it, so no interval" if effect.chosen else f"p {effect.p:.4f}"
+        out.print(f"on {effect.split}: {values}, {sure}, n {effect.n}, {effect.calls} calls", markup=False)
     for row in diff:
         out.print(row, markup=False, style="green" if row.startswith("+") else "red" if row.startswith("-") else None)

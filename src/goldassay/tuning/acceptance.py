@@ -1,10 +1,11 @@
 """The one rule by which edits are accepted, with two verdicts that are never mixed.
 
 *Kept* is what was best on the examples that it was chosen on: better by the estimate, with a two-sided p of ``KEEP`` at
-most. It may be luck. *Proven* rests on evidence that the choice had no part in: one look at a held-out test split, or,
-if there is none, the campaign's own hypotheses in a fixed order, each tested at the full level and only if all before
-it were shown (Maurer, Hothorn, Lehmacher 1995), so that the chance of proving anything when no edit helps is ``alpha``
-at most.
+most. It may be luck, and has no interval: where nothing helps, a 95 % interval of what was kept holds the truth in two
+of three campaigns (docs/power.md). *Proven* is said of a program, and of a patch only if it was tested alone. It rests
+on evidence that the choice had no part in: one look at a held-out test split, or, if there is none, the campaign's own
+hypotheses in a fixed order, each tested at the full level and only if all before it were shown (Maurer, Hothorn,
+Lehmacher 1995), so that the chance of proving anything when no edit helps is ``alpha`` at most.
 
 One hypothesis is tested twice: by betting at every look, at ``EARLY`` of the level, and by the paired permutation test
 at the end, one-sided, at what is left; the two levels add up to ``alpha``. A p is never smaller than that of the
@@ -18,7 +19,7 @@ verdict; ``ledger.jsonl`` has one line for each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -29,12 +30,13 @@ from goldassay.tuning.patterns import Pattern
 
 ALPHA, KEEP = 0.05, 0.2
 EARLY = 0.2  # of alpha, for accepting at a look before the last
+CHOSEN = ("kept", "better", "dropped")  # how a test ends whose examples choose what goes on
 WINS = 5  # examples: with fewer wins and no loss no test at .05 shows anything (2^-5 = .031)
 
 
 @dataclass(frozen=True)
 class CampaignVerdict:
-    """How a campaign ended: kept or not, by how much and how sure; proven or not, and by what."""
+    """How a campaign ended: whether anything is kept and its effect, whether the program is proven, and by what."""
 
     kept: bool = False
     proven: bool = False
@@ -46,11 +48,11 @@ class CampaignVerdict:
         """The verdict in one line."""
         if not self.kept or self.effect is None:
             return "Nothing is kept: no edit was better on train and dev."
-        effect = self.effect
-        p = f"{effect.p:.3f}" if effect.p >= 0.001 else "<.001"
-        interval = f"{effect.difference:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}], p {p}, n {effect.n}"
-        by = f" by {self.by}" if self.by else ""
-        return f"Kept: {interval} on train and dev (cross-fitted); {'proven' if self.proven else 'not proven'}{by}."
+        effect, by = self.effect, f" by {self.by}" if self.by else ""
+        return (
+            f"Kept: {effect.difference:+.3f} on {effect.n} examples of train and dev, which also chose it, so without "
+            f"an interval. The program is {'proven' if self.proven else 'not proven'}{by}."
+        )
 
     def state(self) -> dict[str, object]:
         """As JSON."""
@@ -85,6 +87,19 @@ class Ledger:
         """The edits that stand in the program, in the order in which they build on each other."""
         return [patch for patch in self.patches if patch.status in (Status.KEPT, Status.PROVEN)]
 
+    def conclude(self, verdict: CampaignVerdict, alone: Collection[str] = ()) -> None:
+        """Set the verdict on the program, and say of each patch that is kept what follows for it.
+
+        A patch is proven if the program is and differs by nothing else, or if a test of it alone said so (``alone``:
+        the ids of such patches). Any other one is part of a proven program, which says little about the patch.
+        """
+        self.verdict, kept = verdict, self.kept
+        for patch in kept:
+            own = verdict.proven and (len(kept) == 1 or patch.id in alone)
+            patch.status = Status.PROVEN if own else Status.KEPT
+            patch.reason = f"part of a proven program ({verdict.by}), not tested alone" if verdict.proven else "kept"
+            patch.reason = f"proven ({verdict.by})" if own else patch.reason
+
     @property
     def tried(self) -> list[str]:
         """What was tried, a line each with its effect: for the model that reflects."""
@@ -112,6 +127,7 @@ class Ledger:
         entry: dict[str, Any] = {"round": round_, "candidate": candidate}
         entry |= {"patches": [patch.id for patch in patches], "edits": [patch.edit for patch in patches]}
         entry |= {"status": str(status), "reason": reason}
+        effect = effect.as_chosen if effect and status in CHOSEN else effect
         self.entries.append(entry | ({effect.split: effect.model_dump(exclude={"split"})} if effect else {}))
 
 

@@ -200,6 +200,7 @@ class Campaign:
         self.base: dict[int, Case] = {}
         self.cases: dict[int, Case] = {}
         self.first, self.open, self.proven = True, False, False
+        self.alone: set[str] = set()
         self.effect: Effect | None = None
         self.leaked: set[str] = set()
         self.measured: dict[tuple[str, ...], str] = {}
@@ -245,6 +246,8 @@ class Campaign:
         result = self._tested(number, name, bundles, slots, keep=level)
         if first:  # later hypotheses can be proven only if the first one is
             self.open = result is not None and proves(result, self.options.alpha)
+            patches = [patch for slot in slots for patch in bundles[-1][slot]]
+            self.alone = {patch.id for patch in patches if self.open and len(patches) == 1}
         if result is not None:
             self._keep(bundles, *self._pruned(number, bundles, slots, result))
             return
@@ -295,15 +298,14 @@ class Campaign:
         self.programs = self._programs(bundles, slots)
         base = {index: self.base[index] for index in cases}
         result = self.bench.test("what is kept", self.programs[:-1], self.folds, base, stop=False)
-        self.proven, self.effect = self.open and proves(result, self.options.alpha), result.effect
+        self.proven = self.open and proves(result, self.options.alpha)
+        self.effect = result.effect and result.effect.as_chosen
         if any(patch.action == "show_nearest" for patch in new):
             for patch in self.ledger.kept:
                 if patch.action == "show_nearest" and patch not in new:
                     patch.status, patch.reason = Status.REJECTED, f"{', '.join(slots)} took its place"
-        reason = "proven" if self.proven else "kept"
         for patch in new:
-            patch.status = Status.KEPT
-            patch.reason = f"{reason} as part of {', '.join(slots)}" if len(slots) > 1 else reason
+            patch.status, patch.effects = Status.KEPT, [effect.as_chosen for effect in patch.effects]
         self._report()
 
     def _tested(
@@ -437,7 +439,7 @@ class Campaign:
         """Write the verdict; an edit that is still open when the campaign ends has none, and the ledger says so."""
         kept = fingerprint(self.programs[-1]) != fingerprint(self.start)
         by = "cross-fitting over train and dev" if self.proven else ""
-        self.ledger.verdict = CampaignVerdict(kept, kept and self.proven, self.effect, by)
+        self.ledger.conclude(CampaignVerdict(kept, kept and self.proven, self.effect, by), self.alone)
         for patch in self.ledger.patches:
             if patch.status == Status.PROPOSED:
                 patch.reason = f"{'no verdict' if patch.effects else 'not tested'}: the tuning ended before"

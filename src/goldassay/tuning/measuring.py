@@ -77,7 +77,7 @@ class CandidateResult:
     def so_far(self) -> str:
         """The effect for a line of progress."""
         effect = self.effect
-        return "" if effect is None else f", {effect.difference:+.3f} [{effect.low:+.3f}, {effect.high:+.3f}] so far"
+        return "" if effect is None else f", {effect.difference:+.3f} so far"
 
     @property
     def gain(self) -> float:
@@ -182,7 +182,7 @@ class Bench:
                 return replace(result, ended=Outcome.FULL)
             if result.ended != Outcome.FULL:
                 return result
-            if futility and result.gain <= 0 and result.effect is not None and result.effect.high < 0.01:
+            if futility and result.gain <= 0 and result.effect is not None and (result.effect.high or 0.0) < 0.01:
                 return replace(result, ended=Outcome.REJECT)
         return result
 
@@ -268,6 +268,7 @@ def effect(
     zero: Evidence,
     seed: int = 0,
     resamples: int = 10_000,
+    level: float = 0.95,
 ) -> Effect:
     """The paired difference of the corpus values on these examples, and what measuring it cost.
 
@@ -278,6 +279,7 @@ def effect(
         zero: Empty evidence of the metric.
         seed: Of everything that is drawn at random.
         resamples: How many resamples the test draws.
+        level: Of the interval.
     """
     difference = compare(
         [case.evidence for case in after],
@@ -286,6 +288,7 @@ def effect(
         clusters=clusters(examples),
         seed=seed,
         resamples=resamples,
+        level=level,
     )
     old = float(total(before).value)
     return Effect(

@@ -223,6 +223,7 @@ OPTIMIZERS: dict[str, Optimizer] = {
     "gepa": gepa,
     "patches": patches,
 }
+BLIND = ("labeled", "knn")  # they choose without dev, whose value is an honest one
 ALIASES = {
     "MIPROv2": "mipro",
     "BootstrapFewShotWithRandomSearch": "bootstrap",

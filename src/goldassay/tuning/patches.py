@@ -19,7 +19,11 @@ from goldassay.tuning.wrappers import FORMS, Formed, Nearest, predictors, withou
 
 
 class Effect(BaseModel):
-    """What a patch did to the corpus value on one split, measured and paired."""
+    """What a patch did to the corpus value on one split, measured and paired.
+
+    ``chosen`` says that these examples also chose the patch. The estimate is then too good, so it has no interval, and
+    ``p`` is only what the rule of keeping went by.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -27,10 +31,11 @@ class Effect(BaseModel):
     before: float
     after: float
     difference: float
-    low: float
-    high: float
+    low: float | None = None
+    high: float | None = None
     p: float
     n: int
+    chosen: bool = False
     calls: int = 0
     tokens: int = 0
     seconds: float = 0.0
@@ -38,8 +43,14 @@ class Effect(BaseModel):
     @property
     def reversed(self) -> Effect:
         """The effect of making an edit, where this is the effect of leaving it out."""
+        ends = [None if end is None else -end for end in (self.high, self.low)]
         sides = {"before": self.after, "after": self.before, "difference": -self.difference}
-        return self.model_copy(update={**sides, "low": -self.high, "high": -self.low})
+        return self.model_copy(update={**sides, "low": ends[0], "high": ends[1]})
+
+    @property
+    def as_chosen(self) -> Effect:
+        """The effect of a patch that was kept for it: without an interval."""
+        return self.model_copy(update={"low": None, "high": None, "chosen": True})
 
 
 class Status(StrEnum):
@@ -56,8 +67,8 @@ class Status(StrEnum):
 class Patch(BaseModel):
     """One edit of one predictor's prompt; `make_patch` and `read` give the class that belongs to its ``action``.
 
-    ``status`` is ``kept`` if the patch was best on the examples that chose it, and ``proven`` if examples that had no
-    part in the choice say so.
+    ``status`` is ``kept`` if the patch was best on the examples that chose it, and ``proven`` if a test of this patch
+    alone says so. Of a patch that was tested with others ``reason`` says whether their program is proven.
 
     >>> patch = make_patch(predictor="extract", action="add_instruction", text="Extract years.")
     >>> patch.section, patch.status.value, patch.id

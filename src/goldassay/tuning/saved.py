@@ -44,17 +44,22 @@ SAME = ("optimizer", "seed", "program", "splits", "options", "lm")  # what must 
 
 @dataclass(frozen=True)
 class Trial:
-    """A program before and after on one split, and the paired difference."""
+    """A program before and after on one split, and the paired difference.
+
+    ``chosen`` says that these examples also chose the program after. Its value is then too good, and has no interval.
+    """
 
     before: Run
     after: Run
     difference: Comparison
+    chosen: bool = False
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
         runs = [run.folder.name for run in (self.before, self.after) if run.folder]
         values = {"before": self.before.summary()["values"], "after": self.after.summary()["values"]}
-        return {**values, "runs": runs, "difference": self.difference.state()}
+        inference = dict.fromkeys(("interval", "p", "test_p", "smallest_detectable")) if self.chosen else {}
+        return {**values, "runs": runs, "difference": {**self.difference.state(), **inference}, "chosen": self.chosen}
 
 
 @dataclass(frozen=True)

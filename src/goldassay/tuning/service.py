@@ -123,7 +123,8 @@ class PatchFolder:
     ) -> list[tuple[Path, Patch]]:
         """Measure patches (``names``; by default all) on a split, each alone, and write effect and verdict.
 
-        A patch that is applied already is measured against the program without it.
+        The intervals hold for all of them together at 95 % (Bonferroni), so also for those that are kept for them. A
+        patch that is applied already is measured against the program without it.
 
         Args:
             examples: The examples of the split.
@@ -160,7 +161,8 @@ class PatchFolder:
                 patch.reason = f"not available on {split}: the program {failure(result)}"
                 continue
             before, after = (result, base) if patch.id in on else (base, result)
-            patch.effects.append(effect(after.cases, before.cases, examples, split, result.cost, zero=base.zero))
+            sides, level = (after.cases, before.cases), 1 - 0.05 / len(patches)
+            patch.effects.append(effect(*sides, examples, split, result.cost, zero=base.zero, level=level))
             measured.append(patch)
         judge(measured, split)
         for file, patch in zip(files, patches, strict=True):

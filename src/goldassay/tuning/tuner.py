@@ -26,7 +26,6 @@ from goldassay.tuning import optimizers, saved
 from goldassay.tuning import plan as preflight
 from goldassay.tuning.acceptance import ALPHA
 from goldassay.tuning.measuring import evaluated, failure
-from goldassay.tuning.patches import Status
 from goldassay.tuning.saved import Trial, Tuned
 from goldassay.tuning.watch import Unreachable, Watch
 from goldassay.tuning.wrappers import check_fits, demonstrations, shows_none
@@ -128,14 +127,13 @@ def tune(
         leaks.check_program(optimized, held_out, "the tuned program")
         reported = ["dev", "test"] if options.test and splits["test"] else ["dev"]
         trials = {split: trial(program, optimized, splits[split], metric, split, options) for split in reported}
+        trials["dev"] = replace(trials["dev"], chosen=name not in optimizers.BLIND)
         ledger, note, test = job.ledger, job.metric.note, trials.get("test")
         if name == "patches" and not (ledger.patches or stopped):
             note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
         if test is not None:  # test alone proves, if there is one
             better = test.difference.difference > 0 and test.difference.p <= ALPHA
-            ledger.verdict = replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look")
-            for patch in ledger.kept if better else ():
-                patch.status = Status.PROVEN
+            ledger.conclude(replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look"))
         tuned = Tuned(optimized, name, trials["dev"], test, meter.state(), options.seed, stopped, ledger, note)
         if options.folder is not None:
             saved.save(tuned, program, options.folder, plan, options.adapter, dict(splits["dev"][0].inputs()))

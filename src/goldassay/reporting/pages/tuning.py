@@ -122,7 +122,13 @@ def effects(tree: Sequence[Node]) -> charts.Chart | None:
     nodes = [node for branch in tree for node in (branch, *branch.children) if node.effect]
     if not nodes:
         return None
-    rows = [[float((node.effect or {})[key]) for key in ("difference", "low", "high")] for node in nodes]
+    measured = [node.effect or {} for node in nodes]
+    values = [float(effect["difference"]) for effect in measured]
+    ends = [[effect.get("low"), effect.get("high")] for effect in measured]  # what was kept has none, and is a point
+    rows = [
+        [value, *(value if end is None else float(end) for end in pair)]
+        for value, pair in zip(values, ends, strict=True)
+    ]
     names = [node.name if len(node.name) <= 34 else f"{node.name[:33]}…" for node in nodes]
     figure = charts.forest(names, ["effect"], [rows])
     figure["label"] = "Effects of what was tested, with their intervals"
