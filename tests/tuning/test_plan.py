@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, LeakError
+from goldassay.lm.terse import TerseAdapter
 from goldassay.measures import extraction
+from goldassay.running.options import RunOptions
 from goldassay.tuning import tune
 from goldassay.tuning.plan import Plan, from_pilot, from_sizes
 
@@ -43,23 +46,73 @@ def test_what_could_never_be_accepted_is_refused_with_what_would_help(
     assert not Plan("patches", 40, 20, 0, wrong=0.5).refusal
 
 
-def test_a_pilot_measures_baseline_ceiling_and_spread(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
+def test_a_pilot_measures_baseline_probes_and_spread(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
     splits = {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
     with dspy.context(lm=lm):
         plan = from_pilot(from_sizes("patches", splits), names_program, splits, METRIC)
     assert plan.measured == 12
-    assert plan.ceiling == 1.0  # demonstrations teach the learner everything
+    (probe,) = plan.probes  # this adapter has one form
+    assert (probe.name, probe.value) == ("nearest examples", 1.0)  # demonstrations teach the learner everything
+    assert plan.least == pytest.approx(0.876, abs=1e-3)  # t of .2 one-sided with 11 degrees of freedom
     assert plan.baseline is not None
     assert 0.5 < plan.baseline < 0.7
     assert plan.pays
-    assert plan.calls == 8 * 32 + 2 * 20
-    assert "tuning can pay" in " ".join(plan.lines())
+    assert plan.calls == 8 * 32 + 2 * 20 + 2 * 8
+    assert "Tuning can pay: nearest examples" in " ".join(plan.lines())
+    assert "16 of them show labeled and knn on test" in plan.lines()[-1]
+
+
+def test_a_plan_refuses_leaks_before_any_call(lm: Any, learner: Any, names_program: Any, names_gold: list[Any]) -> None:
+    splits = {"train": names_gold[:20], "dev": names_gold[19:32], "test": names_gold[32:]}
+    shows = names_program.deepcopy()
+    shows.predictors()[0].demos = [names_gold[35]]
+    clean = {**splits, "dev": names_gold[20:32]}
+    with dspy.context(lm=lm):
+        for program, parts in ((names_program, splits), (shows, clean)):
+            with pytest.raises(LeakError):
+                from_pilot(from_sizes("patches", parts), program, parts, METRIC)
+    assert learner.calls == 0
+
+
+class Guess(dspy.Module):  # type: ignore[misc]
+    """Right by a chance of the example's own and of the prompt's: as it is, with demonstrations, answering in lines."""
+
+    def __init__(self, answers: dict[str, tuple[bool, ...]]) -> None:
+        super().__init__()
+        self.predict, self.answers = dspy.Predict("text -> labels: list[str]"), answers
+
+    def forward(self, text: str) -> Any:
+        kind = 1 if self.predict.demos else 2 if dspy.settings.adapter.form == "lines" else 0
+        return dspy.Prediction(labels=["x"] * self.answers[text][kind])
+
+
+def pilot(seed: int, gain: float, base: float = 0.5) -> Plan:
+    """The plan of a pilot in which nearest examples gain so much, and answers in lines nothing."""
+    rng = random.Random(seed)
+    texts = ["".join(rng.choices("abcdefghijklmnopqrst ", k=30)) for _ in range(20)]
+    answers = {text: tuple(rng.random() < base + gain * (kind == 1) for kind in range(3)) for text in texts}
+    examples = [dspy.Example(text=text, labels=["x"]).with_inputs("text") for text in texts]
+    splits = {"train": examples[:4], "dev": examples[4:], "test": examples[4:5]}
+    splits["test"] = [dspy.Example(text="another text", labels=["x"]).with_inputs("text")] * 100
+    metric = Metric.of(lambda gold, pred: gold["labels"] == pred["labels"])
+    return from_pilot(
+        from_sizes("patches", splits), Guess(answers), splits, metric, options=RunOptions(adapter=TerseAdapter("json"))
+    )
+
+
+@pytest.mark.parametrize(("gain", "low", "high"), [(0.0, 0.0, 0.3), (0.45, 0.85, 1.0)])
+def test_a_pilot_says_go_where_something_helps_and_seldom_where_nothing_does(
+    gain: float, low: float, high: float
+) -> None:
+    plans = [pilot(seed, gain) for seed in range(20)]  # benchmarks.claims has the rates
+    assert {probe.name for probe in plans[0].probes} == {"nearest examples", "the other form of the answer"}
+    assert low <= sum(bool(plan.pays) for plan in plans) / len(plans) <= high
 
 
 def test_patches_plan_with_what_they_measure_and_leave_a_third_of_train_for_the_race() -> None:
     plan = from_sizes("patches", {"train": range(160), "dev": range(34), "test": range(34)})
     assert (plan.n, plan.spare) == (146, 48)
-    assert plan.calls == 8 * 146 + 88 + 2 * 68
+    assert plan.calls == 8 * 146 + 88 + 2 * 68 + 2 * 34
     assert plan.lines()[0].startswith(
         "Candidates are chosen on 146 examples (few-shot sets on 48 more of train) and tested"
     )

@@ -125,6 +125,13 @@ def check_program(program: Any, held_out: Mapping[str, Sequence[object]], which:
             )
 
 
+def check_splits(program: Any, splits: Mapping[str, Sequence[Any]]) -> None:
+    """Raise a LeakError if train examples, or the program, hold examples of dev or test."""
+    held_out = {name: splits.get(name) or () for name in ("dev", "test")}
+    check_examples(splits["train"], held_out)
+    check_program(program, held_out)
+
+
 def prompt_texts(program: Any) -> list[str]:
     """What a program's prompts say to every input beside the demonstrations: instructions, descriptions of fields."""
     texts = []

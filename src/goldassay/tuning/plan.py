@@ -1,9 +1,10 @@
 """The plan of a tuning: what gain these examples can show, how many a gain needs, the cost, whether tuning can pay.
 
 From sizes alone (`from_sizes`) the spread of the paired differences is assumed. A pilot (`from_pilot`) measures it on
-a few examples, with the program as it is and two cheap candidates, and gives the baseline and the ceiling: an oracle
-that takes the best of these programs for each example. Power is that of the rule of acceptance: one-sided, at what is
-left of alpha for the look at the end (`goldassay.tuning.acceptance`).
+a few examples: with the program as it is and with two probes, the edits that most often help and cost nothing to make.
+Tuning can pay if the better of the two passes a paired t test that allows for there being two. The best program of each
+example would tell nothing: it is a maximum over noise, and promises a gain where there is none. Power is that of the
+rule of acceptance: one-sided, at what is left of alpha for the look at the end (`goldassay.tuning.acceptance`).
 """
 
 from __future__ import annotations
@@ -14,28 +15,33 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import dspy
 import numpy as np
+from scipy import stats
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.running.leaks import check_splits
 from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
 from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
-from goldassay.tuning.demonstrations import covering, nearest_examples
+from goldassay.tuning.demonstrations import nearest_examples
 from goldassay.tuning.edits import Diagnosis, Edit
+from goldassay.tuning.instructions import answer_form
 from goldassay.tuning.measuring import MEASURED, QUIET, Bench, count_measured, race_calls, total
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find
 from goldassay.tuning.wrappers import demonstrations
 
 if TYPE_CHECKING:
-    import dspy
-
     from goldassay.metric import AnyMetric
 
 SPREAD = 0.6  # of one example's paired difference: 28 % won and 8 % lost have .57
 LEVEL = 2 * (1 - EARLY) * ALPHA  # two-sided, as power is reckoned
 GAINS = (0.05, 0.1, 0.2)
+PILOT = 16  # examples
+LUCK = {1: 0.2, 2: 0.115}  # one-sided level of each probe at which the better one passes in .2: two share their base
+PROBES: dict[str, Edit] = {"nearest examples": nearest_examples, "the other form of the answer": answer_form}
 PASSES = 8  # over all examples, that a campaign makes: as it is, bundles, leave-one-out, the nearest
 
 CALLS: dict[str, Callable[[int, int], int]] = {  # of train and dev examples
@@ -51,12 +57,26 @@ CALLS: dict[str, Callable[[int, int], int]] = {  # of train and dev examples
 
 
 @dataclass(frozen=True)
+class Probe:
+    """A cheap edit on the pilot's examples: its name, its value, what it gains over the program as it is, and the t."""
+
+    name: str
+    value: float
+    gain: float
+    t: float
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value:.3f} ({self.gain:+.3f}, t {self.t:.2f})"
+
+
+@dataclass(frozen=True)
 class Plan:
     """What a tuning can show and what it costs.
 
     ``n`` examples choose (for patches dev and what it measures of train), ``test`` prove. ``spread`` is the standard
-    deviation of one example's paired difference, ``measured`` on so many examples (0: assumed). ``baseline``,
-    ``ceiling`` and ``seconds`` (an example) are known after a pilot.
+    deviation of one example's paired difference, ``measured`` on so many examples (0: assumed). ``baseline``, ``wrong``
+    (the share of examples), ``probes``, the t of which one has to reach ``least``, and ``seconds`` (an example) are
+    known after a pilot.
     """
 
     optimizer: str
@@ -66,7 +86,8 @@ class Plan:
     spread: float = SPREAD
     measured: int = 0
     baseline: float | None = None
-    ceiling: float | None = None
+    probes: tuple[Probe, ...] = ()
+    least: float | None = None
     wrong: float | None = None
     seconds: float | None = None
     spare: int = 0
@@ -105,10 +126,13 @@ class Plan:
 
     @property
     def pays(self) -> bool | None:
-        """Whether the room below the ceiling is at least what can be shown; ``None`` before a pilot."""
-        if self.baseline is None or self.ceiling is None:
-            return None
-        return self.ceiling - self.baseline >= self.shows(self.proof)
+        """Whether the better probe passes; ``None`` before a pilot, and where no probe fits the program."""
+        return None if self.least is None else any(probe.t >= self.least for probe in self.probes)
+
+    @property
+    def references(self) -> int:
+        """The calls for ``labeled`` and ``knn`` on test, beside which the report of patches shows its result."""
+        return 2 * self.test if self.optimizer == "patches" else 0
 
     def lines(self) -> list[str]:
         """The plan in words."""
@@ -126,18 +150,20 @@ class Plan:
             + (f", of {self.shows(self.test):+.2f} on test." if self.test else "."),
             "Needed to detect: " + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in GAINS) + ".",
         ]
-        if self.baseline is not None and self.ceiling is not None:
-            room = self.ceiling - self.baseline
-            verdict = "tuning can pay" if self.pays else "less than can be shown, so tuning can hardly pay"
-            lines.append(
-                f"Baseline {self.baseline:.3f}; the best of three programs for each example {self.ceiling:.3f} "
-                f"({room:+.3f}): {verdict}."
-            )
+        if self.baseline is not None:
+            probes = "; ".join(map(str, self.probes)) or "no probe fits this program"
+            lines.append(f"Pilot on {self.measured or PILOT} examples: as it is {self.baseline:.3f}; {probes}.")
+        if self.probes and self.least is not None:
+            best = max(self.probes, key=lambda probe: probe.t)
+            no = f"Tuning can hardly pay: no t reaches {self.least:.2f}, as a gain of .35 does in nine of ten pilots."
+            yes = f"Tuning can pay: {best.name} reaches t {self.least:.2f}, as luck alone does in one of five pilots."
+            lines.append(yes if self.pays else no)
         cost = f"About {self.calls} calls of the program"
         if self.seconds is not None:
             minutes = max(round(self.calls * self.seconds / 60), 1)
             cost += f", {minutes} minute{'s' if minutes > 1 else ''} at {self.seconds:.2f} s an example"
-        return [*lines, f"{cost}."]
+        beside = f"; {self.references} of them show labeled and knn on test beside it" if self.references else ""
+        return [*lines, f"{cost}{beside}."]
 
     def state(self) -> dict[str, object]:
         """As JSON."""
@@ -162,7 +188,8 @@ def from_sizes(
     most, races = (settings or {}).get("most", MEASURED), bool((settings or {}).get("nearest", True))
     n = dev + count_measured(train, dev, most if isinstance(most, int) else MEASURED, races)
     raced = race_calls(train + dev - n) if races else 0
-    return Plan(optimizer, n, test, PASSES * n + raced + reports, spare=train + dev - n if raced else 0)
+    plan = Plan(optimizer, n, test, PASSES * n + raced + reports, spare=train + dev - n if raced else 0)
+    return replace(plan, calls=plan.calls + plan.references)
 
 
 def from_pilot(
@@ -170,10 +197,11 @@ def from_pilot(
     program: dspy.Module,
     splits: Mapping[str, Sequence[dspy.Example]],
     metric: AnyMetric,
-    pilot: int = 16,
+    pilot: int = PILOT,
     options: RunOptions = QUIET,
 ) -> Plan:
-    """The plan with what a pilot measures on ``pilot`` examples of dev.
+    """The plan with what a pilot measures on ``pilot`` examples of dev: as it is, with four nearest examples of train,
+    and with answers in the other form. Leaks between the splits and into the program are refused before any call.
 
     Args:
         plan: The plan from the sizes.
@@ -186,35 +214,47 @@ def from_pilot(
     train, dev = list(splits["train"]), list(splits["dev"])[:pilot]
     if not train or not dev:
         raise DataError("a plan needs examples in train and in dev")
+    check_splits(program, splits)
     bench = Bench(dev, metric, options=options.changed(progress=False))
-    started = time.perf_counter()
-    runs = [list(bench.base(program).values())]
-    diagnosis = Diagnosis(find(runs[0]), program, demonstrations(program, train))
-    edits: list[Edit] = [covering, nearest_examples]
-    for edit in edits:
-        candidate = program
-        try:
-            for patch in (patch for patches in edit(diagnosis).values() for patch in patches):
-                candidate = apply(candidate, patch, any_version=True)
-        except GoldassayError:  # this program cannot be shown examples; the baseline is known all the same
-            continue
-        if candidate is not program:
-            runs.append(bench.cases(candidate, range(len(dev))))
-    base, others = runs[0], runs[1:]
-    spreads = [_spread(cases, base, bench.zero) for cases in others]
-    best = [max(cases, key=lambda case: float(case.evidence.value)) for cases in zip(*runs, strict=True)]
+    started, probes, spreads = time.perf_counter(), list[Probe](), list[float]()
+    base = list(bench.base(program).values())
+    diagnosis = Diagnosis(find(base), program, demonstrations(program, train))
+    for name, edit in PROBES.items():
+        candidate = _edited(edit, diagnosis, options.adapter or dspy.settings.adapter)
+        if candidate is not None:
+            probe, spread = _compared(name, bench.cases(candidate, range(len(dev))), base, bench.zero)
+            probes.append(probe)
+            spreads.append(spread)
     return replace(
         plan,
         spread=max(spreads, default=SPREAD) or SPREAD,
         measured=len(dev) if any(spreads) else 0,
         baseline=float(total(base).value),
-        ceiling=float(total(best).value),
+        probes=tuple(probes),
+        least=float(stats.t.isf(LUCK[len(probes)], len(dev) - 1)) if probes and len(dev) > 1 else None,
         wrong=sum(float(case.evidence.value) < 1 - 1e-9 for case in base) / len(base),
-        seconds=(time.perf_counter() - started) / (len(runs) * len(dev)),
+        seconds=(time.perf_counter() - started) / ((len(probes) + 1) * len(dev)),
     )
 
 
-def _spread(after: Sequence[Case], before: Sequence[Case], zero: Any) -> float:
-    """The standard deviation of one example's contribution to the difference of the corpus values."""
-    parts = contributions([case.evidence for case in after], [case.evidence for case in before], zero)
-    return float(np.std(len(parts) * parts, ddof=1)) if len(parts) > 1 else 0.0
+def _edited(edit: Edit, diagnosis: Diagnosis, adapter: Any) -> Any:
+    """The program with an edit; None if it does not fit."""
+    program = diagnosis.program
+    try:
+        with dspy.context(adapter=adapter):
+            patches = [patch for patches in edit(diagnosis).values() for patch in patches]
+        for patch in patches:
+            program = apply(program, patch, any_version=True)
+    except GoldassayError:
+        return None
+    return program if patches else None
+
+
+def _compared(name: str, after: Sequence[Case], before: Sequence[Case], zero: Any) -> tuple[Probe, float]:
+    """A probe beside the program as it is, and the standard deviation of one example's part of the difference."""
+    new, old = ([case.evidence for case in cases] for cases in (after, before))
+    parts = len(new) * contributions(new, old, zero)
+    spread = float(np.std(parts, ddof=1)) if len(parts) > 1 else 0.0
+    error = max(spread / math.sqrt(len(parts)), float(np.abs(parts).max()) / len(parts))  # as if one example differed
+    value = float(total(after).value)
+    return Probe(name, value, value - float(total(before).value), float(parts.mean()) / error if error else 0.0), spread

@@ -115,16 +115,14 @@ def tune(
     sizes = preflight.from_sizes(name, splits, options.settings)
     if sizes.refusal and name == "patches":
         raise DataError(sizes.refusal)
-    held_out = {"dev": splits["dev"], "test": splits["test"]}
-    leaks.check_examples(splits["train"], held_out)
-    leaks.check_program(program, held_out)
+    leaks.check_splits(program, splits)
     plan = saved.plan_of(program, splits, name, options.seed, options.settings, options.lm)
     plan["resumed"] = options.resume
     with saved.locked_folder(options.folder):
         if options.folder is not None:
             saved.begin(options.folder, options.resume, plan)
         job, optimized, stopped, meter = _optimized(name, optimize, program, splits, metric, options)
-        leaks.check_program(optimized, held_out, "the tuned program")
+        leaks.check_program(optimized, {name: splits[name] for name in ("dev", "test")}, "the tuned program")
         reported = ["dev", "test"] if options.test and splits["test"] else ["dev"]
         trials = {split: trial(program, optimized, splits[split], metric, split, options) for split in reported}
         trials["dev"] = replace(trials["dev"], chosen=name not in optimizers.BLIND)
