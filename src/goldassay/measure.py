@@ -13,9 +13,10 @@ from goldassay.exceptions import FieldError, GoldassayError
 from goldassay.fields import is_example, names, read
 from goldassay.tally import T
 
-TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
+TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records")
 OWN = "own"  # what a user's own functions and measures are stored as
 JUDGES = "judges"  # where the measures stand whose evidence a judge gives
+INVALID = "invalid_record"  # the kind of the error of a prediction that counts as none, with the reason as its message
 ROUNDING = 1e-12  # the error of floating point that a value may be off its target
 EMPTY = "1/null"  # an example without evidence has the value 1 and weighs nothing; a corpus without any has no value
 
@@ -26,7 +27,8 @@ class Error:
 
     ``kind`` is a short word such as ``missed``, ``spurious``, ``wrong_type``, ``wrong_boundary``, ``wrong_link``;
     ``message`` says it to a person in one sentence; ``field`` is the output field that carries it; ``start`` and
-    ``end`` are character offsets in ``text`` of the gold example; ``context`` holds the words around.
+    ``end`` are character offsets in ``text`` of the gold example; ``context`` holds the words around; ``size`` is how
+    many counts it costs (a missing item of four fields costs four).
     """
 
     kind: str
@@ -39,11 +41,12 @@ class Error:
     end: int | None = None
     context: str = ""
     field: str = ""
+    size: int = 1
 
     def state(self) -> dict[str, object]:
         """As JSON: only what is known."""
         known = ((key, getattr(self, key)) for key in self.__slots__)
-        return {key: value for key, value in known if value not in ("", None)}
+        return {key: value for key, value in known if value not in ("", None) and (key, value) != ("size", 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,15 +283,17 @@ def registered(module: str) -> tuple[Measure[Any], ...]:
 
 
 def stored(measure: Measure[Any]) -> str:
-    """The text that ``parse`` reads back; of a user's own measure, its name and the kind of its evidence."""
-    if not type(measure).__module__.startswith("goldassay."):
-        return f"{OWN}.{Returned(measure.key, type(measure.zero).__name__, lower_is_better=measure.lower_is_better)!r}"
-    return f"{measure.task}.{measure!r}"
+    """The text that ``parse`` reads back; of a measure of a user's own, or with a function, its name and tally."""
+    text = f"{measure.task}.{measure!r}"
+    if type(measure).__module__.startswith("goldassay.") and "<function " not in text:
+        return text
+    return f"{OWN}.{Returned(measure.key, type(measure.zero).__name__, lower_is_better=measure.lower_is_better)!r}"
 
 
 __all__ = [
     "EMPTY",
     "FAILURE",
+    "INVALID",
     "OWN",
     "TASKS",
     "Assessment",

@@ -24,7 +24,7 @@ from goldassay.exceptions import (
 )
 from goldassay.feedback import differences, feedback
 from goldassay.fields import Columns, sides
-from goldassay.measure import FAILURE, Assessment, Measure, Returned, failed, target_met
+from goldassay.measure import FAILURE, INVALID, Assessment, Measure, Returned, failed, target_met
 from goldassay.score import Evidence, Score
 from goldassay.scorecard import Batches
 from goldassay.tally import Mean, Tally
@@ -169,7 +169,10 @@ class Metric:
         (Counts(tp=0, fp=0, fn=1), "found {'entities': [1885]}")
         """
         try:
-            return self.assess(gold, pred), ""
+            assessments = self.assess(gold, pred)
+            return assessments, next(
+                (e.message for a in assessments.values() for e in a.errors if e.kind == INVALID), ""
+            )
         except BLAMELESS:
             raise
         except Exception as error:

@@ -11,7 +11,7 @@ import typer
 
 from goldassay.exceptions import GoldassayError
 
-PARTS = ("programs", "metrics", "gold/heritage")
+PARTS = ("programs", "metrics", "gold/heritage", "gold/records")
 
 
 @dataclass(frozen=True)
@@ -63,5 +63,5 @@ def init(
     for part in PARTS:
         ignore = shutil.ignore_patterns("__pycache__", "*.pyc", "patches")
         shutil.copytree(workspace.installed() / part, folder / part, ignore=ignore, dirs_exist_ok=force)
-    print(f"A workspace in {folder}: programs/, metrics/, gold/heritage/.")
+    print(f"A workspace in {folder}: programs/, metrics/, gold/heritage/, gold/records/.")
     print(f"Try:  cd {folder} && goldassay eval extraction:baseline")

@@ -27,12 +27,13 @@ INPUTS = {
     "retrieval": "query",
     "answering": "question",
     "triples": "text",
+    "records": "text",
 }
 UNION_STEPS = ("dict[", "list[", "function-", "constrained-")  # names of alternatives in pydantic's locations
 
 
 def check_task(task: str) -> None:
-    """Raise unless ``task`` is one of the six."""
+    """Raise unless ``task`` is a built-in one."""
     if task not in TASKS:
         raise DataError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
 
@@ -163,6 +164,7 @@ EMPTY: dict[str, dict[str, Any]] = {
     "retrieval": {"results": []},
     "answering": {"answer": ""},
     "triples": {"triples": [], FAILURE: "no prediction"},  # not the same as a prediction of no statements
+    "records": {"record": None, FAILURE: "no prediction"},
 }
 
 
@@ -189,6 +191,8 @@ def as_prediction(record: Mapping[str, Any], task: str) -> dict[str, Any]:
         judged = grades(record)
         order = sorted((name for name, grade in judged.items() if grade > 0), key=lambda name: -judged[name])
         answer = {"results": [{"doc_id": name, "score": float(judged[name])} for name in order]}
+    elif task == "records":
+        answer = {"record": record["record"]}
     else:
         answer = {"answer": next(iter(record["answers"]), "")}
     return {"id": record["id"], **answer}

@@ -149,6 +149,13 @@ class Triples(Common):
     domain: NotRequired[str | None]
 
 
+class Records(Common):
+    """A document and the structured record that it says, of any shape; a text is read as JSON."""
+
+    text: NotRequired[str]
+    record: dict[str, Any] | list[Any] | str
+
+
 class Predicted(TypedDict):
     """What every prediction may have."""
 
@@ -249,6 +256,12 @@ class PredictedTriples(Predicted):
     triples: list[Triple]
 
 
+class PredictedRecords(Predicted):
+    """The record that a system extracted; a text is JSON, which need not parse."""
+
+    record: Any
+
+
 SHAPES: dict[str, dict[str, Any]] = {
     "gold": {
         "extraction": Extraction,
@@ -257,6 +270,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "retrieval": Retrieval,
         "answering": Answering,
         "triples": Triples,
+        "records": Records,
     },
     "pred": {
         "extraction": PredictedExtraction,
@@ -265,5 +279,6 @@ SHAPES: dict[str, dict[str, Any]] = {
         "retrieval": PredictedRetrieval,
         "answering": PredictedAnswering,
         "triples": PredictedTriples,
+        "records": PredictedRecords,
     },
 }

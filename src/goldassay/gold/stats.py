@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from goldassay.gold import anyfields
@@ -24,6 +24,7 @@ UNITS = {
     "retrieval": ("judgements", "relevant"),
     "answering": ("answers", "answers"),
     "triples": ("triples", "triples"),
+    "records": ("fields", "record"),
 }
 """What is counted in a record beside the record itself: its name and its field."""
 
@@ -79,10 +80,28 @@ def counted(task: str, records: Sequence[Record]) -> dict[str, Any]:
     if task == "answering":
         counts |= {"questions": len(records), "unanswerable": sum(not record["answers"] for record in records)}
         optional = {"answer_types": [record.get("answer_type") for record in records]}
+    elif task == "records":
+        return counts | {"fields": tally(name for record in records for name in leaf_fields(record["record"]))}
     else:
         counts |= {"triples": len(items), "predicates": tally(triple["predicate"] for triple in items)}
         optional = {f"{key}s": [triple.get(key) for triple in items] for key in ("object_type", "verdict")}
     return counts | {name: tally(filter(None, values)) for name, values in optional.items() if any(values)}
+
+
+def leaf_fields(value: Any, path: str = "") -> Iterator[str]:
+    """The dotted path of each leaf of a record, without indices.
+
+    >>> list(leaf_fields({"no": "7", "lines": [{"qty": 2}, {"qty": 1}]}))
+    ['no', 'lines.qty', 'lines.qty']
+    """
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaf_fields(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list):
+        for item in value:
+            yield from leaf_fields(item, path)
+    elif value is not None:
+        yield path
 
 
 def tally(values: Iterable[object]) -> dict[str, int]:

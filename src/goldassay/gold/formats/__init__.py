@@ -69,6 +69,7 @@ TASK_OF_FIELD = {
     "links": "linking",
     "relevant": "retrieval",
     "triples": "triples",
+    "record": "records",
 }
 HEAD = 1_000_000  # bytes of a file that are looked at to guess its format
 

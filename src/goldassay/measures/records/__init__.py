@@ -1,0 +1,27 @@
+"""Records: structured objects of any shape, as programs with a pydantic or JSON output give them.
+
+Read in this order: `records` (what is read from a pair), `schemas` (JSON Schema from a model, a signature or gold),
+`comparators` (when a value is right), `matching` (two records leaf by leaf, lists aligned one to one), `measures` (what
+counts), `trees` (Donut's tree edit distance), `mistakes` (errors in words), `scorecard` (everything over a set).
+"""
+
+from __future__ import annotations
+
+from goldassay.measures.records.comparators import comparator
+from goldassay.measures.records.measures import MEASURES, FieldF1, RecordAccuracy, SchemaValid, TreeEdit
+from goldassay.measures.records.mistakes import marks
+from goldassay.measures.records.records import perfect, record_of
+from goldassay.measures.records.scorecard import scorecard
+
+__all__ = [
+    "MEASURES",
+    "FieldF1",
+    "RecordAccuracy",
+    "SchemaValid",
+    "TreeEdit",
+    "comparator",
+    "marks",
+    "perfect",
+    "record_of",
+    "scorecard",
+]

@@ -1,0 +1,241 @@
+"""Comparators: how much of a field's value is right, from 0 to 1.
+
+A comparator is named as a text that may set its parameters: ``number(relative=0.01)``. Values of different JSON types
+(the number 12.5, the text "12.50") are never the same, except for ``money`` and functions of one's own.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import unicodedata
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time
+from functools import lru_cache
+from typing import Any
+
+from rapidfuzz import fuzz
+from rapidfuzz.distance import Levenshtein
+
+from goldassay.exceptions import GoldassayError
+
+Comparator = Callable[[Any, Any], float]
+NUMBER = re.compile(r"[-+]?\d[\d.,' \u00a0\u202f]*")
+MONTH = re.compile(r"(\d{4})(?:-(\d\d))?")
+WRITTEN = re.compile(r"\d{4}-\d\d(-\d\d([T ].*)?)?|\d\d:\d\d(:\d\d.*)?")
+WEAK = 1e-9  # the relative difference that floating point makes
+
+
+def json_type(value: object) -> str:
+    """The JSON type of a value: null, boolean, number, text, list or object."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else "boolean"
+    names = ((int | float, "number"), (str, "text"), (list, "list"))
+    return next((name for kind, name in names if isinstance(value, kind)), "object")
+
+
+def folded(value: object) -> str:
+    """A text in one Unicode form, without case, its white space as single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", str(value)).casefold().split())
+
+
+def exact(gold: Any, pred: Any) -> bool:
+    """Equal."""
+    return bool(gold == pred)
+
+
+def normalised(gold: Any, pred: Any) -> bool:
+    """Equal without case, white space and forms of Unicode."""
+    return folded(gold) == folded(pred)
+
+
+def number(gold: Any, pred: Any, absolute: float = 0.0, relative: float = WEAK) -> bool:
+    """Numbers no further apart than ``absolute``, or than ``relative`` of the gold number."""
+    left, right = amount(gold), amount(pred)
+    if left is None or right is None:
+        return exact(gold, pred)
+    return abs(left - right) <= max(absolute, relative * abs(left))
+
+
+def money(gold: Any, pred: Any, absolute: float = 0.005) -> bool:
+    """The same amount, as a number or as written ("€ 1.234,50"); currencies are compared if both sides name one."""
+    left, right = amount(gold), amount(pred)
+    if left is None or right is None:
+        return normalised(gold, pred)
+    currencies = unit(gold), unit(pred)
+    return abs(left - right) <= absolute + WEAK and (not all(currencies) or currencies[0] == currencies[1])
+
+
+def iso_date(gold: Any, pred: Any, partial: bool = False) -> bool:
+    """The same date or time in ISO 8601; with ``partial`` a prediction may say more than gold ("2024-03")."""
+    left, right = moment(gold), moment(pred)
+    if left is None or right is None:
+        return exact(gold, pred)
+    return left == (right[: len(left)] if partial else right)
+
+
+def fuzzy(gold: Any, pred: Any, threshold: float = 0.9) -> bool:
+    """Texts whose similarity (1 − insertions and deletions / both lengths, normalised) reaches the threshold."""
+    return fuzz.ratio(folded(gold), folded(pred)) >= 100 * threshold
+
+
+def anls(gold: Any, pred: Any, threshold: float = 0.5) -> float:
+    """1 − NL, and 0 if NL (edit distance / the longer length, without case) reaches the threshold.
+
+    Source: Biten et al. 2019, Scene Text Visual Question Answering (the measure of DocVQA)
+
+    >>> anls("Rijksmuseum", "rijksmuseun"), anls("Delft", "Gouda")
+    (0.9090909090909091, 0.0)
+    """
+    distance = Levenshtein.normalized_distance(*(" ".join(str(side).lower().split()) for side in (gold, pred)))
+    return 1 - distance if distance < threshold else 0.0
+
+
+def enum(gold: Any, pred: Any) -> bool:
+    """The same name of a closed list: equal without case, spaces, hyphens and underscores."""
+    return identifier(gold, pred) if isinstance(gold, str) else exact(gold, pred)
+
+
+def identifier(gold: Any, pred: Any) -> bool:
+    """Equal letters and digits: "NL-AmRM" is "nl amrm"."""
+    return letters(gold) == letters(pred)
+
+
+def embedding(gold: Any, pred: Any, threshold: float = 0.8, model: str = "") -> bool:
+    """Texts whose vectors have at least this cosine; ``model`` is an embedder (`goldassay.embedding`)."""
+    import numpy as np
+
+    from goldassay.embedding import available, resolve
+
+    vectors = np.asarray(resolve(model or available() or "")([str(gold), str(pred)]), float)
+    left, right = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return bool(left @ right >= threshold)
+
+
+COMPARATORS: dict[str, Callable[..., float]] = {
+    each.__name__: each for each in (exact, normalised, number, money, fuzzy, anls, enum, identifier, embedding)
+} | {"date": iso_date}
+LENIENT = ("money",)  # compare values of different JSON types
+
+
+@lru_cache(maxsize=1024)
+def comparator(text: str) -> Comparator:
+    """The comparator of a text.
+
+    >>> comparator("number(absolute=0.01)")(12.5, 12.504), comparator("date(partial=True)")("2024-03", "2024-03-01")
+    (1.0, 1.0)
+    >>> comparator("numbr")
+    Traceback (most recent call last):
+    goldassay.exceptions.GoldassayError: no comparator reads as 'numbr'; there are exact, normalised, number, money, \
+fuzzy, anls, enum, identifier, embedding, date
+    """
+    try:
+        call: Any = ast.parse(text, mode="eval").body
+        options = {}
+        if isinstance(call, ast.Call):
+            parameters = list(inspect.signature(COMPARATORS[call.func.id]).parameters)[2:]  # type: ignore[attr-defined]
+            options = dict(zip(parameters, map(ast.literal_eval, call.args), strict=False))
+            options |= {str(option.arg): ast.literal_eval(option.value) for option in call.keywords}
+            call = call.func
+        function = COMPARATORS[call.id]
+        inspect.signature(function).bind(None, None, **options)
+    except (SyntaxError, ValueError, TypeError, KeyError, AttributeError):
+        raise GoldassayError(f"no comparator reads as {text!r}; there are {', '.join(COMPARATORS)}") from None
+    lenient = call.id in LENIENT
+    return lambda gold, pred: (
+        float(function(gold, pred, **options)) if lenient or json_type(gold) == json_type(pred) else 0.0
+    )
+
+
+def by_value(value: object) -> str:
+    """The comparator of a gold value whose field has none: by its type.
+
+    >>> by_value(12.5), by_value("2024-03-01"), by_value("Delft")
+    ('number', 'date', 'exact')
+    """
+    if json_type(value) == "number":
+        return "number"
+    return "date" if isinstance(value, str) and WRITTEN.fullmatch(value) and moment(value) else "exact"
+
+
+def difference(gold: object, pred: object) -> str:
+    """What is wrong with a predicted value: its type, its unit, how it is written, or the value itself.
+
+    >>> difference(12.5, "12.50"), difference("12 kg", "12 g"), difference("2024-03-01", "01/03/2024")
+    ('wrong_type', 'wrong_unit', 'wrong_format')
+    """
+    if json_type(gold) != json_type(pred):
+        return "wrong_type"
+    if not isinstance(gold, str):
+        return "wrong_value"
+    if normalised(gold, pred) or _digits(gold) == _digits(pred) != []:
+        return "wrong_format"
+    left, right, named = amount(gold), amount(pred), any(map(str.isalpha, gold))
+    if left is not None and right is not None:
+        same = left == right or (named and left == -right)  # the hyphen of "NL-7" is no sign
+        return "wrong_value" if not same else "wrong_unit" if unit(gold) != unit(pred) else "wrong_format"
+    return "wrong_format" if named and identifier(gold, pred) else "wrong_value"
+
+
+def _digits(text: object) -> list[int]:
+    """The numbers of a date that is written in digits, in ascending order."""
+    parts = re.findall(r"\d+", str(text))
+    return sorted(map(int, parts)) if len(parts) == 3 and re.fullmatch(r"[\d\W]+", str(text)) else []
+
+
+def letters(value: object) -> str:
+    """Only letters and digits, without case."""
+    return re.sub(r"[\W_]+", "", folded(value)) or folded(value)
+
+
+def amount(value: object) -> float | None:
+    """The one number of a value; the last separator with other than three digits after it is the decimal one.
+
+    >>> amount("€ 1.234,50"), amount("1,234"), amount("12 kg"), amount("3 of 4")
+    (1234.5, 1234.0, 12.0, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    if not isinstance(value, str):
+        return float(value)
+    numbers = NUMBER.findall(value)
+    if len(numbers) != 1:
+        return None
+    digits = re.sub(r"[' \u00a0\u202f]", "", numbers[0]).rstrip(".,")
+    marks = [mark for mark in digits if mark in ".,"]
+    if len(set(marks)) == 2 or (len(marks) == 1 and not re.search(r"[.,]\d{3}$", digits)):
+        whole, _, fraction = digits.rpartition(marks[-1])
+        digits = f"{re.sub('[.,]', '', whole)}.{fraction}"
+    else:
+        digits = re.sub("[.,]", "", digits)
+    return float(digits)
+
+
+SYMBOLS = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy"}
+
+
+def unit(value: object) -> str:
+    """What stands beside the number of a text: its unit or currency."""
+    text = folded(NUMBER.sub(" ", value) if isinstance(value, str) else "")
+    return SYMBOLS.get(text, text)
+
+
+def moment(value: object) -> tuple[object, ...] | None:
+    """A date or time in ISO 8601 as its parts, as far as they are said; a time with a zone in UTC."""
+    if not isinstance(value, str):
+        return None
+    if match := MONTH.fullmatch(value):
+        return tuple(int(part) for part in match.groups() if part)
+    for kind in (date, datetime, time):
+        try:
+            parsed: Any = kind.fromisoformat(value)
+        except ValueError:
+            continue
+        if isinstance(parsed, datetime):
+            parsed = parsed.astimezone(UTC) if parsed.tzinfo else parsed
+            return (*parsed.timetuple()[:6], parsed.microsecond)
+        if isinstance(parsed, date):
+            return (*parsed.timetuple()[:3],)
+        return ("time", parsed.hour, parsed.minute, parsed.second, parsed.microsecond)
+    return None

@@ -1,0 +1,253 @@
+"""Records' measures: fields that are right, whole records, valid ones, and the tree edit accuracy.
+
+A leaf is a value that is no object and no list; ``field`` is its dotted path without indices (``lines.qty``). A right
+leaf is a true positive, a wrong value a false positive and a false negative, a missing leaf a false negative, an
+invented one a false positive. Comparators may give part of a credit (`anls`): the rest counts as wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from goldassay.measure import EMPTY, Measure, Review
+from goldassay.measures.records import matching, mistakes, schemas, trees
+from goldassay.measures.records.comparators import comparator
+from goldassay.measures.records.records import Read, sides
+from goldassay.statistics.evidence import stacked
+from goldassay.tally import FORMULAS, RATES, Counts, Macro, Mean, T
+
+OPTIONS = ("schema", "compare", "blank", "ordered", "invalid")
+BY_TYPE = "by type (number, ISO date, else exact)"
+
+
+class Batch:
+    """Aligned pairs as they are read, and their leaves, matched when first needed."""
+
+    def __init__(self, read: Sequence[Read], comparing: matching.Comparing) -> None:
+        self.read, self.comparing = read, comparing
+
+    @cached_property
+    def matches(self) -> list[matching.Match]:
+        """The leaves of each pair."""
+        return [matching.match(read, self.comparing) for read in self.read]
+
+    @cached_property
+    def by_field(self) -> list[dict[str, Counts]]:
+        """The counts of each pair by field."""
+        return [matching.by_field(leaves) for leaves in self.matches]
+
+    @cached_property
+    def review(self) -> Review:
+        """The errors of the one pair of a batch of one."""
+        return mistakes.errors(self.read[0], self.matches[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordMeasure(Measure[T]):
+    """A measure on pairs of records.
+
+    ``schema``: a pydantic model, a DSPy signature or a JSON Schema (kept as its text); with one, a prediction that it
+    does not allow counts as none (``invalid="missed"``) or as it is (``"counted"``). ``compare``: comparators by
+    field, as text or functions (see `comparators`); a field without one is compared by its type in the schema, else
+    by that of the gold value. ``blank``: ``same`` (absent, null and empty say the same), ``null`` (absent and null do)
+    or ``apart``. ``ordered``: the lists whose order counts, or ``all``.
+    """
+
+    task = "records"
+    gold_fields = ("record",)
+    pred_fields = ("record",)
+    shares: ClassVar[tuple[str, ...]] = OPTIONS
+    choices = {
+        "blank": ("same", "null", "apart"),
+        "invalid": ("missed", "counted"),
+        "rate": tuple(RATES),
+        "average": ("micro", "macro"),
+    }
+    named: ClassVar[tuple[str, ...]] = OPTIONS  # the conventions that the measure depends on
+
+    schema: Any = ""
+    compare: Any = ()
+    blank: str = "same"
+    ordered: Any = ()
+    invalid: str = "missed"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        pairs = self.compare.items() if isinstance(self.compare, Mapping) else self.compare
+        lists = self.ordered if isinstance(self.ordered, str) else tuple(self.ordered)
+        settled = {"schema": schemas.schema_text(self.schema), "compare": tuple(map(tuple, pairs)), "ordered": lists}
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)
+        for _, chosen in self.compare:
+            if isinstance(chosen, str):
+                comparator(chosen)
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
+        """Every pair, read and matched once."""
+        comparing = matching.Comparing(
+            {**schemas.by_schema(self.schema), **dict(self.compare)}, self.blank, self.ordered
+        )
+        return Batch([sides(*pair, self.schema, self.invalid) for pair in zip(gold, pred, strict=True)], comparing)
+
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+        """The errors of one pair, written once for all measures that share its batch."""
+        return batch.review
+
+    @property
+    def conventions(self) -> str:
+        """The name with every convention; of a schema its title, and of each field its comparator."""
+        table = {**schemas.by_schema(self.schema), **dict(self.compare)}
+        shown = {
+            "schema": schemas.parsed(self.schema).get("title", "unnamed") if self.schema else "none",
+            "compare": ", ".join([*(f"{name}: {_name(each)}" for name, each in table.items()), f"others {BY_TYPE}"]),
+            "blank": self.blank,
+            "ordered": self.ordered if isinstance(self.ordered, str) else "+".join(self.ordered) or "none",
+            "invalid": self.invalid,
+        }
+        chosen = {name: shown[name] for name in self.named}
+        return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**chosen, **self.fixed}.items())}]"
+
+
+def _name(chosen: Any) -> str:
+    return chosen if isinstance(chosen, str) else getattr(chosen, "__name__", repr(chosen))
+
+
+@dataclass(frozen=True)
+class FieldF1(RecordMeasure[Any]):
+    """F1, precision or recall over the leaf fields of all records; ``average="macro"`` is the mean over fields.
+
+    >>> gold = {"record": {"no": "7", "lines": [{"what": "tea", "qty": 2}, {"what": "jam", "qty": 1}]}}
+    >>> score = FieldF1()(gold, {"record": '{"no": "7", "lines": [{"what": "jam", "qty": 3}]}'})
+    >>> score.tally, [error.kind for error in score.errors]
+    (Counts(tp=2.0, fp=1.0, fn=3.0), ['wrong_value', 'missing_item'])
+    >>> FieldF1(compare={"total": "number(absolute=0.01)"})
+    FieldF1(schema='', compare=(('total', 'number(absolute=0.01)'),), blank='same', ordered=(), invalid='missed', \
+rate='f1', average='micro')
+    """
+
+    rate: str = "f1"
+    average: str = "micro"
+    source: ClassVar[str] = "micro-averaged field F1 of structured extraction, as in Kim et al. 2022 (Donut)"
+
+    @property
+    def key(self) -> str:
+        """``field_f1``, ``field_macro_f1`` and so on."""
+        return f"field_{self.rate}" if self.average == "micro" else f"field_macro_{self.rate}"
+
+    @property
+    def counted(self) -> str:
+        """The three rates have the same counts."""
+        return "field" if self.average == "micro" else ""
+
+    @property
+    def zero(self) -> Any:  # type: ignore[override]
+        """No evidence."""
+        return RATES[self.rate]() if self.average == "micro" else Macro(rate=self.rate)
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The rate, and what it is the mean of."""
+        rate = f"{FORMULAS[self.rate]} over the leaves, items of lists aligned one to one"
+        return rate if self.average == "micro" else f"mean over fields with gold of {rate}"
+
+    @property
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What is averaged."""
+        return {"average": "micro" if self.average == "micro" else "fields with gold", "empty": EMPTY}
+
+    def tallies(self, batch: Batch) -> Any:
+        """The counts of each pair."""
+        if self.average == "macro":
+            return stacked([Macro(counts, self.rate) for counts in batch.by_field], self.zero)
+        zero = self.zero
+        return stacked([zero.from_state(sum(counts.values(), Counts()).state()) for counts in batch.by_field], zero)
+
+
+@dataclass(frozen=True)
+class RecordAccuracy(RecordMeasure[Mean]):
+    """The share of records of which every field is right, and none missing or invented.
+
+    >>> RecordAccuracy()({"record": {"tags": ["a", "b"]}}, {"record": {"tags": ["b", "a"]}}).tally.value
+    1.0
+    """
+
+    name: ClassVar[str] = "record_accuracy"
+    zero: ClassVar[Mean] = Mean()
+    formula: ClassVar[str] = "records without an error / all records"
+    source: ClassVar[str] = "exact match, with this measure's comparators"
+
+    def tallies(self, batch: Batch) -> Mean:
+        """1 for a right record."""
+        right = [
+            read.pred is not None and not any(leaf.kind for leaf in leaves)
+            for read, leaves in zip(batch.read, batch.matches, strict=True)
+        ]
+        return stacked([Mean.of(float(each)) for each in right], self.zero)
+
+
+@dataclass(frozen=True)
+class SchemaValid(RecordMeasure[Mean]):
+    """The share of predictions that are records and fit the schema; without one, that can be read as records.
+
+    >>> SchemaValid(schema={"required": ["no"]})({"record": {"no": 7}}, {"record": {"number": 7}}).tally.value
+    0.0
+    """
+
+    name: ClassVar[str] = "schema_valid"
+    zero: ClassVar[Mean] = Mean()
+    shares = ("schema",)
+    named = ("schema",)
+    formula: ClassVar[str] = "valid predictions / all predictions"
+    source: ClassVar[str] = "JSON Schema 2020-12"
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
+        """Every pair, read; what does not fit the schema does not count, whatever ``invalid`` says."""
+        return Batch([sides(*pair, self.schema) for pair in zip(gold, pred, strict=True)], matching.Comparing())
+
+    def tallies(self, batch: Batch) -> Mean:
+        """1 for a valid prediction."""
+        return stacked([Mean.of(float(read.pred is not None)) for read in batch.read], self.zero)
+
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+        """What is invalid, if anything is."""
+        return batch.review if batch.read[0].reason else ((), ())
+
+
+@dataclass(frozen=True)
+class TreeEdit(RecordMeasure[Mean]):
+    """The tree edit accuracy of Donut: 1 − TED(prediction, gold) / TED(empty, gold), at least 0; the mean over records.
+
+    The order of lists counts, and so does part of a wrong text.
+
+    >>> TreeEdit()({"record": {"name": "cake"}}, {"record": {"name": "cafe"}}).tally.value
+    0.8
+    """
+
+    name: ClassVar[str] = "tree_edit_accuracy"
+    zero: ClassVar[Mean] = Mean()
+    named = ("schema", "invalid")
+    fixed: ClassVar[dict[str, str]] = {"normalisation": "Donut's", "average": "mean over records"}
+    formula: ClassVar[str] = "max(0, 1 − TED(prediction, gold) / TED(empty, gold))"
+    source: ClassVar[str] = "Kim et al. 2022 (Donut); Zhang & Shasha 1989"
+
+    def tallies(self, batch: Batch) -> Mean:
+        """The accuracy of each pair; a pair of empty records has none."""
+        accuracies = [trees.accuracy(read.gold, read.pred) for read in batch.read]
+        return stacked([Mean() if each is None else Mean.of(each) for each in accuracies], self.zero)
+
+
+def listed(**options: Any) -> list[RecordMeasure[Any]]:
+    """Every measure of the scorecard, in its order, under the same conventions."""
+    rates = [FieldF1(rate, **options) for rate in ("precision", "recall", "f1")]
+    more = [RecordAccuracy(**options), SchemaValid(**options), TreeEdit(**options)]
+    return [*rates, *more, FieldF1(average="macro", **options)]
+
+
+MEASURES: tuple[RecordMeasure[Any], ...] = (
+    *listed(),
+    FieldF1(compare={"text": "fuzzy(threshold=0.8)", "total": "money"}, blank="null", ordered="all"),
+    FieldF1(blank="apart", invalid="counted", schema='{"type": "object", "title": "Any"}'),
+)

@@ -1,0 +1,176 @@
+"""The schema of a record, as JSON Schema: from a pydantic model, a DSPy signature, or the gold records themselves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from goldassay import jsonl
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measures.records.comparators import by_value, json_type
+
+TYPES = {
+    "null": "null",
+    "boolean": "boolean",
+    "number": "number",
+    "text": "string",
+    "list": "array",
+    "object": "object",
+}
+FORMATS = ("date", "date-time", "time")
+
+
+def schema_text(source: Any) -> str:
+    """A JSON Schema as one line of JSON.
+
+    Args:
+        source: A pydantic model, dataclass or TypedDict; a DSPy signature, of which the output fields are the record;
+            a JSON Schema as an object or text; an empty text is no schema.
+
+    >>> from pydantic import create_model
+    >>> schema_text(create_model("Invoice", total=(float, ...)))[:60]
+    '{"properties": {"total": {"title": "Total", "type": "number"'
+    """
+    from pydantic import PydanticUserError, TypeAdapter, create_model
+
+    if isinstance(source, str):
+        schema = jsonl.value(source) if source else {}
+    elif isinstance(source, Mapping):
+        schema = dict(source)
+    else:
+        outputs = getattr(source, "output_fields", None)
+        if outputs is not None:
+            annotations: Any = {name: (field.annotation, ...) for name, field in outputs.items() if name != "reasoning"}
+            source = create_model(getattr(source, "__name__", "Record"), **annotations)
+        try:
+            schema = TypeAdapter[Any](source).json_schema(by_alias=False)
+        except (PydanticUserError, TypeError, AttributeError):
+            raise GoldassayError(
+                f"a schema is a pydantic model, a DSPy signature or a JSON Schema, not {source!r}"
+            ) from None
+    if not isinstance(schema, dict):
+        raise GoldassayError(f"a JSON Schema is an object, not {schema!r}")
+    return json.dumps(schema, ensure_ascii=False) if schema else ""
+
+
+@lru_cache(maxsize=64)
+def parsed(schema: str) -> dict[str, Any]:
+    """The schema of a text."""
+    content: dict[str, Any] = jsonl.value(schema) if schema else {}
+    return content
+
+
+@lru_cache(maxsize=64)
+def _validator(schema: str) -> Any:
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+    from referencing import Registry
+
+    nothing: Registry[Any] = Registry()  # no reference is fetched
+    return Draft202012Validator(parsed(schema), registry=nothing, format_checker=Draft202012Validator.FORMAT_CHECKER)
+
+
+def problem(record: object, schema: str) -> str:
+    """What a schema says against a record, in one line; empty if the record is valid.
+
+    >>> problem({"total": "12"}, '{"properties": {"total": {"type": "number"}}}')
+    "total: '12' is not of type 'number'"
+    """
+    error = next(_validator(schema).iter_errors(record), None) if schema else None
+    if error is None:
+        return ""
+    place = error.json_path.removeprefix("$").removeprefix(".")
+    message = " ".join(error.message.split())
+    return f"{place}: {message[:200]}" if place else message[:200]
+
+
+def fields(schema: str) -> list[str]:
+    """The names of the fields of a record at its top; empty without a schema."""
+    return list(_resolved(parsed(schema), parsed(schema)).get("properties", {}))
+
+
+@lru_cache(maxsize=64)
+def by_schema(schema: str) -> dict[str, str]:
+    """The comparator of each leaf field of a schema, by its type.
+
+    >>> by_schema('{"properties": {"day": {"type": "string", "format": "date"}, "n": {"type": "integer"}}}')
+    {'day': 'date', 'n': 'number'}
+    """
+    whole = parsed(schema)
+    return dict(_leaves(whole, whole, "", ()))
+
+
+def _leaves(node: Mapping[str, Any], whole: Mapping[str, Any], path: str, above: tuple[str, ...]) -> Iterator[Any]:
+    reference = str(node.get("$ref", ""))
+    if reference in above:  # a model that holds itself
+        return
+    above, node = (*above, reference) if reference else above, _resolved(node, whole)
+    parts = [part for key in ("anyOf", "oneOf", "allOf") for part in node.get(key, ()) if part.get("type") != "null"]
+    for name, inner in node.get("properties", {}).items():
+        yield from _leaves(inner, whole, f"{path}.{name}" if path else name, above)
+    if isinstance(node.get("items"), dict):
+        yield from _leaves(node["items"], whole, path, above)
+    if "properties" in node or "items" in node:
+        return
+    if parts:
+        yield from reversed([leaf for part in parts for leaf in _leaves(part, whole, path, above)])
+    elif "enum" in node or "const" in node:
+        yield path, "enum"
+    elif node.get("type") in ("number", "integer"):
+        yield path, "number"
+    elif node.get("type") in ("string", "boolean"):
+        yield path, "date" if node.get("format") in FORMATS else "exact"
+
+
+def _resolved(node: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The definition that a node refers to."""
+    reference = node.get("$ref", "")
+    target: Any = whole
+    for step in reference.removeprefix("#/").split("/") if reference else ():
+        target = target.get(step, {}) if isinstance(target, Mapping) else {}
+    return target if reference else node
+
+
+def from_records(records: Iterable[object]) -> dict[str, Any]:
+    """The JSON Schema that all these records fit: the types that occur, and the fields that every object has.
+
+    >>> from_records([{"a": 1}, {"a": None, "b": ["x"]}])["required"]
+    ['a']
+    """
+    values = list(records)
+    kinds = {json_type(value) for value in values}
+    schema: dict[str, Any] = {"type": sorted(TYPES[kind] for kind in kinds)}
+    objects = [value for value in values if isinstance(value, dict)]
+    if objects:
+        names = dict.fromkeys(name for value in objects for name in value)
+        inner = {name: from_records(value[name] for value in objects if name in value) for name in names}
+        required = [name for name in names if all(name in value for value in objects)]
+        schema |= {"properties": inner, "required": required, "additionalProperties": False}
+    items = [item for value in values if isinstance(value, list) for item in value]
+    return schema | ({"items": from_records(items)} if items else {})
+
+
+def by_records(records: Iterable[object]) -> dict[str, str]:
+    """The comparator of each leaf field of gold records; of a field whose values differ in type ``exact``."""
+    kinds: dict[str, set[str]] = {}
+
+    def walk(value: Any, path: str) -> None:
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                walk(inner, f"{path}.{name}" if path else name)
+        elif isinstance(value, list):
+            for item in value:
+                walk(item, path)
+        elif value is not None:
+            kinds.setdefault(path, set()).add(by_value(value))
+
+    for record in records:
+        walk(record, "")
+    return {path: kind.pop() if len(kind) == 1 else "exact" for path, kind in kinds.items()}
+
+
+def check(record: object, schema: str, name: object) -> None:
+    """Raise a `DataError` for a gold record that its schema does not allow."""
+    if why := problem(record, schema):
+        raise DataError(f"gold does not fit the schema: {why}", record=name, field="record")

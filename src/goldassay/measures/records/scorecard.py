@@ -1,0 +1,78 @@
+"""The scorecard of records: its measures, folded, and the fields one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from goldassay.measure import Measure, gold_field
+from goldassay.measures.records import schemas
+from goldassay.measures.records.measures import Batch, FieldF1, SchemaValid, listed
+from goldassay.measures.records.records import record_of
+from goldassay.scorecard import Batches, Scorecard, fold, rates
+from goldassay.tally import Counts
+
+
+def scorecard(
+    gold: Sequence[object],
+    pred: Sequence[object],
+    *,
+    schema: object = "",
+    compare: Mapping[str, Any] | Sequence[Any] = (),
+    blank: str = "same",
+    ordered: Sequence[str] | str = (),
+    invalid: str = "missed",
+) -> Scorecard:
+    """All values over aligned records.
+
+    Without a schema, the types of gold's own values say how fields are compared, and ``schema_valid`` is the share of
+    predictions that fit the schema that all gold records fit; what does not fit it is counted as it is.
+
+    Args:
+        gold: The gold records.
+        pred: The predictions.
+        schema: A pydantic model, a DSPy signature or a JSON Schema.
+        compare: Comparators by field.
+        blank: What absent, null and empty values are: ``same``, ``null`` or ``apart``.
+        ordered: The lists whose order counts, or ``all``.
+        invalid: Whether a prediction that does not fit the schema is ``missed`` or ``counted``.
+
+    >>> card = scorecard([{"record": {"no": 7, "day": "2024-03-01"}}], [{"record": {"no": 7, "day": "2024-03-02"}}])
+    >>> card.values["field_f1"], card.values["schema_valid"], card.by["field"]["day"]["f1"]
+    (0.5, 1.0, 0.0)
+    """
+    shared = Batches(gold, pred)
+    text, inferred = schemas.schema_text(schema), ""
+    table = dict(compare)
+    if not text:
+        records = [record_of(gold_field(record, "record")) for part in shared.chunks() for record in part.gold]
+        inferred = schemas.schema_text({"title": "that of gold", **schemas.from_records(records)})
+        table = {**schemas.by_records(records), **table}
+    options = {"schema": text, "compare": table, "blank": blank, "ordered": ordered, "invalid": invalid}
+    measures: list[Measure[Any]] = [
+        SchemaValid(schema=inferred or text) if isinstance(measure, SchemaValid) else measure
+        for measure in listed(**options)
+    ]
+    reasons: list[str] = []
+
+    def look(part: Batches) -> None:
+        batch: Batch = part.of(measures[0])
+        reasons.extend(read.reason for read in batch.read if read.reason)
+
+    card = fold("records", measures, shared, look)
+    card.by["field"] = by_field(card.totals[FieldF1(average="macro").key])
+    if reasons:
+        card.warnings.append(f"{len(reasons)} predictions are no record and count as missed; the first: {reasons[0]}")
+    return card
+
+
+def by_field(counts: Mapping[str, Counts]) -> dict[str, dict[str, float | None]]:
+    """Each field by itself: precision, recall, F1, and how often it occurs in gold and in predictions."""
+    return {
+        name: {
+            **rates(tally.state()),
+            "support": float(tally.tp + tally.fn),
+            "predicted": float(tally.tp + tally.fp),
+        }
+        for name, tally in sorted(counts.items())
+    }

@@ -1,0 +1,132 @@
+"""The tree edit distance of Zhang and Shasha, with the trees and costs of Donut's evaluation.
+
+A record becomes an ordered tree: keys are nodes (sorted by length and name), objects in lists are ``<subtree>`` nodes,
+scalars are leaves with their text. Empty values, and items that are neither texts nor numbers in lists of scalars, are
+left out. Inserting or deleting a leaf costs its length, another node 1; leaves are changed at their edit distance, a
+leaf and a node at the leaf's length and 1, two nodes at 1 if their names differ.
+
+Source: Kim et al. 2022, OCR-free Document Understanding Transformer (Donut), section 3; Zhang & Shasha 1989
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from rapidfuzz.distance import Levenshtein
+
+
+class Node(NamedTuple):
+    """A node: its name, or a leaf's text, and its children."""
+
+    label: str
+    leaf: bool = False
+    children: tuple[Node, ...] = ()
+
+    @property
+    def cost(self) -> int:
+        """What it costs to insert or delete it."""
+        return len(self.label) if self.leaf else 1
+
+
+def accuracy(gold: Any, pred: Any) -> float | None:
+    """1 − TED(pred, gold) / TED(empty, gold), at least 0; None if both are empty, 0 if only gold is.
+
+    >>> accuracy({"menu": [{"name": "cake"}]}, {"menu": [{"name": "cafe"}]})      # 1 edit of 3 nodes and 4 letters
+    0.8571428571428572
+    """
+    left, right = tree(normalised(gold)), tree(normalised(pred))
+    size = distance(Node("<root>"), left)
+    if not size:
+        return 0.0 if distance(Node("<root>"), right) else None
+    return max(0.0, 1 - distance(right, left) / size)
+
+
+def normalised(value: Any) -> Any:
+    """Donut's normal form: every value a list, keys sorted, nothing empty."""
+    if not value:
+        return {}
+    if isinstance(value, dict):
+        inner = {key: normalised(value[key]) for key in sorted(value, key=lambda key: (len(key), key))}
+        return {key: part if isinstance(part, list) else [part] for key, part in inner.items() if part}
+    if isinstance(value, list):
+        if all(isinstance(item, dict) for item in value):
+            return [part for item in value if (part := normalised(item))]
+        return [text for item in value if type(item) in (str, int, float) and (text := str(item).strip())]
+    return [str(value).strip()]
+
+
+def tree(value: Any, name: str = "<root>") -> Node:
+    """The tree of a record in normal form."""
+    if isinstance(value, dict):
+        return Node(name, children=tuple(tree(part, key) for key, part in value.items()))
+    if all(isinstance(item, dict) for item in value):
+        return Node(name, children=tuple(tree(item, "<subtree>") for item in value))
+    return Node(name, children=tuple(Node(str(item), leaf=True) for item in value))
+
+
+def distance(a: Node, b: Node) -> int:
+    """The least cost of edits that turn one tree into the other."""
+    # Every pair of keyroots (the root, and nodes with a left sibling) gets a table of forest distances, built from the
+    # leaves up; where both forests are whole trees the result is the distance of two subtrees, which later tables use.
+    left, right = _postorder(a), _postorder(b)
+    trees = [[0] * len(right[0]) for _ in left[0]]
+    for i in _keyroots(left[1]):
+        for j in _keyroots(right[1]):
+            _forests(left, right, i, j, trees)
+    return trees[-1][-1]
+
+
+Order = tuple[list[Node], list[int]]
+
+
+def _forests(left: Order, right: Order, i: int, j: int, trees: list[list[int]]) -> None:
+    (nodes, first), (others, begin) = left, right
+    top, side = first[i], begin[j]
+    table = [[0] * (j - side + 2) for _ in range(i - top + 2)]
+    for x in range(1, i - top + 2):
+        table[x][0] = table[x - 1][0] + nodes[top + x - 1].cost
+    for y in range(1, j - side + 2):
+        table[0][y] = table[0][y - 1] + others[side + y - 1].cost
+    for x in range(1, i - top + 2):
+        node, above = top + x - 1, table[x - 1]
+        for y in range(1, j - side + 2):
+            other = side + y - 1
+            edits = min(above[y] + nodes[node].cost, table[x][y - 1] + others[other].cost)
+            if first[node] == top and begin[other] == side:
+                table[x][y] = min(edits, above[y - 1] + _change(nodes[node], others[other]))
+                trees[node][other] = table[x][y]
+            else:
+                table[x][y] = min(edits, table[first[node] - top][begin[other] - side] + trees[node][other])
+
+
+def _postorder(root: Node) -> Order:
+    """The nodes, children first, and the place of the leftmost leaf under each."""
+    nodes: list[Node] = []
+    first: list[int] = []
+
+    def walk(node: Node) -> int:
+        starts = [walk(child) for child in node.children]
+        nodes.append(node)
+        first.append(starts[0] if starts else len(nodes) - 1)
+        return first[-1]
+
+    walk(root)
+    return nodes, first
+
+
+def _keyroots(first: list[int]) -> list[int]:
+    return sorted({start: place for place, start in enumerate(first)}.values())
+
+
+@lru_cache(maxsize=65536)
+def _edits(a: str, b: str) -> int:
+    return int(Levenshtein.distance(a, b))
+
+
+def _change(a: Node, b: Node) -> int:
+    if a.leaf and b.leaf:
+        return _edits(a.label, b.label)
+    if a.leaf or b.leaf:
+        return 1 + len((a if a.leaf else b).label)
+    return int(a.label != b.label)
