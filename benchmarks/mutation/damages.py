@@ -1,4 +1,4 @@
-"""Damages: predictions that were right, made wrong in one way; here of answers, labels, rankings and triples."""
+"""Damages: predictions that were right, made wrong in one way; here of answers, labels, rankings and objects."""
 
 from __future__ import annotations
 
@@ -252,4 +252,38 @@ TRIPLES = (
         listed("triples", lambda items, _g, _o: list(reversed(items))),
         harmless=True,
     ),
+)
+
+
+def _record(change: Callable[[dict[str, Any], Record], Any]) -> Apply:
+    """A damage of the record; ``change`` gets a copy of it and the record of another example."""
+    return lambda _gold, pred, other: {**pred, "record": change({**pred["record"]}, other["record"])}
+
+
+def _works(record: dict[str, Any]) -> list[dict[str, Any]]:
+    return [dict(work) for work in record["works"]]
+
+
+def _retitled(record: dict[str, Any], _other: Record) -> dict[str, Any]:
+    first, second = _works(record)
+    return {**record, "works": [{**first, "title": second["title"]}, {**second, "title": first["title"]}]}
+
+
+RECORDS = tuple(
+    Damage("records", name, about, _record(change), harmless)
+    for name, about, change, harmless in (
+        ("digit change", "a digit of the year changes", lambda r, _o: {**r, "opened": r["opened"] + 10}, False),
+        ("entity swap", "the name of another record", lambda r, o: {**r, "name": o["name"]}, False),
+        ("type swap", "a number as a text", lambda r, _o: {**r, "opened": str(r["opened"])}, False),
+        ("field lost", "an object is missing", lambda r, _o: {k: v for k, v in r.items() if k != "town"}, False),
+        ("field invented", "fields that gold lacks", lambda r, _o: {**r, "notes": {"a": "b", "c": "d"}}, False),
+        ("item lost", "an item of the list is missing", lambda r, _o: {**r, "works": r["works"][1:]}, False),
+        ("duplicate", "every item twice", lambda r, _o: {**r, "works": [*r["works"], *r["works"]]}, False),
+        ("values swapped", "the titles of two items exchanged", _retitled, False),
+        ("swap across documents", "another text's record", lambda _r, o: o, False),
+        ("cut off", "JSON that ends too early", lambda _r, _o: '{"name": "Hill', False),
+        ("empty", "a record without fields", lambda _r, _o: {}, False),
+        ("fields reordered", "the fields in another order", lambda r, _o: dict(reversed(r.items())), True),
+        ("reordered", "the items in another order", lambda r, _o: {**r, "works": r["works"][::-1]}, False),
+    )
 )

@@ -110,6 +110,22 @@ def examples() -> dict[str, list[Record]]:
             }
             for n, (text, (_, _, s), name, year, _) in enumerate(rows)
         ],
+        "records": [
+            {
+                "id": f"r{n}",
+                "text": text,
+                "record": {
+                    "name": s,
+                    "opened": int(year),
+                    "town": {"name": name, "known": True},
+                    "works": [
+                        {"title": f"View of {name}", "year": int(year)},
+                        {"title": f"{s} at dusk", "year": 1700 + n},
+                    ],
+                },
+            }
+            for n, (text, (_, _, s), name, year, _) in enumerate(rows)
+        ],
     }
 
 
@@ -140,6 +156,7 @@ DAMAGES: tuple[Damage, ...] = (
     *damages.RETRIEVAL,
     *damages.ANSWERING,
     *damages.TRIPLES,
+    *damages.RECORDS,
 )
 
 

@@ -182,7 +182,7 @@ def test_a_verdict_is_one_of_four_and_a_flag_is_true_or_false(tmp_path: Path) ->
 
 @pytest.mark.parametrize("task", TASKS)
 def test_one_task_of_a_clean_set_is_clean(root: Path, task: str) -> None:
-    found = audit(root / "gold" / "heritage", task=task)
+    found = audit(root / "gold" / ("records" if task == "records" else "heritage"), task=task)
     assert found.clean, found.findings
     assert list(found.records) == [task]
 

@@ -61,6 +61,7 @@ ASKED = {
         "unsupported sentence added",
     },
     "triples": {"type swap", "digit change", "entity swap", "swap across documents", "duplicate", "empty", "reordered"},
+    "records": {"type swap", "digit change", "entity swap", "swap across documents", "duplicate", "empty", "reordered"},
 }
 
 

@@ -7,10 +7,11 @@ counts), `trees` (Donut's tree edit distance), `mistakes` (errors in words), `sc
 
 from __future__ import annotations
 
-from goldassay.measures.records.comparators import comparator
+from goldassay.measures.records.comparators import comparator as comparator
 from goldassay.measures.records.measures import MEASURES, FieldF1, RecordAccuracy, SchemaValid, TreeEdit
-from goldassay.measures.records.mistakes import marks
-from goldassay.measures.records.records import perfect, record_of
+from goldassay.measures.records.mistakes import marks as marks
+from goldassay.measures.records.records import perfect
+from goldassay.measures.records.records import record_of as record_of
 from goldassay.measures.records.scorecard import scorecard
 
 __all__ = [
@@ -19,9 +20,6 @@ __all__ = [
     "RecordAccuracy",
     "SchemaValid",
     "TreeEdit",
-    "comparator",
-    "marks",
     "perfect",
-    "record_of",
     "scorecard",
 ]
