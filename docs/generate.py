@@ -19,7 +19,7 @@ ORACLES = {
     "retrieval": "trec_eval's own files, pytrec_eval and ir_measures",
     "answering": "the SQuAD scores of DSPy and torchmetrics, rouge-score, bert-score and RAGChecker's example",
     "triples": "Text2KGBench's published per-sentence results",
-    "records": "the definitions of Donut's evaluation (tree edit distance) and of DocVQA (ANLS), and all assignments tried",
+    "records": "the definitions of Donut's tree edit distance and DocVQA's ANLS, and every assignment of small lists",
 }
 
 

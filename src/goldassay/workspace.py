@@ -1,7 +1,7 @@
 """The workspace: the folders ``programs/``, ``metrics/`` and ``gold/`` that a user edits, loaded by path.
 
 A task is a name, fields, a metric and programs: ``programs/NAME.py:program`` and ``metrics/NAME.py:metric`` make NAME a
-task like the six. The workspace is the nearest folder, from the current one upwards, that holds ``programs`` and
+task like the seven. The workspace is the nearest folder, from the current one upwards, that holds ``programs`` and
 ``metrics``; without one it is the copy that was installed with the package. Its files are not a package: each is loaded
 from its path.
 """
@@ -100,7 +100,7 @@ def target(text: str, task: str | None = None) -> Target:
 
 
 def tasks() -> list[str]:
-    """The six tasks, then those that the workspace has a program for."""
+    """The seven tasks, then those that the workspace has a program for."""
     own = sorted(file.stem for file in (root() / "programs").glob("*.py") if not file.stem.startswith("_"))
     return [*TASKS, *(name for name in own if name not in TASKS)]
 
@@ -190,7 +190,7 @@ def load(file: Path) -> ModuleType:
     """A workspace file as a module, loaded once per path."""
     path = file.resolve()
     if not path.is_file():
-        hint = "; goldassay init DIR writes a workspace with the six tasks" if file.stem in TASKS else ""
+        hint = "; goldassay init DIR writes a workspace with the seven tasks" if file.stem in TASKS else ""
         raise GoldassayError(f"no such file: {file}{hint}")
     key = f"_goldassay_workspace_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
     if key in sys.modules:

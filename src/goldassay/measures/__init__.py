@@ -1,1 +1,1 @@
-"""The six tasks' measures: one module a task, read in the same order."""
+"""The seven tasks' measures: one module a task, read in the same order."""
