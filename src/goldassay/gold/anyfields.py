@@ -6,7 +6,7 @@ A record is an object of JSON Lines or JSON, a line of csv or tsv, a row of Parq
 class label becomes its name, a date its ISO form, and the split ``validation`` is called dev; nothing is executed.
 
 A mapping (``text=body.content,label=category``, or a JSON file of the same) renames fields: on the left the name that
-the task has, on the right where the row has it, as a dotted path. With a mapping the seven tasks read foreign files too.
+the task has, on the right where the row has it, as a dotted path. It also reads foreign files for a built-in task.
 
 >>> import tempfile
 >>> from pathlib import Path
