@@ -191,8 +191,10 @@ def fold(
 
     >>> from goldassay.measures.retrieval import RR
     >>> card = fold("retrieval", [RR()], Batches([{"relevant": ["a"]}], [{"results": ["b", "a"]}]))
-    >>> card.values, card.counts, card.conventions
-    ({'RR': 0.5}, {'RR': {'total': 0.5, 'weight': 1.0}}, {'RR': 'RR[ties=docno_desc, missing=0]'})
+    >>> card.values, card.counts
+    ({'RR': 0.5}, {'RR': {'total': 0.5, 'weight': 1.0}})
+    >>> card.conventions["RR"]
+    'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]'
     """
     from goldassay.statistics.evidence import flat
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from goldassay.gold import load
 from goldassay.measure import TASKS, Measure, parse, stored
+from goldassay.metric import failed_with
 from goldassay.statistics.evidence import flat, stacked
 from goldassay.tuning.patterns import repair
 
@@ -183,6 +184,39 @@ def test_every_value_with_evidence_has_an_interval(task: str) -> None:
     for name, (low, high) in card.intervals.items():
         least, most = card.measures[name].limits
         assert least - 1e-9 <= low <= high <= most + 1e-9, name
+
+
+@each
+def test_a_program_that_fails_on_every_second_example_is_not_at_its_best(task: str, measure: Measure[Any]) -> None:
+    """The gold of a failed example counts as missed; where it has no weight, the convention says so."""
+    gold, perfect = records(task), module(task).perfect
+    best = total(measure, [measure(one, perfect(one)).tally for one in gold])
+    half = [perfect(one) if place % 2 else failed_with("it broke") for place, one in enumerate(gold)]
+    failing = total(measure, [measure(*pair).tally for pair in zip(gold, half, strict=True)])
+    if "precision" in measure.key and "macro_doc" not in measure.key:  # of what is predicted; F1 and recall lose
+        assert float(failing.value) <= float(best.value)
+    elif "failed=left out" not in measure.conventions and best.weight:
+        worse, better = (float(total.value) for total in (failing, best))
+        assert worse > better + 0.01 if measure.lower_is_better else worse < better - 0.01
+
+
+@pytest.mark.parametrize(
+    ("task", "name", "says"),
+    [
+        ("answering", "exact_match", "empty golds=left out beside others"),
+        ("answering", "f1", "empty golds=left out beside others"),
+        ("retrieval", "AP", "no_relevant=0"),
+        ("retrieval", "R@10", "no_relevant=skip"),
+        ("retrieval", "Bpref", "unjudged=left out"),
+        ("classification", "kappa", "one label throughout=1"),
+        ("classification", "accuracy", "case=as written"),
+        ("extraction", "strict_f1", "repeated=each counts"),
+        ("linking", "link_f1", "repeated=one answer"),
+        ("triples", "f1", "texts=normalised, same numbers, ratio from threshold on"),
+    ],
+)
+def test_a_convention_that_no_parameter_shows_stands_in_the_line(task: str, name: str, says: str) -> None:
+    assert all(says in measure.conventions for measure in module(task).MEASURES if measure.key == name)
 
 
 @each

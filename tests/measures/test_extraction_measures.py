@@ -151,13 +151,13 @@ def test_keys_are_distinct_and_read_back() -> None:
     assert len(set(keys)) == len(keys)
     assert set(Metric(dict.fromkeys(ex.listed(), 1.0)).conventions) == set(keys)
     assert parse(stored(ex.SemEval("partial", rate="recall"))) == ex.SemEval("partial", "recall")
-    assert (
-        ex.SpanF1().conventions
-        == "strict_f1[bounds=given, matching=one-to-one, match=span+type, average=micro, empty=1/null]"
+    assert ex.SpanF1().conventions == (
+        "strict_f1[bounds=given, matching=one-to-one, match=span+type, average=micro, repeated=each counts, "
+        "empty=1/null]"
     )
     assert ex.SpanF1(average="macro_seen").conventions == (
         "strict_macro_f1_seen[bounds=given, matching=one-to-one, match=span+type, over=seen, average=macro by type, "
-        "empty=1/null]"
+        "repeated=each counts, empty=1/null]"
     )
 
 

@@ -150,7 +150,9 @@ def test_very_different_depths_are_handled_together() -> None:
 
 
 def test_the_names_are_those_of_ir_measures_and_read_back() -> None:
-    assert r.nDCG(10).conventions == "nDCG@10[gain=linear, ideal=judged, ties=docno_desc, missing=0]"
+    assert r.nDCG(10).conventions == (
+        "nDCG@10[gain=linear, ideal=judged, ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]"
+    )
     assert repr(r.nDCG(10)) == "nDCG(k=10, gain='linear', ideal='judged', ties='docno_desc', missing=0)"
     for measure in r.MEASURES:
         assert parse(stored(measure)) == measure

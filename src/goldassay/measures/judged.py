@@ -107,6 +107,11 @@ class JudgedMeasure(Measure[JudgedMean]):
     fixed: ClassVar[Mapping[str, str]] = {"unknown": UNKNOWN}
     optional: ClassVar[bool] = False
 
+    @property
+    def of_failed(self) -> dict[str, str]:
+        """What a program that failed counts: a judge reads it as an empty answer; verdicts there are none."""
+        return {"failed": "left out" if self.judge is None else "an empty answer, no passages"}
+
     def __post_init__(self) -> None:
         """Keep the judge, and put its name in its place.
 

@@ -207,7 +207,8 @@ class Calibration(CalibrationMeasure, Answering[Any]):
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """What is correct, and which questions count."""
         ties = {"ties": "every order"} if self.statistic == "aurc" else {}
-        return {"correct": "exact_match", "over": "answered with a confidence", **ties}
+        bins = {"bins": str(self.edges)} if self.statistic == "ece" else {}
+        return {"correct": "exact_match", "over": "answered with a confidence", **bins, **ties}
 
     @property
     def zero(self) -> Any:  # type: ignore[override]

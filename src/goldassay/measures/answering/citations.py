@@ -79,7 +79,7 @@ class CitationRate(Measure[JudgedMean]):
     task = "answering"
     zero = JudgedMean()
     pred_fields = ("citations",)
-    fixed = {"average": "answers", "unknown": UNKNOWN}
+    fixed = {"average": "answers", "failed": "left out", "unknown": UNKNOWN}
     source = "Gao et al., EMNLP 2023 (ALCE)"
     in_key = ("rate",)
     choices = {"rate": ("recall", "precision")}

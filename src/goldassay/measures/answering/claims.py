@@ -459,7 +459,8 @@ class ClaimRate(JudgedMeasure):
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """Where noise comes from, the average, and what an unknown verdict counts."""
         passages = self.rate.partition("_in_")[2]
-        return {**({"passages": passages} if passages else {}), "average": "answers", **JudgedMeasure.fixed}
+        given = {"passages": passages} if passages else {}
+        return {**given, "average": "answers", "no claims": "left out", **self.of_failed, **JudgedMeasure.fixed}
 
     @property
     def formula(self) -> str:  # type: ignore[override]
@@ -512,12 +513,17 @@ class Relevance(JudgedMeasure):
     name = "relevance"
     gold_fields = ("question",)
     pred_fields = ("answer", "relevance")
-    fixed = {"levels": "full=1, partial=0.5, none=0, evasion=0", "average": "answers", **JudgedMeasure.fixed}
     formula = "mean over answers of full 1, partial 0.5, none 0, evasion 0"
     source = "goldassay"
     optional = True
 
     judge: Any = None
+
+    @property
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What each level counts."""
+        levels = "full=1, partial=0.5, none=0, evasion=0"
+        return {"levels": levels, "average": "answers", **self.of_failed, **JudgedMeasure.fixed}
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """How well one answer answers, with the judge's reason if it is not in full."""

@@ -68,7 +68,7 @@ class SemanticSimilarity(Answering[Mean]):
     limits = (-1.0, 1.0)
     gold_fields = ("answers", "reference")
     pred_fields = ("answer",)
-    fixed = {"golds": "best", "unanswerable": "skip", "empty": "0"}
+    fixed = {"golds": "best", "unanswerable": "skip", "empty": "0", "failed": "0"}
     formula = "cos(e(answer), e(gold)), best of the answers and the reference; mean over answerable questions"
     source = "Reimers and Gurevych, EMNLP 2019"
 
@@ -189,7 +189,7 @@ class BERTScore(Answering[Mean]):
     gold_fields = ("answers", "reference")
     pred_fields = ("answer",)
     choices = {"part": PARTS}
-    fixed = {"golds": "best by F1", "unanswerable": "skip", "empty": "0"}
+    fixed = {"golds": "best by F1", "unanswerable": "skip", "empty": "0", "failed": "0"}
     formula = (
         "greedy matching of tokens by cosine, P over the answer's and R over the gold's, F1 = 2PR/(P+R); "
         "mean over answerable questions"

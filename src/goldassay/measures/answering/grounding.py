@@ -127,7 +127,7 @@ class ContextEntityRecall(JudgedMeasure):
     name = "context_entity_recall"
     gold_fields = ("reference", "answers")
     pred_fields = ("retrieved_contexts",)
-    fixed = {"duplicates": "once", "empty_reference": "skip", **JudgedMeasure.fixed}
+    fixed = {"duplicates": "once", "empty_reference": "skip", "failed": "left out", **JudgedMeasure.fixed}
     formula = "|CE ∩ GE| / |GE|; mean over questions whose reference has entities"
     source = "Es et al., EACL 2024 (RAGAS)"
     optional = True
@@ -229,7 +229,14 @@ class LexicalSupport(Measure[Mean]):
     name = "lexical_support"
     zero = Mean()
     pred_fields = ("answer", "retrieved_contexts")
-    fixed = {"unit": "sentence", "match": "ordered words", "negation": "parity", "numbers": "all"}
+    fixed = {
+        "unit": "sentence",
+        "match": "ordered words",
+        "negation": "parity",
+        "numbers": "all",
+        "empty": "left out",
+        "failed": "left out",
+    }
     formula = (
         "mean over the answer's sentences of the best LCS(words, words of a context sentence) / words; 0 where "
         "negations or numbers differ; mean over answers"
@@ -343,7 +350,13 @@ class FactualAccuracy(Measure[Mean]):
     zero = Mean()
     gold_fields = ("supporting_facts", "reference")
     pred_fields = ("claims",)
-    fixed = {"outcomes": "+".join(OUTCOMES), "match": "words", "average": "claims"}
+    fixed = {
+        "outcomes": "+".join(OUTCOMES),
+        "match": "words",
+        "average": "claims",
+        "no facts": "left out",
+        "failed": "left out",
+    }
     formula = "correct / (correct + incorrect + unsupported) over verifiable claims"
     source = "goldassay, after the founding document"
 

@@ -86,7 +86,7 @@ class ExactMatch(Answering[Mean]):
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """The rules, and what an empty answer counts."""
-        empty = {"unanswerable": "empty is right"} if self.normalisation == "squad" else {}
+        empty = {"empty golds": "left out beside others", "unanswerable": "empty is right", "failed": "0"}
         return {"normalisation": RULES[self.normalisation], "golds": "best", **empty}
 
     @property
@@ -155,15 +155,15 @@ class ROUGE(Answering[Mean]):
 
     >>> ROUGE("1")({"answers": ["opened in 1800"]}, {"answer": "1800"}).tally.value     # P 1/1, R 1/3
     0.5
-    >>> ROUGE("2", part="r").key, ROUGE("L", stem=True).conventions
-    ('rouge2_r', 'rougeL[kind=L, part=f, stem=True, tokenizer=rouge-score, golds=best by F1, unanswerable=skip]')
+    >>> ROUGE("2", part="r").key, ROUGE("L", stem=True).conventions.partition(", golds")[0]
+    ('rouge2_r', 'rougeL[kind=L, part=f, stem=True, tokenizer=rouge-score')
     """
 
     zero = Mean()
     gold_fields = ("answers", "reference")
     pred_fields = ("answer",)
     choices = {"kind": KINDS, "part": PARTS, "tokenizer": TOKENIZERS}
-    fixed = {"golds": "best by F1", "unanswerable": "skip"}
+    fixed = {"golds": "best by F1", "unanswerable": "skip", "failed": "0"}
     formula = (
         "P = common/predicted, R = common/gold, F1 = 2PR/(P+R), common = shared n-grams (1, 2) or the longest common "
         "subsequence (L; by line: Lsum); mean over answerable questions"

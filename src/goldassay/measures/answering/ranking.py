@@ -181,7 +181,7 @@ class Speed(Measure[Mean]):
     name = "speed"
     zero = Mean()
     pred_fields = ("latency_ms",)
-    fixed = {"warm-up": "left out"}
+    fixed = {"warm-up": "left out", "failed": "left out"}
     formula = "1 − ms / limit, clamped to 0–1; mean"
     source = SOURCE
 
@@ -207,7 +207,7 @@ class Robustness(Measure[Mean]):
     gold_fields = ("answers",)
     pred_fields = ("answer",)
     zero = Mean()
-    fixed = {"empty": "no letter or digit"}
+    fixed = {"empty": "no letter or digit", "failed": "0"}
     formula = (
         "0 on an error; answerable: 0.3 empty, 0.7 above 50 words, else 1; "
         "unanswerable: 1 empty, 0.2 above 30 words, else 0.6; mean"

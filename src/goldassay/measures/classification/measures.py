@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure, Review, plain
+from goldassay.measure import EMPTY, Measure, Review, plain
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.records import Read, institutions, sides
 from goldassay.measures.classification.tally import ChanceCorrected, Gap, Labelled
@@ -132,7 +132,7 @@ class Accuracy(LabelMeasure):
         """With what is compared."""
         match = "predicted label among gold's" if self.match == "any" else self.match
         tree = f"hierarchy={plain(self.hierarchy)}, " if self.match == "group" else ""
-        return f"{self.key}[{tree}match={match}, missing=error]"
+        return f"{self.key}[{tree}match={match}, case=as written, missing=error]"
 
     def tallies(self, batch: Batch) -> Mean:
         """Right or not, of each example."""
@@ -237,9 +237,9 @@ class LabelF1(LabelMeasure):
     def conventions(self) -> str:
         """With the list and what the average runs over."""
         if self.average == "micro":
-            return f"{self.key}[labels=primary and secondary, average=micro]"
+            return f"{self.key}[labels=primary and secondary, average=micro, case=as written, empty={EMPTY}]"
         average = f"over={self.over}, average=macro" if self.average == "macro" else "average=weighted by gold support"
-        return f"{self.key}[labels={plain(self.labels)}, {average}, zero_division=0, missing=error]"
+        return f"{self.key}[labels={plain(self.labels)}, {average}, case=as written, zero_division=0, missing=error]"
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,12 @@ class Kappa(LabelMeasure):
     name: ClassVar[str] = "kappa"
     zero: ClassVar[ChanceCorrected] = ChanceCorrected()
     limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    fixed: ClassVar[dict[str, str]] = {"weights": "none", "missing": "its own label"}
+    fixed: ClassVar[dict[str, str]] = {
+        "weights": "none",
+        "case": "as written",
+        "missing": "its own label",
+        "one label throughout": "1",
+    }
     formula: ClassVar[str] = "(p_o − p_e) / (1 − p_e)"
     source: ClassVar[str] = "Cohen 1960"
 

@@ -41,6 +41,7 @@ class Batch:
         pred: The predicted spans.
         texts: The texts, which tokens are taken from.
         record: What names a document in an error, by its number.
+        failed: Which documents the program failed on; those whose predictions are None without.
 
     >>> from goldassay.statistics.evidence import summed
     >>> batch = Batch([[(0, 5, "A"), (7, 9, "B")]], [[(0, 4, "A"), (7, 9, "C")]])
@@ -54,10 +55,12 @@ class Batch:
         pred: Sequence[Any],
         texts: Sequence[str] | None = None,
         record: Callable[[int], object] = lambda number: number,
+        failed: Sequence[bool] | None = None,
     ) -> None:
         if len(gold) != len(pred):
             raise GoldassayError(f"{len(gold)} gold documents against {len(pred)} predicted ones; they must be aligned")
         self.documents, self.texts, self._sides = len(gold), texts or [""] * len(gold), (gold, pred)
+        self.failed = np.array([spans is None for spans in pred] if failed is None else failed, bool)
         self.gold, self.pred, self.types = columns(gold, pred, record)
         extent = np.ones(self.documents, np.int64)
         for side in (self.gold, self.pred):
@@ -71,7 +74,9 @@ class Batch:
         left, right, texts = fields(gold, pred)
         if bounds != "given" or any(map(marked, left)):
             both = [sides(*pair, bounds)[:2] for pair in zip(gold, pred, strict=True)]
+            failed = [spans is None for spans in right]
             left, right = [side for side, _ in both], [side for _, side in both]
+            return cls(left, right, texts, lambda number: name(gold[number]), failed)
         return cls(left, right, texts, lambda number: name(gold[number]))
 
     @property

@@ -46,6 +46,7 @@ MATCHES = {
 """What each match compares, and what else it is called."""
 AVERAGES = {"macro": "gold", "macro_seen": "seen", "weighted": "support"}  # and the share of a type in the mean
 AVERAGED = ("strict", "partial")
+REPEATED = {"repeated": "each counts"}  # so a span that is predicted twice is spurious once
 _errors = lru_cache(maxsize=64)(errors)  # the measures of a metric name the same errors
 
 
@@ -88,7 +89,8 @@ class SpanF1(SpanMeasure[Any]):
         average: ``micro`` pools all spans. ``macro`` is the mean over the types that occur in gold, ``macro_seen`` over
             all types that occur on either side (a type that is only predicted counts 0, as in seqeval), ``weighted``
             the mean weighted by how often each type occurs in gold. ``document`` is the mean over documents (HIPE):
-            those without predictions leave precision and F1, those without gold leave recall and F1.
+            those without predictions leave precision and F1, those without gold leave recall and F1; one with gold
+            that the program failed on counts 0.
 
     >>> gold, pred = [(0, 5, "A"), (7, 9, "B")], [(0, 5, "A"), (7, 8, "B"), (20, 22, "B")]
     >>> SpanF1()(gold, pred).tally, SpanF1("partial", rate="recall")(gold, pred).tally.value
@@ -142,7 +144,8 @@ class SpanF1(SpanMeasure[Any]):
         counts = batch.counts(self.match, self.matching)
         if self.average == "micro":
             return RATES[self.rate](counts.tp, counts.fp, counts.fn)
-        predicted, annotated = counts.tp + counts.fp > 0, counts.tp + counts.fn > 0
+        annotated = counts.tp + counts.fn > 0
+        predicted = (counts.tp + counts.fp > 0) | (batch.failed & annotated)  # who failed did not leave it empty
         applies = 1.0 * {"precision": predicted, "recall": annotated, "f1": predicted & annotated}[self.rate]
         return Mean(getattr(counts, self.rate) * applies, applies)
 
@@ -189,7 +192,8 @@ class SpanF1(SpanMeasure[Any]):
             chosen["over"] = AVERAGES[self.average]
         average = {"micro": "micro", "weighted": "weighted by gold support", "document": "macro by document"}
         chosen["average"] = average.get(self.average, "macro by type")
-        chosen["empty"] = "left out" if self.average == "document" else EMPTY
+        chosen |= {} if self.match == "token" else REPEATED
+        chosen["empty"] = "left out, failed=0" if self.average == "document" else EMPTY
         return f"{self.key}[{', '.join(f'{name}={value}' for name, value in chosen.items())}]"
 
 
@@ -216,7 +220,7 @@ class SemEval(SpanMeasure[SemEvalCounts]):
     schema: str = "strict"
     rate: str = "f1"
     choices: ClassVar[dict[str, tuple[str, ...]]] = {**SpanMeasure.choices, "schema": SCHEMAS, "rate": tuple(RATES)}
-    fixed: ClassVar[dict[str, str]] = {"average": "micro", "partial credit": "0.5", "empty": EMPTY}
+    fixed: ClassVar[dict[str, str]] = {"average": "micro", "partial credit": "0.5", **REPEATED, "empty": EMPTY}
     formula: ClassVar[str] = "P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS, F1 their harmonic mean"
     source: ClassVar[str] = "Segura-Bedmar et al. 2013 (SemEval-2013 task 9)"
 

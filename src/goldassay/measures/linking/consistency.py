@@ -183,7 +183,7 @@ class ConsistencyRate(LinkMeasure[Consistency]):
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """What stands in for a resolver."""
         resolver = {} if self.resolver else {"resolver": "gold's own links"}
-        return {"bases": "+".join(BASES), **resolver, "empty": EMPTY}
+        return {"bases": "+".join(BASES), **resolver, "failed": "left out", "empty": EMPTY}
 
     def tally(self, matching: Matching) -> Consistency:
         """The predicted links of one document."""

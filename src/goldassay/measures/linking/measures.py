@@ -28,6 +28,7 @@ from goldassay.tally import FORMULAS, RATES, Counts, Mean, T
 
 HIPE = "Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)"
 KEY = "document, start, end"
+MERGED = "one answer with the candidates of all"
 TABLES = ("equivalent", "resolver")  # conventions that may hold thousands of pairs
 
 
@@ -99,6 +100,7 @@ class _Ranked(LinkMeasure[Mean]):
         "key": KEY,
         "denominator": "every gold mention",
         "NIL": "right at 1 if answered NIL",
+        "repeated": MERGED,
     }
 
     def gain(self, rank: int) -> float:
@@ -166,7 +168,7 @@ class Coverage(LinkMeasure[Mean]):
 
     over: str = "all"
     zero = Mean()
-    fixed = {"key": KEY}
+    fixed = {"key": KEY, "repeated": MERGED}
     formula = "answered gold mentions / gold mentions"
 
     @property
@@ -193,7 +195,7 @@ class NILF1(LinkMeasure[Counts]):
     rate: str = "f1"
     counted = "nil"
     in_key = ("rate",)
-    fixed = {"key": KEY, "average": "micro", "empty": EMPTY}
+    fixed = {"key": KEY, "average": "micro", "repeated": MERGED, "empty": EMPTY}
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -256,7 +258,7 @@ class LinkF1(LinkMeasure[Counts]):
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """How a pair matches."""
-        return {"match": f"{self.match}+id", "average": "micro", "empty": EMPTY}
+        return {"match": f"{self.match}+id", "average": "micro", "repeated": MERGED, "empty": EMPTY}
 
     @property
     def zero(self) -> Counts:  # type: ignore[override]
@@ -298,7 +300,8 @@ class MacroDocLink(LinkMeasure[Mean]):
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """What an empty document counts is part of the protocol."""
-        return {"average": "macro by document", "empty document": "left out" if self.matching == "hipe" else "1"}
+        empty = "left out" if self.matching == "hipe" else "1"
+        return {"average": "macro by document", "repeated": MERGED, "empty document": empty, "failed": "0"}
 
     @property
     def formula(self) -> str:  # type: ignore[override]
@@ -314,6 +317,7 @@ class MacroDocLink(LinkMeasure[Mean]):
         """The rate of one document."""
         counts = matching.counts(self.match, matching=self.matching)
         answers, mentions = counts.tp + counts.fp > 0, counts.tp + counts.fn > 0
+        answers |= matching.document.failed and mentions  # who failed did not leave it empty
         applies = {"precision": answers, "recall": mentions, "f1": answers and mentions}[self.rate]
         if self.matching == "hipe" and not applies:
             return Mean()

@@ -70,12 +70,16 @@ class Answer(NamedTuple):
 
 
 class Document(NamedTuple):
-    """Both sides of one document, in the order of the text; ``repeated`` counts predictions merged into another."""
+    """Both sides of one document, in the order of the text.
+
+    ``repeated`` counts predictions merged into another; ``failed`` says that the program gave none, not even no links.
+    """
 
     gold: tuple[Mention, ...]
     pred: tuple[Answer, ...]
     text: str
     repeated: int
+    failed: bool = False
 
 
 def sides(gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "given") -> Document:
@@ -94,7 +98,7 @@ def sides(gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "g
     right = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
     words = text if bounds == "word" else ""
     answers, repeated = _answers(right or (), same, words)
-    return Document(tuple(_mentions(left or (), same, words)), tuple(answers), text, repeated)
+    return Document(tuple(_mentions(left or (), same, words)), tuple(answers), text, repeated, right is None)
 
 
 def rank(mention: Mention, answer: Answer) -> int:

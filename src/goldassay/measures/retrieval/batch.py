@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import DataError
+from goldassay.measure import failed
 from goldassay.measures.retrieval.records import DocumentNumbers, grades, name, numbers, scores
 from goldassay.statistics.evidence import Flags, Floats, Ints
 from goldassay.tally import divide
@@ -72,6 +73,7 @@ class Batch:
         self.judged, self.runs, self.n = judged, runs, len(judged)
         self.names = [f"#{at}" if name is None else name for at, name in enumerate(names or [None] * self.n, 1)]
         self.retrieved = np.fromiter(map(len, runs), np.int64, self.n)
+        self.failed = np.zeros(self.n, bool)
         self._starts = np.cumsum(self.retrieved) - self.retrieved
         self.grade = numbers(judged, "grade", "relevant", self.names)
         self.query = np.repeat(np.arange(self.n), np.fromiter(map(len, judged), np.int64, self.n))
@@ -87,7 +89,9 @@ class Batch:
         """The batch of aligned gold examples and predictions."""
         names = [name(example) for example in gold]
         runs = [scores(answer, record) for answer, record in zip(pred, names, strict=True)]
-        return cls([grades(example) for example in gold], runs, names)
+        batch = cls([grades(example) for example in gold], runs, names)
+        batch.failed = np.array([answer is not None and bool(failed(answer)) for answer in pred], bool)
+        return batch
 
     def hits(self, ties: str = "docno_desc", judged: bool = False) -> Hits:
         """Where the relevant documents stand; with ``judged`` those of grade 0 too. Sorted by query and rank."""

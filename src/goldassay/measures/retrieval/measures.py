@@ -29,13 +29,14 @@ class Ranked(Measure[Mean]):
     Args:
         ties: Documents of one score are ordered by document id, descending (``docno_desc``, as trec_eval), as in the
             input (``stable``), or so that the value is the ``best`` or the ``worst``.
-        missing: A query without results counts 0, or is left out (``skip``).
+        missing: A query without results counts 0, or is left out (``skip``) unless the program failed on it.
     """
 
     task: ClassVar[str] = "retrieval"
     zero: ClassVar[Mean] = Mean()
     gold_fields: ClassVar[tuple[str, ...]] = ("relevant",)
     pred_fields: ClassVar[tuple[str, ...]] = ("results",)
+    fixed: ClassVar[dict[str, str]] = {"unjudged": "irrelevant", "no_relevant": "0"}
     choices: ClassVar[dict[str, tuple[object, ...]]] = {"ties": TIES, "missing": (0, "skip")}
 
     ties: str = field(default="docno_desc", kw_only=True)
@@ -58,7 +59,8 @@ class Ranked(Measure[Mean]):
 
     def weights(self, batch: Batch) -> Floats:
         """1 for each query that counts, 0 for those left out."""
-        return (batch.retrieved > 0).astype(float) if self.missing == "skip" else np.ones(batch.n)
+        counts = (batch.retrieved > 0) | batch.failed
+        return counts.astype(float) if self.missing == "skip" else np.ones(batch.n)
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """Where the judged documents of every query stand."""
@@ -87,7 +89,7 @@ class Ranked(Measure[Mean]):
 
     @property
     def conventions(self) -> str:
-        """``nDCG@10[gain=linear, ideal=judged, ties=docno_desc, missing=0]``."""
+        """``nDCG@10[gain=linear, ideal=judged, ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]``."""
         chosen = {name: value for name, value in self._options().items() if name not in ("k", "rel", "p")}
         return f"{self.key}[{', '.join(f'{name}={value}' for name, value in {**chosen, **self.fixed}.items())}]"
 
@@ -176,7 +178,7 @@ class R(Ranked):
     """
 
     attains_one = False
-    fixed: ClassVar[dict[str, str]] = {"no_relevant": "skip"}
+    fixed: ClassVar[dict[str, str]] = {**Ranked.fixed, "no_relevant": "skip"}
     formula = "relevant documents among the first k / relevant documents; mean over queries that have any"
     source = f"{TREC_EVAL} recall"
 
@@ -247,6 +249,7 @@ class Bpref(Ranked):
     """
 
     formula = "1/R Σ_r (1 − min(irrelevant judged above r, R) / min(N, R)); mean over queries"
+    fixed: ClassVar[dict[str, str]] = {**Ranked.fixed, "unjudged": "left out"}
     source = f"Buckley and Voorhees, SIGIR 2004; {TREC_EVAL} bpref"
 
     rel: float = 1
@@ -325,6 +328,7 @@ class Judged(Ranked):
     """
 
     formula = "judged documents among the first k / min(k, results); mean over queries"
+    fixed: ClassVar[dict[str, str]] = {"no_results": "0"}
     source = "ir_measures Judged (https://ir-measur.es)"
 
     k: int = 10

@@ -107,7 +107,7 @@ def scorecard(
 
     >>> card = scorecard([{"id": "1", "relevant": ["a"]}], [{"results": ["b", "a"]}], measures=["RR", "P@5"])
     >>> card.values, card.conventions["RR"]
-    ({'RR': 0.5, 'P@5': 0.2}, 'RR[ties=docno_desc, missing=0]')
+    ({'RR': 0.5, 'P@5': 0.2}, 'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]')
     """
     if options:
         raise GoldassayError(f"retrieval has no option {', '.join(map(repr, options))}; it has measures, ties, missing")

@@ -73,7 +73,15 @@ class Matched(Measure[T]):
     task = "triples"
     gold_fields = ("triples",)
     pred_fields = ("triples",)
-    fixed = {"match": "one-to-one", "ranks": "not deprecated", "unaligned": "left out", "empty": EMPTY}
+    fixed = {
+        "match": "one-to-one",
+        "repeated": "spurious",
+        "subjects": "id or whole name",
+        "texts": "normalised, same numbers, ratio from threshold on",
+        "ranks": "not deprecated",
+        "unaligned": "left out",
+        "empty": EMPTY,
+    }
     source = "Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one"
     shares = OPTIONS
     choices = {"times": ("gold", "coarser"), "rate": tuple(RATES), "bound": ("min", "max")}
@@ -285,7 +293,8 @@ class PrecisionBound(Matched[Known]):
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """What an unknown statement is taken for."""
-        return {**Matched.fixed, "unaligned": "unknown", "unknown": "false" if self.bound == "min" else "true"}
+        taken_for = "false" if self.bound == "min" else "true"
+        return {**Matched.fixed, "unaligned": "unknown", "failed": "left out", "unknown": taken_for}
 
     @property
     def formula(self) -> str:  # type: ignore[override]
@@ -310,7 +319,7 @@ class NovelDiscovery(Matched[PrecisionCounts]):
     name = "novel_discovery_rate"
     zero = PrecisionCounts()
     counted = ""  # pyright: ignore[reportAssignmentType]
-    fixed = {**Matched.fixed, "uncertain": "left out", "in_wikidata": "left out"}
+    fixed = {**Matched.fixed, "uncertain": "left out", "in_wikidata": "left out", "failed": "left out"}
     formula = "correct / (correct + incorrect) over annotated unmatched predictions"
 
     def tally(self, matching: Matching) -> PrecisionCounts:
@@ -340,7 +349,7 @@ class Calibration(CalibrationMeasure, Matched[Any]):  # type: ignore[override]
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """What counts as right, and how many bins there are."""
         bins = {} if self.statistic.startswith("brier") else {"buckets": str(self.edges)}
-        return {**Matched.fixed, "unaligned": "wrong", "uncertain": "left out", **bins}
+        return {**Matched.fixed, "unaligned": "wrong", "uncertain": "left out", "failed": "left out", **bins}
 
     def confidences(self, batch: Batch) -> Confidences:
         """The predictions that have a confidence and a known truth."""

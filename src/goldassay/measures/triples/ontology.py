@@ -26,7 +26,7 @@ class _Share(Measure[Mean]):
     task = "triples"
     zero = Mean()
     pred_fields = ("triples",)
-    fixed = {"empty": EMPTY}
+    fixed = {"failed": "left out", "empty": EMPTY}
     in_key = ("hallucination",)
 
     hallucination: bool = field(default=False, kw_only=True)
@@ -82,7 +82,8 @@ class OntologyConformance(_Share):
     @property
     def conventions(self) -> str:
         """The name with the number of relations."""
-        return f"{self.key}[ontology={f'{len(self.relations)} relations' if self.relations else 'none'}, empty={EMPTY}]"
+        ontology = f"{len(self.relations)} relations" if self.relations else "none"
+        return f"{self.key}[ontology={ontology}, failed=left out, empty={EMPTY}]"
 
 
 @dataclass(frozen=True)
