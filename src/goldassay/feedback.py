@@ -7,13 +7,14 @@ from typing import Any
 
 from goldassay.fields import is_example, names, read
 from goldassay.measure import Assessment, Error, failed
+from goldassay.score import Evidence
 
 
 def feedback(
     gold: object,
     pred: object,
     assessments: Mapping[str, Assessment[Any]],
-    value: float,
+    evidence: Evidence,
     pred_name: str | None = None,
     pred_trace: object = None,
     limit: int = 1500,
@@ -24,13 +25,15 @@ def feedback(
         gold: The gold example.
         pred: The prediction.
         assessments: Each measure's assessment, by its key.
-        value: The score that they make together.
+        evidence: Their tallies, with the score that they make together.
         pred_name: The predictor that the feedback is for.
         pred_trace: Its calls, as an optimizer hands them over.
         limit: The most characters.
     """
-    values = ", ".join(f"{key} {assessment.tally.value:.3f}" for key, assessment in assessments.items())
-    lines = [f"Score {value:.3f} ({values})."]
+    lower = dict.fromkeys(evidence.worst, ", lower is better")
+    values = "; " if lower else ", "
+    values = values.join(f"{key} {tally.value:.3f}{lower.get(key, '')}" for key, tally in evidence.items())
+    lines = [f"Score {evidence.value:.3f} ({values})."]
     failure = failed(pred)
     if failure:
         lines.append(f"The program failed: {failure}")

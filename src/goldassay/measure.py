@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic
@@ -85,7 +86,7 @@ class Measure(Generic[T]):
     source: ClassVar[str] = ""
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     attains_one: ClassVar[bool] = True  # precision at 10 cannot, where fewer than 10 are relevant
-    lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: for reading, not for optimizing
+    lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: see `worst`
     shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
     in_key: ClassVar[tuple[str, ...]] = ()  # the fields that the key states already; the conventions leave them out
     choices: ClassVar[Mapping[str, tuple[object, ...]]] = {}  # what a field may be
@@ -144,6 +145,17 @@ class Measure(Generic[T]):
     def key(self) -> str:
         """The name of its value in a report, such as ``strict_f1`` or ``nDCG@10``."""
         return self.name
+
+    @property
+    def worst(self) -> float | None:
+        """The worst value where lower is better (1 where there is no bound), else None.
+
+        DSPy maximises what a metric returns, so such a value counts as ``1 - value / worst`` in a score
+        (`goldassay.score.Evidence.score`); in a report it stays what it is.
+        """
+        if not self.lower_is_better:
+            return None
+        return self.limits[1] if math.isfinite(self.limits[1]) else 1.0
 
     @property
     def conventions(self) -> str:
@@ -207,6 +219,8 @@ def pred_field(pred: object, name: str, default: object = ...) -> Any:
 class Returned(Measure[Any]):
     """What a function, or a measure of a user's own, gives under one name; ``kind`` is its tally.
 
+    ``most`` is the largest value that it can have, if that is known.
+
     >>> Returned("overlap", "Counts").zero
     Counts(tp=0.0, fp=0.0, fn=0.0)
     """
@@ -214,8 +228,8 @@ class Returned(Measure[Any]):
     called: str = "score"
     kind: str = "Mean"
     lower_is_better: bool = field(default=False, kw_only=True)  # type: ignore[misc]
+    most: float | None = field(default=None, kw_only=True)
     task = OWN
-    limits = (float("-inf"), float("inf"))
     formula = "what the function returns"
     source = "a function of one's own"
 
@@ -223,6 +237,10 @@ class Returned(Measure[Any]):
     def zero(self) -> Any:  # type: ignore[override]
         """No evidence of this kind."""
         return getattr(tally, self.kind)()
+
+    @property
+    def limits(self) -> tuple[float, float]:  # type: ignore[override]
+        return (-math.inf, math.inf) if self.most is None else (0.0, self.most)
 
     @property
     def key(self) -> str:
@@ -287,7 +305,9 @@ def stored(measure: Measure[Any]) -> str:
     text = f"{measure.task}.{measure!r}"
     if type(measure).__module__.startswith("goldassay.") and "<function " not in text:
         return text
-    return f"{OWN}.{Returned(measure.key, type(measure.zero).__name__, lower_is_better=measure.lower_is_better)!r}"
+    kind, lower = type(measure.zero).__name__, measure.lower_is_better
+    most = measure.limits[1] if lower and math.isfinite(measure.limits[1]) else None
+    return f"{OWN}.{Returned(measure.key, kind, lower_is_better=lower, most=most)!r}"
 
 
 __all__ = [

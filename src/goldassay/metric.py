@@ -24,7 +24,7 @@ from goldassay.exceptions import (
 )
 from goldassay.feedback import differences, feedback
 from goldassay.fields import Columns, sides
-from goldassay.measure import FAILURE, INVALID, Assessment, Measure, Returned, failed, target_met
+from goldassay.measure import FAILURE, INVALID, ROUNDING, Assessment, Measure, Returned, failed, target_met
 from goldassay.score import Evidence, Score
 from goldassay.scorecard import Batches
 from goldassay.tally import Mean, Tally
@@ -43,7 +43,8 @@ class Metric:
     """Measures with weights, as a DSPy metric.
 
     The score of an example is the weighted mean of the measures' values; the corpus value is the same mean of the
-    measures' corpus values.
+    measures' corpus values. DSPy maximises scores, so a measure whose lower values are better (an error) counts as
+    ``1 - value / worst`` in them, in the objective scores too. Targets and reports have its own value.
 
     Args:
         measures: One measure, several, or a mapping from measures to weights.
@@ -59,6 +60,10 @@ class Metric:
     >>> score = metric(gold, {"entities": [{"start": 0, "end": 15, "type": "MUS"}]})
     >>> score.score, bool(score), score.objective_scores
     (0.3, False, {'strict_f1': 0.0, 'partial_f1': 1.0})
+    >>> from goldassay.measures import answering
+    >>> brier = Metric(answering.Calibration(statistic="brier"), targets={"brier": 0.3})
+    >>> brier({"answers": ["1885"]}, {"answer": "1885", "confidence": 0.5}).score, brier.met({"brier": 0.25})
+    (0.75, {'brier': True})
     """
 
     raises: ClassVar[bool] = False
@@ -102,6 +107,7 @@ class Metric:
         pass_mark: float = 1.0,
         targets: Mapping[str, float] | None = None,
         lower_is_better: bool = False,
+        worst: float | None = None,
     ) -> FunctionMetric:
         """Any function of (gold, prediction) as a metric, with intervals and paired tests.
 
@@ -115,7 +121,8 @@ class Metric:
             pass_mark: The least score of an example that bootstrapping may learn from.
             targets: The value that should be reached, by name.
             lower_is_better: The value is an error: a target is the most that it may be, and the score, which DSPy
-                maximises, is its negative.
+                maximises, is ``1 - value / worst``.
+            worst: The largest value of an error, which an example counts on which the program fails; by default 1.
 
         >>> import dspy
         >>> exact = Metric.of(lambda gold, pred: gold["label"] == pred["label"])
@@ -124,18 +131,17 @@ class Metric:
         (0.0, "- label: expected 'M', got 'L'.")
         >>> Metric.of(lambda gold, pred: {"right": True, "short": 0.5})({}, {"label": "M"}).objective_scores
         {'score': 0.75, 'right': 1.0, 'short': 0.5}
-        >>> error = Metric.of(lambda gold, pred: abs(gold - pred), lower_is_better=True, targets={"score": 0.5})
-        >>> error(3.0, 2.75).score, error.met({"score": 0.25})
-        (-0.25, {'score': True})
+        >>> error = Metric.of(lambda gold, pred: abs(gold - pred), lower_is_better=True, worst=5, targets={"score": 2})
+        >>> error(3.0, 2.0).score, error.met({"score": 1.0})
+        (0.8, {'score': True})
         """
-        return FunctionMetric(
-            function, name=name, pass_mark=pass_mark, targets=targets, lower_is_better=lower_is_better
-        )
+        measure = Returned(name, _return_kind(function), lower_is_better=lower_is_better, most=worst)
+        return FunctionMetric(function, measure, pass_mark=pass_mark, targets=targets)
 
     @property
     def zero(self) -> Evidence:
         """No evidence yet, with the weights; its ``from_state`` reads stored rows back."""
-        return Evidence({key: measure.zero for key, measure in self.measures.items()}, self.weights)
+        return Evidence.empty(self.measures, self.weights)
 
     @property
     def conventions(self) -> dict[str, str]:
@@ -187,6 +193,10 @@ class Metric:
             except Exception:  # noqa: BLE001  it is not the prediction that is wrong: the first error says more
                 raise error from None
 
+    def evidence(self, assessments: Assessments) -> Evidence:
+        """The tallies of one example, with the weights and directions of the measures."""
+        return self.zero.with_items({key: assessment.tally for key, assessment in assessments.items()})
+
     def __call__(
         self,
         gold: object,
@@ -213,12 +223,12 @@ class Metric:
         if why:
             warnings.warn(f"an example whose gold counts as missed: {why}", stacklevel=2)
             pred = failed_with(why)
-        evidence = Evidence({key: assessment.tally for key, assessment in assessments.items()}, self.weights)
+        evidence = self.evidence(assessments)
         value = float(evidence.value)
         return Score(
             value,
-            feedback(gold, pred, assessments, value, pred_name, pred_trace, self.feedback_limit),
-            {key: float(tally.value) for key, tally in evidence.items()},
+            feedback(gold, pred, assessments, evidence, pred_name, pred_trace, self.feedback_limit),
+            {key: float(evidence.score(key)) for key in evidence},
             evidence=evidence,
             errors=tuple(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors)),
             passed=target_met(value, self.pass_mark),
@@ -239,10 +249,9 @@ class FunctionMetric(Metric):
 
     Args:
         function: Takes (gold, prediction) and as many of DSPy's other arguments as it names.
-        name: Of its value.
+        measure: What its value is called, and in which direction it is better.
         pass_mark: The least score of an example that bootstrapping may learn from.
         targets: The value wanted, by name.
-        lower_is_better: Whether a lower value is better.
     """
 
     raises: ClassVar[bool] = True
@@ -250,25 +259,25 @@ class FunctionMetric(Metric):
     def __init__(
         self,
         function: Callable[..., Any],
+        measure: Returned,
         *,
-        name: str,
         pass_mark: float,
         targets: Mapping[str, float] | None,
-        lower_is_better: bool,
     ) -> None:
         if not callable(function):
             raise GoldassayError(f"a metric is a Metric or a function of (gold, prediction), not {function!r}")
-        self.function, self.main = function, name
-        super().__init__(Returned(name, _return_kind(function), lower_is_better=lower_is_better), pass_mark=pass_mark)
-        self.weights[name] = -1.0 if lower_is_better else 1.0
+        self.function, self.main = function, measure.key
+        super().__init__(measure, pass_mark=pass_mark)
         self.targets = dict(targets or {})
         self.extra = [None] * _extra_arguments(function)
 
     def assess(self, gold: object, pred: object) -> Assessments:
-        """The evidence of one pair; a program that failed has 0 of everything."""
+        """The evidence of one pair; a program that failed has the worst value of everything."""
         if failed(pred):
-            zeros = {key: measure.zero for key, measure in self.measures.items()}
-            return {k: Assessment(Mean(0.0, 1.0) if isinstance(zero, Mean) else zero) for k, zero in zeros.items()}
+            return {
+                key: Assessment(Mean.of(measure.worst or 0.0) if isinstance(measure.zero, Mean) else measure.zero)
+                for key, measure in self.measures.items()
+            }
         value, text = self.function(gold, pred, *self.extra), ""
         if isinstance(value, Score):
             return self._from_score(value)
@@ -288,7 +297,7 @@ class FunctionMetric(Metric):
             score = numbers.pop(self.main, sum(numbers.values()) / len(numbers))
             values = {self.main: score} | (numbers if len(value.keys() - {"feedback"}) > 1 else {})
         tallies = {key: self._tally(key, value) for key, value in values.items()}
-        score = float(Evidence(tallies, self.weights).value)
+        score = float(self.zero.with_items(tallies).value)
         errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
         right = (text,) if text and not errors else ()
         return {
@@ -297,18 +306,29 @@ class FunctionMetric(Metric):
 
     def _from_score(self, score: Score) -> Assessments:
         """The score of a function that calls a `Metric` of measures: its values and weights become this one's."""
-        evidence, first = score.evidence, next(iter(score.evidence), "")
+        evidence, worst, first = score.evidence, score.evidence.worst, next(iter(score.evidence), "")
         if set(evidence) != set(self.measures):
-            self.measures = {key: Returned(key, type(part).__name__) for key, part in evidence.items()}
+            self.measures = {
+                key: Returned(key, type(part).__name__, lower_is_better=key in worst, most=worst.get(key))
+                for key, part in evidence.items()
+            }
             self.weights = dict(evidence.weights)
         return {key: Assessment(part, score.errors if key == first else ()) for key, part in evidence.items()}
 
     def _tally(self, key: str, value: Any) -> Any:
         if key not in self.measures:
             self.weights = {**self.weights, key: 0.0}
-            self.measures = {**self.measures, key: Returned(key)}
+            lower = self.measures[self.main].lower_is_better
+            self.measures = {**self.measures, key: Returned(key, lower_is_better=lower)}
         if isinstance(value, (float, int)) or not isinstance(value, Tally):  # asking for a protocol is slow
-            return Mean.of(_number(value))
+            number, worst = _number(value), self.measures[key].worst
+            if worst is not None and number > worst + ROUNDING and key == self.main:
+                warnings.warn(
+                    f"{key} exceeds {worst:g}, which a failed example counts; say what the worst value is: "
+                    "Metric.of(…, lower_is_better=True, worst=…)",
+                    stacklevel=2,
+                )
+            return Mean.of(number)
         if type(value) is not type(self.measures[key].zero):
             kind = type(value).__name__
             raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}")

@@ -11,42 +11,66 @@ import copy
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import dspy
 
-from goldassay.tally import By, Number, Tally, divide
+from goldassay.tally import By, Number, Tally, mean
 from goldassay.tally.sums import positive
+
+if TYPE_CHECKING:
+    from goldassay.measure import Measure
 
 
 class Evidence(By[str, Tally]):
-    """The tallies of one or many examples by measure name, with the weights that make one number of them."""
+    """The tallies of one or many examples by measure name, with the weights that make one number of them.
 
-    def __init__(self, tallies: Mapping[str, Tally] = {}, weights: Mapping[str, float] = {}) -> None:
+    Args:
+        tallies: The tallies.
+        weights: What each measure weighs; 1 if it is not named.
+        worst: The worst value of each measure whose lower values are better (`goldassay.measure.Measure.worst`).
+
+    >>> from goldassay.tally import Mean
+    >>> both = Evidence({"accuracy": Mean.of(0.5), "brier": Mean.of(0.25)}, worst={"brier": 1.0})
+    >>> both.score("accuracy"), both.score("brier"), both.value
+    (0.5, 0.75, 0.625)
+    """
+
+    def __init__(
+        self,
+        tallies: Mapping[str, Tally] = {},
+        weights: Mapping[str, float] = {},
+        worst: Mapping[str, float] = {},
+    ) -> None:
         super().__init__(tallies)
-        self.weights = dict(weights)
+        self.weights, self.worst = dict(weights), dict(worst)
+
+    @classmethod
+    def empty(cls, measures: Mapping[str, Measure[Any]], weights: Mapping[str, float] = {}) -> Self:
+        """No evidence yet for these measures."""
+        worst = {key: measure.worst for key, measure in measures.items() if measure.worst is not None}
+        return cls({key: measure.zero for key, measure in measures.items()}, weights, worst)
 
     def with_items(self, items: Mapping[str, Tally]) -> Self:
-        return type(self)(items, self.weights or getattr(items, "weights", {}))
+        settings: Any = self if self.weights or self.worst else items
+        return type(self)(items, getattr(settings, "weights", {}), getattr(settings, "worst", {}))
 
     def __add__(self, other: Mapping[str, Tally], /) -> Self:
         return super().__add__(other) if self else self.with_items(other)
 
     @property
     def value(self) -> Number:
-        """The weighted mean of the measures' values, over the measures that have evidence.
-
-        A negative weight takes the value off: lower is better.
-        """
+        """The weighted mean of the measures' scores, over the measures that have evidence: higher is better."""
         if len(self) == 1:
-            ((key, tally),) = self.items()
-            return -tally.value if self.weights.get(key, 1.0) < 0 else tally.value
-        total: Number = 0.0
-        weight: Number = 0.0
-        for key, tally in self.items():
-            share: Any = self.weights.get(key, 1.0) * positive(tally.weight)
-            total, weight = total + share * tally.value, weight + abs(share)
-        return divide(total, weight, empty=1.0)
+            return self.score(next(iter(self)))
+        return mean(
+            (self.score(key), self.weights.get(key, 1.0) * positive(tally.weight)) for key, tally in self.items()
+        )
+
+    def score(self, key: str) -> Number:
+        """A measure's value as DSPy maximises it: 1 - value / worst where lower is better; 1 without evidence."""
+        tally, worst = self[key], self.worst.get(key)
+        return tally.value if worst is None else 1.0 - positive(tally.weight) * tally.value / worst
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -140,9 +164,9 @@ class Score(dspy.Prediction):
     bootstrapping wants; scores add to a `Total`, as ``Evaluate`` wants.
 
     Args:
-        score: The value of the example.
+        score: The score of the example: higher is better.
         feedback: Its errors in words.
-        objective_scores: The value of each measure.
+        objective_scores: The score of each measure: its value, or 1 - value / worst where lower is better.
         evidence: The tallies of the measures.
         errors: What was wrong in the example.
         passed: Whether the pass mark is reached.

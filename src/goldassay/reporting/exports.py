@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 TAG_LENGTH = 5000  # MLflow's limit
 LATEX = {**{sign: f"\\{sign}" for sign in "&%$#_{}"}, "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-LATEX["\\"] = r"\textbackslash{}"
+LATEX |= {"\\": r"\textbackslash{}", "↓": r"$\downarrow$"}
 
 
 def to_csv(run: Run) -> str:
@@ -63,7 +63,7 @@ def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
     >>> print(escaped("50 % of strict_f1"))
     50 \% of strict\_f1
     """
-    columns = [{value.name: value for value in (summary.overall(run), *summary.values(run))} for run in runs]
+    columns = [{value.label: value for value in (summary.overall(run), *summary.values(run))} for run in runs]
     lines = [rf"\begin{{tabular}}{{l{'r' * len(runs)}}}", r"\toprule"]
     lines += [" & ".join(["", *map(escaped, names)]) + r" \\", r"\midrule"]
     for measure in dict.fromkeys(name for column in columns for name in column):

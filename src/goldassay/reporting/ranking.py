@@ -1,6 +1,7 @@
 """A ranking of systems on the same gold: runs, or files of predictions, under any weights.
 
-``value`` is the weighted mean of the measures, by default under the metric's own weights. ``ranks`` is the set of ranks
+``value`` is the weighted mean of the measures' scores (1 - value / worst where lower is better), by default under the
+metric's own weights. ``ranks`` is the set of ranks
 that a system may have, ``first`` how often it would lead under other weights, and ``on_front`` says whether no other
 system is better at both value and cost, and at both value and seconds.
 """
@@ -90,12 +91,13 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
         if not run.available:
             raise GoldassayError(f"{run.folder or run.name} failed on every example: it has no rank")
     weights = _checked(runs, weights or runs[0].zero.weights)
-    zero = Evidence({name: runs[0].zero[name] for name in weights}, weights)
-    evidence = [[Evidence({name: row[name] for name in weights}, weights) for row in run.evidence] for run in runs]
+    zero = Evidence({name: runs[0].zero[name] for name in weights}, weights, runs[0].zero.worst)
+    evidence = [[zero.with_items({name: row[name] for name in weights}) for row in run.evidence] for run in runs]
     units = runs[0].clusters
     values = [interval(rows, zero, clusters=units, seed=seed) for rows in evidence]
     possible = ranks(evidence, zero, clusters=units, seed=seed)
-    leads = firsts([{name: run.values.get(name, 0.0) for name in weights} for run in runs], seed=seed)
+    scores = [{name: float(run.total.score(name)) if name in run.values else 0.0 for name in weights} for run in runs]
+    leads = firsts(scores, seed=seed)
     money = any(run.cost.get("usd") for run in runs)
     seconds = [_spent(run, float(run.cost.get("seconds") or 0.0)) for run in runs]
     costs = [_spent(run, float(run.cost.get("usd") or 0.0) if money else float(tokens(run.cost))) for run in runs]

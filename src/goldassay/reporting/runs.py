@@ -36,9 +36,10 @@ def run(run: Run) -> None:
     task_of = {value.name: _task(run, value.name) for value in values}
     tasks = list(dict.fromkeys(task_of.values()))  # a program that retrieves and answers is measured at both
     values.sort(key=lambda value: tasks.index(task_of[value.name]))
-    weighted = [value for value in values if value.weight]
-    if len(weighted) > 1:
-        values.insert(0, summary.overall(run))
+    whole = summary.overall(run)
+    combined = whole.convention not in run.values
+    if combined:
+        values.insert(0, whole)
     columns = ["value", "[95 %]"]
     columns += ["precision", "recall"] if any(value.precision is not None for value in values) else []
     columns += ["target", "met"] if any(value.target is not None for value in values) else []
@@ -46,9 +47,9 @@ def run(run: Run) -> None:
     title = f"{run.name}: {len(run.rows)} examples{f', {model}' if model else ''}"
     rows = [[_cells(value, task_of.get(value.name, "")).get(column) for column in columns] for value in values]
     print_table(title, columns, rows, left=columns.index("[95 %]"))
-    if len(weighted) > 1:
-        terms = " + ".join(f"{value.weight:g} {value.name}" for value in weighted)
-        prose(f"metric is the weighted mean of {terms}; tuning improves it")
+    _direction(run)
+    if combined:
+        prose(f"metric is {whole.convention}; tuning improves it")
     if task_of:
         strata(run, next(iter(task_of)))
     corrected(run)
@@ -61,6 +62,12 @@ def run(run: Run) -> None:
     plain(f"{spent}. Run folder: {run.folder}")
 
 
+def _direction(run: Run) -> None:
+    """What the arrow means, if a name has one."""
+    if any(name in run.zero.worst for name in run.values):
+        plain(summary.DIRECTION)
+
+
 def _task(run: Run, name: str) -> str:
     return str(run.about.get("measures", {}).get(name, {}).get("measure", "")).partition(".")[0]
 
@@ -69,7 +76,7 @@ def _cells(value: ReportedValue, task: str) -> dict[str, str]:
     rates = {"precision": value.precision, "recall": value.recall}
     return {
         "task": task,
-        "value": value.name,
+        "value": value.label,
         "[95 %]": number(value.value) + bounds(value.interval),
         **{name: "" if rate is None else number(rate) for name, rate in rates.items()},
         "target": "" if value.target is None else f"{value.target:.2f}",
@@ -192,13 +199,14 @@ def comparison(runs: Sequence[Run], differences: Sequence[RunComparison], unavai
     """Values side by side, the paired differences, and the examples won and lost."""
     for place, run in enumerate(runs, start=1):
         plain(f"{place}  {run.name}  {run.folder or ''}".rstrip())
-    names = dict.fromkeys(name for run in runs for name in run.values)
+    names = {name: summary.labelled(name, run.zero.worst) for run in runs for name in run.values}
     rows = [
-        [name, *("not available" if str(run.folder) in unavailable else with_interval(run, name) for run in runs)]
-        for name in names
+        [label, *("not available" if str(run.folder) in unavailable else with_interval(run, name) for run in runs)]
+        for name, label in names.items()
     ]
     title = f"{len(runs)} runs on the same gold{_under(runs)}"
     print_table(title, ["value [95 %]", *map(str, range(1, len(runs) + 1))], rows)
+    _direction(runs[0])
     first = next((place for place, run in enumerate(runs, start=1) if str(run.folder) not in unavailable), 1)
     for place, run in enumerate(runs, start=1):
         ours = [difference for difference in differences if difference.run is run]
@@ -223,10 +231,10 @@ def _differences(title: str, differences: Sequence[Any]) -> None:
         test = difference.comparison
         rows.append(
             [
-                difference.measure,
+                f"{difference.measure}{' ↓' * difference.lower_is_better}",
                 f"{test.difference:+.3f}{bounds(test.interval, '+')}",
                 p_value(test.p),
-                p_value(difference.corrected),
+                "–" if difference.corrected is None else p_value(difference.corrected),
                 f"{test.smallest_detectable:.3f}" if test.smallest_detectable else "–",
                 f"{len(difference.won)}:{len(difference.lost)}",
             ]

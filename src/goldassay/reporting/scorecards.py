@@ -8,6 +8,7 @@ from itertools import islice
 from rich.markup import escape
 from rich.padding import Padding
 
+from goldassay.reporting.summary import DIRECTION
 from goldassay.reporting.terminal import console, number, plain, print_table, warn
 from goldassay.scorecard import Scorecard
 
@@ -44,6 +45,8 @@ def show(card: Scorecard) -> None:
     rows = [[name + _star(card, name), *_value(card, name, wide)] for name in card.values if name not in in_family]
     if rows:
         print_table(None if families and not card.protocol else title, ["", f"value{interval}", *convention], rows)
+    if any(measure.lower_is_better for name, measure in card.measures.items() if name in card.values):
+        plain(DIRECTION)
     if card.intervals:
         plain(f"[95 %]: {_methods(card)}")
     if any(name in card.values for name in card.undefined):
@@ -71,8 +74,9 @@ def _under(card: Scorecard) -> str:
 
 
 def _star(card: Scorecard, name: str) -> str:
-    """Marks a value that the protocol does not define."""
-    return " *" if name in card.undefined else ""
+    """Marks a value that is better lower, and one that the protocol does not define."""
+    lower = name in card.measures and card.measures[name].lower_is_better
+    return " ↓" * lower + " *" * (name in card.undefined)
 
 
 def _value(card: Scorecard, name: str, wide: bool) -> list[str]:

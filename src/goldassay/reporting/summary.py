@@ -10,18 +10,18 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import TASKS, parse, target_met
+from goldassay.measure import TASKS, target_met
 from goldassay.running.run import Run
-from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.tally import Confusion, Counts
 
 GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")  # a model file by its path
+DIRECTION = "↓: lower is better"
 MISSED, SPURIOUS = ONE_SIDED = ("(missed)", "(spurious)")  # in a confusion matrix of spans
 LABEL_LENGTH, LABEL_COUNT = 40, 25  # a field of your own task is a label if its values are this short and this few
 EMPTY: dict[str, dict[str, Any]] = {
@@ -45,6 +45,11 @@ class ReportedValue:
     precision: float | None = None
     recall: float | None = None
     lower_is_better: bool = False
+
+    @property
+    def label(self) -> str:
+        """Its name, with an arrow if lower is better."""
+        return labelled(self.name, {self.name: 1.0} if self.lower_is_better else {})
 
     @property
     def met(self) -> bool | None:
@@ -151,16 +156,44 @@ def is_wrong(row: Mapping[str, Any]) -> bool:
 
 
 def overall(run: Run) -> ReportedValue:
-    """The metric's weighted value, which tuning optimises, with its interval."""
-    weights = {key: float(about.get("weight", 1.0)) for key, about in run.about.get("measures", {}).items()}
-    weights = {key: weight for key, weight in weights.items() if weight}
+    """The metric's weighted value, which tuning maximises, with its interval."""
+    weights = {key: weight for key in run.zero if (weight := run.zero.weights.get(key, 1.0))}
+    terms = {key: term(key, run.zero.worst.get(key)) for key in weights}
     if len(weights) == 1:
         (key,) = weights
-        return ReportedValue("metric", run.value, run.intervals.get(key) if run.rows else None, key)
-    columns = Evidence(run.folded.columns, run.zero.weights)
+        own = run.intervals.get(key) if run.rows else None
+        return ReportedValue("metric", run.value, own and turned(own, run.zero.worst.get(key)), terms[key])
+    columns = run.zero.with_items(run.folded.columns)
     bounds = interval(columns, run.zero, clusters=run.clusters) if run.rows else None
-    terms = " + ".join(f"{weight:g} {key}" for key, weight in weights.items())
-    return ReportedValue("metric", run.value, bounds, f"weighted mean of {terms}")
+    text = " + ".join(
+        f"{weight:g} {f'({terms[key]})' if key in run.zero.worst else key}" for key, weight in weights.items()
+    )
+    return ReportedValue("metric", run.value, bounds, f"weighted mean of {text}")
+
+
+def term(name: str, worst: float | None) -> str:
+    """What a measure counts in its metric, whose higher values are better.
+
+    >>> term("accuracy", None), term("brier", 1.0), term("minutes", 60.0)
+    ('accuracy', '1 - brier', '1 - minutes / 60')
+    """
+    return name if worst is None else f"1 - {name}" + (f" / {worst:g}" if worst != 1 else "")
+
+
+def turned(ends: Interval, worst: float | None) -> Interval:
+    """The interval of what a measure counts in its metric.
+
+    >>> turned(Interval(0.25, 0.125, 0.5), 1.0).low
+    0.5
+    """
+    if worst is None:
+        return ends
+    return replace(ends, value=1 - ends.value / worst, low=1 - ends.high / worst, high=1 - ends.low / worst)
+
+
+def labelled(name: str, worst: Mapping[str, float]) -> str:
+    """A value's name with its direction, if lower is better; `DIRECTION` says what the arrow means."""
+    return f"{name} ↓" if name in worst else name
 
 
 def noise_lines(run: Run) -> list[str]:
@@ -198,11 +231,11 @@ def values(run: Run) -> tuple[ReportedValue, ...]:
                 value,
                 run.intervals.get(name),
                 model_name(about.get("conventions", "")),
-                float(about.get("weight", 1.0)),
+                run.zero.weights.get(name, 1.0),
                 about.get("target"),
                 float(counts.precision) if counts else None,
                 float(counts.recall) if counts else None,
-                "measure" in about and parse(about["measure"]).lower_is_better,
+                name in run.zero.worst,
             )
         )
     return tuple(reported)

@@ -27,22 +27,37 @@ SHOWN = 2  # examples won and lost that come with their errors
 
 @dataclass(frozen=True)
 class RunComparison:
-    """One run against the first one, by one measure; ``corrected`` is the p-value after Holm."""
+    """One run against the first one, by one measure.
+
+    ``comparison`` has the difference of the measure's own values; an example is ``won`` if its value is better, which
+    is lower for a measure that says so. ``corrected`` is the p-value after Holm; None for a measure that the metric
+    gives no weight, which is no claim and takes no part in the correction.
+    """
 
     run: Run
     measure: str
     comparison: Comparison
-    corrected: float
+    corrected: float | None
     won: tuple[str, ...]
     lost: tuple[str, ...]
     examples: Mapping[str, str]
     """An error of some of the examples that were won and lost."""
+    lower_is_better: bool = False
+
+    @property
+    def change(self) -> str:
+        """What the interval of the difference says: ``better``, ``worse``, or nothing."""
+        ends = self.comparison.interval
+        if ends.low <= 0 <= ends.high:
+            return ""
+        return "better" if (ends.low > 0) != self.lower_is_better else "worse"
 
     def state(self) -> dict[str, object]:
         """As JSON."""
         return {
             "run": str(self.run.folder),
             "measure": self.measure,
+            "lower_is_better": self.lower_is_better,
             **self.comparison.state(),
             "corrected_p": self.corrected,
             "won": list(self.won),
@@ -83,15 +98,17 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
         )
         for other, name in pairs
     ]
-    corrected = holm([comparison.p for comparison in comparisons])
+    weighted = [place for place, (_, name) in enumerate(pairs) if first.zero.weights.get(name, 1.0)]
+    corrected = dict(zip(weighted, holm([comparisons[place].p for place in weighted]), strict=True))
     results = []
-    for (other, name), comparison, p in zip(pairs, comparisons, corrected, strict=True):
-        values = zip(first.rows, first.tallies(name), other.tallies(name), strict=True)
-        gaps = [(str(row["id"]), float(after.value) - float(before.value)) for row, before, after in values]
+    for place, ((other, name), comparison) in enumerate(zip(pairs, comparisons, strict=True)):
+        lower = name in first.zero.worst
+        values = zip(first.rows, first.evidence, other.evidence, strict=True)
+        gaps = [(str(row["id"]), float(after.score(name)) - float(before.score(name))) for row, before, after in values]
         won = tuple(key for key, gap in sorted(gaps, key=lambda pair: -pair[1]) if gap > 1e-12)
         lost = tuple(key for key, gap in sorted(gaps, key=lambda pair: pair[1]) if gap < -1e-12)
         examples = _new_errors("won", won[:SHOWN], first, other) | _new_errors("lost", lost[:SHOWN], other, first)
-        results.append(RunComparison(other, name, comparison, p, won, lost, examples))
+        results.append(RunComparison(other, name, comparison, corrected.get(place), won, lost, examples, lower))
     return results
 
 
@@ -110,7 +127,7 @@ def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
             [run.tallies(name) for run in runs],
             first.zero[name],
             clusters=first.clusters,
-            lower_is_better=bool((measure := first.measure(name)) and measure.lower_is_better),
+            lower_is_better=name in first.zero.worst,
             seed=seed,
         )
         for name in first.values
@@ -206,4 +223,4 @@ def from_predictions(
         "settings": {"protocol": protocol} if protocol else {},
         "measures": described_measures(measures),
     }
-    return Run(about, rows, Evidence({key: measure.zero for key, measure in measures.items()}), file)
+    return Run(about, rows, Evidence.empty(measures), file)

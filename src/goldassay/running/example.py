@@ -26,7 +26,6 @@ from goldassay.running.budget import BudgetSpent
 from goldassay.running.calls import Account
 from goldassay.running.loop import within
 from goldassay.running.rows import Row
-from goldassay.score import Evidence
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
 STOPS = (KeyboardInterrupt, BudgetSpent)  # the only exceptions that are not a result of the example
@@ -200,9 +199,8 @@ class Measuring:
         except Exception as error:
             error.add_note(f"the metric raised this on example {identity(example, index)}")
             raise
-        evidence = Evidence({key: assessment.tally for key, assessment in assessed.items()}, self.metric.weights)
         row = measured_row(index, example, assessed)
-        row |= {"score": float(evidence.value), "latency_s": round(seconds, 6)}
+        row |= {"score": float(self.metric.evidence(assessed).value), "latency_s": round(seconds, 6)}
         if reason := unmeasured or failed(prediction):
             row["error"] = reason
         if not failed(prediction):

@@ -49,7 +49,7 @@ def gates(run: Run, runs: Path, *, alpha: float = 0.05) -> dict[str, Gate]:
             target=float(target),
             clusters=run.clusters,
             bounds=run.bounds(key),
-            lower_is_better=bool((measure := run.measure(key)) and measure.lower_is_better),
+            lower_is_better=key in run.zero.worst,
             look=look,
             alpha=alpha,
         )

@@ -69,7 +69,7 @@ def rescore(task: str, setting: Setting, *, format: str | None = None) -> Scorec
         card = fold(task, _measures(task, setting.measures), Batches(gold, pred))
     if setting.weights:
         weights = dict(zip(card.measures, setting.weights, strict=True))
-        card.values[METRIC] = float(Evidence(card.totals, weights).value)
+        card.values[METRIC] = float(Evidence.empty(card.measures, weights).with_items(card.totals).value)
         card.conventions[METRIC] = f"{METRIC}[{', '.join(f'{name}={weight:g}' for name, weight in weights.items())}]"
     card.warnings = [*warnings, *card.warnings]
     return card

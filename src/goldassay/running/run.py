@@ -63,9 +63,8 @@ class Run:
         """The values of a function's dict are known from the rows alone: means without a weight of their own."""
         if of_function(self.about):
             new = dict.fromkeys(key for row in self.rows for key in row["tallies"] if key not in self.zero)
-            self.zero = Evidence(
-                {**self.zero, **{key: Mean() for key in new}}, {**dict.fromkeys(new, 0.0), **self.zero.weights}
-            )
+            weights = {**dict.fromkeys(new, 0.0), **self.zero.weights}
+            self.zero = Evidence({**self.zero, **{key: Mean() for key in new}}, weights, self.zero.worst)
         self.answers = self.rows
         if isinstance(self.rows, Rows) and self.rows.repeats > 1:
             self.rows = Examples(self.rows, self._evidence)
@@ -104,7 +103,8 @@ class Run:
     def _evidence(self, row: Mapping[str, Any]) -> Evidence:
         evidence = self.zero.from_state(row["tallies"])
         if len(evidence) < len(self.zero) and row.get("error"):  # it failed before the metric named its values
-            evidence.update({key: Mean(0.0, 1.0) for key in self.zero if key not in evidence})
+            missing = (key for key in self.zero if key not in evidence)
+            evidence.update({key: Mean.of(self.zero.worst.get(key, 0.0)) for key in missing})
         return evidence
 
     @cached_property
@@ -337,8 +337,8 @@ def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
         measures = about["measures"]
         if not all(isinstance(measure["conventions"], str) for measure in measures.values()):
             raise TypeError
-        weights = {key: float(measure["weight"]) for key, measure in measures.items()}
-        return Evidence({key: parse(measure["measure"]).zero for key, measure in measures.items()}, weights)
+        weights = {key: abs(float(measure["weight"])) for key, measure in measures.items()}
+        return Evidence.empty({key: parse(measure["measure"]) for key, measure in measures.items()}, weights)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise DataError("not a run: it lacks measures, weights or conventions", file=place / ABOUT) from None
 
@@ -353,7 +353,7 @@ def _check(row: dict[str, Any], zero: Evidence, more: bool) -> None:
     if type(row["index"]) is not int or not 0 <= row["index"] < MOST or "id" not in row:
         raise ValueError
     if more:
-        zero = Evidence({**{key: Mean() for key in row["tallies"]}, **zero}, zero.weights)
+        zero = zero.with_items({**{key: Mean() for key in row["tallies"]}, **zero})
     evidence = zero.from_state(row["tallies"])
     if (evidence.keys() != zero.keys() and not more) or not math.isfinite(float(evidence.value)):
         raise ValueError

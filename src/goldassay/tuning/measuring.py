@@ -89,8 +89,8 @@ class CandidateResult:
 class Bench:
     """Programs on these examples, with this metric.
 
-    ``guarded`` maps a measure's name to the drop that is tolerated. ``on_progress`` gets a line now and then: what is
-    measured, its effect so far, how many examples of this candidate are left.
+    ``guarded`` maps a measure's name to the drop that is tolerated (where lower is better, the rise). ``on_progress``
+    gets a line now and then: what is measured, its effect so far, how many examples of this candidate are left.
     """
 
     examples: Sequence[Any]
@@ -227,6 +227,7 @@ class Bench:
         for name, tolerated in self.guarded.items():
             new, old = ([case.evidence[name] for case in side] for side in (after, before))
             drop = float(sum(old[1:], old[0]).value - sum(new[1:], new[0]).value)
+            drop = -drop if name in self.zero.worst else drop
             noise = 0.0
             if len(after) >= LEAST:
                 parts = contributions(new, old, self.zero[name])

@@ -154,7 +154,7 @@ def _without(total: Evidence, cases: Sequence[Case], cluster: list[tuple[int, Er
     per_case: dict[int, list[Error]] = {}
     for index, error in cluster:
         per_case.setdefault(index, []).append(error)
-    repaired = Evidence(total, total.weights)
+    repaired = total.with_items(total)
     for index, errors in per_case.items():
         repaired = repaired + repair(cases[index].evidence, errors, cases[index].errors)
     return repaired

@@ -20,10 +20,13 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measure import parse
 from goldassay.reporting.history import RunEntry, entries, lines
 from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.report import report, sources
+from goldassay.reporting.summary import turned
+from goldassay.statistics import Interval
 
 PROGRAMS = 12  # programs whose history is drawn
 SIDE_BY_SIDE = 4  # runs on the same gold that the static pages show in one report
@@ -62,7 +65,10 @@ def _interval(run: RunEntry) -> tuple[float, float] | None:
     """The metric's interval, if the metric is a single measure."""
     measures = [name for name, about in run.about["measures"].items() if about.get("weight", 1)]
     ends = run.about.get("intervals", {}).get(measures[0]) if len(measures) == 1 else None
-    return (float(ends[0]), float(ends[1])) if ends else None
+    if not ends:
+        return None
+    own = turned(Interval(0.0, *map(float, ends)), parse(run.about["measures"][measures[0]]["measure"]).worst)
+    return own.low, own.high
 
 
 def _history(runs: Sequence[RunEntry], program: str, figures: list[charts.Chart]) -> dict[str, Any] | None:

@@ -1,0 +1,207 @@
+"""The law of direction: predictions that are better by a measure are never called worse by anything that reads it.
+
+Every registered measure, and those of lower values that no scorecard has, meets everything that says which of two
+numbers is better: scores and objective scores for DSPy, targets, gates, floors, JUnit, comparisons, ranks, tuning.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from goldassay import Metric
+from goldassay.cli.score import below
+from goldassay.measure import Measure
+from goldassay.measures import answering
+from goldassay.reporting import exports, ranking, summary
+from goldassay.reporting.pages.report import report
+from goldassay.running.comparing import compare, from_predictions, ranked
+from goldassay.running.gates import gate
+from goldassay.running.run import Run
+from goldassay.score import Score
+from goldassay.scorecard import Batches, fold
+from goldassay.statistics.sequential import sequential_test
+from goldassay.testing import MarkedTest
+from goldassay.tuning.measuring import Bench, effect
+from goldassay.tuning.patterns import find
+
+from .test_laws import module, records, registered
+
+SIZE = 16
+CALIBRATION = [answering.Calibration(statistic=name) for name in ("brier", "ece", "aurc")]
+UNREGISTERED = [pytest.param("answering", measure, id=f"answering-{measure!r}") for measure in CALIBRATION]
+each = pytest.mark.parametrize(("task", "measure"), [*registered(), *UNREGISTERED])
+
+
+@dataclass
+class Two:
+    """Worse and better predictions of the same gold, by one measure, as runs."""
+
+    measure: Measure[Any]
+    gold: list[Any]
+    worse: Run
+    better: Run
+
+    @property
+    def target(self) -> float:
+        """A value between the two."""
+        return (self.worse.values[self.measure.key] + self.better.values[self.measure.key]) / 2
+
+    def runs(self) -> tuple[Run, Run]:
+        return self.worse, self.better
+
+
+def predictions(task: str, seed: int, right: float) -> list[Any]:
+    """Perfect predictions, except that some are those of another example; all as sure of themselves."""
+    rng, gold = random.Random(seed), records(task)[:SIZE]
+    perfect = module(task).perfect
+    made = [perfect(one if rng.random() < right else gold[index - 1]) for index, one in enumerate(gold)]
+    if task == "triples":
+        return [{"triples": [{**triple, "confidence": 0.9} for triple in one["triples"]]} for one in made]
+    return [{**dict(one), "confidence": 0.9} for one in made] if task == "answering" else made
+
+
+def run_of(task: str, measure: Measure[Any], preds: list[Any], name: str) -> Run:
+    run = from_predictions(records(task)[:SIZE], preds, {measure.key: measure}, name=name)
+    for row, evidence in zip(run.rows, run.evidence, strict=True):
+        row["score"] = float(evidence.value)
+    return run
+
+
+@cache
+def two(task: str, measure: Measure[Any]) -> Two | None:
+    """The worst and the best of some predictions; None if the measure finds them all alike."""
+    runs = [
+        run_of(task, measure, predictions(task, seed, right), f"{seed}")
+        for seed, right in enumerate((0.0, 0.3, 0.6, 1.0))
+    ]
+    runs = [run for run in runs if measure.key in run.values]
+    runs.sort(key=lambda run: run.values[measure.key], reverse=measure.lower_is_better)
+    if not runs or abs(runs[0].values[measure.key] - runs[-1].values[measure.key]) < 1e-9:
+        return None
+    both = Two(measure, records(task)[:SIZE], runs[0], runs[-1])
+    for run in both.runs():
+        run.about["measures"][measure.key]["target"] = both.target
+    return both
+
+
+def test_nearly_all_measures_tell_better_from_worse() -> None:
+    measures: list[Any] = [param.values for param in [*registered(), *UNREGISTERED]]
+    alike = [measure.key for task, measure in measures if two(task, measure) is None]
+    assert len(alike) < 25, alike  # those that need a judge's verdicts, or retrieved passages
+    lower = {measure.key for task, measure in measures if measure.lower_is_better and two(task, measure)}
+    assert lower == {"brier", "ece", "aurc", "subject_hallucination", "object_hallucination"}
+
+
+@each
+def test_what_dspy_maximises(task: str, measure: Measure[Any]) -> None:
+    both = two(task, measure)
+    if both is None:
+        return
+    metric, key = Metric(measure, targets={measure.key: both.target}), measure.key
+    assert (metric.met(both.better.values)[key], metric.met(both.worse.values)[key]) == (True, False)
+    for row, other in zip(both.worse.evidence, both.better.evidence, strict=True):
+        scores = [Score(float(side.value), evidence=side) for side in (row, other)]
+        ahead = float(other[key].value) - float(row[key].value)
+        if row[key].weight and other[key].weight and abs(ahead) > 1e-9:
+            assert (scores[1].score > scores[0].score) == ((ahead > 0) != measure.lower_is_better)
+            assert float(other.score(key)) == scores[1].score
+    totals = [
+        sum(Score(evidence=row) for row in run.evidence) / len(both.gold) for run in both.runs()
+    ]  # as Evaluate does
+    assert totals[0] < totals[1]
+    assert [pytest.approx(total) for total in totals] == [run.value for run in both.runs()]
+
+
+@each
+def test_what_people_read(task: str, measure: Measure[Any]) -> None:
+    both = two(task, measure)
+    if both is None:
+        return
+    key = measure.key
+    (result,) = compare(both.worse, both.better)
+    (back,) = compare(both.better, both.worse)
+    assert (result.change, back.change) in {("better", "worse"), ("", "")}
+    assert (result.won, result.lost) == (back.lost, back.won)
+    if type(measure.zero).__name__ == "Mean":
+        assert len(result.won) >= len(result.lost)
+    rank = ranked([both.worse, both.better])[key]
+    assert rank[1].low <= rank[0].low
+    assert rank[1].high <= rank[0].high
+    assert [system.run for system in ranking.rank([both.worse, both.better], {key: 1.0})] == [both.better, both.worse]
+    for run, met in ((both.worse, False), (both.better, True)):
+        (value,) = summary.values(run)
+        assert value.met is met
+        assert ("↓" in value.label) is measure.lower_is_better
+        suite = ElementTree.fromstring(exports.to_junit(run))
+        (case,) = (case for case in suite if case.get("classname") == f"{run.name}.targets")
+        assert bool(case.findall("failure")) is not met
+        failure = MarkedTest("extraction", floors={key: both.target}).failure(run, key, 0, both.target)
+        assert bool(failure) is not met
+        least, most = measure.limits
+        verdict = gate(
+            run.tallies(key),
+            run.zero[key],
+            target=min(max(both.target, least + 1e-3), most - 1e-3),
+            bounds=measure.limits,
+            lower_is_better=measure.lower_is_better,
+        ).verdict
+        assert verdict != ("fail" if met else "pass")
+
+
+@each
+def test_what_tuning_accepts(task: str, measure: Measure[Any]) -> None:
+    both = two(task, measure)
+    if both is None:
+        return
+    before, after = both.worse.cases, both.better.cases
+    gain = effect(after, before, both.gold, "dev", {}, zero=both.better.zero, resamples=200)
+    assert gain.difference > 0
+    assert gain.after > gain.before
+    bench = Bench(both.gold, Metric(measure), {measure.key: 0.0}, resamples=200)
+    assert bench.drops(after, before) == ""
+    decision = sequential_test([case.evidence for case in after], [case.evidence for case in before], both.worse.zero)
+    assert decision.decision != "reject"
+    assert all(pattern.loss >= -1e-9 for pattern in find(before))
+
+
+@each
+def test_floors_of_the_command_line(task: str, measure: Measure[Any]) -> None:
+    both = two(task, measure)
+    if both is None:
+        return
+    for run, met in ((both.worse, False), (both.better, True)):
+        card = fold(task, [measure], Batches([], []))
+        card.values[measure.key] = run.values[measure.key]
+        assert (below(card, {measure.key: both.target}) == []) is met
+
+
+def brier_runs() -> tuple[Run, Run]:
+    both = two("answering", CALIBRATION[0])
+    assert both is not None
+    return both.runs()
+
+
+def test_a_page_calls_the_lower_error_better() -> None:
+    worse, better = brier_runs()
+    page = report([worse, better])
+    against = page[page.index('id="against"') :]
+    assert '<th scope="row">brier ↓</th><td class="num good">' in against
+    assert ">better<" in page
+    assert ">worse<" not in page
+    assert "brier $\\downarrow$" in exports.to_latex([worse], ["worse"])
+
+
+def test_the_metric_of_an_error_is_one_minus_it_and_its_interval_with_it() -> None:
+    worse, _ = brier_runs()
+    whole, (own,) = summary.overall(worse), summary.values(worse)
+    assert whole.convention == "1 - brier"
+    assert whole.value == pytest.approx(1 - own.value)
+    assert whole.interval is not None
+    assert own.interval is not None
+    assert (whole.interval.low, whole.interval.high) == pytest.approx((1 - own.interval.high, 1 - own.interval.low))
