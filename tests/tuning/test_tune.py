@@ -112,6 +112,24 @@ def test_what_examples_chose_has_no_interval_on_them(
     assert not blind.dev.chosen  # dev had no part in it
 
 
+def test_patches_stand_beside_labeled_and_nearest_examples_on_test(
+    lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    made = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
+    about = json.loads((tmp_path / "tuning.json").read_text())
+    assert list(made.references) == list(about["references"]) == ["labeled", "knn"]
+    for name, reference in made.references.items():
+        alone = tune(names_program, gold, METRIC, name, lm=lm, progress=False)
+        assert alone.test is not None
+        assert reference.before.values == alone.test.after.values
+        assert reference.after is made.test.after  # type: ignore[union-attr]
+        assert about["references"][name]["runs"] == [f"test-{name}", "test-after"]
+    # The learner learns all from examples, so none of the three is better than the others.
+    assert about["beside"] == made.beside
+    assert made.beside[-1] == "patches is not shown to be better than labeled and knn: these take no tuning."
+    assert not tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False).beside
+
+
 def test_a_budget_keeps_the_patches_that_were_accepted(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
     whole = tune(names_program, gold, METRIC, "patches", lm=lm, progress=False)
     made = tune(

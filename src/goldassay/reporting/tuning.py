@@ -45,6 +45,8 @@ def tuned(result: Tuned, folder: object) -> None:
         prose(result.ledger.verdict.sentence)
     if result.note:
         prose(f"Note: {result.note}")
+    for line in result.beside:
+        prose(line)
     if result.test is not None:
         plain(f"The gain is {result.verdict}.")
     if result.stopped:

@@ -31,7 +31,7 @@ from goldassay.running.folder import locked
 from goldassay.running.identity import fingerprint
 from goldassay.running.leaks import text_of
 from goldassay.statistics import Comparison
-from goldassay.tuning.acceptance import Ledger
+from goldassay.tuning.acceptance import ALPHA, Ledger
 from goldassay.tuning.patches import write
 from goldassay.tuning.states import ABOUT, STATE
 from goldassay.tuning.wrappers import Formed, Nearest, inmost, predictors, wrappers
@@ -77,6 +77,27 @@ class Tuned:
     """Every patch that was tried, with its effect and verdict (``patches`` only)."""
     note: str = ""
     """What never worked on the way, such as a reflection model whose answers cannot be read; why nothing was tried."""
+    references: Mapping[str, Trial] = field(default_factory=dict)
+    """Labeled and nearest examples on test, which take no tuning, beside the tuned program (``patches`` only)."""
+
+    @property
+    def beside(self) -> list[str]:
+        """The references in words, and those that the tuned program is not better than."""
+        lines = []
+        for name, trial in self.references.items():
+            difference = trial.difference
+            ends = f"[{difference.interval.low:+.3f}, {difference.interval.high:+.3f}]"
+            against = f"{self.optimizer} against it {difference.difference:+.3f} {ends}, p {difference.p:.3f}"
+            lines.append(
+                f"{name} on test: {trial.before.value:.3f}, {trial.before.cost.get('calls', 0)} calls; {against}."
+            )
+        rest = {name: trial.difference for name, trial in self.references.items()}
+        no_better = [name for name, test in rest.items() if test.difference <= 0 or test.p > ALPHA]
+        if no_better:
+            lines.append(
+                f"{self.optimizer} is not shown to be better than {' and '.join(no_better)}: these take no tuning."
+            )
+        return lines
 
     @property
     def verdict(self) -> str:
@@ -212,6 +233,8 @@ def save(
         "dev": tuned.dev.state(),
         "test": tuned.test.state() if tuned.test else None,
         "verdict": tuned.verdict,
+        "references": {name: trial.state() for name, trial in tuned.references.items()},
+        "beside": tuned.beside,
         "cost": tuned.cost,
     }
     ledger = tuned.ledger

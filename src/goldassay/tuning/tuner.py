@@ -123,16 +123,19 @@ def tune(
             saved.begin(options.folder, options.resume, plan)
         job, optimized, stopped, meter = _optimized(name, optimize, program, splits, metric, options)
         leaks.check_program(optimized, {name: splits[name] for name in ("dev", "test")}, "the tuned program")
-        reported = ["dev", "test"] if options.test and splits["test"] else ["dev"]
-        trials = {split: trial(program, optimized, splits[split], metric, split, options) for split in reported}
-        trials["dev"] = replace(trials["dev"], chosen=name not in optimizers.BLIND)
+        trials = _trials(name, program, optimized, splits, metric, options)
         ledger, note, test = job.ledger, job.metric.note, trials.get("test")
-        if name == "patches" and not (ledger.patches or stopped):
+        patched, references = name.casefold() == "patches", dict[str, Trial]()
+        if patched and test is not None and not stopped:  # a budget that is spent is for nothing else
+            references, missing = _references(job, test.after, splits["test"], metric, options)
+            note = note or missing
+        if patched and not (ledger.patches or stopped):
             note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
         if test is not None:  # test alone proves, if there is one
             better = test.difference.difference > 0 and test.difference.p <= ALPHA
             ledger.conclude(replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look"))
-        tuned = Tuned(optimized, name, trials["dev"], test, meter.state(), options.seed, stopped, ledger, note)
+        cost = meter.state()
+        tuned = Tuned(optimized, name, trials["dev"], test, cost, options.seed, stopped, ledger, note, references)
         if options.folder is not None:
             saved.save(tuned, program, options.folder, plan, options.adapter, dict(splits["dev"][0].inputs()))
         return tuned
@@ -204,39 +207,63 @@ def _run(name: str, optimize: optimizers.Optimizer, job: optimizers.Job, meter: 
     return program, stopped
 
 
-def trial(
+def _trials(
+    name: str,
     before: dspy.Module,
     after: dspy.Module,
-    examples: Sequence[dspy.Example],
+    splits: Mapping[str, Sequence[dspy.Example]],
     metric: AnyMetric,
-    split: str,
     options: TuneOptions,
-) -> Trial:
-    """Both programs on the same examples, their runs below the folder, and the paired difference of the metric.
+) -> dict[str, Trial]:
+    """The program before and after on dev, and on test if that is reported; dev has chosen unless ``name`` is blind."""
+    trials = {}
+    for split in ("dev", "test") if options.test and splits["test"] else ("dev",):
+        sides = (("before", before), ("after", after))
+        runs = [_measured(program, splits[split], metric, f"{split}-{when}", options) for when, program in sides]
+        chosen = split == "dev" and name not in optimizers.BLIND
+        trials[split] = replace(_paired(*runs, splits[split], options), chosen=chosen)
+    return trials
 
-    A program that fails on all of them has no value there: that is an error, not a loss or a tie.
 
-    Args:
-        before: The program as it was.
-        after: The program to compare with it.
-        examples: The examples of the split.
-        metric: A `Metric`, or any function of (gold, prediction).
-        split: The name of the split.
-        options: How the programs are run.
-    """
-    runs: list[Run] = []
-    for name, program in (("before", before), ("after", after)):
-        folder = None if options.folder is None else options.folder / f"{split}-{name}"
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)  # of an earlier part of this tuning
-        run = evaluated(program, examples, metric, options.running.changed(folder=folder, name=f"{split}-{name}"))
-        if failure(run):
-            which = "the program" if name == "before" else "the tuned program"
-            raise GoldassayError(f"{which} {failure(run).replace('examples', f'{split} examples', 1)}")
-        runs.append(run)
+def _paired(before: Run, after: Run, examples: Sequence[dspy.Example], options: TuneOptions) -> Trial:
+    """Two runs on the same examples and the paired difference of the metric."""
     documents = clusters(examples)
-    difference = compare(runs[1].evidence, runs[0].evidence, runs[1].zero, clusters=documents, seed=options.seed)
-    return Trial(runs[0], runs[1], difference)
+    difference = compare(after.evidence, before.evidence, after.zero, clusters=documents, seed=options.seed)
+    return Trial(before, after, difference)
+
+
+def _measured(
+    program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, name: str, options: TuneOptions
+) -> Run:
+    """A run of a program on a split, below the folder; ``name`` is the split's and what the program is.
+
+    A program that fails on all examples has no value there: that is an error, not a loss or a tie.
+    """
+    folder = None if options.folder is None else options.folder / name
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)  # of an earlier part of this tuning
+    run = evaluated(program, examples, metric, options.running.changed(folder=folder, name=name))
+    if why := failure(run):
+        split, _, which = name.partition("-")
+        subject = {"before": "the program", "after": "the tuned program"}.get(which, which)
+        raise GoldassayError(f"{subject} {why.replace('examples', f'{split} examples', 1)}")
+    return run
+
+
+def _references(
+    job: optimizers.Job, after: Run, examples: Sequence[dspy.Example], metric: AnyMetric, options: TuneOptions
+) -> tuple[dict[str, Trial], str]:
+    """Labeled and nearest examples on test beside the patched program, and why one of them is not available."""
+    trials, note = dict[str, Trial](), ""
+    plain = replace(job, settings={"k": job.settings.get("nearest") or 4})
+    for name in optimizers.BLIND:
+        try:
+            program = unguarded(optimizers.OPTIMIZERS[name](plain))
+            run = _measured(program, examples, metric, f"test-{name}", options)
+            trials[name] = _paired(run, after, examples, options)
+        except GoldassayError as error:
+            note = f"{name} is not available beside it: {error}"
+    return trials, note
 
 
 def _with_room(lm: Any) -> Any:
