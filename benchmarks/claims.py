@@ -1,7 +1,7 @@
 """What a tuning says of its result, on simulated programs whose true values are known.
 
-``python -m benchmarks.claims [--campaigns 150] [--pilots 200] [--write]`` runs the real `Patches` and the real plan. The
-program is right by a latent difficulty of the example, which all prompts share (ρ of the variance), and by noise of
+``python -m benchmarks.claims [--campaigns 150] [--pilots 200] [--write]`` runs the real `Patches` and the real plan.
+The program is right by a latent difficulty of the example, which all prompts share (ρ of the variance), and by noise of
 the prompt. Two questions:
 
 *Stamps*: nearest examples gain ``gain``; the set that may take their place gains as much, so the swap gains nothing,
@@ -139,8 +139,8 @@ def stamps(patches: Sequence[Patch], verdict: CampaignVerdict, gain: float) -> d
 
 def stamped(times: int) -> list[str]:
     lines = [
-        "| n | gain | kept | proven: crossed / test | useless edit in it | swap in it | called proven for nothing: before / "
-        "now [95 %] | mean estimate of what is kept | its usual interval covers | shown |",
+        "| n | gain | kept | proven: crossed / test | useless edit in it | swap in it | called proven for nothing: "
+        "before / now [95 %] | mean estimate of what is kept | its usual interval covers | shown |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for n in (34, 60):
