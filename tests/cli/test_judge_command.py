@@ -121,6 +121,30 @@ def test_eval_writes_verdicts_that_align_takes_without_a_model(labels: Path, tmp
     assert found["confusion"] == live["confusion"]
 
 
+def test_plan_names_items_and_drift_compares_versions(labels: Path, tmp_path: Path) -> None:
+    out = tmp_path / "judged.jsonl"
+    run("eval", labels, "--judge", "criterion", "--out", out)
+    chosen = json.loads(run("plan", out, "--judge", "criterion", "--labels", 20, "--origin", "random", "--json"))
+    assert (len(set(chosen["items"])), sum(chosen["verdicts"].values())) == (20, 20)
+    assert all(int(name[1:]) >= 200 for name in chosen["items"])  # the others have a label
+    assert "Label next: i" in run("plan", labels, "--judge", "criterion", "--labels", 3)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    newer = tmp_path / "newer.jsonl"
+    newer.write_text("".join(json.dumps({**row, "verdict": "yes"}) + "\n" for row in rows))
+    found = json.loads(run("drift", out, newer, "--judge", "criterion", "--json"))
+    flips = [row["id"] for row in rows if row["verdict"] == "no"]
+    assert (found["n"], found["flips"]) == (300, {"no → yes": flips})
+    assert found["difference"]["difference"] == pytest.approx(len(flips) / 300)
+    assert found["accuracy"]["difference"] < 0
+    assert "no → yes" in run("drift", out, newer, "--judge", "criterion")
+    both = [
+        json.loads(run("align", out, "--judge", "criterion", "--origin", how, "--json"))
+        for how in ("random", "elsewhere")
+    ]
+    assert [each["corrected"]["chosen"]["method"] for each in both] == ["ppi++, wilson", "rogan-gladen"]
+    assert "The share to report" in run("align", out, "--judge", "criterion", "--origin", "random")
+
+
 def test_samples_and_panels(labels: Path) -> None:
     members = ("--lm", "scripted/judge", "--lm", "scripted/judge", "--lm", "scripted/other", "--lm", "scripted/other")
     three = ("--judge", "criterion", *members, "--limit", 40)

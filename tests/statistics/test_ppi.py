@@ -75,3 +75,70 @@ def test_refusals() -> None:
         corrected([1], [1], [1])
     with pytest.raises(GoldassayError, match="not a number"):
         corrected([1, 0], [1, float("nan")], [1])
+
+
+def judged(
+    rng: np.random.Generator, n: int, truth: float, right: tuple[float, float]
+) -> tuple[list[float], list[float]]:
+    people = rng.random(n) < truth
+    verdicts = np.where(people, rng.random(n) < right[0], rng.random(n) < 1 - right[1])
+    return people.astype(float).tolist(), verdicts.astype(float).tolist()
+
+
+def test_rogan_and_gladens_value_by_hand() -> None:
+    labels, verdicts = [1] * 20 + [0] * 20, [1] * 18 + [0] * 2 + [1] * 4 + [0] * 16
+    found = corrected(labels, verdicts, [1] * 41 + [0] * 59, origin="elsewhere")
+    assert found.rogan_gladen is not None
+    assert found.rogan_gladen.value == pytest.approx((0.41 + 0.8 - 1) / (0.9 + 0.8 - 1))  # .3
+    assert found.chosen == found.rogan_gladen
+    assert corrected([1, 0, 1, 0], [0, 1, 0, 1], [1, 0]).rogan_gladen is None  # worse than chance
+    whole = corrected([1, 0, 1, 0], [0, 1, 0, 1], [1, 0]).chosen
+    assert whole is not None
+    assert (whole.low, whole.high) == (0.0, 1.0)
+    assert corrected([1, 2, 3], [1, 2, 3], [4, 5]).rogan_gladen is None  # numbers
+
+
+@pytest.mark.parametrize(("of_labels", "truth"), [(0.5, 0.2), (0.3, 0.4), (0.3, 0.3), (0.2, 0.9)])
+def test_where_the_rate_has_shifted_the_chosen_interval_holds(of_labels: float, truth: float) -> None:
+    rng, held, ppi = np.random.default_rng(11), 0, 0
+    for _ in range(150):
+        labels, verdicts = judged(rng, 100, of_labels, (0.85, 0.8))
+        _, others = judged(rng, 500, truth, (0.85, 0.8))
+        found = corrected(labels, verdicts, others)
+        assert found.chosen is not None
+        held += found.chosen.low <= truth <= found.chosen.high
+        ppi += found.corrected.low <= truth <= found.corrected.high
+    assert held / 150 >= 0.92
+    if abs(of_labels - truth) > 0.2:
+        assert ppi / 150 < 0.3
+
+
+def test_labels_chosen_by_the_verdict_have_their_own_estimate() -> None:
+    """40 of the few positive verdicts and 40 of the many others: PPI++ takes them for a random sample and is wrong."""
+    rng, held, ppi = np.random.default_rng(12), 0, 0
+    for _ in range(200):
+        people, verdicts = judged(rng, 600, 0.2, (0.8, 0.9))
+        order = rng.permutation(600)
+        chosen = [at for side in (1.0, 0.0) for at in [at for at in order if verdicts[at] == side][:40]]
+        rest = sorted(set(range(600)) - set(chosen))
+        found = corrected([people[at] for at in chosen], [verdicts[at] for at in chosen],
+                          [verdicts[at] for at in rest], origin="verdict")  # fmt: skip
+        assert found.chosen is not None
+        assert found.chosen == found.by_verdict
+        held += found.chosen.low <= 0.2 <= found.chosen.high
+        ppi += found.corrected.low <= 0.2 <= found.corrected.high
+    assert held / 200 >= 0.93
+    assert held > ppi
+
+
+def test_the_exchangeability_test_holds_its_level_and_origin_decides() -> None:
+    rng, rejected = np.random.default_rng(13), 0
+    for _ in range(200):
+        labels, verdicts = judged(rng, 60, 0.4, (0.9, 0.9))
+        _, others = judged(rng, 300, 0.4, (0.9, 0.9))
+        found = corrected(labels, verdicts, others, origin="random")
+        rejected += found.exchangeable_p < 0.05
+        assert found.chosen == (found.rogan_gladen if found.exchangeable_p < 0.05 else found.corrected)
+    assert rejected / 200 <= 0.08
+    with pytest.raises(GoldassayError, match="not 'people'"):
+        corrected([1, 0], [1, 0], [1], origin="people")

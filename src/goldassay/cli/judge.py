@@ -28,6 +28,14 @@ Columns = Annotated[
     str | None,
     use.for_gold("--map", metavar="NAME=COLUMN,…", help="Columns under other names: label=human,id=key."),
 ]
+Origin = Annotated[
+    str,
+    use.for_gold(
+        "--origin",
+        metavar="HOW",
+        help="How the labelled items were chosen: random, verdict (judge plan), elsewhere or unknown.",
+    ),
+]
 SUPPORT, RUBRIC = "support", "rubric"
 SCALE = re.compile(r"-?\d+-\d+")
 RUBRICS = (".yaml", ".yml", ".json")
@@ -168,6 +176,13 @@ class JudgeOptions:
             terminal.warn(judge.warning)
         return votes
 
+    def named_votes(self, question: QuestionOptions, labels: Labels) -> tuple[str, list[Vote]]:
+        """The judge's name and its vote on every item: the verdicts of the file, unless a judge is named."""
+        if labels.judged and not self.lm and not question.state:
+            return "verdicts of the file", labels.votes
+        member = self.load(question)
+        return str(member), self.votes(member, labels)
+
 
 @use.command(app, "eval")
 def evaluate(
@@ -177,6 +192,7 @@ def evaluate(
     out: Annotated[
         Path | None, use.for_result("--out", metavar="FILE", help="Write the items with their verdicts (jsonl).")
     ] = None,
+    origin: Origin = "unknown",
     limit: use.Limit = None,
     force: bool = False,
     json: bool = False,
@@ -189,7 +205,7 @@ def evaluate(
     labels = question.labels(items, limit, labelled=False)
     member = judge.load(question)
     votes = judge.votes(member, labels)
-    result = estimate(labels, votes, member)
+    result = estimate(labels, votes, member, origin=origin)
     if out is not None:
         write(out, labels, votes)
     if json:
@@ -221,6 +237,7 @@ def align(
         str | None,
         use.for_gold("--split", metavar="NAME", help="Only these items (default: test, if the file has splits)."),
     ] = None,
+    origin: Origin = "unknown",
     limit: use.Limit = None,
     seed: int = 0,
     json: bool = False,
@@ -235,17 +252,52 @@ def align(
     people = question.labels(labels, limit)
     if split or "test" in {item.split for item in people.items}:
         people = people.part(split or "test")
-    if people.judged and not judge.lm and not question.state:
-        name, votes = "verdicts of the file", people.votes
-    else:
-        member = judge.load(question)
-        votes = judge.votes(member, people)
-        name = str(member)
-    alignment = compare(people, votes, seed=seed)
+    name, votes = judge.named_votes(question, people)
+    alignment = compare(people, votes, seed=seed, origin=origin)
     if json:
         terminal.answer({"judge": name, **alignment.state()})
     else:
         tables.alignment(name, alignment)
+
+
+@use.command(app)
+def plan(
+    items: Annotated[Path, typer.Argument(metavar="FILE", help="Items, labelled or not: jsonl, csv or tsv.")],
+    question: QuestionOptions,
+    judge: JudgeOptions,
+    labels: Annotated[int, typer.Option("--labels", metavar="N", min=1, help="How many items people can label.")] = 50,
+    origin: Origin = "unknown",
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """Name the items to label next, for the narrowest interval of the rate.
+
+    Without --lm, the verdicts in the file are used.
+    """
+    from goldassay.judges.plan import plan as choose
+    from goldassay.reporting import judge as tables
+
+    data = question.labels(items, labelled=False)
+    _, votes = judge.named_votes(question, data)
+    result = choose(data, votes, labels, counted=origin in ("random", "verdict"), seed=seed)
+    terminal.answer(result.state()) if json else tables.plan(result)
+
+
+@use.command(app)
+def drift(
+    old: Annotated[Path, typer.Argument(metavar="OLD", help="The old version's verdicts (judge eval --out).")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The new version's, on the same items.")],
+    question: QuestionOptions,
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """How far two versions of a judge differ on the same items, and which one is right more often, given labels."""
+    from goldassay.judges.plan import drift as compare
+    from goldassay.reporting import judge as tables
+
+    before, after = (question.labels(path, labelled=False) for path in (old, new))
+    result = compare(before, after, before.votes, after.votes, seed=seed)
+    terminal.answer(result.state()) if json else tables.drift(result)
 
 
 @use.command(app)
@@ -255,6 +307,7 @@ def mean(
         str | None, typer.Option("--scale", metavar="LOW-HIGH", help="The ends of the scale: 0-1, 1-5.")
     ] = None,
     map: Columns = None,
+    origin: Origin = "unknown",
     json: bool = False,
 ) -> None:
     """The mean of a judge's numbers, corrected by human labels of some items (PPI++)."""
@@ -266,7 +319,7 @@ def mean(
     ends = sorted(levels(scale).unit) if scale else None
     bounds = (ends[0], ends[1]) if ends else None
     people, verdicts = read_grades(numbers, columns(map), bounds)
-    result = mean_grade(people, verdicts, bounds)
+    result = mean_grade(people, verdicts, bounds, origin=origin)
     if result.naive is None:
         raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=numbers)
     if json:

@@ -7,6 +7,7 @@
 * `measures`: those that only a judge gives; the others stand in `goldassay.measures.answering`;
 * `labels` and `run_labels`: people's labels on items and on the answers of a run;
 * `agreement`: judge beside people, corrected estimates, calibration, preferences, and how many more labels are needed;
+* `plan`: which items to label next, and how far two versions of a judge differ;
 * `tuning`: a judge tuned on labels;
 * `audit`: planted faults and biases, with pass marks.
 """

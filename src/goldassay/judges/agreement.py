@@ -96,7 +96,11 @@ class Graded(Report):
 
 
 def mean_grade(
-    people: Sequence[float | None], verdicts: Sequence[float | None], bounds: Bounds | None = None, level: float = 0.95
+    people: Sequence[float | None],
+    verdicts: Sequence[float | None],
+    bounds: Bounds | None = None,
+    level: float = 0.95,
+    origin: str = "unknown",
 ) -> Graded:
     """The mean of grades, some or all of which people gave; None is no label, or an unknown verdict.
 
@@ -110,11 +114,11 @@ def mean_grade(
     known, limits = [verdict for _, verdict in rows], bounds or UNBOUNDED
     naive = interval(known, method="t", level=level, bounds=limits) if len(rows) > 1 else None
     low, high = bounds or (None, None)
-    return Graded(low, high, len(both), len(rows), naive, _corrected(both, others, level, bounds),
+    return Graded(low, high, len(both), len(rows), naive, _corrected(both, others, level, origin, bounds),
                   len(verdicts) - len(rows))  # fmt: skip
 
 
-def _graded(labels: Labels, votes: Sequence[Vote], level: float = 0.95) -> Graded | None:
+def _graded(labels: Labels, votes: Sequence[Vote], level: float = 0.95, origin: str = "unknown") -> Graded | None:
     """The mean grade in the scale's own numbers; None for a question without grades.
 
     An item's label is the mean of its annotators' grades, its verdict that of a panel's known ballots, so that draws
@@ -129,15 +133,20 @@ def _graded(labels: Labels, votes: Sequence[Vote], level: float = 0.95) -> Grade
         for item in labels.items
     ]
     verdicts = [None if vote.mean is None else low + vote.mean * (high - low) for vote in votes]
-    return mean_grade(people, verdicts, (min(low, high), max(low, high)), level)
+    return mean_grade(people, verdicts, (min(low, high), max(low, high)), level, origin)
 
 
 def _corrected(
-    both: Sequence[tuple[float, float]], others: Sequence[float], level: float, bounds: Bounds | None = None
+    both: Sequence[tuple[float, float]],
+    others: Sequence[float],
+    level: float,
+    origin: str,
+    bounds: Bounds | None = None,
 ) -> Corrected | None:
     if len(both) < 2 or not others:
         return None
-    return corrected([label for label, _ in both], [verdict for _, verdict in both], others, level=level, bounds=bounds)
+    people, verdicts = zip(*both, strict=True)
+    return corrected(people, verdicts, others, level=level, bounds=bounds, origin=origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +168,10 @@ class Estimate(Report):
     mean: Graded | None = None
 
 
-def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "") -> Estimate:
+def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origin: str = "unknown") -> Estimate:
     """How often which verdict, and how often people would call the items positive.
+
+    ``origin`` says how the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
 
     >>> from goldassay.judges.questions import question
     >>> from goldassay.judges.panel import count
@@ -182,9 +193,9 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "") -> Estim
         unknown=len(votes) - len(known),
         verdicts={name: counts[name] for name in labels.question.labels},
         naive=rate([vote.label == positive for _, vote in known]),
-        corrected=_corrected(both, others, 0.95),
+        corrected=_corrected(both, others, 0.95, origin),
         disagreement=fmean(vote.disagreement for _, vote in known) if known else 0.0,
-        mean=_graded(labels, votes),
+        mean=_graded(labels, votes, 0.95, origin),
         **{name: int(getattr(judge, name, 0)) for name in ("calls", "cached", "tokens")},
     )
 
@@ -353,7 +364,14 @@ class JudgeAgreement(Report):
 
 
 def align(
-    labels: Labels, votes: Sequence[Vote], *, width: float = 0.1, level: float = 0.95, seed: int = 0, most: int = 20
+    labels: Labels,
+    votes: Sequence[Vote],
+    *,
+    width: float = 0.1,
+    level: float = 0.95,
+    seed: int = 0,
+    most: int = 20,
+    origin: str = "unknown",
 ) -> JudgeAgreement:
     """A judge's votes (`goldassay.judges.panel.poll`) beside the labels of the same items.
 
@@ -364,6 +382,7 @@ def align(
         level: of the intervals.
         seed: of the halves that a threshold is learnt and tested on, and of the resamples.
         most: how many items to label next are named.
+        origin: how the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
 
     Raises:
         DataError: an item lacks its verdict, or none has both a label and a known verdict.
@@ -400,13 +419,13 @@ def align(
         rates=rates,
         confusion=_confusion(question.labels, rows),
         fitted=fitted,
-        corrected=_corrected(list(zip(truths, positives, strict=True)), others, level),
+        corrected=_corrected(list(zip(truths, positives, strict=True)), others, level, origin),
         divided=[Divided(item.id, item.labels, vote.label) for item, vote in rows if item.divided],
         width=width,
         needed=needed,
         next=to_label_next(unlabelled, chances, most=most, seed=seed),
         warnings=_warnings(labels, pairs, kappa, people, unknown),
-        mean=_graded(labels, votes, level),
+        mean=_graded(labels, votes, level, origin),
     )
 
 

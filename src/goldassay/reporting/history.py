@@ -72,6 +72,7 @@ class RunEntry:
         """How many rows are written."""
         file = self.folder / "rows.jsonl"
         count = file.read_bytes().count(b"\n") if file.is_file() else 0
+        count //= int(self.about.get("repeats", 1))
         return min(count, self.examples) if self.examples else count
 
 

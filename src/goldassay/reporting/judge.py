@@ -7,8 +7,9 @@ from pathlib import Path
 
 from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement
 from goldassay.judges.audit import Check, JudgeAudit
+from goldassay.judges.plan import JudgeDrift, LabelPlan
 from goldassay.reporting.summary import shortened
-from goldassay.reporting.terminal import number, print_table, prose, warn
+from goldassay.reporting.terminal import number, p_value, print_table, prose, warn
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.ppi import Corrected
 
@@ -60,7 +61,7 @@ def alignment(judge: str, result: JudgeAgreement) -> None:
         prose(f"People disagree on {len(result.divided)}: {shortened([item.id for item in result.divided], MANY)}")
     if result.next:
         prose(f"Label next: {shortened(list(result.next), MANY)}")
-        prose("These say most about calibration. For rates and agreement, label items taken at random.")
+        prose("These say most about calibration. For the rate, judge plan names the items to label.")
     for warning in result.warnings:
         warn(warning)
 
@@ -131,11 +132,40 @@ def _estimates(title: str, head: str, corrected: Corrected | None, naive: Interv
     if corrected:
         rows = [
             (f"corrected (PPI++), λ {corrected.trust:.2f}", corrected.corrected),
+            ("corrected (Rogan–Gladen)", corrected.rogan_gladen),
+            ("labels by verdict", corrected.by_verdict),
             ("verdicts as they are", corrected.naive),
             ("labels alone", corrected.people_only),
         ]
     if rows:
-        print_table(title, ["from", f"{head} [95 %]"], [[name, _interval(value)] for name, value in rows])
+        print_table(title, ["from", f"{head} [95 %]"], [[name, _interval(value)] for name, value in rows if value])
+    if corrected and corrected.why:
+        like = f"labelled and other items have the same verdicts: p {p_value(corrected.exchangeable_p)}"
+        prose(f"The {head} to report: {_interval(corrected.chosen)}, since {corrected.why} ({like}).")
+
+
+def plan(result: LabelPlan) -> None:
+    """The items to label next, and what they are expected to bring."""
+    counts = ", ".join(f"{count} judged {name!r}" for name, count in result.verdicts.items())
+    prose(f"Label next: {', '.join(result.items)}")
+    prose(
+        f"{len(result.items)} items, {counts}. Expect an interval of width {result.width:.3f}; as many items taken at "
+        f"random give {result.at_random:.3f}. Read the labels with --origin verdict."
+    )
+
+
+def drift(result: JudgeDrift) -> None:
+    """How far two versions of a judge differ."""
+    rows = [["agreement of the versions", _interval(result.agreement)], ["kappa", _interval(result.kappa)]]
+    paired = {f"share of {result.positive!r}, new − old": result.difference, "accuracy, new − old": result.accuracy}
+    for name, each in paired.items():
+        if each:
+            ends = each["interval"]
+            text = f"{each['difference']:+.3f} [{ends['low']:+.3f}, {ends['high']:+.3f}], p {p_value(each['p'])}"
+            rows.append([name, text])
+    print_table(f"{result.n} items judged by both, {result.unknown} unknown", ["value", "estimate [95 %]"], rows)
+    for name, ids in result.flips.items():
+        prose(f"{name}: {len(ids)} ({shortened(ids, MANY)})")
 
 
 def _interval(value: Interval | None, places: int = 3) -> str:

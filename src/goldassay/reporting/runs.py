@@ -183,6 +183,10 @@ def corrected(run: Run) -> None:
     if rows:
         columns = ["value", "as judged", "corrected [95 %]", "labels alone [95 %]", "labels"]
         print_table("judged values, corrected by people's labels", columns, rows)
+    for name, each in run.corrected.items():
+        if each.exchangeable_p < 0.05 and each.chosen:
+            ends = f"{number(each.chosen.value)}{bounds(each.chosen)} ({each.chosen.method})"
+            warn(f"{name}: the labelled answers are not like the others; valid is {ends}: {each.why}")
 
 
 def protocol(runs: Sequence[Run]) -> str:

@@ -202,6 +202,8 @@ class Run:
                 "labels": len(self.about["judge_labels"][name]),
                 "trust": value.trust,
                 "method": value.corrected.method,
+                "exchangeable_p": value.exchangeable_p,
+                "valid": None if value.chosen is None else value.chosen.state(),
             }
             for name, value in self.corrected.items()
         }

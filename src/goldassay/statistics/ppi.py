@@ -8,6 +8,17 @@ The interval of a mean is Student's. That of a rate (all values are 0 or 1) is W
 labels: n · var(people only) / var(estimate), both variances with one more item of each of the four kinds, since a few
 labels that are all alike say neither that the rate is certain nor that the judge never errs. Near 0 and 1 the normal
 interval covers far too little (rate 0.97, 40 labels: 70 % of the intervals that claim 95 %).
+
+All of this needs labels on a random sample of the items. Two other ways to come by labels have estimators of their own:
+
+* Labels from elsewhere, where positive items may be rarer or more frequent, but the judge errs as often on each kind:
+  the rate is (q + specificity − 1) / (sensitivity + specificity − 1), with the share q of positive verdicts on them
+  (Rogan and Gladen 1978). Its interval holds each rate that the verdicts do not contradict: a score test, so that a
+  judge near chance has a wide interval and not a wrong one (Fieller 1954; proportions as Agresti and Coull 1998).
+* Labels chosen by the verdict (`goldassay.judges.plan`): those of each verdict, weighted by how many items have it.
+
+`exchangeable` tests whether the verdicts with a label are distributed as those without. No test can show that they are,
+so labels whose origin is unknown have an interval that holds both estimates (`Corrected.chosen`).
 """
 
 from __future__ import annotations
@@ -15,14 +26,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.intervals import Bounds, Interval, interval, student, wilson
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 UNBOUNDED = -math.inf, math.inf
+ORIGINS = ("unknown", "random", "verdict", "elsewhere")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,11 @@ class Corrected:
     naive: Interval
     people_only: Interval
     trust: float  # λ: 0 leaves the judge aside, 1 takes it fully
+    exchangeable_p: float = 1.0  # below 0.05 the labelled items are not like the others
+    rogan_gladen: Interval | None = None  # for verdicts that are 0 or 1, of a judge better than chance
+    by_verdict: Interval | None = None
+    chosen: Interval | None = None  # the one that is valid for labels of this origin
+    why: str = ""
 
 
 def corrected(
@@ -42,6 +61,7 @@ def corrected(
     *,
     level: float = 0.95,
     bounds: Bounds | None = None,
+    origin: str = "unknown",
 ) -> Corrected:
     """The mean of what people would say, from ``labels`` with their ``verdicts`` and ``unlabelled`` verdicts.
 
@@ -49,6 +69,8 @@ def corrected(
 
     Args:
         level: The level of the interval, such as 0.95.
+        origin: How the labelled items were chosen: at ``random`` among these, by the ``verdict``, ``elsewhere``, or
+            ``unknown``.
 
     >>> estimate = corrected([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0])
     >>> round(estimate.naive.value, 3), round(estimate.corrected.value, 3), round(estimate.trust, 3)
@@ -61,6 +83,8 @@ def corrected(
         raise GoldassayError(
             f"a correction needs 2 labels and 1 verdict without label; there are {len(y)} and {len(g)}"
         )
+    if origin not in ORIGINS:
+        raise GoldassayError(f"labels are {', '.join(ORIGINS)}, not {origin!r}")
     if not all(np.isfinite(values).all() for values in (y, f, g)):
         raise GoldassayError("a label or verdict is not a number; leave unknown verdicts out and count them")
     trust, variance = _trust(y, f, g)
@@ -76,7 +100,94 @@ def corrected(
         estimate = replace(student(value, float(np.sqrt(variance)), n, level, limits, "ppi++"), n=n + len(g))
         method = "t"
     naive, people = (interval(values, method=method, bounds=limits, level=level) for values in (everything, y))
-    return Corrected(estimate, naive, people, trust)
+    p = exchangeable(f, g)
+    if method == "t":  # numbers, for which there is no other estimator
+        why = "the labelled items are not like the others, and nothing corrects that" if p < 1 - level else ""
+        return Corrected(estimate, naive, people, trust, p, chosen=estimate, why=why)
+    rogan, strata = rogan_gladen(y, f, g, level), by_verdict(y, f, g, level)
+    return Corrected(estimate, naive, people, trust, p, rogan, strata, *_choose(origin, p, estimate, rogan, strata))
+
+
+def _choose(
+    origin: str, p: float, ppi: Interval, rogan: Interval | None, strata: Interval | None
+) -> tuple[Interval, str]:
+    """The interval that is valid for labels of this origin, and why."""
+    differ = p < 1 - ppi.level
+    if origin == "verdict" and strata is not None:
+        return strata, "the labels were chosen by the verdict"
+    if origin == "random" and not differ:
+        return ppi, "the labels are a random sample"
+    if rogan is None:
+        return replace(
+            ppi, low=0.0, high=1.0, method="none"
+        ), "these labels do not show that the judge tells them apart"
+    if differ or origin == "elsewhere":
+        return rogan, "the labelled items are not like the others" if differ else "the labels are from elsewhere"
+    low, high = min(ppi.low, rogan.low), max(ppi.high, rogan.high)
+    return replace(ppi, low=low, high=high, method="both"), "whether the labels are a random sample is not known"
+
+
+def exchangeable(labelled: Vector, others: Vector) -> float:
+    """The p-value of verdicts with a label being like those without: Fisher's exact test, or Mann and Whitney's.
+
+    >>> round(exchangeable(np.array([1.0] * 9 + [0.0]), np.array([1.0] * 20 + [0.0] * 80)), 6)
+    1.8e-05
+    """
+    if not set(labelled.tolist()) | set(others.tolist()) <= {0.0, 1.0}:
+        return float(stats.mannwhitneyu(labelled, others).pvalue)
+    table = [[int(side.sum()), int(len(side) - side.sum())] for side in (labelled, others)]
+    result: Any = stats.fisher_exact(table)
+    return float(result.pvalue)
+
+
+def rogan_gladen(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interval | None:
+    """The rate among other items, by the judge's sensitivity and specificity; None if it is no better than chance.
+
+    Args:
+        y: Labels, 0 or 1.
+        f: The verdicts on the same items.
+        g: The verdicts on the others.
+        level: The level of the interval.
+
+    >>> labels, verdicts = np.array([1] * 40 + [0] * 40), np.array([1] * 36 + [0] * 4 + [1] * 8 + [0] * 32)
+    >>> rate = rogan_gladen(labels, verdicts, np.array([1] * 340 + [0] * 660))      # (.34 + .8 - 1) / (.9 + .8 - 1)
+    >>> round(rate.value, 3), round(rate.low, 3), round(rate.high, 3)
+    (0.2, 0.0, 0.33)
+    """
+    sides = (g, f[y == 1], 1 - f[y == 0])
+    if not all(map(len, sides)) or (span := float(sides[1].mean() + sides[2].mean()) - 1) <= 0:
+        return None
+    value = min(1.0, max(0.0, (float(g.mean()) + float(sides[2].mean()) - 1) / span))
+    (q, spread), (right, of_right), (left, of_left) = (_plus_one(side) for side in sides)
+    rates = np.linspace(0, 1, 2001)
+    gaps = q - (rates * right + (1 - rates) * (1 - left))
+    errors = np.sqrt(spread + rates**2 * of_right + (1 - rates) ** 2 * of_left)
+    fit = rates[np.abs(gaps) <= stats.norm.ppf((1 + level) / 2) * errors]
+    low, high = (float(fit[0]), float(fit[-1])) if len(fit) else (0.0, 1.0)
+    return Interval(value, min(low, value), max(high, value), level, len(y) + len(g), "rogan-gladen")
+
+
+def by_verdict(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interval | None:
+    """The rate from the labels of each verdict; None if a verdict that is given has no label."""
+    everything = np.concatenate([f, g])
+    share, n = float(everything.mean()), len(everything)
+    parts = [(weight, y[f == verdict]) for verdict, weight in ((1.0, share), (0.0, 1 - share)) if weight]
+    if not all(len(labels) for _, labels in parts):
+        return None
+    value = sum(weight * float(labels.mean()) for weight, labels in parts)
+    rates = [_plus_one(labels) for _, labels in parts]
+    middle = sum(weight * rate for (weight, _), (rate, _) in zip(parts, rates, strict=True))
+    variance = sum(weight**2 * spread for (weight, _), (_, spread) in zip(parts, rates, strict=True))
+    variance += (rates[0][0] - rates[-1][0]) ** 2 * share * (1 - share) / n
+    size = middle * (1 - middle) / variance
+    return Interval(value, *wilson(value * size, size, level), level, n, "by verdict")
+
+
+def _plus_one(values: Vector) -> tuple[float, float]:
+    """A rate with one more item of each kind, and its variance."""
+    n = len(values) + 2
+    rate = (float(values.sum()) + 1) / n
+    return rate, rate * (1 - rate) / n
 
 
 def _trust(y: Vector, f: Vector, g: Vector) -> tuple[float, float]:

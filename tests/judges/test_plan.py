@@ -1,0 +1,84 @@
+"""Which items to label next, and how far two versions of a judge differ."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from goldassay.exceptions import DataError
+from goldassay.judges.agreement import estimate
+from goldassay.judges.labels import JudgedItem, Labels
+from goldassay.judges.panel import Vote, count
+from goldassay.judges.plan import drift, plan
+from goldassay.judges.questions import question
+
+YES = question("criterion")
+
+
+def world(seed: int, n: int = 600) -> tuple[list[JudgedItem], list[Vote], list[bool]]:
+    """One item in ten is positive, and the judge finds 9 of 10 of them and little else."""
+    rng = random.Random(seed)
+    truths = [rng.random() < 0.1 for _ in range(n)]
+    votes = [count(["yes" if rng.random() < (0.9 if truth else 0.05) else "no"]) for truth in truths]
+    return [JudgedItem(str(at)) for at in range(n)], votes, truths
+
+
+def labelled(items: list[JudgedItem], truths: list[bool], chosen: set[str]) -> Labels:
+    named = [
+        JudgedItem(item.id, labels={"ann": "yes" if truth else "no"}) if item.id in chosen else item
+        for item, truth in zip(items, truths, strict=True)
+    ]
+    return Labels(named, YES)
+
+
+def test_the_planned_labels_give_a_narrower_interval_that_holds() -> None:
+    widths: dict[str, list[float]] = {"plan": [], "random": [], "expected": []}
+    held = 0
+    for seed in range(30):
+        items, votes, truths = world(seed)
+        pilot = set(random.Random(seed).sample([item.id for item in items], 30))
+        chosen = plan(labelled(items, truths, pilot), votes, 60, seed=seed)
+        assert not pilot & set(chosen.items)
+        assert sum(chosen.verdicts.values()) == len(set(chosen.items)) == 60
+        found = estimate(labelled(items, truths, pilot | set(chosen.items)), votes, origin="verdict").corrected
+        more = set(random.Random(seed + 99).sample(sorted({item.id for item in items} - pilot), 60))
+        other = estimate(labelled(items, truths, pilot | more), votes, origin="random").corrected
+        assert found is not None
+        assert found.chosen is not None
+        assert other is not None
+        widths["plan"].append(found.chosen.high - found.chosen.low)
+        widths["random"].append(other.corrected.high - other.corrected.low)
+        widths["expected"].append(chosen.width)
+        held += found.chosen.low <= 0.1 <= found.chosen.high
+    assert held >= 27
+    assert np.mean(widths["plan"]) < 0.93 * np.mean(widths["random"])
+    assert np.mean(widths["plan"]) == pytest.approx(np.mean(widths["expected"]), rel=0.35)
+
+
+def test_a_plan_takes_what_there_is() -> None:
+    items, votes, truths = world(1, 40)
+    everything = plan(Labels(items, YES), votes, 100)
+    assert sorted(map(int, everything.items)) == list(range(40))
+    assert plan(Labels(items, YES), votes, 10, seed=3) == plan(Labels(items, YES), votes, 10, seed=3)
+    with pytest.raises(DataError, match="label already"):
+        plan(labelled(items, truths, {item.id for item in items}), votes, 5)
+
+
+def test_drift_names_the_items_that_changed_and_says_which_version_is_right() -> None:
+    items = [JudgedItem(str(at), labels={"ann": "yes"} if at < 8 else {}) for at in range(20)]
+    old = [count(["no" if at < 6 else "yes"]) for at in range(20)]
+    new = [count(["yes" if at != 19 else None]) for at in range(20)]
+    found = drift(Labels(items, YES), Labels(items, YES), old, new)
+    assert (found.n, found.unknown, found.flips) == (19, 1, {"no → yes": [str(at) for at in range(6)]})
+    assert found.agreement is not None
+    assert found.agreement.value == pytest.approx(13 / 19)
+    assert found.difference["difference"] == pytest.approx(6 / 19)
+    assert found.difference["p"] < 0.1
+    assert found.accuracy is not None
+    assert found.accuracy["difference"] == pytest.approx(6 / 8)
+    same = drift(Labels(items, YES), Labels(items, YES), old, old)
+    assert (same.flips, same.difference["p"]) == ({}, 1.0)
+    with pytest.raises(DataError, match="in common"):
+        drift(Labels(items, YES), Labels([JudgedItem("x")], YES), old, old[:1])
