@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
+from goldassay import Metric
+from goldassay.measures import answering
 from goldassay.measures.answering import ROUGE, rouge
 
 KINDS = ("1", "2", "L", "Lsum")
@@ -90,3 +92,19 @@ def test_real_texts_are_equal(real_data: Path) -> None:
         for kind, score in scorer.score(other, one).items():
             got = made[kind.removeprefix("rouge")][row].tolist()
             assert got == [score.precision, score.recall, score.fmeasure]
+
+
+def test_letters_that_the_tokenizer_drops_are_said_once_and_the_number_stays() -> None:
+    gold = [{"answers": ["Эрмитаж в Петербурге"]}, {"answers": ["the Hermitage"]}]
+    pred = [{"answer": "Эрмитаж в Петербурге"}, {"answer": "the Hermitage"}]
+    card = answering.scorecard(gold, pred)
+    assert card.values["rougeL"] == 0.5  # as rouge-score
+    assert [line for line in card.warnings if "tokenizer='unicode'" in line] == [
+        line for line in card.warnings if line.startswith("1 of 2 questions: rouge-score's tokenizer drops letters")
+    ]
+    assert not answering.scorecard(gold[1:], pred[1:]).warnings
+    with pytest.warns(UserWarning, match="tokenizer='unicode'"):
+        Metric(answering.ROUGE("L"))(gold[0], pred[0])
+    unicode = answering.ROUGE("L", tokenizer="unicode")
+    assert Metric(unicode)(gold[0], pred[0]).score == 1.0
+    assert answering.scorecard(gold, pred, measures=[unicode]).values == {"rougeL": 1.0}

@@ -326,3 +326,12 @@ def test_readings_of_items_and_quantities() -> None:
     assert numeric.quantity(None) is None
     assert numeric.quantity(True) is None
     assert numeric.quantity({"unit": "m"}) is None
+
+
+def test_a_preposition_is_no_unit() -> None:
+    total, inches = numeric.quantity("12 in total"), numeric.quantity("12 in")
+    assert total is not None
+    assert inches is not None
+    assert numeric.same_quantity(numeric.Quantity((12.0,)), total)
+    assert not numeric.same_quantity(numeric.Quantity((12.0,)), inches)
+    assert numeric.same_quantity(inches, numeric.Quantity((30.48,), "cm"))

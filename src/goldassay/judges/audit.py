@@ -43,7 +43,9 @@ from goldassay.judges.judge import Judge
 from goldassay.judges.panel import Panel
 from goldassay.judges.questions import ONE_ORDER, SWAPPED
 from goldassay.measures.answering import found_entities
+from goldassay.measures.answering.grounding import negations
 from goldassay.statistics.intervals import Interval
+from goldassay.text.words import statement
 
 REPEATS = 3
 POSITIVE = "supported"
@@ -390,15 +392,21 @@ def probes_of(gold: Any, *, limit: int | None = None, seed: int = 0) -> list[Pro
 
 
 VERB = re.compile(r"\b(is|was|are|were|has|had|did|does|will|can)\b")
+NOT = re.compile(VERB.pattern + r" not\b")
 
 
 def negated(text: str) -> str | None:
-    """The text with its first verb that can be negated in English negated; ``None`` without one.
+    """The text with its first English verb negated, or no longer negated; ``None`` if that is unclear.
 
     >>> negated("It was built."), negated("Het werd gebouwd.")
     ('It was not built.', None)
+    >>> negated("It was not built."), negated("It was never built.")
+    ('It was built.', None)
     """
-    return VERB.sub(r"\1 not", text, count=1) if VERB.search(text) else None
+    if NOT.search(text):
+        return NOT.sub(r"\1", text, count=1)
+    unclear = negations(statement(text)) or not VERB.search(text)
+    return None if unclear else VERB.sub(r"\1 not", text, count=1)
 
 
 def changed_digit(text: str) -> str | None:

@@ -148,6 +148,12 @@ class Batch:
         words = self.once(("words", stem, tokenizer), lambda: Words(*self.pairs, stem=stem, tokenizer=tokenizer))
         return self.once(("rouge", kind, stem, tokenizer), lambda: words.rouge(kind))
 
+    @cached_property
+    def illegible(self) -> int:
+        """How many questions have answers most of whose letters rouge-score's tokenizer drops: it knows ASCII alone."""
+        letters = ([one for one in "".join(texts) if one.isalnum()] for texts in self.texts)
+        return sum(2 * sum(map(str.isascii, some)) < len(some) for some in letters)
+
     def best(self, values: Floats, by: Floats | None = None) -> Mean:
         """For each question the value of its best reference (the first that is highest ``by``); none for the others."""
         ranks = values if by is None else by

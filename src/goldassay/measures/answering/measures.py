@@ -14,6 +14,7 @@ Lewis et al., MLQA, ACL 2020. Lin, ROUGE: a package for automatic evaluation of 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -145,6 +146,12 @@ def language_of(gold: object) -> str:
     return code or normal.joined(" ".join([question(gold), *answers(gold)])) or "en"
 
 
+ILLEGIBLE = (
+    "rouge-score's tokenizer drops letters outside ASCII, so ROUGE is 0 or near it even for a right answer; "
+    "compare such texts with tokenizer='unicode', as ROUGE('L', tokenizer='unicode')"
+)
+
+
 @dataclass(frozen=True)
 class ROUGE(Answering[Mean]):
     """ROUGE-1, 2, L or Lsum: precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
@@ -192,6 +199,8 @@ class ROUGE(Answering[Mean]):
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What was expected, if the words are not all shared."""
+        if batch.illegible and self.tokenizer == "rouge-score":
+            warnings.warn(ILLEGIBLE, stacklevel=2)
         if not references(gold) or self.tallies(batch).total[0] == 1:  # type: ignore[index]
             return (), ()
         return wrong_answer(gold, pred)

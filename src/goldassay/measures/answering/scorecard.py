@@ -20,7 +20,7 @@ from goldassay.measures.answering.calibration import BestThreshold, Calibration
 from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
 from goldassay.measures.answering.matching import Batch
-from goldassay.measures.answering.measures import F1, ROUGE, ExactMatch, language_of
+from goldassay.measures.answering.measures import F1, ILLEGIBLE, ROUGE, ExactMatch, language_of
 from goldassay.measures.answering.ranking import WEIGHTS, Confidence, FinalScore, Robustness, Speed
 from goldassay.measures.answering.records import check_aligned, confidence
 from goldassay.scorecard import Batches, Scorecard, fold
@@ -184,6 +184,7 @@ class _Facts:
     examples: int = 0
     joined: int = 0
     failed: int = 0
+    illegible: int = 0
     unknown: int = 0
     verdicts: int = 0
 
@@ -214,6 +215,7 @@ class _Facts:
         self.verdicts += sum(len(one.verdicts()) for one in support)
         self.joined += sum(any(normal.joined(text) for text in golds) for golds in rows.golds)
         self.failed += sum(rows.failed)
+        self.illegible += rows.illegible
         self.examples += len(part.gold)
 
     def by_kind(self, card: Scorecard) -> dict[str, Any]:
@@ -248,6 +250,10 @@ class _Facts:
                 f"{self.joined} of {self.examples} questions have answers in a script that does not separate words: f1 "
                 "and ROUGE compare whole runs of them; read mlqa_f1, where each character is a word (MLQA's rule)"
             )
+        if self.illegible and any(
+            isinstance(each, ROUGE) and each.tokenizer == "rouge-score" for each in card.measures.values()
+        ):
+            lines.append(f"{self.illegible} of {self.examples} questions: {ILLEGIBLE}")
         if self.failed:
             lines.append(
                 f"{self.failed} of {self.examples} questions have no answer because the program failed; they count 0"

@@ -82,6 +82,7 @@ SCALES = {
 COUNTED = re.compile(r"[^\W\d_]{2}[^\W\d_ \-]*(?:[ \-][^\W\d_]+)*")
 WIKIDATA = "www.wikidata.org/entity/"
 NO_UNIT = ("", "1", "Q199")
+WORDS = ("in", "an")  # a unit at the end of a text, and a word before another one: "12 in total", "5 an hour"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,8 @@ def named(text: str) -> str:
 
     >>> named("http://www.wikidata.org/entity/Q11573"), named("m above sea level"), named("km/h"), named("employees")
     ('Q11573', 'm', 'km/h', 'employees')
+    >>> named("in"), named("in total"), named("an hour")
+    ('in', 'in total', 'an hour')
     """
     name = text.rpartition(WIKIDATA)[2].strip().removeprefix("wd:")
     if name in NO_UNIT:
@@ -177,7 +180,7 @@ def named(text: str) -> str:
     words = name.split()
     for end in range(min(3, len(words)), 0, -1):
         first = " ".join(words[:end]).rstrip(".,;")
-        if first in KNOWN or first.casefold() in KNOWN:
+        if (first in KNOWN or first.casefold() in KNOWN) and (first not in WORDS or end == len(words)):
             return first
     return name
 
