@@ -6,7 +6,9 @@ A record may be a dict, a ``dspy.Example`` or ``Prediction``, a pydantic model o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from typing import Any
 
 from goldassay.exceptions import DataError, FieldError
@@ -14,6 +16,9 @@ from goldassay.exceptions import DataError, FieldError
 Column = str | Callable[[Any], Any]
 Columns = Mapping[str, Column]
 _ABSENT = object()
+CONTENT = ("text", "context")  # fields that two independent examples do not share, however short they are
+PASSAGE = 200  # characters in a row that two examples do not share by chance
+SENTENCE = re.compile(r"(?:\A|(?<=[.!?。])\s+|\n+)(?=\S)")
 
 
 def read(record: object, path: str, default: object = _ABSENT) -> Any:
@@ -106,6 +111,59 @@ def clusters(records: Iterable[object]) -> list[object] | None:
     """The cluster of each example or row; None if no two share one."""
     names = [cluster(record, index) for index, record in enumerate(records)]
     return names if len(set(names)) < len(names) else None
+
+
+def unit(size: int, clusters: Sized | None) -> str:
+    """What intervals and tests count: ``size`` examples, or the documents that they belong to.
+
+    >>> unit(3, None), unit(3, ["a", "b", "a"])
+    ('3 examples', '2 documents')
+    """
+    number, name = (size, "example") if clusters is None else (len(set(clusters)), "document")  # type: ignore[call-overload]
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def counted(size: int, unit: str) -> str:
+    """So many examples, and the documents that they belong to, if that is the unit.
+
+    >>> counted(3, "2 documents"), counted(3, "3 examples")
+    ('3 examples in 2 documents', '3 examples')
+    """
+    return f"{size} examples{f' in {unit}' if 'document' in unit else ''}"
+
+
+def shared_text(records: Iterable[object]) -> str:
+    """A warning if many examples share a text and none names a document; else nothing.
+
+    Two examples share a text if their ``text`` or ``context`` is the same, or if a passage of `PASSAGE` characters
+    stands in both. A passage in more than half of all examples is a form, not a source.
+
+    >>> shared_text([{"text": "Ada"}] * 4 + [{"text": "Bo"}])
+    "4 of 5 examples share a text with others and count as independent; name it as their 'document'"
+    """
+    own: list[set[int]] = []
+    whole: set[int] = set()
+    for index, record in enumerate(records):
+        if cluster(record, index) != index:
+            return ""
+        texts = {name: read(record, name, None) for name in names(record)}
+        same = {hash(texts[name]) for name in CONTENT if isinstance(texts.get(name), str) and texts[name]}
+        whole |= same
+        own.append(same | {hash(part) for text in texts.values() if isinstance(text, str) for part in _passages(text)})
+    times = Counter(part for parts in own for part in parts)
+    several = {part for part, n in times.items() if n > 1 and (part in whole or 2 * n <= len(own))}
+    shared = sum(not several.isdisjoint(parts) for parts in own)
+    if shared < max(4, len(own) / 10):
+        return ""
+    what = "share a text with others and count as independent; name it as their 'document'"
+    return f"{shared} of {len(own)} examples {what}"
+
+
+def _passages(text: str) -> Iterator[str]:
+    """The passages that begin where a sentence or a line begins."""
+    if len(text) >= PASSAGE:
+        starts = (match.end() for match in SENTENCE.finditer(text))
+        yield from (text[start : start + PASSAGE] for start in starts if start + PASSAGE <= len(text))
 
 
 class Renamed(Mapping[str, Any]):

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.fields import clusters
+from goldassay.fields import clusters, counted, shared_text, unit
 from goldassay.measure import Measure
 from goldassay.tally import Counts
 
@@ -88,6 +88,7 @@ class Scorecard:
         explain: The definition and source of each value.
         intervals: The low and the high end of its 95 % interval (`estimate`).
         methods: How that was estimated.
+        unit: What the intervals count: ``48 documents``, or the examples.
         protocol: The official protocol that was applied.
         undefined: The values that the protocol does not define: they are ours.
         measures: The measures that the values come from.
@@ -106,6 +107,7 @@ class Scorecard:
     explain: dict[str, str] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
+    unit: str = ""
     protocol: str = ""
     undefined: tuple[str, ...] = ()
     measures: dict[str, Measure[Any]] = field(default_factory=dict, repr=False)
@@ -116,7 +118,8 @@ class Scorecard:
     def estimate(self, *, level: float = 0.95) -> None:
         """Put an interval beside every value that has evidence (`goldassay.statistics.interval`).
 
-        Examples are independent, or whole documents are, if examples name the ``document`` that they belong to.
+        Examples are independent, or whole documents are, if examples name the ``document`` that they belong to. If
+        none does and many share a text, a warning says so.
 
         >>> from goldassay.measures import retrieval
         >>> gold, pred = [{"relevant": ["a"]}, {"relevant": ["b"]}], [{"results": ["a"]}, {"results": ["a", "b"]}]
@@ -128,16 +131,24 @@ class Scorecard:
         from goldassay.statistics.intervals import interval
 
         documents = self.shared.documents if self.shared else None
+        self.unit = unit(self.examples, documents)
+        if self.shared and (warning := shared_text(self.shared.gold)):
+            self.warnings.append(warning)
         for name, measure in self.measures.items():
             if self.values[name] is not None and name in self.tallies:
                 tallies = self.tallies[name]
                 ends = interval(tallies, measure.zero, clusters=documents, bounds=measure.limits, level=level)
                 self.intervals[name], self.methods[name] = (ends.low, ends.high), ends.method
 
+    @property
+    def size(self) -> str:
+        """How many examples there are, and the documents that they belong to, if any two share one."""
+        return counted(self.examples, self.unit)
+
     def __repr__(self) -> str:
         values = [f"{name}={value:.4f}" for name, value in self.values.items() if value is not None]
         more = f", and {len(values) - 6} more" if len(values) > 6 else ""
-        return f"Scorecard({self.task!r}, {self.examples} examples, {', '.join(values[:6])}{more})"
+        return f"Scorecard({self.task!r}, {self.size}, {', '.join(values[:6])}{more})"
 
     def _repr_html_(self) -> str:
         """As a table in a notebook: values with intervals and conventions."""
@@ -150,7 +161,7 @@ class Scorecard:
             cells = name, "–" if value is None else f"{value:.4f}", ends, self.conventions.get(name, "")
             rows.append(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
         heads = "".join(f"<th>{head}</th>" for head in ("measure", "value", "95 %", "convention"))
-        caption = f"<caption>{escape(self.task)}, {self.examples} examples</caption>"
+        caption = f"<caption>{escape(self.task)}, {escape(self.size)}</caption>"
         return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
     def state(self) -> dict[str, object]:
@@ -159,6 +170,7 @@ class Scorecard:
         return {
             "task": self.task,
             "examples": self.examples,
+            "unit": self.unit or unit(self.examples, None),
             **protocol,
             "values": self.values,
             "intervals": self.intervals,

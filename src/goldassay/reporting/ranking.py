@@ -217,7 +217,7 @@ def summary(systems: Sequence[RankedRun]) -> str:
     lines = [f"Winner: {best.name}, {best.value.value:.4f} [{best.value.low:.3f}, {best.value.high:.3f}]"]
     if best.ranks.high > 1:
         rivals = [system.name for system in others if system.ranks.low == 1]
-        lines.append(f"Not sure: {', '.join(rivals)} may be as good on {best.value.n} examples.")
+        lines.append(f"Not sure: {', '.join(rivals)} may be as good on {best.run.size}.")
     lines += ["", "Place  Ranks  Value   System"]
     lines += [f"{row.place:<6} {row.ranks!s:<6} {row.value.value:.4f}  {row.name}" for row in systems]
     lines += ["", "How often each leads under any other weights:"]

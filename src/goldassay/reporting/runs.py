@@ -44,7 +44,7 @@ def run(run: Run) -> None:
     columns += ["precision", "recall"] if any(value.precision is not None for value in values) else []
     columns += ["target", "met"] if any(value.target is not None for value in values) else []
     columns = ["task", *columns] if len(tasks) > 1 else columns
-    title = f"{run.name}: {len(run.rows)} examples{f', {model}' if model else ''}"
+    title = f"{run.name}: {run.size}{f', {model}' if model else ''}"
     rows = [[_cells(value, task_of.get(value.name, "")).get(column) for column in columns] for value in values]
     print_table(title, columns, rows, left=columns.index("[95 %]"))
     _direction(run)
@@ -121,7 +121,7 @@ def ranking(systems: Sequence[RankedRun]) -> None:
         ]
         for system in systems
     ]
-    title = f"{len(systems)} systems on {len(systems[0].run.rows)} examples{_under([s.run for s in systems])}"
+    title = f"{len(systems)} systems on {systems[0].run.size}{_under([s.run for s in systems])}"
     print_table(title, ["ranks", "system", "value [95 %]", "first", "seconds", systems[0].unit], rows, left=2)
     plain("ranks: the places that paired tests leave open; first: how often it would lead under other weights")
     if any(system.cached for system in systems):
@@ -217,7 +217,7 @@ def comparison(runs: Sequence[Run], differences: Sequence[RunComparison], unavai
         if ours:
             both = run.name, runs[first - 1].name
             title = " against ".join(both if len(set(both)) == 2 else (f"{place}", f"{first}"))
-            _differences(f"{title}, {len(run.rows)} examples{_under(runs)}", ours)
+            _differences(f"{title}, {run.size}{_under(runs)}", ours)
         for difference in ours:
             if difference.won or difference.lost:
                 won, lost = (shortened(ids, 8) or "none" for ids in (difference.won, difference.lost))

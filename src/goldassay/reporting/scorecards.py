@@ -66,7 +66,7 @@ def titled(card: Scorecard) -> str:
     >>> titled(Scorecard("extraction", 2, protocol="hipe"))
     'extraction, 2 examples, protocol hipe'
     """
-    return f"{card.task}, {card.examples} examples{_under(card)}"
+    return f"{card.task}, {card.size}{_under(card)}"
 
 
 def _under(card: Scorecard) -> str:

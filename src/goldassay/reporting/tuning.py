@@ -35,8 +35,9 @@ def tuned(result: Tuned, folder: object) -> None:
     for split, trial in trials:
         test = trial.difference
         values = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
-        sure = f"{bounds(test.interval, '+')}, p {p_value(test.p)}, n {test.n}{detectable(test)}"
-        plain(f"{split:<5}{values}{f', n {test.n}; it also chose, so no interval' if trial.chosen else sure}")
+        size = f"{test.n} {test.unit}"
+        sure = f"{bounds(test.interval, '+')}, p {p_value(test.p)}, {size}{detectable(test)}"
+        plain(f"{split:<5}{values}{f', {size}; it also chose, so no interval' if trial.chosen else sure}")
     for split, trial in trials:
         for line in noise_lines(trial.after):
             prose(f"{split}, after: {line}")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import ConventionError
-from goldassay.fields import check_unique
+from goldassay.fields import check_unique, shared_text
 from goldassay.measure import Measure
 from goldassay.running.example import measured_row
 from goldassay.running.identity import described_measures, gold_hash
@@ -222,5 +222,6 @@ def from_predictions(
         "gold": {"examples": len(gold), "sha256": gold_hash(gold)},
         "settings": {"protocol": protocol} if protocol else {},
         "measures": described_measures(measures),
+        **({"warnings": [warning]} if (warning := shared_text(gold)) else {}),
     }
     return Run(about, rows, Evidence.empty(measures), file)

@@ -15,7 +15,7 @@ import dspy
 
 from goldassay._dspy_compat import without_cache
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError, short_repr
-from goldassay.fields import check_unique
+from goldassay.fields import check_unique, shared_text
 from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import Bar
 from goldassay.running.budget import BudgetSpent, Meter
@@ -108,8 +108,9 @@ class _Evaluation:
         lm, adapter = options.lm or dspy.settings.lm, options.adapter or dspy.settings.adapter
         self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
         self.about = about_run(program, gold, metric, options, lm)  # pyright: ignore[reportArgumentType]
-        if options.check_leaks and (warning := leak_warning(find_leaks(program, gold), gold)):
-            self.about["warnings"] = [warning]
+        checks = (leak_warning(find_leaks(program, gold), gold), shared_text(gold)) if options.check_leaks else ()
+        for warning in filter(None, checks):
+            self.about.setdefault("warnings", []).append(warning)
             logging.getLogger("goldassay").warning("%s", warning)
         self.secrets = known_secrets(program, metric, lm)
         if options.repeats > 1:  # an answer from a cache is no second answer

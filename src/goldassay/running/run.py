@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import counted, unit
 from goldassay.measure import OWN, Error, Measure, parse
 from goldassay.measures.judged import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
@@ -140,6 +141,16 @@ class Run:
         return self.folded.clusters
 
     @property
+    def unit(self) -> str:
+        """What intervals and tests count: ``48 documents``, or the examples."""
+        return unit(len(self.rows), self.clusters)
+
+    @property
+    def size(self) -> str:
+        """How many examples there are, and the documents that they belong to, if any two share one."""
+        return counted(len(self.rows), self.unit)
+
+    @property
     def available(self) -> bool:
         """Whether the program worked at all; a run in which every example failed has no value, and loses to none."""
         return self.folded.failed < len(self.rows)
@@ -249,7 +260,7 @@ class Run:
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.4f}" for name, value in self.values.items()) if self.rows else "no rows"
-        return f"Run({self.name!r}, {len(self.rows)} examples, {values})"
+        return f"Run({self.name!r}, {self.size}, {values})"
 
     def _repr_html_(self) -> str:
         """As a table in a notebook: values with intervals; everything in it is escaped."""
@@ -258,7 +269,7 @@ class Run:
             for name, value in (self.intervals if self.rows else {}).items()
         ]
         head = "<thead><tr><th>measure</th><th>value</th><th>95 %</th></tr></thead>"
-        caption = f"<caption>{escape(self.name)}, {len(self.rows)} examples</caption>"
+        caption = f"<caption>{escape(self.name)}, {self.size}</caption>"
         return f"<table>{caption}{head}<tbody>{''.join(cells)}</tbody></table>"
 
     def records(self) -> list[dict[str, object]]:
@@ -277,6 +288,7 @@ class Run:
     def results(self) -> dict[str, Any]:
         """What ``run.json`` holds of the result."""
         return {
+            "unit": self.unit,
             "value": self.value,
             "values": self.values,
             "intervals": {key: [interval.low, interval.high] for key, interval in self.intervals.items()},

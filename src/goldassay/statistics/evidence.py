@@ -35,7 +35,7 @@ class Evidences:
     """The evidence of many examples: a matrix, and how a row of sums becomes a value.
 
     The examples are tallies, or one tally whose fields are arrays (`stacked`). Without ``zero`` they are plain numbers,
-    and their value is the mean. Examples of one cluster (document) share a row.
+    and their value is the mean. Examples of one cluster (document) share a row; ``unit`` is what a row is.
     """
 
     def __init__(self, tallies: Values, zero: Any = None, clusters: Sequence[object] | None = None) -> None:
@@ -46,8 +46,10 @@ class Evidences:
         self.paths, self.matrix = (
             _array_columns(tallies) if arrays else _numbers(tallies) if zero is None else _matrix(tallies)
         )
+        self.unit = "examples"
         if clusters is not None:
             self.matrix = clustered(self.matrix, clusters)
+            self.unit = "documents" if len(self.matrix) < len(clusters) else self.unit
 
     @classmethod
     def paired(
@@ -60,6 +62,7 @@ class Evidences:
         rows = both.matrix[: len(a)], both.matrix[len(a) :]
         if clusters is not None:
             rows = clustered(rows[0], clusters), clustered(rows[1], clusters)
+            both.unit = "documents" if len(rows[0]) < len(clusters) else both.unit
         return both, *rows
 
     def values(self, sums: Floats) -> Floats:

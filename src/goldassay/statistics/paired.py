@@ -45,7 +45,7 @@ class Comparison:
     """A − B on the same examples.
 
     ``difference`` is the difference of the corpus values, ``interval`` its interval, ``p`` what verdicts go by,
-    ``test_p`` the two-sided p-value of ``test``, ``n`` the number of pairs (examples or clusters),
+    ``test_p`` the two-sided p-value of ``test``, ``n`` the number of pairs, ``unit`` what they are (examples, documents),
     ``smallest_detectable`` the difference that this many examples show with 80 % power; it is 0 where the pairs do not
     vary, and then says nothing. ``effect`` is Cohen's dz of the paired per-example differences; for Wilcoxon's test
     Cliff's delta and for McNemar's the odds ratio, as ``effect_name`` says.
@@ -61,6 +61,7 @@ class Comparison:
     effect_name: str = "cohens_dz"
 
     standard_error: float = 0.0
+    unit: str = "examples"
 
     @property
     def p(self) -> float:
@@ -140,7 +141,7 @@ def compare(
     else:
         p = classical(test, scores_a - scores_b)[1]
     effect, name = _effect(test, scores_a, scores_b)
-    return Comparison(difference, interval, p, n, effect, smallest_detectable(error), test, name, error)
+    return Comparison(difference, interval, p, n, effect, smallest_detectable(error), test, name, error, both.unit)
 
 
 def difference_interval(
