@@ -8,11 +8,13 @@ from typing import Any
 
 import dspy
 import pytest
+from typer.testing import CliRunner
 
 from goldassay import Metric, evaluate
+from goldassay.cli import app
 from goldassay.exceptions import DataError
-from goldassay.fields import clusters
-from goldassay.gold import read
+from goldassay.fields import clusters, shared_text
+from goldassay.gold import pairs, read
 from goldassay.gold.reading import align
 from goldassay.measures import classification
 from goldassay.running.comparing import from_predictions
@@ -54,6 +56,77 @@ def examples(documents: list[Any]) -> list[Any]:
 
 def museum(text: str) -> Any:
     return dspy.Prediction(label="M")
+
+
+LONG = "The museum of Teylers opened its doors to the public in the year 1784. " * 6
+
+
+@pytest.mark.parametrize(
+    ("records", "share"),
+    [
+        ([{"text": "Ada", "label": "M"}] * 6 + [{"text": f"{n}"} for n in range(4)], 6),
+        ([{"question": f"{n}?", "context": f"In {n // 5}"} for n in range(20)], 20),
+        ([{"letter": LONG + str(n)} for n in range(5)] + [{"letter": f"{n} {LONG[::-1]}"} for n in range(9)], 5),
+        ([{"text": f"{n}. {LONG} Question {n}"} for n in range(5)] + [{"text": str(n)} for n in range(9)], 5),
+    ],
+)
+def test_a_shared_text_without_a_document_is_reported(records: list[Any], share: int) -> None:
+    message = f"{share} of {len(records)} examples share a text with others"
+    assert shared_text(records).startswith(message)
+    assert shared_text([dspy.Example(**record) for record in records]).startswith(message)
+    assert not shared_text([{**record, "document": "d"} for record in records])
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [{"text": str(n), "label": "M"} for n in range(20)],
+        [{"text": str(n // 2)} for n in range(3)],  # one pair
+        [{"text": str(max(n, 8))} for n in range(200)],  # 9 of 200
+        [{"letter": f"{LONG} {n}"} for n in range(20)],  # a form that all share
+        [{"text": ""} for n in range(20)],
+    ],
+)
+def test_what_is_no_shared_text(records: list[Any]) -> None:
+    assert not shared_text(records)
+
+
+def test_what_the_intervals_count_is_printed(tmp_path: Path) -> None:
+    rows = [{"id": n, "text": f"text {n}", "label": "M", "document": n // 3} for n in range(12)]
+    loose = [{"id": n, "text": f"text {n // 3}", "label": "M"} for n in range(12)]
+    for name, records, size, unit, warned in (
+        ("whole", rows, "12 examples in 4 documents", "4 documents", 0),
+        ("loose", loose, "12 examples", "12 examples", 1),
+    ):
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in records))
+        args = ["classification", "--gold", str(file), "--pred", str(file)]
+        shown, state = (CliRunner().invoke(app, ["score", *args, *more]) for more in ([], ["--json"]))
+        assert shown.stdout.splitlines()[0].strip() == f"classification, {size}"
+        card = json.loads(state.stdout)
+        assert card["unit"] == unit
+        assert sum("share a text" in warning for warning in card["warnings"]) == warned
+        compared = CliRunner().invoke(app, ["compare", *args, "--pred", str(file), "--json"])
+        body = json.loads(compared.stdout)
+        assert {run["unit"] for run in body["runs"]} == {unit}
+        assert {f"{each['n']} {each['unit']}" for each in body["comparisons"]} == {unit}
+        assert sum("share a text" in warning for warning in body["runs"][0].get("warnings", [])) == warned
+
+
+def test_conll_sentences_without_documents_are_reported(tmp_path: Path) -> None:
+    sentences = "Ada B-P\n\nBo B-P\n\n"
+    for name, content, warned in (("a", sentences, 1), ("b", f"-DOCSTART- O\n\n{sentences}", 0)):
+        file = tmp_path / f"{name}.conll"
+        file.write_text(content)
+        assert sum("-DOCSTART-" in warning for warning in pairs("extraction", file, file).warnings) == warned
+
+
+def test_evaluate_says_what_it_counts_and_what_is_shared() -> None:
+    shared = [dspy.Example(id=n, text="Ada", label="M").with_inputs("text") for n in range(8)]
+    run = evaluate(museum, shared, METRIC, progress=False)
+    assert (run.size, run.summary()["unit"], len(run.warnings)) == ("8 examples", "8 examples", 1)
+    run = evaluate(museum, [example.copy(document=n // 4) for n, example in enumerate(shared)], METRIC, progress=False)
+    assert (run.size, run.summary()["unit"], run.warnings) == ("8 examples in 2 documents", "2 documents", [])
 
 
 def test_document_0_is_a_document() -> None:

@@ -45,8 +45,8 @@ class RunOptions:
         settings: More entries for the ``settings`` of ``run.json``.
         lm: The language model or its name (`goldassay.lm.resolve`); by default the one that DSPy is configured with.
         adapter: The adapter; by default the one that DSPy is configured with.
-        check_leaks: Warn before any call if gold examples stand in the program's prompts (`goldassay.running.leaks`), or
-            if they share texts and name no document (`goldassay.fields.shared_text`).
+        check_leaks: Warn before any call if gold examples stand in the program's prompts (`goldassay.running.leaks`),
+            or share texts and name no document (`goldassay.fields.shared_text`).
         judge_labels: Human labels of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``). The
             run then also has corrected values (`goldassay.measures.judged`).
 

@@ -45,7 +45,7 @@ class Comparison:
     """A − B on the same examples.
 
     ``difference`` is the difference of the corpus values, ``interval`` its interval, ``p`` what verdicts go by,
-    ``test_p`` the two-sided p-value of ``test``, ``n`` the number of pairs, ``unit`` what they are (examples, documents),
+    ``test_p`` the two-sided p-value of ``test``, ``n`` the number of pairs, ``unit`` examples or documents,
     ``smallest_detectable`` the difference that this many examples show with 80 % power; it is 0 where the pairs do not
     vary, and then says nothing. ``effect`` is Cohen's dz of the paired per-example differences; for Wilcoxon's test
     Cliff's delta and for McNemar's the odds ratio, as ``effect_name`` says.

@@ -2,8 +2,8 @@
 
 The token is the first column, the tag the last, or the column that is named by its number (1 is the first). Documents
 begin at ``-DOCSTART-`` or at a comment with an id (``# id …``, ``# newdoc id = …``, ``# document_id = …``); without
-either, each sentence is a document, named by its number. Text is the tokens with a space between them and a line break
-between sentences.
+either, each sentence is a document, named by its number, and a warning says so. Text is the tokens with a space between
+them and a line break between sentences.
 
 Source: https://www.clips.uantwerpen.be/conll2003/ner/
 """
@@ -78,6 +78,9 @@ def documents(source: Source) -> list[Document]:
     result = [document for document in result if document.tokens]
     if not result:
         raise DataError("no tokens in the file", file=source.path)
+    if source.side == "gold" and not marked and len(result) > 1:
+        message = "names no documents, so its sentences count as independent; put -DOCSTART- where one begins"
+        source.warnings.append(f"{source.path} {message}")
     tokenised.check_ids(result, source)
     return result
 
