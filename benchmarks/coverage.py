@@ -1,7 +1,7 @@
 """How often 95 % intervals hold the truth: ``python -m benchmarks coverage`` writes the tables of docs/coverage.md.
 
-``python -m benchmarks.coverage sides`` writes one of them alone (values, sides, differences); a number says how many
-draws a cell has.
+``python -m benchmarks.coverage sides`` writes one of them alone (values, sides, rare, files, differences); a number
+says how many draws a cell has.
 
 Four kinds of values, four sizes, four truths. A draw is a sample of n examples from a population whose value is known:
 
@@ -11,15 +11,20 @@ Four kinds of values, four sizes, four truths. A draw is a sample of n examples 
 * macro-F1: four labels (40, 30, 20, 10 %), a wrong one drawn from the others; p is set so that macro-F1 is the truth;
 * MRR: the right one first in a share of queries, of the rest half at ranks 2 to 10 and half nowhere (half or fewer).
 
+With rare classes, the truth is the mean of the population's F1 of the labels that the sample's value is a mean over.
+Files of documents are written and scored as `goldassay score` does; each document has a quality of its own.
+
 For a difference, two systems answer the same examples, and on 60 % of them with the same luck.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -27,6 +32,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from goldassay import Counts, Mean
+from goldassay.measures.classification.tally import Labelled
 from goldassay.statistics import interval
 from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.paired import difference_interval, resampled_differences
@@ -163,7 +169,7 @@ def covered_difference(kind: str, truths: tuple[float, float], n: int, draws: in
     return _held(ends, truths[0] - truths[1])
 
 
-def _held(ends: list[Any], truth: float) -> tuple[float, float]:
+def _held(ends: list[Any], truth: Any) -> tuple[float, float]:
     low, high = np.array(ends).T
     return float(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).mean()), float((high - low).mean())
 
@@ -195,6 +201,137 @@ def sides(draws: int) -> Iterator[str]:
         yield f"| {kind} | {n} | {truth} | {1 - above - below:.3f} | {above:.4f} | {below:.4f} |"
 
 
+POPULATIONS = {  # of how many labels, how frequent they are, and the recall of the commonest and the rarest
+    "Zipf, recall .8": (lambda n: 1 / np.arange(1, n + 1) ** 1.3, 0.8, 0.8),
+    "Zipf, recall .95 to .3": (lambda n: 1 / np.arange(1, n + 1) ** 1.3, 0.95, 0.3),
+    "half of them rare, recall .95": (lambda n: np.where(np.arange(n) < n / 2, 1.0, 0.03), 0.95, 0.95),
+}
+CONVENTIONS = {"list": "all", "seen": "all", "supported": "supported"}
+
+
+def population(shape: str, labels: int) -> Array:
+    """The chance of each pair of gold and predicted label; a wrong label is as likely as it is frequent."""
+    frequency, first, last = POPULATIONS[shape]
+    shares = frequency(labels) / frequency(labels).sum()
+    recall = np.linspace(first, last, labels)
+    table = np.outer(shares * (1 - recall), shares) / (1 - shares)[:, None]
+    np.fill_diagonal(table, shares * recall)
+    return table
+
+
+def rare_classes(shape: str, labels: int, n: int, convention: str, draws: int, method: str, size: int = 1) -> Any:
+    """Coverage and width of macro-F1; with ``size``, documents of so many examples, 70 % of which repeat the first."""
+    table, rng = population(shape, labels), np.random.default_rng(0)
+    right = np.diag(table)
+    truth = 2 * right / (table.sum(0) + table.sum(1))
+    names = [f"label {place:02}" for place in range(labels)]
+    zero = Labelled({}, tuple(names) if convention == "list" else (), CONVENTIONS[convention])
+    documents = np.repeat(np.arange(n // size), size) if size > 1 else None
+    ends, truths = [], []
+    for _ in range(draws):
+        cells = rng.choice(labels**2, n, p=table.ravel())
+        if documents is not None:
+            cells = np.where(rng.random(n) < 0.7, cells[documents * size], cells)
+        gold, pred = np.divmod(cells, labels)
+        occurring = {"list": range(labels), "seen": {*gold, *pred}, "supported": {*gold}}[convention]
+        pairs = {(names[c // labels], names[c % labels]): (cells == c).astype(float) for c in np.unique(cells)}
+        tally: Any = zero.with_items(pairs)
+        found = interval(tally, zero, clusters=documents, bounds=(0.0, 1.0), method=method)
+        ends.append((found.low, found.high))
+        truths.append(truth[list(occurring)].mean())
+    return _held(ends, np.array(truths))
+
+
+def rare(draws: int) -> Iterator[str]:
+    """Macro-F1 with rare classes, beside the interval that does not look at them."""
+    yield "| population | labels | n | over the list | over those seen | over those in gold |"
+    yield "|---|---|---|---|---|---|"
+    for shape in POPULATIONS:
+        for labels, n, size in ((4, 20, 1), (10, 40, 1), (19, 150, 1), (19, 1000, 1), (10, 240, 6)):
+            cells = []
+            for convention in CONVENTIONS:
+                now, before = (
+                    rare_classes(shape, labels, n, convention, draws // 2, method, size)
+                    for method in ("auto", "effective")
+                )
+                cells.append(cell(now, before))
+            several = f" in {n // size} documents" if size > 1 else ""
+            yield f"| {shape} | {labels} | {n}{several} | {' | '.join(cells)} |"
+
+
+MEAN, CONCENTRATION, PER_DOCUMENT = 0.7, 2.0, 10  # quality of documents, and the examples of each
+
+
+def squad(right: Array, named: bool, folder: Path) -> tuple[Path, Path]:
+    """Articles of questions; as questions alone if they are not named."""
+    asked = [
+        [{"id": f"{d}-{q}", "question": "?", "answers": [{"text": "a"}]} for q in range(PER_DOCUMENT)]
+        for d in range(len(right))
+    ]
+    gold, pred = folder / "gold.json", folder / "pred.json"
+    articles = [{"title": str(d), "paragraphs": [{"context": f"a {d}", "qas": some}]} for d, some in enumerate(asked)]
+    lone = [{"id": q["id"], "question": "?", "answers": ["a"]} for some in asked for q in some]
+    answers = {
+        q["id"]: "a" if hit else "b"
+        for some, row in zip(asked, right, strict=True)
+        for q, hit in zip(some, row, strict=True)
+    }
+    gold.write_text(json.dumps({"data": articles} if named else lone))
+    pred.write_text(json.dumps(answers if named else [{"id": name, "answer": text} for name, text in answers.items()]))
+    return gold, pred
+
+
+def conll(right: Array, named: bool, folder: Path) -> tuple[Path, Path]:
+    """Sentences of one entity; without ``-DOCSTART-`` if documents are not named."""
+    start = "-DOCSTART- O\n\n" if named else ""
+    sides = [[[("B-PER" if hit else "B-LOC") for hit in row] for row in side] for side in (np.ones_like(right), right)]
+    files = folder / "gold.conll", folder / "pred.conll"
+    for file, documents in zip(files, sides, strict=True):
+        file.write_text("".join(start + "".join(f"Ada {tag}\n\n" for tag in tags) for tags in documents))
+    return files
+
+
+def records(right: Array, named: bool, folder: Path) -> tuple[Path, Path]:
+    """Records of classification with or without their ``document``."""
+    gold, pred = folder / "gold.jsonl", folder / "pred.jsonl"
+    rows = [(f"{d}-{e}", d, hit) for d, row in enumerate(right) for e, hit in enumerate(row)]
+    named_as = [{"document": d} if named else {} for _, d, _ in rows]
+    gold.write_text(
+        "".join(json.dumps({"id": i, "label": "x", **m}) + "\n" for (i, _, _), m in zip(rows, named_as, strict=True))
+    )
+    pred.write_text("".join(json.dumps({"id": i, "label": "x" if hit else "y"}) + "\n" for i, _, hit in rows))
+    return gold, pred
+
+
+FILES = {
+    "SQuAD, articles of ten questions": (squad, "answering", "exact_match"),
+    "CoNLL, documents of ten sentences": (conll, "extraction", "strict_f1"),
+    "JSON Lines, documents of ten records": (records, "classification", "accuracy"),
+}
+
+
+def files(draws: int) -> Iterator[str]:
+    """Files of documents through `goldassay score`, with the documents named and without."""
+    from goldassay.cli.score import scored
+
+    yield "| file | value | documents | named | not named |"
+    yield "|---|---|---|---|---|"
+    for title, (write, task, value) in FILES.items():
+        for documents in (10, 20, 40):
+            shown = []
+            for named in (True, False):
+                rng, ends = np.random.default_rng(0), []
+                for _ in range(draws // 2):
+                    quality = rng.beta(MEAN * CONCENTRATION, (1 - MEAN) * CONCENTRATION, (documents, 1))
+                    with TemporaryDirectory() as folder:
+                        both = write(rng.random((documents, PER_DOCUMENT)) < quality, named, Path(folder))
+                        measures = {"measures": [value]} if task == "answering" else {}
+                        ends.append(scored(task, *both, **measures).intervals[value])
+                held, width = _held(ends, MEAN)
+                shown.append(f"{held:.3f} ({width:.2f})" if held >= LEAST else f"**{held:.3f}** ({width:.2f})")
+            yield f"| {title} | {value} | {documents} | {' | '.join(shown)} |"
+
+
 def differences(draws: int) -> Iterator[str]:
     yield "| value | n | " + " | ".join(f"{a} − {b}" for a, b in DIFFERENCES) + " |"
     yield "|---|---|" + "---|" * len(DIFFERENCES)
@@ -212,7 +349,7 @@ def differences(draws: int) -> Iterator[str]:
 
 def main() -> None:
     draws = next((int(word) for word in sys.argv[1:] if word.isdigit()), DRAWS)
-    tables = {"values": values, "sides": sides, "differences": differences}
+    tables = {"values": values, "sides": sides, "rare": rare, "files": files, "differences": differences}
     asked = [name for name in tables if name in sys.argv[1:]] or list(tables)
     for name, rows in ((name, tables[name]) for name in asked):
         table = []

@@ -19,6 +19,7 @@ METHODS = {
     "wilson": "Wilson",
     "effective": "Wilson at the effective sample size",
     "t": "Student's t",
+    "macro": "combined from those of the labels, open for one that does not occur",
 }
 NamedValues = Mapping[str, float | None]
 

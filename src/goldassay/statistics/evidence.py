@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
-from goldassay.tally import Mean, Tally
+from goldassay.tally import Counts, Mean, Tally
 from goldassay.tally.sums import Sums, T
 
 Floats = NDArray[np.float64]
@@ -64,6 +64,13 @@ class Evidences:
             rows = clustered(rows[0], clusters), clustered(rows[1], clusters)
             both.unit = "documents" if len(rows[0]) < len(clusters) else both.unit
         return both, *rows
+
+    @property
+    def classes(self) -> list[Counts] | None:
+        """The counts of the classes that the value is a mean over, a number a row; None if it is no such mean."""
+        if not hasattr(self.zero, "classes"):
+            return None
+        return self.zero.from_state(nested(self.paths, np.ascontiguousarray(self.matrix.T))).classes  # type: ignore[no-any-return]
 
     def values(self, sums: Floats) -> Floats:
         """The value of each row of summed evidence."""

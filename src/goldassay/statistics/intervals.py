@@ -5,7 +5,8 @@ So the default is Wilson's score interval at the *effective sample size*: with v
 its bounds, n* = v (1 − v) / variance of v. For a rate of independent examples n* is their number and the interval is
 Wilson's own. For every other value Student's quantile takes the place of the normal one; the variance is that of the
 mean for means of independent examples (MRR), and the jackknife's for the rest (F1, macro averages, κ, anything over
-documents). Where nothing varies, n* is the number of examples. What each covers, by simulation: docs/coverage.md.
+documents). Where nothing varies, n* is the number of examples. A mean over classes, some of which are rare, is widened
+to what is known of each (`rates.macro_ends`). What each covers, by simulation: docs/coverage.md.
 
 Source: Wilson 1927; the effective sample size as in survey sampling, Korn and Graubard 1998, Dean and Pagano 2015;
 Wilson's interval for F1, Lam, Gopal and Qian 2023; the jackknife, Efron and Stein 1981.
@@ -15,13 +16,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats, Values, slope
+from goldassay.statistics.rates import effective_number, macro_ends, wilson, wilson_ends
 from goldassay.statistics.resampling import bootstrap, check_settings
 from goldassay.tally import Confusion, Mean
 
@@ -65,8 +67,10 @@ def interval(
         zero: the tallies' zero; None for plain numbers.
         clusters: examples of one cluster (document) count as one.
         method: ``auto`` is ``effective`` for values with bounds and ``t`` for others. ``wilson``: rates of independent
-            examples. ``effective``: Wilson's at the effective sample size. ``t``: Student's, with the jackknife's
-            variance; between finite bounds, values that are all alike have Wilson's. ``bootstrap``: percentiles.
+            examples. ``effective``: Wilson's at the effective sample size; for a mean over classes ``auto`` takes at
+            each end the wider of that and of the classes' (`goldassay.statistics.rates.macro_ends`; ``macro``). ``t``:
+            Student's, with the jackknife's variance; between finite bounds, values that are all alike have Wilson's.
+            ``bootstrap``: percentiles.
         bounds: between which the value lies, as `Measure.limits`; None: 0 and 1, if every example's own value does.
         resamples: how many, for the bootstrap.
         level: the share of such intervals that hold the true value.
@@ -105,7 +109,12 @@ def interval(
         raise GoldassayError("a t interval needs at least two examples")
     if method == "t" or (method == "auto" and unbounded):
         return student(value, math.sqrt(variance), n, level, limits)
-    return _effective_interval(value, variance, n, level, limits)
+    found = _effective_interval(value, variance, n, level, limits)
+    classes = evidences.classes if method == "auto" and n > 1 else None
+    if classes is None:
+        return found
+    low, high = macro_ends(classes, evidences.zero.rate, value, len(evidences.matrix), level)
+    return replace(found, low=min(found.low, low), high=max(found.high, high), method="macro")
 
 
 def _effective_interval(value: float, variance: float, n: int, level: float, bounds: Bounds) -> Interval:
@@ -222,12 +231,6 @@ def _effective(value: float, variance: float, n: int, bounds: Bounds) -> tuple[f
     return share, effective_number(share, variance / (most - least) ** 2, n)
 
 
-def effective_number(share: float, variance: float, n: int) -> float:
-    """How many independent examples a rate needs for this variance; ``n`` where nothing varies."""
-    spread = share * (1 - share)
-    return spread / variance if spread > 0 and variance > 1e-12 * spread else float(n)
-
-
 def jackknife_parts(evidences: Evidences, rows: Floats) -> Floats:
     """What each row adds to the uncertainty of the value: the sum of the squares is the jackknife's variance.
 
@@ -242,23 +245,3 @@ def jackknife_parts(evidences: Evidences, rows: Floats) -> Floats:
     left_out = np.concatenate([evidences.values(sums - rows[at : at + BLOCK]) for at in range(0, n, BLOCK)])
     around: Floats = left_out.mean() - left_out
     return around * math.sqrt((n - 1) / n)
-
-
-def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a rate (Wilson 1927).
-
-    >>> [round(bound, 3) for bound in wilson(8, 10)]
-    [0.49, 0.943]
-    """
-    if not 0 <= successes <= n or not 0 < level < 1:
-        raise GoldassayError(f"{successes:g} of {n:g} at level {level:g} is no rate with an interval")
-    if n == 0:
-        return 0.0, 1.0
-    return wilson_ends(successes / n, n, float(stats.norm.ppf((1 + level) / 2)))
-
-
-def wilson_ends(p: float, n: float, z: float) -> tuple[float, float]:
-    """Wilson's ends for a rate ``p`` of ``n`` examples, ``z`` standard errors away."""
-    z2 = z * z / n
-    centre, half = (p + z2 / 2) / (1 + z2), z * math.sqrt(p * (1 - p) / n + z2 / (4 * n)) / (1 + z2)
-    return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))  # rounding leaves p outside at 0 and 1

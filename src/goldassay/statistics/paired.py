@@ -29,12 +29,11 @@ from goldassay.statistics.evidence import Evidences, Floats, Values
 from goldassay.statistics.intervals import (
     Bounds,
     Interval,
-    effective_number,
     jackknife_parts,
     unit_bounds,
-    wilson_ends,
 )
 from goldassay.statistics.power import cliffs_delta, cohens_dz, constant, odds_ratio, smallest_detectable
+from goldassay.statistics.rates import effective_number, wilson_ends
 from goldassay.statistics.resampling import Draws, check_settings, resampled, swapped
 
 TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")

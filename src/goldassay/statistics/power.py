@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.intervals import Interval, wilson
+from goldassay.statistics.intervals import Interval
+from goldassay.statistics.rates import wilson
 
 
 def smallest_detectable(standard_error: float, power: float = 0.80, alpha: float = 0.05) -> float:

@@ -32,7 +32,8 @@ import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.intervals import Bounds, Interval, interval, student, wilson
+from goldassay.statistics.intervals import Bounds, Interval, interval, student
+from goldassay.statistics.rates import wilson
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 UNBOUNDED = -math.inf, math.inf

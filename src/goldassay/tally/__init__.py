@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar
 
-from goldassay.tally.sums import Bins, Mean, Number, State, Sums, T, Tally, divide, mean, positive
+from goldassay.tally.sums import Bins, Mean, Number, State, Sums, T, Tally, divide, mean, occurs, positive
 
 FORMULAS = {"f1": "2 tp / (2 tp + fp + fn)", "precision": "tp / (tp + fp)", "recall": "tp / (tp + fn)"}
 
@@ -229,6 +229,12 @@ class Macro(By[str, Counts]):
 
     def with_items(self, items: Mapping[str, Counts]) -> Self:
         return type(self)(items, self.rate, self.share)
+
+    @property
+    def classes(self) -> list[Counts] | None:
+        """The counts of the keys that the mean is over, for its interval; None if their weights differ."""
+        share = SHARES[self.share]
+        return None if self.share == "support" else [counts for counts in self.values() if occurs(share(counts))]
 
     def mean_of(self, rate: str) -> Number:
         """The mean of a rate over the keys."""

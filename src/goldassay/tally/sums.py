@@ -92,6 +92,11 @@ def positive(amount: Number) -> Number:
     return float(amount > 0) if isinstance(amount, (int, float)) else (amount > 0).astype(float)
 
 
+def occurs(amount: Number) -> bool:
+    """Whether there is any of it, in a number or anywhere in an array."""
+    return bool(amount) if isinstance(amount, (int, float)) else bool(amount.any())
+
+
 @cache
 def _values(kind: Any) -> Callable[[object], tuple[Number, ...]]:
     """What reads the fields of a tally of this kind, in their order."""

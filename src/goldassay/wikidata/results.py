@@ -27,7 +27,8 @@ from goldassay.cache import age, old
 from goldassay.exceptions import DataError
 from goldassay.measures.triples import VERDICTS, scorecard
 from goldassay.scorecard import Scorecard, rates
-from goldassay.statistics.intervals import interval, wilson
+from goldassay.statistics.intervals import interval
+from goldassay.statistics.rates import wilson
 from goldassay.wikidata import improvement
 from goldassay.wikidata.articles import Subject
 from goldassay.wikidata.scoring import KINDS, Scoring

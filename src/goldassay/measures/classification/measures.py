@@ -238,7 +238,9 @@ class LabelF1(LabelMeasure):
         """With the list and what the average runs over."""
         if self.average == "micro":
             return f"{self.key}[labels=primary and secondary, average=micro, case=as written, empty={EMPTY}]"
-        average = f"over={self.over}, average=macro" if self.average == "macro" else "average=weighted by gold support"
+        absent = ", absent=0" if self.over == "all" and self.labels != "seen" else ""
+        macro = f"over={self.over}{absent}, average=macro"
+        average = macro if self.average == "macro" else "average=weighted by gold support"
         return f"{self.key}[labels={plain(self.labels)}, {average}, case=as written, zero_division=0, missing=error]"
 
 

@@ -76,6 +76,10 @@ def scorecard(
     if not any(c.tp + c.fn for c in by_label.values()):
         card.values["weighted_f1"] = 0.0
         card.warnings.append("no label of the list occurs in gold; weighted_f1 is 0")
+    absent = sum(not c.weight for c in by_label.values())
+    if absent and listed != "seen":
+        what = f"{absent} of {len(over)} labels of the list do not occur"
+        card.warnings.append(f"{what}: macro_f1 counts them 0, and the upper end of its interval 1")
     card.warnings += _outside(confusion, over) + warnings
     return card
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from goldassay.tally import Confusion, Counts, Number, divide, mean
-from goldassay.tally.sums import Sums, positive
+from goldassay.tally.sums import Sums, occurs, positive
 
 NONE = "(none)"  # stands for a prediction that was not made
 OTHER = "OTHER"  # stands, in a matrix, for what the list does not have
@@ -50,6 +50,14 @@ class Labelled(Confusion):
     def supported(self) -> dict[str, Counts]:
         """The labels that count and may occur in gold, each against all others."""
         return self.by_label(self.given or tuple(sorted({gold for gold, _ in self})))
+
+    @property
+    def classes(self) -> list[Counts] | None:
+        """The counts of the labels that the mean is over, for its interval; None if their weights differ."""
+        if self.average == "weighted":
+            return None
+        counts = self.by_label(self.counted) if self.average == "all" else self.supported
+        return [each for each in counts.values() if self.average == "all" or occurs(each.tp + each.fn)]
 
     @property
     def weight(self) -> Number:

@@ -25,7 +25,7 @@ from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.records import VERDICTS
 from goldassay.measures.triples.terms import NamePairs, alignment
 from goldassay.statistics.evidence import stacked
-from goldassay.statistics.intervals import wilson
+from goldassay.statistics.rates import wilson
 from goldassay.tally import RATES, Counts, Macro, Number, PrecisionCounts, T, divide
 from goldassay.tally.sums import Sums
 from goldassay.text.normal import normal
