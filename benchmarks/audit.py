@@ -24,7 +24,7 @@ BASE = 0.5
 KINDS, SIZES, CANDIDATES = ("binary", "f1"), (30, 100, 300), (2, 5, 20, 60)
 CORRELATIONS, GAINS = (0.0, 0.5, 0.8), (0.0, 0.05, 0.1, 0.2)
 LIMITS = {"null": 0.06, "null in a cell": 0.08, "coverage": 0.94, "bias": 0.03}
-BATCH, FLIPS = 50, 400
+BATCH, FLIPS = 20, 400
 GRID = ndtri((np.arange(20_000) + 0.5) / 20_000)
 Row = dict[str, Any]
 
@@ -120,11 +120,16 @@ def mean(rows: list[Row], key: str) -> float:
     return float(np.nanmean([row[key] for row in rows]))
 
 
+def where(row: Row) -> str:
+    """A cell in words."""
+    return f"{row['kind']}, n {row['n']}, K {row['k']}, correlation {row['rho']:g}, gain {row['gain']:+g}"
+
+
 def tables(rows: list[Row], breeds: list[Row], repetitions: int) -> list[str]:
     """The tables of the documentation."""
     null, some = [row for row in rows if not row["gain"]], [row for row in rows if row["gain"]]
     worst = max(rows, key=lambda row: abs(row["bias"]))
-    least = min(row["coverage"] for row in rows if row["coverage"] == row["coverage"])
+    least = min((row for row in rows if row["coverage"] == row["coverage"]), key=lambda row: row["coverage"])
     lines = [
         f"{len(rows)} cells, {repetitions} repetitions each.",
         "",
@@ -133,9 +138,9 @@ def tables(rows: list[Row], breeds: list[Row], repetitions: int) -> list[str]:
         f'| "helped" where nothing helps, mean of {len(null)} cells | {mean(null, "helped"):.3f} | .06 at most |',
         f'| "helped" where nothing helps, worst cell | {max(r["helped"] for r in null):.3f} | .08 at most |',
         f"| coverage of the 95 % interval, mean | {mean(rows, 'coverage'):.3f} | .94 at least |",
-        f"| coverage, worst cell | {least:.3f} | |",
+        f"| coverage, worst cell ({where(least)}) | {least['coverage']:.3f} | |",
         f"| bias of the estimate, mean | {mean(rows, 'bias'):+.3f} | |",
-        f"| bias of the estimate, worst cell | {worst['bias']:+.3f} | .03 at most |",
+        f"| bias of the estimate, worst cell ({where(worst)}) | {worst['bias']:+.3f} | .03 at most |",
         f"| bias of the naive gain, mean where nothing helps | {mean(null, 'naive bias'):+.3f} | |",
         f"| width of the interval, mean | {mean(rows, 'width'):.3f} | |",
         f'| "made it worse", share | {mean(rows, "worse"):.4f} | |',

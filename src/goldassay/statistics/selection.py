@@ -8,7 +8,7 @@ candidate, three things are computed that hold for the choice (``benchmarks/audi
   flipped whole, so candidates that resemble each other cost little. The lower end flips the centred rows.
 * **Upper end**: Student's t of the winner alone, since choosing errs upwards only. With the lower end at one-sided 5 %
   (and never nearer than Student's) the interval holds 95 %, and it excludes 0 exactly if the test rejects.
-* **Estimate**: ten-fold cross-fitting, five times: chosen on nine tenths, measured on the last.
+* **Estimate**: ten-fold cross-fitting, ten times: chosen on nine tenths, measured on the last.
 
 None of this holds where candidates were bred from the best of these scores: luck is inherited.
 """
@@ -23,7 +23,7 @@ from scipy import stats
 
 from goldassay.statistics.evidence import Floats, Ints
 
-FOLDS, ROUNDS = 10, 5
+FOLDS, ROUNDS = 10, 10
 FLIPS = 4000
 FLOOR = 0.25  # of an example: the least standard error, for gains that are the same in all
 
@@ -67,10 +67,10 @@ def select(
         flips: How many flips of the signs are drawn.
         seed: Of what is drawn.
 
-    >>> noise = np.random.default_rng(0).normal(size=(1, 60, 20))
+    >>> noise = np.random.default_rng(2).normal(size=(1, 60, 20))
     >>> result = select(noise)                     # none of the twenty is better
     >>> round(float(result.naive[0]), 2), round(float(result.estimate[0]), 2), bool(result.low[0] > 0)
-    (0.21, 0.03, False)
+    (0.26, 0.09, False)
     """
     rows = np.ascontiguousarray(gains, dtype=np.float32)
     _, n, _ = rows.shape

@@ -41,7 +41,7 @@ class Audit:
     verdict: str
     gain: float | None
     interval: tuple[float, float] | None
-    naive_gain: float
+    naive_gain: float | None
     candidates: int
     examples: int
     clusters: int
@@ -128,7 +128,7 @@ def judge(
     >>> luck = np.random.default_rng(1).normal(size=(30, 16))
     >>> audit = judge(luck, selection="independent")
     >>> audit.verdict, round(audit.naive_gain, 2), round(audit.gain, 2)
-    ('cannot be told', 0.32, -0.07)
+    ('cannot be told', 0.13, -0.36)
     >>> judge(luck, selection="bred").gain is None
     True
     """
@@ -183,7 +183,7 @@ def _with_needed(audit: Audit, gain: float, error: float, critical: float, margi
     """With the examples that would show the gain (if it is larger than the margin, else the margin) with 80 % power."""
     if audit.verdict != UNKNOWN or not error > 0:
         return audit
-    target, n = max(abs(gain), margin), audit.clusters
+    target, n = max(abs(gain) if audit.selection == "none" else gain, margin), audit.clusters
     scale = audit.examples / n
     enough = n * ((critical + POWER_QUANTILE) * error / target) ** 2
     more = None if audit.selection == "bred" else max(1, math.ceil((enough - n) * scale))
