@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
     from goldassay.testing import case
     from goldassay.tuning import atune, tune
+    from goldassay.tuning.audit.auditor import audit
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ _HOME = {
     "acompare": "running.comparing",
     "aevaluate": "running",
     "atune": "tuning",
+    "audit": "tuning.audit.auditor",
     "case": "testing",
     "compare": "running.comparing",
     "evaluate": "running",
@@ -68,6 +70,7 @@ __all__ = [
     "acompare",
     "aevaluate",
     "atune",
+    "audit",
     "case",
     "compare",
     "evaluate",

@@ -48,6 +48,7 @@ def case(
     task: str | None = None,
     split: str = "dev",
     metric: AnyMetric | None = None,
+    state: str | Path | None = None,
     **options: Any,
 ) -> Callable[[Any], Any]:
     """Turn a test function into tests of a program on gold; the same as ``@pytest.mark.goldassay(…)``.
@@ -62,6 +63,7 @@ def case(
         task: The task of a program that does not imply it.
         split: The split of gold: train, dev, test or all.
         metric: A `Metric`, a function of (gold, prediction), or ``FILE[:NAME]``; by default the task's.
+        state: A saved state of the program: a file of ``program.save`` or the folder of a tuning.
         options: Fields of `goldassay.RunOptions`: ``lm``, ``limit``, ``threads``, …
 
     >>> case("extraction:baseline", gold="heritage", floors={"strict_f1": 0.5}).name
@@ -69,7 +71,7 @@ def case(
     """
     values = {"gold": gold, "floors": floors, "each": each, "sure": sure, "task": task, "split": split}
     mark: Any = getattr(pytest.mark, MARK)
-    decorator: Callable[[Any], Any] = mark(program, **values, metric=metric, **options)
+    decorator: Callable[[Any], Any] = mark(program, **values, metric=metric, state=state, **options)
     return decorator
 
 
@@ -85,6 +87,7 @@ class MarkedTest:
     task: str | None = None
     split: str = "dev"
     metric: AnyMetric | None = None
+    state: str | Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     def checks(self) -> dict[str, Check]:
@@ -144,16 +147,21 @@ class MarkedTest:
         from goldassay.cli.evaluate import prepared
         from goldassay.lm import for_program
         from goldassay.running import evaluate, new_folder
+        from goldassay.tuning import load_state
 
         options, name = dict(self.options), self.target.label.replace(":", "-")
         by_name = isinstance(self.program, str)
-        program = prepared(self.target, self.data.train, None, self.data.passages) if by_name else self.program
+        state = None if self.state is None else Path(self.state)
+        program = prepared(self.target, self.data.train, state, self.data.passages) if by_name else self.program
+        if state is not None and not by_name:
+            program = load_state(program, state)
         if options.get("lm") is None or isinstance(options["lm"], str):
             model = for_program(program, options.get("lm"))
             options |= {"lm": model.lm, "adapter": model.adapter}
         if folder is not None:
             options["folder"] = new_folder(folder, name, str(getattr(options["lm"], "model", "")))
         settings = {"program": str(self.program) if by_name else name, "split": self.split}
+        settings |= {"state": str(state)} if state is not None else {}
         return evaluate(program, self.examples, self.measured, name=name, progress=False, settings=settings, **options)
 
     def failure(self, run: Run, name: str | None, place: int, floor: float) -> str:

@@ -20,7 +20,7 @@ from goldassay.running import RunOptions
 
 RUN = CliRunner(env={"COLUMNS": "100", "TERM": "dumb"})
 COMMANDS = """
-demo init score eval compare tune report
+demo init score eval compare tune audit report
 patch patterns|propose|test|apply|revert|list|show
 judge eval|align|mean|audit
 gold validate|stats|split|agree|convert|schema

@@ -18,6 +18,7 @@ import typer
 from typer.core import TyperGroup
 
 from goldassay.cli import options as use
+from goldassay.cli.audit import audit
 from goldassay.cli.compare import compare
 from goldassay.cli.evaluate import evaluate
 from goldassay.cli.gold import app as gold_app
@@ -103,6 +104,7 @@ use.command(app)(score)
 use.command(app, "eval")(evaluate)
 use.command(app)(compare)
 use.command(app)(tune)
+use.command(app)(audit)
 app.add_typer(patch_app, name="patch")
 app.add_typer(judge_app, name="judge")
 app.add_typer(gold_app, name="gold")

@@ -12,6 +12,7 @@ from goldassay.reporting.terminal import bounds, console, number, p_value, plain
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
     from goldassay.statistics import Comparison
+    from goldassay.tuning.audit.verdict import Audit
     from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.patterns import Pattern
     from goldassay.tuning.saved import Tuned
@@ -55,6 +56,22 @@ def tuned(result: Tuned, folder: object) -> None:
     cost = result.cost
     cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
     plain(f"{cost['calls']} calls{cached}, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune. Folder: {folder}")
+
+
+def audit(result: Audit) -> None:
+    """The verdict of an audit; of fresh runs what an example costs before and after, and the diff of the prompts."""
+    first, *rest = result.lines()
+    prose(first)
+    for text in rest:
+        prose(f"- {text}")
+    costs = result.details.get("costs")
+    if costs:
+        names = ["calls", "cached", "tokens", "usd", "seconds"]
+        values = [[f"{costs[side][name]:.4g}" for name in names] for side in ("before", "after")]
+        print_table(
+            "an example costs", ["", "before", "after"], [list(row) for row in zip(names, *values, strict=True)]
+        )
+        _diff(str(result.details["diff"]).splitlines() or ["The prompts are the same."])
 
 
 def detectable(test: Comparison) -> str:
@@ -118,5 +135,10 @@ def patch(patch: Patch, diff: Sequence[str]) -> None:
         values = f"{effect.before:.4f} → {effect.after:.4f}, {effect.difference:+.4f}{bounds(effect, '+')}"
         sure = "which also chose it, so no interval" if effect.chosen else f"p {effect.p:.4f}"
         out.print(f"on {effect.split}: {values}, {sure}, n {effect.n}, {effect.calls} calls", markup=False)
-    for row in diff:
-        out.print(row, markup=False, style="green" if row.startswith("+") else "red" if row.startswith("-") else None)
+    _diff(diff)
+
+
+def _diff(rows: Sequence[str]) -> None:
+    for row in rows:
+        style = "green" if row.startswith("+") else "red" if row.startswith("-") else None
+        console().print(row, markup=False, style=style)

@@ -29,6 +29,7 @@ from goldassay.statistics import Comparison, compare
 
 if TYPE_CHECKING:
     from goldassay.reporting.ranking import RankedRun
+    from goldassay.tuning.audit.verdict import Audit
 
 ESTIMATES = {"as judged": "naive", "corrected by the labels": "corrected", "labels alone": "people_only"}
 
@@ -95,6 +96,7 @@ def report(
     ranked: Sequence[RankedRun] = (),
     title: str | None = None,
     seed: int = 0,
+    audit: Audit | None = None,
 ) -> str:
     """The page as HTML text.
 
@@ -105,6 +107,7 @@ def report(
         ranked: The same runs as `goldassay.reporting.ranking.rank` orders them.
         title: Of the page; by default the names of the runs.
         seed: Of the paired tests.
+        audit: Whether an optimizer helped.
     """
     usable = [_in_memory(run) for run in runs if run.rows]
     stored = dict(zip(map(id, usable), (run for run in runs if run.rows), strict=True))
@@ -130,6 +133,7 @@ def report(
         "confusions": [(n, data.matrix(row)) for n, row in zip(names, summaries, strict=True) if row.confusion],
         "patterns": [(name, data.patterns(row.run)) for name, row in zip(names, summaries, strict=True)],
         "tuning": tuning,
+        "audit": audit,
         "tree": tree,
         "judges": judges,
         "together": [names[0], *(difference.name for difference in differences)] if usable else [],

@@ -29,14 +29,16 @@ from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import clusters
 from goldassay.gold.formats.tables import table
+from goldassay.running.leaks import text_of
 from goldassay.statistics.evidence import Floats
 from goldassay.tuning.audit.verdict import Selected
-from goldassay.tuning.leaks import text_of
 
 FORMAT = "goldassay.audit"
-BASELINES = ("baseline", "before", "zero-shot", "zero_shot")
+BASELINES = ("baseline", "base", "before", "zero-shot", "zero_shot")
 PICKLES = (".bin", ".pkl", ".pickle", ".joblib")
-FORMS = "a file of goldassay.audit.save, GEPA's to_dict(), dspy.Evaluate's JSON or CSV, or a CSV example,candidate,score"
+FORMS = (
+    "a file of goldassay.audit.save, GEPA's to_dict(), dspy.Evaluate's JSON or CSV, or a CSV example,candidate,score"
+)
 
 
 class Candidate(BaseModel):
@@ -70,7 +72,9 @@ class Result(BaseModel):
         names = {candidate.name: candidate for candidate in self.candidates}
         if name not in names:
             listed = ", ".join(list(names)[:8])
-            raise GoldassayError(f"name the baseline, which is one of the candidates {listed}" + f"; {name!r} is not" * bool(name))
+            raise GoldassayError(
+                f"name the baseline, which is one of the candidates {listed}" + f"; {name!r} is not" * bool(name)
+            )
         first = names.pop(name)
         ids = set(first.scores or ())
         complete = [candidate for candidate in names.values() if set(candidate.scores or ()) >= ids]
@@ -176,10 +180,17 @@ def _aligned(tables: Sequence[Sequence[tuple[dict[str, Any], str, float | None]]
     for name, rows in zip(names, tables, strict=True):
         other = [str(fields.get("id") or text) for fields, text, _ in rows]
         if other != keys:
-            place = next((i for i, pair in enumerate(zip(keys, other, strict=False)) if len(set(pair)) > 1), min(len(keys), len(other)))
+            place = next(
+                (i for i, pair in enumerate(zip(keys, other, strict=False)) if len(set(pair)) > 1),
+                min(len(keys), len(other)),
+            )
             raise GoldassayError(f"{name} is not on the examples of {names[0]}: they differ at row {place + 1}")
     groups = clusters([fields for fields, _, _ in first])
-    scored = [(name, key, row[2]) for name, rows in zip(names, tables, strict=True) for key, row in zip(keys, rows, strict=True)]
+    scored = [
+        (name, key, row[2])
+        for name, rows in zip(names, tables, strict=True)
+        for key, row in zip(keys, rows, strict=True)
+    ]
     result = _gathered("dspy.Evaluate", scored, names)
     result.texts = {key: row[1] for key, row in zip(keys, first, strict=True)}
     result.documents = {key: str(group) for key, group in zip(keys, groups or (), strict=bool(groups))}
@@ -209,7 +220,9 @@ def read(paths: Sequence[Path]) -> Result:
     contents = [_content(path) for path in paths]
     if len(contents) > 1 or (isinstance(contents[0], list) and "candidate" not in contents[0][0]):
         if len(contents) < 2 or not all(isinstance(content, list) for content in contents):
-            raise DataError("to audit results of dspy.Evaluate, name two or more files, the baseline first", file=paths[0])
+            raise DataError(
+                "to audit results of dspy.Evaluate, name two or more files, the baseline first", file=paths[0]
+            )
         return _evaluate_files(contents, [str(path) for path in paths], paths)
     content, path = contents[0], paths[0]
     try:
@@ -236,7 +249,7 @@ def _content(path: Path) -> Any:
     """A JSON object, or the rows of a table."""
     if path.suffix.lower() in PICKLES:
         raise DataError(
-            "a pickle can run code and is not read; in Python, goldassay.audit.save(program, FILE) writes a file that is",
+            "a pickle can run code and is not read; goldassay.audit.save(program, FILE) writes one that is",
             file=path,
         )
     if path.suffix.lower() in (".csv", ".tsv"):
@@ -270,7 +283,9 @@ def _evaluate_files(tables: Sequence[Sequence[dict[str, Any]]], names: Sequence[
     """Files that ``dspy.Evaluate`` saved: the score stands last; what all files agree on is the example."""
     sizes = Counter(map(len, tables))
     if len(sizes) > 1:
-        raise DataError(f"the files have {', '.join(map(str, map(len, tables)))} rows: not the same examples", file=paths[0])
+        raise DataError(
+            f"the files have {', '.join(map(str, map(len, tables)))} rows: not the same examples", file=paths[0]
+        )
     score = list(tables[0][0])[-1]
     shared = [
         name
@@ -281,12 +296,13 @@ def _evaluate_files(tables: Sequence[Sequence[dict[str, Any]]], names: Sequence[
         raise DataError("the files have no field in common: not the same examples", file=paths[1])
     parts = []
     for path, rows in zip(paths, tables, strict=True):
-        part = []
+        part, width = [], max(map(len, rows))  # a program that raised left no fields
         for at, row in enumerate(rows, 1):
             fields = {name: row.get(name) for name in shared}
-            answered = len(row) > len(shared) + 1 or len(shared) + 1 == len(tables[0][0])
             value = _cell(row.get(list(row)[-1]), path, at)
-            part.append((fields, " ".join(str(value) for value in fields.values()), value if answered else None))
+            part.append(
+                (fields, " ".join(str(value) for value in fields.values()), value if len(row) == width else None)
+            )
         parts.append(part)
     return _aligned(parts, names)
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics import Comparison, compare, examples_needed
+from goldassay.statistics import Comparison, examples_needed
 from goldassay.statistics.evidence import Floats, clustered
 from goldassay.statistics.selection import select
 
@@ -65,6 +65,11 @@ class Audit:
         """Whether the optimizer helped, beyond doubt."""
         return self.verdict == HELPED
 
+    def with_findings(self, leaks: Sequence[str], notes: Sequence[str]) -> Audit:
+        """The same with what was found; with a leak a gain shows nothing."""
+        verdict = UNKNOWN if leaks and self.verdict == HELPED else self.verdict
+        return replace(self, verdict=verdict, findings=(*self.findings, *leaks, *notes))
+
     def state(self) -> dict[str, Any]:
         """As JSON."""
         keys = ("verdict", "gain", "interval", "naive_gain", "candidates", "examples", "clusters", "selection")
@@ -75,17 +80,28 @@ class Audit:
 
     def lines(self) -> list[str]:
         """The verdict in words, a sentence a line."""
+        if self.chosen == self.baseline:
+            return [
+                f"{self.verdict}: none of {self.candidates} candidates is better than {self.baseline}",
+                *self.findings,
+            ]
         if self.gain is None:
-            lines = [f"{self.verdict}: the reported gain is {self.naive_gain:+.3f}, luck included"]
+            reported = (
+                "" if self.naive_gain is None else f": the reported gain is {self.naive_gain:+.3f}, luck included"
+            )
+            lines = [f"{self.verdict}{reported}"]
         else:
             low, high = self.interval or (math.nan, math.nan)
             lines = [f"{self.verdict}: {self.gain:+.3f} [{low:+.3f}, {high:+.3f}]"]
             if self.selection != "none":
-                lines[0] += f"; the reported gain is {self.naive_gain:+.3f}"
-        parts = f"{self.examples} examples" + (f" in {self.clusters} documents" if self.clusters < self.examples else "")
-        chosen = "one candidate" if self.candidates == 1 else f"the best of {self.candidates} candidates"
-        lines.append(f"{self.chosen} against {self.baseline}: {chosen} on {parts}")
-        if self.selection == "bred":
+                lines[0] += f" (95 %) after correction; the reported gain is {self.naive_gain:+.3f}"
+        parts = f"{self.examples} examples" + (
+            f" in {self.clusters} documents" if self.clusters < self.examples else ""
+        )
+        chosen = "" if self.selection == "none" else f", the best of {self.candidates} candidates,"
+        if self.examples:
+            lines.append(f"{self.chosen} against {self.baseline}{chosen} on {parts}")
+        if self.selection == "bred" and self.examples:
             lines.append("its candidates were bred from the best on these very examples: only fresh examples can tell")
         if self.verdict == UNKNOWN and self.fresh:
             more = f"about {self.more} more examples, or " if self.more and self.selection != "none" else ""
@@ -110,7 +126,7 @@ def judge(
     *,
     selection: Selected,
     clusters: Sequence[object] | None = None,
-    chosen: int | None = None,
+    pick: int | None = None,
     margin: float = MARGIN,
     **about: Any,
 ) -> Audit:
@@ -121,7 +137,7 @@ def judge(
         selection: ``independent`` if no candidate was made by looking at these scores, else ``bred``; ``none`` if there
             was nothing to choose.
         clusters: The document of each example.
-        chosen: The chosen column, −1 for the baseline; by default the best, or the baseline if none is better.
+        pick: The chosen column, −1 for the baseline; by default the best, or the baseline if none is better.
         margin: The largest difference that does not matter.
         about: Other fields of `Audit`.
 
@@ -140,7 +156,7 @@ def judge(
         sizes = clustered(np.ones((examples, 1)), clusters)
         gains = clustered(gains, clusters) * len(sizes) / examples
         weights = sizes[:, 0] * len(sizes) / examples
-    result = select(gains[None], weights=weights, chosen=None if chosen is None else np.array([chosen]))
+    result = select(gains[None], weights=weights, chosen=None if pick is None else np.array([pick]))
     low, high, gain, error = (float(x[0]) for x in (result.low, result.high, result.estimate, result.error))
     about = {"candidates": candidates, "examples": examples, "clusters": len(gains), "selection": selection, **about}
     about |= {"naive_gain": float(result.naive[0])}
@@ -156,9 +172,12 @@ def judge(
     return _with_needed(audit, gain, error, float(result.critical[0]), margin)
 
 
-def of_comparison(comparison: Comparison, *, examples: int | None = None, margin: float = MARGIN, **about: Any) -> Audit:
+def of_comparison(
+    comparison: Comparison, *, examples: int | None = None, margin: float = MARGIN, **about: Any
+) -> Audit:
     """The verdict on one program against another, where there was nothing to choose.
 
+    >>> from goldassay.statistics import compare
     >>> of_comparison(compare([1.0] * 12, [0.0] * 12, resamples=2000)).verdict
     'helped'
     """
@@ -166,7 +185,14 @@ def of_comparison(comparison: Comparison, *, examples: int | None = None, margin
     if comparison.p > 0.05:
         low, high = min(low, 0.0), max(high, 0.0)
     gain, n = comparison.difference, comparison.n
-    about = {"candidates": 1, "examples": examples or n, "clusters": n, "selection": "none", "naive_gain": gain, **about}
+    about = {
+        "candidates": 1,
+        "examples": examples or n,
+        "clusters": n,
+        "selection": "none",
+        "naive_gain": gain,
+        **about,
+    }
     audit = Audit(_word(low, high, margin), gain, (low, high), p=comparison.p, **about)
     return _with_needed(audit, gain, comparison.standard_error, 1.96, margin)
 

@@ -1,0 +1,121 @@
+"""``goldassay audit``: did an optimizer help? From what it left, or by running two programs on fresh examples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from goldassay import workspace
+from goldassay.cli import options as use
+from goldassay.exceptions import GoldassayError
+from goldassay.reporting import terminal
+
+if TYPE_CHECKING:
+    from goldassay.running import Run
+    from goldassay.tuning.audit.verdict import Audit
+
+
+@dataclass(frozen=True)
+class AuditOptions(use.GoldOptions):
+    """What is audited, and what becomes of the verdict."""
+
+    split: Annotated[
+        str | None,
+        use.for_gold("--split", metavar="NAME", help="The split of --gold (default: test with --program, else dev)."),
+    ] = None
+    program: Annotated[
+        str | None,
+        use.for_model("--program", metavar="TASK|FILE", help="The program whose saved states are run on --gold."),
+    ] = None
+    baseline: Annotated[
+        str | None, use.for_gold("--baseline", metavar="NAME", help="The candidate that was there before.")
+    ] = None
+    margin: Annotated[
+        float, use.for_result("--margin", metavar="X", min=0, help="The largest difference that does not matter.")
+    ] = 0.05
+    threads: use.Threads = 1
+    out: Annotated[
+        Path | None, use.for_result("--out", metavar="FILE", help="Write the verdict as an HTML page here.")
+    ] = None
+    fail_unless_better: Annotated[
+        bool, use.for_result("--fail-unless-better", help='Exit with status 1 unless the verdict is "helped".')
+    ] = False
+
+
+def audit(
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULT... | [BEFORE] AFTER --program FILE",
+            help="What an optimizer left (goldassay.audit.save, GEPA's to_dict(), a tuning folder, a CSV "
+            "example,candidate,score); two or more runs or files of dspy.Evaluate, the baseline first; or the saved "
+            "states of a program.",
+        ),
+    ],
+    options: AuditOptions,
+    models: use.ModelOptions,
+    force: bool = False,
+    json: bool = False,
+    seed: int = 0,
+) -> None:
+    """Did the optimizer help? The gain corrected for luck, leaks, and what would settle it."""
+    if options.out is not None:
+        use.new_place(options.out, force)
+    audit, runs = _proven(results, options, models, seed) if options.program else (_audited(results, options), [])
+    if options.out is not None:
+        from goldassay.files import save
+        from goldassay.reporting.pages import report
+
+        save(options.out, report(runs, audit=audit, title="Did the optimizer help?"))
+    if json:
+        terminal.answer(audit.state())
+    else:
+        from goldassay.reporting import tuning as tables
+
+        tables.audit(audit)
+    if options.fail_unless_better and not audit.better:
+        raise SystemExit(1)
+
+
+def _audited(results: list[Path], options: AuditOptions) -> Audit:
+    """The verdict on what is there."""
+    from goldassay.tuning.audit.auditor import audit
+
+    gold: dict[str, Any] = {}
+    if options.gold:
+        from goldassay.cli.evaluate import examples
+
+        target = workspace.Target(options.task or "own", Path(), "program")
+        data = examples(options.gold, target, options.split or "dev", **options.reading())
+        gold = {"gold": list(data.examples[: options.limit]), "train": list(data.train)}
+    return audit(results[0], *results[1:], baseline=options.baseline, margin=options.margin, **gold)
+
+
+def _proven(results: list[Path], options: AuditOptions, models: use.ModelOptions, seed: int) -> tuple[Audit, list[Run]]:
+    """The verdict on two states of a program, run once on fresh examples, and the runs."""
+    from goldassay.cli.evaluate import examples, prepared
+    from goldassay.running import Run
+    from goldassay.running.folder import new_folder
+    from goldassay.tuning.audit.fresh import prove
+    from goldassay.tuning.tuner import TuneOptions
+
+    if len(results) > 2:
+        raise GoldassayError("fresh proof takes one state, which is held against the program as it is, or two")
+    target = workspace.target(str(options.program), options.task)
+    data = examples(options.gold, target, options.split or "test", **options.reading())
+    states = [models.state, results[0]] if len(results) == 1 else results
+    before, after = (prepared(target, data.train, state, data.passages) for state in states)
+    model = models.model(before)
+    folder = new_folder(Path("runs"), f"audit-{target.label.replace(':', '-')}", model.name)
+    metric, _ = models.metric(target.task, options.metric, folder)
+    settings = TuneOptions(
+        lm=model.lm, adapter=model.adapter, folder=folder, threads=options.threads, seed=seed, progress=False
+    )
+    names = [str(state) if state else "the program as it is" for state in states]
+    about = {"baseline": names[0], "chosen": names[1], "source": f"fresh examples of {data.name}"}
+    with terminal.working("both programs on fresh examples"):
+        audit = prove(before, after, data.examples[: options.limit], metric, settings, margin=options.margin, **about)
+    return audit, [Run.load(place) for place in audit.details["runs"]]

@@ -1,0 +1,287 @@
+"""The audit: what luck gives is not said to help, what was bred is never said to help, and every source is read."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import dspy
+import numpy as np
+import pytest
+
+import goldassay
+from goldassay.exceptions import GoldassayError
+from goldassay.running import evaluate
+from goldassay.statistics.selection import select
+from goldassay.tuning.audit.fresh import prove
+from goldassay.tuning.audit.verdict import judge
+
+AUDITS = Path(__file__).parent / "audits"  # written by ``python -m benchmarks.optimizers --fixtures``
+KEYS = ["verdict", "gain", "interval", "naive_gain", "candidates", "examples", "clusters", "selection", "needed"]
+
+
+def scores(rng: np.random.Generator, shares: list[float], n: int, times: int = 1) -> Any:
+    """(times, n, candidates) of binary scores with these shares, less those of a baseline of .5."""
+    easy = rng.normal(size=(times, n, 1))
+    drawn = easy + rng.normal(size=(times, n, 1 + len(shares)))
+    cuts = np.quantile(rng.normal(0, 2**0.5, 100_000), [0.5, *shares])
+    return (drawn[:, :, 1:] < cuts[1:]).astype(float) - (drawn[:, :, :1] < cuts[0])
+
+
+def write(file: Path, rows: list[dict[str, object]]) -> Path:
+    with file.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
+
+
+def long(gains: dict[str, float], n: int = 60, **more: Any) -> list[dict[str, object]]:
+    rng = random.Random(0)
+    return [
+        {"example": f"e{i}", "candidate": name, "score": int(rng.random() < 0.4 + gain)}
+        | {key: value(name, i) for key, value in more.items()}
+        for name, gain in gains.items()
+        for i in range(n)
+    ]
+
+
+# --- statistics
+
+
+def test_luck_is_seldom_said_to_help_and_a_gain_often() -> None:
+    rng = np.random.default_rng(0)
+    null, some = (select(scores(rng, [0.5] * 9 + [best], 60, 300), flips=400) for best in (0.5, 0.75))
+    naive = float((null.naive > 1.67 * null.error).mean())
+    assert naive > 0.2
+    assert float((null.low > 0).mean()) < 0.09
+    assert float((some.low > 0).mean()) > 0.6
+    assert abs(float(null.estimate.mean())) < 0.03 < float(null.naive.mean())
+
+
+def test_one_candidate_has_students_interval() -> None:
+    gains = scores(np.random.default_rng(1), [0.7], 50)
+    result = select(gains)
+    values = gains[0, :, 0]
+    half = 2.0096 * values.std(ddof=1) / 50**0.5
+    assert result.high[0] == pytest.approx(values.mean() + half, abs=1e-3)
+    assert result.low[0] <= values.mean() - half + 1e-3
+
+
+def test_order_of_candidates_and_examples_does_not_matter() -> None:
+    gains = scores(np.random.default_rng(2), [0.5, 0.7, 0.6], 40)[0]
+    first = judge(gains, selection="independent")
+    other = judge(gains[::-1, ::-1], selection="independent")
+    assert first.naive_gain == pytest.approx(other.naive_gain)
+    assert np.allclose(first.interval or (), other.interval or (), atol=0.03)  # other signs are drawn
+
+
+def test_a_document_counts_as_one_example() -> None:
+    gains = scores(np.random.default_rng(3), [0.9], 20)[0]
+    single = judge(gains, selection="independent")
+    copies = judge(np.repeat(gains, 5, axis=0), selection="independent", clusters=np.repeat(np.arange(20), 5).tolist())
+    assert copies.interval == pytest.approx(single.interval, abs=1e-6)
+    assert (copies.examples, copies.clusters) == (100, 20)
+
+
+def test_bred_candidates_never_help() -> None:
+    gains = scores(np.random.default_rng(4), [0.95] * 5, 300)[0]
+    assert judge(gains, selection="independent").verdict == "helped"
+    audit = judge(gains, selection="bred")
+    assert (audit.verdict, audit.gain, audit.interval) == ("cannot be told", None, None)
+    assert audit.needed
+    assert "--program FILE --gold TEST" in str(audit)
+
+
+def test_the_four_verdicts() -> None:
+    rng = np.random.default_rng(5)
+    noise = 0.1 * rng.normal(size=(200, 1))
+    words = [judge(noise + gain, selection="independent", pick=0).verdict for gain in (0.1, -0.1, 0.0)]
+    assert words[:2] == ["helped", "made it worse"]
+    assert words[2].startswith("no difference larger than 0.0")
+    assert judge(10 * noise, selection="independent", pick=0).verdict == "cannot be told"
+
+
+# --- sources
+
+
+@pytest.mark.parametrize("file", sorted(AUDITS.glob("*.json")), ids=lambda file: file.stem)
+def test_results_of_every_version_are_read(file: Path) -> None:
+    audit = goldassay.audit(file)
+    kind = file.stem.rpartition("-")[0]
+    assert list(audit.state())[: len(KEYS)] == KEYS
+    parents = [name for each in json.loads(file.read_text())["candidates"] for name in each.get("parents", ())]
+    bred = kind in ("miprov2", "simba") or set(parents) - {"0"}
+    assert audit.selection == ("bred" if bred else "independent") or kind == "to-dict"
+    assert audit.verdict in ("cannot be told", "no difference larger than 0")
+    assert audit.examples == (0 if kind in ("miprov2", "simba") else 12)
+
+
+class Echo(dspy.Module):  # type: ignore[misc]
+    """Right where the hash of question and prompt has it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.predict = dspy.Predict("q -> a")
+
+    def forward(self, q: str) -> dspy.Prediction:
+        seed = q + self.predict.signature.instructions + str(len(self.predict.demos))
+        return dspy.Prediction(a=q if random.Random(seed).random() < 0.5 else "")
+
+
+def right(gold: Any, pred: Any, trace: object = None) -> float:
+    return float(gold.q == pred.a)
+
+
+def questions(n: int, start: int = 0) -> list[dspy.Example]:
+    return [
+        dspy.Example(id=f"q{i}", q=f"question {i} {'abcdefgh'[i % 8] * 6}").with_inputs("q")
+        for i in range(start, start + n)
+    ]
+
+
+@pytest.fixture(scope="module")
+def searched() -> Any:
+    """What a real random search returns; its training set is its validation set, as DSPy does without one."""
+    search = dspy.BootstrapFewShotWithRandomSearch(metric=right, num_candidate_programs=3, num_threads=1)
+    return search.compile(Echo(), trainset=questions(20))
+
+
+def test_random_search_with_its_leak(searched: Any, tmp_path: Path) -> None:
+    alone = goldassay.audit(searched)
+    assert (alone.candidates, alone.examples, alone.selection) == (5, 20, "independent")
+    assert not alone.findings
+    if alone.chosen != alone.baseline:  # the demonstrations stand in what it was chosen on
+        assert "own prompts" in goldassay.audit(searched, gold=questions(20)).findings[0]
+    searched.save(str(tmp_path / "program.json"))
+    saved = goldassay.audit.save(searched, tmp_path / "result.json")
+    assert goldassay.audit(saved).state() == alone.state()
+    with pytest.raises(GoldassayError, match="before it is saved"):
+        goldassay.audit(tmp_path / "program.json")
+
+
+def test_train_in_validation_and_other_gold(searched: Any) -> None:
+    audit = goldassay.audit(searched, gold=questions(20), train=questions(20))
+    assert any("train stands in validation" in finding for finding in audit.findings)
+    with pytest.raises(GoldassayError, match="7 examples, and 20 were scored"):
+        goldassay.audit(searched, gold=questions(7, start=90))
+
+
+def test_a_leak_undoes_helped(tmp_path: Path) -> None:
+    rows = long({"before": 0.0, "after": 0.55})
+    result = goldassay.audit(write(tmp_path / "a.csv", rows))
+    assert result.verdict == "helped"
+    assert result.with_findings(["a leak"], []).verdict == "cannot be told"
+
+
+def test_table_with_documents_parents_failures_and_repeats(tmp_path: Path) -> None:
+    rows = long({"start": 0.0, "child": 0.5}, document=lambda name, i: f"d{i // 3}", parent=lambda name, i: "")
+    audit = goldassay.audit(write(tmp_path / "a.csv", rows), baseline="start")
+    assert (audit.verdict, audit.clusters, audit.selection) == ("helped", 20, "independent")
+    bred = goldassay.audit(
+        write(tmp_path / "b.csv", [*rows, *[{**row, "candidate": "x", "parent": "child"} for row in rows[:60]]]),
+        baseline="start",
+    )
+    assert (bred.verdict, bred.selection) == ("cannot be told", "bred")
+    twice = goldassay.audit(write(tmp_path / "c.csv", rows * 2), baseline="start")
+    assert twice.interval == pytest.approx(audit.interval)
+    assert "count once" in twice.findings[0]
+    failed = [
+        row | ({"score": ""} if row["candidate"] == "start" and index < 9 else {}) for index, row in enumerate(rows)
+    ]
+    assert "only start failed" in goldassay.audit(write(tmp_path / "d.csv", failed), baseline="start").findings[0]
+    same = [row | {"score": 1} for row in rows]
+    assert "constant" in goldassay.audit(write(tmp_path / "e.csv", same), baseline="start").findings[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.json", "[]", "no scores"),
+        ("a.json", "{}", "no scores"),
+        ("a.json", '{"x": 1}', "not the result of an optimizer"),
+        ("a.json", "3", "not the result of an optimizer"),
+        ("a.json", "{", "not JSON"),
+        ("a.json", '{"val_subscores": [[1.0]], "parents": 3, "val_aggregate_scores": [1]}', "not a complete result"),
+        ("a.json", '{"format": "goldassay.audit", "source": 3}', "source"),
+        ("a.json", '[{"q": "a", "m": 1}]', "two or more files"),
+        ("a.csv", "example,candidate\na,b\n", "no column score"),
+        ("a.csv", "example,candidate,score\na,b,high\n", "'high', which is no number"),
+        ("a.csv", "example,candidate,score\na,b,nan\n", "no number"),
+        ("a.csv", "example,candidate,score\na,b,1\n", "name the baseline"),
+        ("a.csv", "example,candidate,score\na,baseline,1\nb,other,1\n", "no candidate was scored"),
+        ("a.csv", "example,candidate,score\na,baseline,1\na,other,1\n", "two examples or more"),
+        ("gepa_state.bin", "x", "pickle"),
+    ],
+)
+def test_foreign_and_broken_files_are_one_line(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(GoldassayError, match=message) as raised:
+        goldassay.audit(tmp_path / name)
+    assert "\n" not in str(raised.value)
+
+
+def test_results_of_evaluate_and_their_files(tmp_path: Path) -> None:
+    program, other = Echo(), Echo()
+    other.predict.signature = other.predict.signature.with_instructions("Answer.")
+    results = []
+    for name, each in (("before", program), ("after", other)):
+        run = dspy.Evaluate(
+            devset=questions(40), metric=right, num_threads=1, save_as_json=str(tmp_path / f"{name}.json")
+        )
+        results.append(run(each, save_as_csv=str(tmp_path / f"{name}.csv")))
+    audit = goldassay.audit(*results)
+    gap = (results[1].score - results[0].score) / 100
+    assert audit.gain == pytest.approx(gap)
+    assert (audit.selection, audit.examples) == ("none", 40)
+    for kind in ("json", "csv"):
+        from_files = goldassay.audit(tmp_path / f"before.{kind}", tmp_path / f"after.{kind}")
+        assert from_files.interval == audit.interval
+    with pytest.raises(GoldassayError, match="differ at row 1"):
+        goldassay.audit(results[0], dspy.Evaluate(devset=questions(40, 9), metric=right, num_threads=1)(other))
+
+
+def test_runs_by_their_corpus_value_and_their_folders(tmp_path: Path) -> None:
+    def answering(share: float) -> Any:
+        return lambda q: dspy.Prediction(a=q if random.Random(q).random() < share else "")
+
+    runs = [
+        evaluate(answering(share), questions(60), right, folder=tmp_path / f"{i}", progress=False, name=f"run {i}")
+        for i, share in enumerate((0.2, 0.9, 0.3))
+    ]
+    pair = goldassay.audit(*runs[:2])
+    assert pair.verdict == "helped"
+    assert pair.gain == pytest.approx(runs[1].value - runs[0].value)
+    assert goldassay.audit(tmp_path / "0", tmp_path / "1").state() == pair.state()
+    three = goldassay.audit(*runs)
+    assert (three.selection, three.candidates, three.chosen, three.verdict) == ("independent", 2, "run 1", "helped")
+
+
+def test_optimizers_without_scores_of_examples(tmp_path: Path) -> None:
+    program: Any = Echo()
+    program.candidate_programs = [{"score": 60.0, "program": None, "full_eval": True}] * 10
+    program.mb_candidate_programs, program.trial_logs = [], {1: {"full_eval_score": 50.0}}
+    audit = goldassay.audit(program, gold=questions(30))
+    assert audit.naive_gain == pytest.approx(0.1)
+    assert audit.verdict == "cannot be told"
+    assert audit.gain is None
+    assert "+0.12 with 30 examples" in str(audit)
+    assert "--program FILE --gold TEST" in str(audit)
+    with pytest.raises(GoldassayError, match="nothing to audit"):
+        goldassay.audit(Echo())
+
+
+def test_fresh_proof_shows_costs_diff_and_leaks() -> None:
+    before, after = Echo(), Echo()
+    after.predict.demos = [dspy.Example(q=questions(1)[0].q, a="x")]
+    audit = prove(before, after, questions(30), right)
+    assert audit.details["diff"].startswith("--- before")
+    assert audit.details["costs"]["after"]["calls"] == 0
+    assert "4 of 30 examples stand" in audit.findings[0]
+    assert audit.selection == "none"
+    assert audit.gain == pytest.approx(audit.details["values"]["after"] - audit.details["values"]["before"])
+    assert json.loads(json.dumps(audit.state()))["verdict"] == audit.verdict
+    assert "<li>" in audit._repr_html_()
