@@ -37,6 +37,7 @@ class AuditOptions(use.GoldOptions):
         float, use.for_result("--margin", metavar="X", min=0, help="The largest difference that does not matter.")
     ] = 0.05
     threads: use.Threads = 1
+    repeats: use.Repeats = 1
     out: Annotated[
         Path | None, use.for_result("--out", metavar="FILE", help="Write the verdict as an HTML page here.")
     ] = None
@@ -111,9 +112,8 @@ def _proven(results: list[Path], options: AuditOptions, models: use.ModelOptions
     model = models.model(before)
     folder = new_folder(Path("runs"), f"audit-{target.label.replace(':', '-')}", model.name)
     metric, _ = models.metric(target.task, options.metric, folder)
-    settings = TuneOptions(
-        lm=model.lm, adapter=model.adapter, folder=folder, threads=options.threads, seed=seed, progress=False
-    )
+    work: dict[str, Any] = {"threads": options.threads, "repeats": options.repeats, "seed": seed, "progress": False}
+    settings = TuneOptions(lm=model.lm, adapter=model.adapter, folder=folder, **work)
     names = [str(state) if state else "the program as it is" for state in states]
     about = {"baseline": names[0], "chosen": names[1], "source": f"fresh examples of {data.name}"}
     with terminal.working("both programs on fresh examples"):

@@ -104,10 +104,10 @@ class Tuned:
     @property
     def audit(self) -> Audit:
         """Whether the optimizer helped: by the one look at test, else by dev, which chose and so proves nothing."""
-        if self.test is None:
-            return of_runs([self.dev.before, self.dev.after], selection="bred", source=self.optimizer, chosen="after")
-        n = len(self.test.before.rows)
-        return of_comparison(self.test.difference, examples=n, source=self.optimizer)
+        trial = self.test or self.dev
+        if trial.chosen:
+            return of_runs([trial.before, trial.after], selection="bred", source=self.optimizer, chosen="after")
+        return of_comparison(trial.difference, examples=len(trial.before.rows), source=self.optimizer)
 
     @property
     def verdict(self) -> str:

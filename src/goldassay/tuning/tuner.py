@@ -219,7 +219,7 @@ def _trials(
     trials = {}
     for split in ("dev", "test") if options.test and splits["test"] else ("dev",):
         sides = (("before", before), ("after", after))
-        runs = [_measured(program, splits[split], metric, f"{split}-{when}", options) for when, program in sides]
+        runs = [measured(program, splits[split], metric, f"{split}-{when}", options) for when, program in sides]
         chosen = split == "dev" and name not in optimizers.BLIND
         trials[split] = replace(_paired(*runs, splits[split], options), chosen=chosen)
     return trials
@@ -232,7 +232,7 @@ def _paired(before: Run, after: Run, examples: Sequence[dspy.Example], options: 
     return Trial(before, after, difference)
 
 
-def _measured(
+def measured(
     program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, name: str, options: TuneOptions
 ) -> Run:
     """A run of a program on a split, below the folder; ``name`` is the split's and what the program is.
@@ -259,7 +259,7 @@ def _references(
     for name in optimizers.BLIND:
         try:
             program = unguarded(optimizers.OPTIMIZERS[name](plain))
-            run = _measured(program, examples, metric, f"test-{name}", options)
+            run = measured(program, examples, metric, f"test-{name}", options)
             trials[name] = _paired(run, after, examples, options)
         except GoldassayError as error:
             note = f"{name} is not available beside it: {error}"

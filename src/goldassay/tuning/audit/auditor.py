@@ -115,7 +115,7 @@ def of_tuning(folder: Path, margin: float = MARGIN) -> Audit:
     if len(names) != 2:
         raise GoldassayError(f"the tuning in {folder} has no runs before and after ({tuning.get('status')})")
     runs = [Run.load(folder / name) for name in names]
-    selection: Selected = "none" if tuning.get("test") else "bred"
+    selection: Selected = "bred" if part.get("chosen", not tuning.get("test")) else "none"
     source = f"tune --optimizer {tuning.get('optimizer')}"
     return of_runs(runs, selection=selection, source=source, chosen="after", margin=margin)
 

@@ -13,7 +13,7 @@ from goldassay.running.leaks import find_leaks, leak_warning
 from goldassay.tuning.audit.runs import of_runs
 from goldassay.tuning.audit.verdict import Audit
 from goldassay.tuning.saved import diff
-from goldassay.tuning.tuner import TuneOptions, trial
+from goldassay.tuning.tuner import TuneOptions, measured
 
 
 def prove(
@@ -43,12 +43,12 @@ def prove(
         for name, program in (("before", before), ("after", after))
         if (warning := leak_warning(find_leaks(program, examples), examples))
     ]
-    measured = trial(before, after, examples, metric, "test", options)
-    runs = [measured.before, measured.after]
+    sides = (("before", before), ("after", after))
+    runs = [measured(program, examples, metric, f"test-{when}", options) for when, program in sides]
     inputs = dict(examples[0].inputs())
     details = {
-        "values": {"before": measured.before.value, "after": measured.after.value},
-        "costs": {"before": costs(measured.before), "after": costs(measured.after)},
+        "values": {"before": runs[0].value, "after": runs[1].value},
+        "costs": {"before": costs(runs[0]), "after": costs(runs[1])},
         "diff": diff(before, after, options.adapter, inputs),
     }
     details["runs"] = [str(run.folder) for run in runs if run.folder]
