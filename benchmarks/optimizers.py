@@ -72,7 +72,7 @@ class Scripted(dspy.BaseLM):
 
 def example(index: int) -> dspy.Example:
     """A question, whose words are its own: questions that differ in a digit would be leaks of each other."""
-    words = " ".join(hashlib.md5(f"{index} {i}".encode()).hexdigest() for i in range(2))  # noqa: S324
+    words = " ".join(hashlib.md5(f"{index} {i}".encode()).hexdigest() for i in range(2))
     return dspy.Example(q=f"item {index} {words}", a=str(index)).with_inputs("q")
 
 
