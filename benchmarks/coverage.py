@@ -1,7 +1,7 @@
 """How often 95 % intervals hold the truth: ``python -m benchmarks coverage`` writes the tables of docs/coverage.md.
 
-``python -m benchmarks.coverage sides`` writes one of them alone (values, sides, rare, files, differences); a number
-says how many draws a cell has.
+``python -m benchmarks.coverage sides`` writes one of them alone (values, sides, rare, files, differences, repeats,
+shifts); a number says how many draws a cell has.
 
 Four kinds of values, four sizes, four truths. A draw is a sample of n examples from a population whose value is known:
 
@@ -36,6 +36,7 @@ from goldassay.measures.classification.tally import Labelled
 from goldassay.statistics import interval
 from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.paired import difference_interval, resampled_differences
+from goldassay.statistics.ppi import corrected
 from goldassay.tally import Macro
 
 Array = NDArray[Any]
@@ -347,9 +348,57 @@ def differences(draws: int) -> Iterator[str]:
             yield f"| {kind} | {n} | {' | '.join(cell(now, old) for now, old in both)} |"
 
 
+def repeats(draws: int) -> Iterator[str]:
+    """Examples whose chances differ (a beta distribution with mean .6 and concentration 2), asked several times."""
+    yield "| examples | 1 answer each | 2 | 4 | 8 |"
+    yield "|---|---|---|---|---|"
+    for n in (20, 60, 200):
+        cells = []
+        for times in (1, 2, 4, 8):
+            rng, ends = np.random.default_rng(n), []
+            for _ in range(draws):
+                found = interval(rng.binomial(times, rng.beta(1.2, 0.8, n)) / times)
+                ends.append((found.low, found.high))
+            held, width = _held(ends, 0.6)
+            cells.append(f"{held:.3f} ({width:.2f})")
+        yield f"| {n} | {' | '.join(cells)} |"
+
+
+JUDGES = ((0.9, 0.9), (0.7, 0.8), (0.95, 0.6))  # sensitivity and specificity
+SHIFTS = ((0.3, 0.3), (0.3, 0.35), (0.3, 0.45), (0.3, 0.7), (0.1, 0.4), (0.8, 0.5), (0.5, 0.05))
+OTHERS = 800  # items without a label
+
+
+def shifts(draws: int) -> Iterator[str]:
+    """Labels on items of another rate than that of the run; the judge errs on both as often."""
+    yield "| judge | labels | rate: labels → run | PPI++ | Rogan–Gladen | chosen | alike (p ≥ .05) |"
+    yield "|---|---|---|---|---|---|---|"
+    for right in JUDGES:
+        for n in (50, 200):
+            for before, truth in SHIFTS:
+                rng, ends, alike = np.random.default_rng(n), [], 0
+                for _ in range(draws):
+                    labels, verdicts = _judged(rng, n, before, right)
+                    found = corrected(labels, verdicts, _judged(rng, OTHERS, truth, right)[1])
+                    three = found.corrected, found.rogan_gladen or found.chosen, found.chosen
+                    ends.append([(each.low, each.high) for each in three if each])
+                    alike += found.exchangeable_p >= 0.05
+                cells = [_held([each[at] for each in ends], truth) for at in range(3)]
+                shown = [f"{held:.3f} ({width:.2f})" for held, width in cells]
+                shown = [text if held >= LEAST else f"**{text}**" for text, (held, _) in zip(shown, cells, strict=True)]
+                yield f"| {right[0]}/{right[1]} | {n} | {before} → {truth} | {' | '.join(shown)} | {alike / draws:.2f} |"
+
+
+def _judged(rng: np.random.Generator, n: int, rate: float, right: tuple[float, float]) -> tuple[Array, Array]:
+    people = rng.random(n) < rate
+    verdicts = np.where(people, rng.random(n) < right[0], rng.random(n) >= right[1])
+    return people.astype(float), verdicts.astype(float)
+
+
 def main() -> None:
     draws = next((int(word) for word in sys.argv[1:] if word.isdigit()), DRAWS)
     tables = {"values": values, "sides": sides, "rare": rare, "files": files, "differences": differences}
+    tables |= {"repeats": repeats, "shifts": shifts}
     asked = [name for name in tables if name in sys.argv[1:]] or list(tables)
     for name, rows in ((name, tables[name]) for name in asked):
         table = []

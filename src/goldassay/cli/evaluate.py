@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,6 +60,14 @@ class ResultOptions:
     """What becomes of a run."""
 
     runs: Annotated[Path, use.for_result("--runs", metavar="FOLDER", help="The folder for run folders.")] = Path("runs")
+    earlier: Annotated[
+        Path | None,
+        use.for_result(
+            "--earlier",
+            metavar="RUN",
+            help="An earlier run of the same program on more of the gold: correct the values of a random part by it.",
+        ),
+    ] = None
     judge_labels: Annotated[
         Path | None,
         use.for_result(
@@ -100,6 +108,7 @@ def evaluate(
     target = workspace.target(program, source.task)
     data = examples(source.gold, target, source.split, **source.reading())
     module = prepared(target, data.train, models.state, data.passages)
+    earlier = _earlier(result.earlier, module)
     model = models.model(module)
     label = target.label.replace(":", "-")
     options = running.run_options() | {"seed": seed, "trace": not result.no_trace, "name": label}
@@ -119,10 +128,22 @@ def evaluate(
         options["settings"] = settings | ({"judge": str(judge)} if judge else {})
         run = measure(module, chosen, metric, **{**options, "resume" if running.resume else "folder": folder})
     gates = hold_gates(run, result.runs) if result.sure else {}
-    _show(run, judge, gates, result.errors, json)
+    _show(run, judge, gates, result.errors, earlier, json)
     passed = metric.met(run.values).values() if not result.sure else [g.verdict == "pass" for g in gates.values()]
     if result.gate and not all(passed):
         raise SystemExit(1)
+
+
+def _earlier(place: Path | None, module: Any) -> Run | None:
+    """The run that serves as covariate, if any; another program's is refused before anything is asked."""
+    from goldassay.running.covariate import check_same_program
+    from goldassay.running.run import Run
+
+    if place is None:
+        return None
+    earlier = Run.load(place)
+    check_same_program(type(module).__qualname__, earlier)
+    return earlier
 
 
 @contextmanager
@@ -141,10 +162,13 @@ def _run_folder(resume: Path | None, runs: Path, label: str, model: str | None) 
             folder.rmdir()  # still empty: nothing was run
 
 
-def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, json: bool) -> None:
+def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Run | None, json: bool) -> None:
     from goldassay.reporting import runs as tables
     from goldassay.reporting import terminal, tuning
+    from goldassay.running.covariate import with_covariate
     from goldassay.tuning.patterns import find
+
+    covaried = with_covariate(run, earlier) if earlier else {}
 
     if getattr(judge, "warning", ""):
         terminal.warn(str(judge.warning))
@@ -152,9 +176,11 @@ def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, json: bool)
     if json:
         body = run.summary()
         body |= {"patterns": [pattern.state() for pattern in patterns]} if errors else {}
+        body |= {"covariate": {key: asdict(value) for key, value in covaried.items()}} if covaried else {}
         terminal.answer(body | ({"gates": {key: gate.state() for key, gate in gates.items()}} if gates else {}))
         return
     tables.run(run)
+    tables.covaried(covaried)
     if errors:
         tuning.patterns(patterns[:20])
     if judge is not None:

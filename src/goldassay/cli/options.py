@@ -66,7 +66,7 @@ Budget = Annotated[
 Repeats = Annotated[
     int,
     for_running(
-        "--repeats", metavar="N", min=1, help="Ask each example N times, without a cache: the intervals hold the noise."
+        "--repeats", metavar="N", min=1, help="Ask each example N times, without a cache, to measure the model's noise."
     ),
 ]
 MaxFailures = Annotated[

@@ -23,6 +23,7 @@ from goldassay.reporting.terminal import (
     with_interval,
 )
 from goldassay.running.comparing import RunComparison
+from goldassay.running.covariate import Covaried
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
 
@@ -167,6 +168,18 @@ def run_list(entries: Sequence[RunEntry]) -> None:
     widths = [max(len(row[place]) for row in rows) for place in range(3)]
     for value, size, status, name in rows:
         plain(f"{value:>{widths[0]}}  {size:>{widths[1]}}  {status:{widths[2]}}  {name}")
+
+
+def covaried(values: Mapping[str, Covaried]) -> None:
+    """Values corrected by an earlier run, and how many examples that is worth."""
+    for name, value in values.items():
+        ends = number(value.value.value) + bounds(value.value)
+        prose(
+            f"{name} with the earlier run as covariate: {ends}; {value.n} examples are worth {value.effective:.0f} "
+            "(this says nothing of other programs)"
+        )
+        if value.exchangeable_p < 0.05:
+            warn(f"{name}: these examples are not like the others of the earlier run; take a random part of the gold")
 
 
 def corrected(run: Run) -> None:

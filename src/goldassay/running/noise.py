@@ -38,7 +38,6 @@ class Noise:
         passes = {"pass_at": self.at_least_one, "pass_every": self.every}
         shares = {"flips": self.flips, "varies": self.varies}
         return {
-            "in_intervals": bool(self.parts),
             "variance": variance,
             **{name: {str(k): value.state() for k, value in each.items()} for name, each in passes.items()},
             **{name: value and value.state() for name, value in shares.items()},

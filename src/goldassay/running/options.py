@@ -29,8 +29,8 @@ class RunOptions:
         workers: The number of Ray actors; by default one for each processor, and at most ``threads``.
         ray_address: The Ray cluster to join; by default Ray runs on this machine.
         limit: Run only the first ``limit`` examples.
-        repeats: How often each example is asked, without DSPy's cache: the model's own noise becomes part of the
-            intervals, and is told apart from the differences between examples.
+        repeats: How often each example is asked, without DSPy's cache. Its mean answer counts, and the model's own
+            noise is told apart from the differences between examples.
         seed: The seed of the intervals.
         timeout: Seconds that one example may take.
         max_failures: The share of failed examples (after 20) at which the run stops; 1 never stops it.

@@ -77,10 +77,13 @@ class Run:
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the values doubtful: gold examples in the program's prompts, noise that no interval holds."""
+        """What makes the values doubtful: gold examples in the program's prompts, noise that was not measured."""
         warnings = [str(warning) for warning in self.about.get("warnings") or ()]
         if temperature := self.unmeasured_noise:
-            warnings.append(f"the model answered once, at {temperature}: its own noise is not in the intervals")
+            warnings.append(
+                f"each example was asked once, at {temperature}: the intervals cannot tell the model's own noise apart "
+                "from the differences between examples; repeats do"
+            )
         if self.noise and self.noise.cached:
             warnings.append(f"{self.noise.cached} answers came from a cache: repeats of them say nothing of noise")
         return warnings
@@ -173,7 +176,7 @@ class Run:
 
     @property
     def unmeasured_noise(self) -> str:
-        """The temperature at which a model was asked once an example, so that no interval holds its noise; or empty."""
+        """The temperature at which a model was asked once an example, so that its noise is not known; else empty."""
         model = self.about.get("model") or {}
         temperature = model.get("temperature")
         called = model and any(self.cost.get(name) for name in ("calls", "cached"))
