@@ -386,7 +386,8 @@ def shifts(draws: int) -> Iterator[str]:
                 cells = [_held([each[at] for each in ends], truth) for at in range(3)]
                 shown = [f"{held:.3f} ({width:.2f})" for held, width in cells]
                 shown = [text if held >= LEAST else f"**{text}**" for text, (held, _) in zip(shown, cells, strict=True)]
-                yield f"| {right[0]}/{right[1]} | {n} | {before} → {truth} | {' | '.join(shown)} | {alike / draws:.2f} |"
+                row = [f"{right[0]}/{right[1]}", str(n), f"{before} → {truth}", *shown, f"{alike / draws:.2f}"]
+                yield f"| {' | '.join(row)} |"
 
 
 def _judged(rng: np.random.Generator, n: int, rate: float, right: tuple[float, float]) -> tuple[Array, Array]:
