@@ -31,6 +31,7 @@ DEFAULT_VALUES = {
     "retrieval": ("nDCG@10", "RR", "AP"),
     "answering": ("exact_match", "f1"),
     "triples": ("precision", "recall", "f1"),
+    "records": ("field_f1", "record_accuracy", "tree_edit_accuracy"),
 }
 """The values that files are compared by: each one more costs power, since the tests are corrected for their number."""
 

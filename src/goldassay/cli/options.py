@@ -83,7 +83,8 @@ Settings = Annotated[
         "--option",
         metavar="NAME=VALUE",
         help="A setting of the task (repeat): labels=A,B or FILE; bounds=word; malformed=strict; scheme=NAME; "
-        "equivalent=FILE; na_probs=FILE; ontology=FILE; skip_bad=N.",
+        "equivalent=FILE; na_probs=FILE; ontology=FILE; skip_bad=N; of records schema=FILE, compare=FIELD=HOW;…, "
+        "blank=null, ordered=LIST, invalid=counted.",
     ),
 ]
 
@@ -206,8 +207,13 @@ SETTINGS: Mapping[str, Setting] = {
     "equivalent": Setting(("linking",), file=True),
     "na_probs": Setting(("answering",), file=True),
     "ontology": Setting(("triples",), file=True),
-    "skip_bad": Setting(("extraction", "linking", "classification", "retrieval", "answering", "triples")),
+    "skip_bad": Setting(("extraction", "linking", "classification", "retrieval", "answering", "triples", "records")),
     "embedder": Setting(("answering",)),
+    "schema": Setting(("records",)),
+    "compare": Setting(("records",)),
+    "blank": Setting(("records",)),
+    "ordered": Setting(("records",)),
+    "invalid": Setting(("records",)),
 }
 """What ``--option`` sets.
 
@@ -215,7 +221,9 @@ SETTINGS: Mapping[str, Setting] = {
 ``bounds=word`` widens spans to whole words first, as ELEVANT does. ``malformed=strict`` reads tags as their scheme is
 written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2, IOBES or BILOU. ``equivalent``: a table
 of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.
-``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``.
+``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``. ``schema``: a JSON Schema,
+or ``models.py:Invoice``. ``compare``: comparators by field, ``total=money;day=date(partial=True)`` or a JSON file.
+``blank``: same, null or apart. ``ordered``: lists whose order counts, or all. ``invalid``: missed or counted.
 """
 
 

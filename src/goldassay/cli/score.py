@@ -286,5 +286,38 @@ def label_list(text: str) -> list[str] | str:
     return labels
 
 
-VALUES: dict[str, Callable[[Any], Any]] = {"equivalent": table, "ontology": files.json_value, "labels": label_list}
+def comparators(text: str) -> dict[str, str]:
+    """Comparators by field: ``FIELD=HOW;FIELD=HOW``, or a JSON file of the same.
+
+    >>> comparators("total=money; lines.qty=number(absolute=1)")
+    {'total': 'money', 'lines.qty': 'number(absolute=1)'}
+    """
+    if text.endswith(".json"):
+        return dict(files.json_value(Path(text)))
+    pairs = [part.partition("=") for part in text.split(";")]
+    if not all(name.strip() and chosen.strip() for name, _, chosen in pairs):
+        raise GoldassayError(f"--option compare expects FIELD=COMPARATOR;…, got {text!r}")
+    return {name.strip(): chosen.strip() for name, _, chosen in pairs}
+
+
+def record_schema(text: str) -> Any:
+    """The schema of a record: a JSON file, or a model as ``FILE.py:NAME``."""
+    file, colon, name = text.rpartition(":")
+    if colon and file.endswith(".py"):
+        return workspace.attribute(Path(file), name)
+    return files.json_value(Path(text))
+
+
+def _names(text: str) -> list[str] | str:
+    return text if text == "all" else [name.strip() for name in text.split(",")]
+
+
+VALUES: dict[str, Callable[[Any], Any]] = {
+    "equivalent": table,
+    "ontology": files.json_value,
+    "labels": label_list,
+    "compare": comparators,
+    "schema": record_schema,
+    "ordered": _names,
+}
 """How the value of a setting is read."""

@@ -19,6 +19,7 @@ the task has, on the right where the row has it, as a dotted path. It also reads
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
@@ -37,6 +38,8 @@ HF = "hf:"
 DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
 SPLIT_NAMES = {"validation": "dev"}
 ABOUT = ("id", "split", "language", "document", "strata", "meta")  # about a record, and no field of a task
+BESIDE = (*ABOUT, "text", "latency_ms", "error")  # columns of a table of records that are no field of the record
+INDEX = re.compile(r"\[(\d+)\]")
 FEW = 30  # values of a field that are counted one by one
 
 
@@ -48,6 +51,12 @@ def is_dataset(place: str | Path) -> bool:
 def columnar(place: str | Path, format: str | None = None) -> bool:
     """Whether this is read here for every task: a data set, or a Parquet file."""
     return is_dataset(place) or (format or Path(place).suffix.lower().lstrip(".")) == "parquet"
+
+
+def reads(place: str | Path, task: str, format: str | None = None) -> bool:
+    """Whether a file of a built-in task is read here: columns for every task, any table for records."""
+    kind = format or Path(place).suffix.lower().lstrip(".")
+    return columnar(place, format) or (task == "records" and kind in ("csv", "tsv", "json"))
 
 
 def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
@@ -74,10 +83,12 @@ def records(source: Source) -> Iterator[Row]:
     """The records of a file or data set, renamed."""
     renamed = source.options.get("map")
     number = 0
-    for number, row in enumerate(rows(source.path, source.format or None), start=1):
+    of_records = source.task == "records"
+    for number, row in enumerate(rows(source.path, source.format or None, by_cell=of_records), start=1):
         record = _renamed(row, renamed, source.path, number) if renamed else dict(row)
         if columnar(source.path, source.format):
             record = {str(key): _plain(value, str(key), source.path) for key, value in record.items()}
+        record = nested(record) if of_records else record
         name = record.pop("id", None)
         record = {"id": str(number if name in (None, "") else name), **record}
         if record.get("split") is not None:
@@ -97,8 +108,42 @@ def _renamed(row: Mapping[str, object], renamed: Mapping[str, str], place: objec
     return record
 
 
-def rows(place: str | Path, format: str | None = None) -> Iterator[Mapping[str, Any]]:
-    """The rows of a file or data set, as they are."""
+def nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of a table as a record with its fields: dotted columns are nested, empty cells are absent.
+
+    The record is the column ``record``, the columns that begin with ``record.``, or all that do not describe it.
+
+    >>> nested({"id": "1", "no": 7, "lines.0.what": "tea", "lines.0.qty": 2, "lines.1.what": "jam", "lines.1.qty": ""})
+    {'id': '1', 'record': {'no': 7, 'lines': [{'what': 'tea', 'qty': 2}, {'what': 'jam'}]}}
+    """
+    prefix = "record." if any(str(name).startswith("record.") for name in row) else ""
+    own = [name for name in row if (name.startswith(prefix) if prefix else name not in BESIDE)]
+    if "record" in row or not own:
+        return dict(row)
+    tree: dict[str, Any] = {}
+    for name in own:
+        if row[name] not in (None, ""):
+            *above, last = INDEX.sub(r".\1", name.removeprefix(prefix)).split(".")
+            node = tree
+            for step in above:
+                node = node.setdefault(step, {})
+                if not isinstance(node, dict):
+                    raise DataError(f"the column {name!r} is inside of one that has a value", field=name)
+            node[last] = row[name]
+    return {name: value for name, value in row.items() if name not in own} | {"record": _lists(tree)}
+
+
+def _lists(value: Any) -> Any:
+    """Objects whose keys are numbers as lists."""
+    if not isinstance(value, dict):
+        return value
+    inner = {key: _lists(part) for key, part in value.items()}
+    listed = bool(inner) and all(key.isdigit() for key in inner)
+    return [inner[key] for key in sorted(inner, key=int)] if listed else inner
+
+
+def rows(place: str | Path, format: str | None = None, *, by_cell: bool = False) -> Iterator[Mapping[str, Any]]:
+    """The rows of a file or data set, as they are; the type of a column, or each cell, of a table is read from it."""
     if is_dataset(place):
         yield from _dataset(str(place))
         return
@@ -113,7 +158,7 @@ def rows(place: str | Path, format: str | None = None) -> Iterator[Mapping[str, 
             yield _object(value, file, number)
     elif kind in ("csv", "tsv"):
         header, lines = tables.table(file, "," if kind == "csv" else "\t", quoted=True)
-        columns = [_typed(name, [cells[at] for _, cells in lines]) for at, name in enumerate(header)]
+        columns = [_typed(name, [cells[at] for _, cells in lines], by_cell) for at, name in enumerate(header)]
         yield from (dict(zip(header, cells, strict=True)) for cells in zip(*columns, strict=True))
     elif kind == "parquet":
         yield from _parquet(file)
@@ -188,8 +233,10 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
-def _typed(name: str, cells: Sequence[str]) -> list[Any]:
+def _typed(name: str, cells: Sequence[str], by_cell: bool = False) -> list[Any]:
     """A column as whole numbers, numbers or truth values if all of it reads so; an empty cell is None then."""
+    if by_cell:
+        return [value for cell in cells for value in _typed(name, [cell])]
     full = [cell.strip() for cell in cells if cell.strip()]
     if name in ABOUT or not full:
         return list(cells)

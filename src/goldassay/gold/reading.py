@@ -71,7 +71,7 @@ def source_of(
     workspace.known(task)
     renamed = anyfields.mapping(options.pop("map", None))
     set_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    if task not in TASKS or renamed or anyfields.columnar(path, format):
+    if task not in TASKS or renamed or anyfields.reads(path, task, format):
         return Source(Path(path), task, format or "", side, {**set_options, "map": renamed}, faults or Faults(), audit)
     name = format or formats.guess(path, task)
     allowed = set(formats.module(name).OPTIONS) - ({"adjacent"} if task != "linking" else set())

@@ -51,6 +51,7 @@ EXTENSIONS = {
     ".run": "trec",
     ".trec": "trec",
     ".ann": "brat",
+    ".parquet": "parquet",
 }
 TASK_OF_FORMAT = {
     "iob2": "extraction",
