@@ -18,6 +18,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -124,13 +127,24 @@ def _text(value: Any) -> str:
 
 
 def plain(value: object) -> Any:
-    """A value that JSON cannot write by itself: models as dicts, arrays as lists, the rest as text."""
+    """A value that JSON cannot write by itself: models as dicts, arrays as lists, the rest as text.
+
+    >>> from datetime import datetime
+    >>> plain(Decimal("12.50")), plain(datetime(2024, 3, 1, 10, 30))
+    (12.5, '2024-03-01T10:30:00')
+    """
+    if isinstance(value, (Enum, Decimal, date, time)):
+        return value.value if isinstance(value, Enum) else _scalar(value)
     for method in ("model_dump", "toDict", "tolist"):
         if hasattr(value, method):
             return getattr(value, method)()
     if isinstance(value, Mapping):
         return dict(value)
     return sorted(value, key=str) if isinstance(value, (set, frozenset)) else _text(value)
+
+
+def _scalar(value: Decimal | date | time) -> Any:
+    return float(value) if isinstance(value, Decimal) else value.isoformat()
 
 
 Check = Callable[[dict[str, Any]], object]

@@ -90,6 +90,7 @@ class Measure(Generic[T]):
     shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
     in_key: ClassVar[tuple[str, ...]] = ()  # the fields that the key states already; the conventions leave them out
     choices: ClassVar[Mapping[str, tuple[object, ...]]] = {}  # what a field may be
+    breakdown: ClassVar[Mapping[str, Measure[Any]]] = {}  # by facet, the measure of the same with counts by key
 
     def __post_init__(self) -> None:
         for name, choices in self.choices.items():
@@ -130,6 +131,11 @@ class Measure(Generic[T]):
 
         tallies: T = stacked([self.tally(*pair) for pair in batch], self.zero)
         return tallies
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Between which values an interval may lie; None if that is not known, as of a function."""
+        return None if self.task == OWN else self.limits
 
     @property
     def counted(self) -> str:

@@ -6,7 +6,7 @@ import inspect
 import math
 import typing
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import dspy
@@ -24,10 +24,10 @@ from goldassay.exceptions import (
 )
 from goldassay.feedback import differences, feedback
 from goldassay.fields import Columns, sides
-from goldassay.measure import FAILURE, INVALID, ROUNDING, Assessment, Measure, Returned, failed, target_met
+from goldassay.measure import FAILURE, INVALID, OWN, ROUNDING, Assessment, Measure, Returned, failed, target_met
 from goldassay.score import Evidence, Score
-from goldassay.scorecard import Batches
-from goldassay.tally import Mean, Tally
+from goldassay.scorecard import Batches, Scorecard, by_key, from_evidence
+from goldassay.tally import Counts, Mean, Tally
 
 Assessments = dict[str, Assessment[Any]]
 BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)
@@ -113,7 +113,8 @@ class Metric:
 
         It may return a number, a bool, a dict of either (each a value of its own; ``score`` is what counts, or their
         mean), a ``dspy.Prediction(score=…, feedback=…)``, or evidence that adds up: a function that is annotated
-        ``-> Counts`` gives a true corpus F1. A number is reported as its mean over the examples.
+        ``-> Counts`` gives a true corpus F1, and one annotated ``-> dict[str, Counts]`` that of each field and of their
+        sum. A number is reported as its mean over the examples.
 
         Args:
             function: The function. It may have DSPy's further parameters (``trace``, ``pred_name`` …).
@@ -197,6 +198,46 @@ class Metric:
         """The tallies of one example, with the weights and directions of the measures."""
         return self.zero.with_items({key: assessment.tally for key, assessment in assessments.items()})
 
+    def scorecard(self, gold: Sequence[object], pred: Sequence[object], task: str = OWN) -> Scorecard:
+        """The values of this metric over existing predictions, as a built-in task has them: ``score`` for your own.
+
+        What a measure counts by key, and what a function returns by name, stands in ``by`` with precision, recall, F1.
+
+        >>> metric = Metric.of(lambda gold, pred: {name: gold[name] == pred[name] for name in ("no", "total")})
+        >>> card = metric.scorecard([{"no": 1, "total": 2}], [{"no": 1, "total": 3}])
+        >>> card.values, card.by["field"]["total"]["f1"]
+        ({'score': 0.5, 'no': 1.0, 'total': 0.0}, 0.0)
+        """
+        from goldassay.statistics.evidence import stacked, summed
+
+        shared = Batches(gold, pred)
+        assessed: dict[int, Assessments] = {}
+        for at in sorted(range(len(gold)), key=lambda at: bool(failed(pred[at]))):  # what is measured is known then
+            assessed[at], _ = self.assess_or_fail(gold[at], pred[at])
+        tallies = {
+            key: stacked(
+                [one[key].tally if key in (one := assessed[at]) else measure.zero for at in range(len(gold))],
+                measure.zero,
+            )
+            for key, measure in self.measures.items()
+        }
+        card = from_evidence(
+            task, self.measures, tallies, {key: summed(tally) for key, tally in tallies.items()}, shared
+        )
+        card.by = self._by(card)
+        return card
+
+    def _by(self, card: Scorecard) -> dict[str, Any]:
+        """The counts by key of the measures that have some."""
+        parts = [(facet, by) for measure in self.measures.values() for facet, by in measure.breakdown.items()]
+        if not parts or card.shared is None:
+            return {}
+        from goldassay.statistics.evidence import summed
+
+        pairs = [sides(self.columns, *pair) for pair in zip(card.shared.gold, card.shared.pred, strict=True)]
+        batches = Batches([left for left, _ in pairs], [right for _, right in pairs])
+        return {facet: by_key(summed(by.tallies(batches.of(by)))) for facet, by in parts}
+
     def __call__(
         self,
         gold: object,
@@ -239,7 +280,7 @@ class Metric:
         return f"Metric({{{', '.join(f'{m!r}: {self.weights[k]:g}' for k, m in self.measures.items())}}})"
 
 
-RETURNS = "a metric returns a number, a bool, a dict of those, a dspy.Prediction with a score, or a tally"
+RETURNS = "a metric returns a number, a bool, a dspy.Prediction with a score, a tally, or a dict of those"
 
 
 class FunctionMetric(Metric):
@@ -290,12 +331,12 @@ class FunctionMetric(Metric):
                 return self._from_score(value)
         values = {self.main: value}
         if isinstance(value, Mapping):
-            numbers = {str(key): _number(number) for key, number in value.items() if key != "feedback"}
-            if not numbers:
+            parts = {str(key): _part(part) for key, part in value.items() if key != "feedback"}
+            if not parts:
                 raise MetricError("the metric returned an empty dict; a metric returns a number, or numbers by name")
             text = str(value.get("feedback") or "")
-            score = numbers.pop(self.main, sum(numbers.values()) / len(numbers))
-            values = {self.main: score} | (numbers if len(value.keys() - {"feedback"}) > 1 else {})
+            score = parts.pop(self.main) if self.main in parts else _overall(list(parts.values()))
+            values = {self.main: score} | (parts if len(value.keys() - {"feedback"}) > 1 else {})
         tallies = {key: self._tally(key, value) for key, value in values.items()}
         score = float(self.zero.with_items(tallies).value)
         errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
@@ -319,7 +360,8 @@ class FunctionMetric(Metric):
         if key not in self.measures:
             self.weights = {**self.weights, key: 0.0}
             lower = self.measures[self.main].lower_is_better
-            self.measures = {**self.measures, key: Returned(key, lower_is_better=lower)}
+            kind = "Mean" if isinstance(value, (float, int)) else type(value).__name__
+            self.measures = {**self.measures, key: Returned(key, kind, lower_is_better=lower)}
         if isinstance(value, (float, int)) or not isinstance(value, Tally):  # asking for a protocol is slow
             number, worst = _number(value), self.measures[key].worst
             if worst is not None and number > worst + ROUNDING and key == self.main:
@@ -331,8 +373,21 @@ class FunctionMetric(Metric):
             return Mean.of(number)
         if type(value) is not type(self.measures[key].zero):
             kind = type(value).__name__
-            raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}")
+            of_dict = f", or -> dict[str, {kind}] for a dict of them" if len(self.measures) == 1 else ""
+            raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}{of_dict}")
         return value
+
+    def _by(self, card: Scorecard) -> dict[str, Any]:
+        """The values of a dict as fields; a number is the share that is right, so its P, R and F1 are the same."""
+        fields = {key: total for key, total in card.totals.items() if key != self.main}
+        counts = {
+            key: Counts(total.total, total.weight - total.total, total.weight - total.total)
+            if isinstance(total, Mean)
+            else total
+            for key, total in fields.items()
+            if isinstance(total, (Mean, Counts)) and 0 <= total.value <= 1
+        }
+        return {"field": by_key(counts)} if counts else {}
 
     def __repr__(self) -> str:
         return f"Metric.of({getattr(self.function, '__name__', self.function)!s})"
@@ -351,12 +406,26 @@ def _number(value: Any) -> float:
     return number
 
 
+def _part(value: Any) -> Any:
+    """A value of a dict: evidence as it is, anything else as a number."""
+    return value if hasattr(value, "from_state") else _number(value)
+
+
+def _overall(parts: Sequence[Any]) -> Any:
+    """The value of a dict without one of its own: the sum of evidence of one kind, else the mean."""
+    if isinstance(parts[0], Counts) and all(type(part) is type(parts[0]) for part in parts):
+        return sum(parts[1:], parts[0])
+    return sum(part if isinstance(part, float) else float(part.value) for part in parts) / len(parts)
+
+
 def _return_kind(function: Callable[..., Any]) -> str:
-    """The tally in a function's return annotation; a mean without one."""
+    """The tally in a function's return annotation, or in that of a dict's values; a mean without one."""
     try:
         kind = typing.get_type_hints(function).get("return")
     except (NameError, TypeError, AttributeError):
         kind = None
+    if typing.get_origin(kind) in (dict, Mapping):
+        kind = typing.get_args(kind)[-1]
     name = getattr(kind, "__name__", "")
     return name if getattr(tally, name, None) is kind and hasattr(kind, "from_state") else "Mean"
 

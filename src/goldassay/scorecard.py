@@ -137,7 +137,7 @@ class Scorecard:
         for name, measure in self.measures.items():
             if self.values[name] is not None and name in self.tallies:
                 tallies = self.tallies[name]
-                ends = interval(tallies, measure.zero, clusters=documents, bounds=measure.limits, level=level)
+                ends = interval(tallies, measure.zero, clusters=documents, bounds=measure.bounds, level=level)
                 self.intervals[name], self.methods[name] = (ends.low, ends.high), ends.method
 
     @property
@@ -208,13 +208,23 @@ def fold(
     >>> card.conventions["RR"]
     'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]'
     """
+    named: Any = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
+    return from_evidence(task, named, *_evidence({**named, **beside}, shared, look), shared)
+
+
+def from_evidence(
+    task: str,
+    measures: Mapping[str, Measure[Any]],
+    tallies: Mapping[str, Any],
+    totals: dict[str, Any],
+    shared: Batches,
+) -> Scorecard:
+    """The scorecard of evidence: that of every example (tallies whose fields are arrays), and of all of them."""
     from goldassay.statistics.evidence import flat
 
-    named: Any = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
-    card = Scorecard(task, len(shared.gold), shared=shared, measures=dict(named))
-    card.tallies, card.totals = _evidence({**named, **beside}, shared, look)
-    for name, measure in named.items():
-        total = card.totals[name]
+    card = Scorecard(task, len(shared.gold), shared=shared, measures=dict(measures), tallies=tallies, totals=totals)
+    for name, measure in measures.items():
+        total = totals[name]
         card.values[name] = valued(total)
         card.conventions[name] = measure.conventions
         card.explain[name] = measure.explained
@@ -247,6 +257,22 @@ def _evidence(
             return tallies, {name: summed(tally, sums) for name, tally in tallies.items()}
         chunks.add(tallies, len(part.gold))
     return chunks, {name: chunks.total(name) for name in measures}
+
+
+def by_key(counts: Mapping[str, Counts]) -> dict[str, dict[str, float | None]]:
+    """Each key by itself: precision, recall, F1, and how often it occurs in gold and in predictions.
+
+    >>> by_key({"total": Counts(3, 1, 0)})
+    {'total': {'precision': 0.75, 'recall': 1.0, 'f1': 0.8571428571428571, 'support': 3.0, 'predicted': 4.0}}
+    """
+    return {
+        name: {
+            **rates(tally.state()),
+            "support": float(tally.tp + tally.fn),
+            "predicted": float(tally.tp + tally.fp),
+        }
+        for name, tally in sorted(counts.items())
+    }
 
 
 def rates(counts: Mapping[str, float], prefix: str = "") -> dict[str, float | None]:

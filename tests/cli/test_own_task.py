@@ -267,7 +267,8 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
     ("words", "said"),
     [
         (["eval", "ton"], "no task 'ton'; did you mean 'tone'? (a file is named as programs/ton.py:program)"),
-        (["score", "tone", "--gold", "a", "--pred", "b"], "measure a task of your own with: goldassay eval tone"),
+        (["score", "tone", "--gold", "a", "--pred", "b"], "a: no such file"),
+        (["score", "tone", "--gold", "a", "--pred", "b", "--option", "labels=a"], "labels is for classification, not"),
         (["score", "triple", "--gold", "a", "--pred", "b"], "no task 'triple'; did you mean 'triples'?"),
         (["eval", "tone:baseline", "--map", "text=body"], "says how it is read; map is for one file"),
         (["gold", "validate", "gold/tone", "--map", "a=b"], "says how it is read; map is for one file"),
@@ -309,3 +310,60 @@ def test_a_program_file_that_cannot_be_loaded_is_one_line(
         workspace.target("mine.py", "extraction").load()
     assert f"{tmp_path}/{said}" in str(found.value)
     assert "\n" not in str(found.value)
+
+
+@pytest.fixture
+def two_systems(project: Path) -> tuple[Path, Path, Path]:
+    """Gold, and two files of predictions: 12 and 24 of 36 centuries right."""
+    gold = project / "gold" / "dating" / "dating.jsonl"
+    records = [json.loads(line) for line in gold.read_text(encoding="utf-8").splitlines()]
+    files = project / "a.jsonl", project / "b.jsonl"
+    for file, right in zip(files, (12, 24), strict=True):
+        rows = [
+            {"id": record["id"], "century": record["century"] if at < right else 3} for at, record in enumerate(records)
+        ]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows[:35]), encoding="utf-8")
+    return gold, *files
+
+
+def test_files_of_predictions_are_scored_and_compared_as_for_the_built_in_tasks(
+    project: Path, two_systems: tuple[Path, Path, Path]
+) -> None:
+    gold, first, second = two_systems
+    card = json.loads(run("score", "dating", "--gold", gold, "--pred", first, "--json").output)
+    assert card["task"] == "dating"
+    assert card["values"] == {"score": pytest.approx(12 / 36)}
+    assert "1 of 36 gold records have no prediction" in card["warnings"][0]
+    assert run("score", "dating", "--gold", gold, "--pred", first, "--fail-under", "score=.5").exit_code == 1
+    compared = run("compare", "dating", "--gold", gold, "--pred", first, "--pred", second, "--out", "cmp", "--json")
+    assert compared.exit_code == 0, compared.exception
+    result = json.loads(compared.stdout)["comparisons"][0]
+    assert result["difference"] == pytest.approx(1 / 3)
+    assert "a.jsonl" in Path("cmp/systems.tex").read_text(encoding="utf-8")
+    assert "b.jsonl" in Path("cmp/report.html").read_text(encoding="utf-8")
+
+
+FIELDS = """
+from goldassay import Counts
+
+def metric(gold, pred) -> dict[str, Counts]:
+    expected, predicted = str(gold["century"]), str(pred["century"])
+    right = sum(a == b for a, b in zip(expected, predicted))
+    return {name: Counts(right, len(predicted) - right, len(expected) - right) for name in ("digits", "again")}
+"""
+
+
+def test_a_changed_metric_scores_stored_rows_again_and_its_fields_have_precision_recall_and_f1(project: Path) -> None:
+    folder = json.loads(run("eval", "dating:baseline", "--split", "all", "--json").output)["folder"]
+    gold = project / "gold" / "dating" / "dating.jsonl"
+    before = json.loads(run("compare", "dating", "--gold", gold, "--pred", folder, "--json").output)
+    assert before["values"] == pytest.approx(Run.load(folder).values)
+    (project / "metrics" / "changed.py").write_text(FIELDS, encoding="utf-8")
+    words = ["--measure", "metrics/changed.py", "--before", "measure=metrics/dating.py"]
+    after = json.loads(run("compare", "dating", "--gold", gold, "--pred", folder, *words, "--json").output)
+    # the baseline says 17 throughout; of 4 centuries in equal shares 17 has 2 digits right, 18, 19 and 20 have 1, 1, 0
+    assert after["values"]["digits"] == pytest.approx((2 + 1 + 1 + 0) / 8)
+    assert after["by"]["field"]["digits"]["precision"] == after["values"]["score"] == pytest.approx(0.5)
+    assert after["changes"]["score"]["measure"] == pytest.approx(after["values"]["score"] - before["values"]["score"])
+    run_again = run("eval", "dating:baseline", "--split", "all", "--metric", "metrics/changed.py", "--json")
+    assert json.loads(run_again.output)["values"] == pytest.approx(after["values"])

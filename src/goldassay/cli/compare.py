@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +17,9 @@ import typer
 from goldassay import fields
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
+from goldassay.measure import TASKS
 from goldassay.reporting import terminal
+from goldassay.workspace import metric
 
 if TYPE_CHECKING:
     from goldassay.running import Run
@@ -159,7 +160,7 @@ def measured(
     **options: Any,
 ) -> list[Run]:
     """A run of each file of predictions, by the values asked for."""
-    from goldassay.cli.score import read
+    from goldassay.cli.score import card_of, read
     from goldassay.gold.records import INPUTS
     from goldassay.reporting.ranking import STORED
     from goldassay.running.comparing import from_predictions
@@ -172,14 +173,16 @@ def measured(
         if task == "retrieval" and measures:
             chosen["measures"] = list(measures)
         sides = aligned.gold[:limit], aligned.pred[:limit]
-        card = import_module(f"goldassay.measures.{task}").scorecard(*sides, **chosen)
-        names = [name for name in measures or DEFAULT_VALUES[task] if measures or name in card.measures]
+        card = card_of(task, *sides, chosen)
+        names = [
+            name for name in measures or DEFAULT_VALUES.get(task, card.measures) if measures or name in card.measures
+        ]
         unknown = next((name for name in names if name not in card.measures), None)
         if unknown:
             raise GoldassayError(f"{task} has no value {unknown!r} here; there are {', '.join(card.measures)}")
         for warning in aligned.warnings:
             terminal.warn(f"{file}: {warning}")
-        values = {name: card.measures[name] for name in names}
+        values = {name: card.measures[name] for name in names} if task in TASKS else metric(task)
         run = from_predictions(*sides, values, name=file.name, file=file, protocol=options.get("protocol"))
         run.about["settings"] |= {STORED: str(file)}
         for row, evidence, example, answer in zip(run.rows, run.evidence, *sides, strict=True):
@@ -196,15 +199,17 @@ def _write(runs: Sequence[Run], weights: Mapping[str, float] | None, seed: int, 
     if out is None:
         return None
     from goldassay.reporting import ranking
+    from goldassay.reporting.exports import to_latex
     from goldassay.reporting.pages.report import report
 
     if not any(runs[0].zero.weights.values()):  # files, which have no metric: all values weigh the same
         weights = weights or dict.fromkeys(runs[0].values, 1.0)
     ranked = ranking.rank(runs, weights, seed=seed)
     files = ranking.write(ranked, out)
-    page = out / "report.html"
+    page, table = out / "report.html", out / "systems.tex"
+    table.write_text(to_latex(runs, [run.name for run in runs]), encoding="utf-8")
     page.write_text(report([each.run for each in ranked], ranked=ranked, title="Ranking"), encoding="utf-8")
-    return ranked, [*files, page]
+    return ranked, [*files, table, page]
 
 
 def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -> None:

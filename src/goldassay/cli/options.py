@@ -221,8 +221,9 @@ SETTINGS: Mapping[str, Setting] = {
 ``bounds=word`` widens spans to whole words first, as ELEVANT does. ``malformed=strict`` reads tags as their scheme is
 written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2, IOBES or BILOU. ``equivalent``: a table
 of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.
-``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``. ``schema``: a JSON Schema,
-or ``models.py:Invoice``. ``compare``: comparators by field, ``total=money;day=date(partial=True)`` or a JSON file.
+``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``.
+``schema``: a JSON Schema, or ``models.py:Invoice``. ``compare``: comparators by field, ``total=money;day=date`` or a
+JSON file.
 ``blank``: same, null or apart. ``ordered``: lists whose order counts, or all. ``invalid``: missed or counted.
 """
 

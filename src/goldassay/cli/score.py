@@ -173,7 +173,7 @@ def scored(
         names = chosen.pop("measures", None)
         if names and task in MEASURED:
             chosen["measures"] = names
-        card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **chosen)
+        card = card_of(task, aligned.gold, aligned.pred, chosen)
         if names and task not in MEASURED:
             _choose(card, names)
         card.warnings = [*aligned.warnings, *card.warnings]
@@ -184,21 +184,25 @@ def scored(
     return card
 
 
+def card_of(task: str, gold: Sequence[Any], pred: Sequence[Any], options: Mapping[str, Any]) -> Scorecard:
+    """The scorecard of a task's measures; of a task of the user's own, that of its metric."""
+    if task not in TASKS:
+        return workspace.metric(task).scorecard(gold, pred, task)
+    card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(gold, pred, **options)
+    return card
+
+
 def read(
     task: str, gold: Path, pred: Path, *, format: str | None = None, **options: object
 ) -> tuple[Pairs, dict[str, Any]]:
     """Both sides, aligned, and the keyword arguments of the task's scorecard."""
-    if task not in TASKS:
-        if task in workspace.tasks():
-            raise GoldassayError(
-                f"score takes {', '.join(TASKS)}; measure a task of your own with: goldassay eval {task}"
-            )
-        raise GoldassayError(f"no task {task!r}{workspace.nearest(task, TASKS)}")
+    if task not in workspace.tasks():
+        raise GoldassayError(f"no task {task!r}{workspace.nearest(task, workspace.tasks())}")
     from goldassay.gold import formats, pairs
 
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value}
     for name in chosen:
-        tasks = use.SETTINGS[name].tasks if name in use.SETTINGS else PROTOCOLS if name == "protocol" else TASKS
+        tasks = use.SETTINGS[name].tasks if name in use.SETTINGS else PROTOCOLS if name == "protocol" else (task,)
         if task not in tasks:
             flag = f"--option {name}" if name in use.SETTINGS else f"--{name}"
             raise GoldassayError(f"{flag} is for {' and '.join(tasks)}, not for {task}")

@@ -21,7 +21,6 @@ from goldassay.gold.large import RecordFile, is_large
 from goldassay.gold.records import (
     SPANS,
     as_prediction,
-    check_task,
     empty_prediction,
     problems,
     prove,
@@ -71,7 +70,8 @@ def source_of(
     workspace.known(task)
     renamed = anyfields.mapping(options.pop("map", None))
     set_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    if task not in TASKS or renamed or anyfields.reads(path, task, format):
+    own = task not in TASKS and format != "run"
+    if own or renamed or anyfields.reads(path, task, format):
         return Source(Path(path), task, format or "", side, {**set_options, "map": renamed}, faults or Faults(), audit)
     name = format or formats.guess(path, task)
     allowed = set(formats.module(name).OPTIONS) - ({"adjacent"} if task != "linking" else set())
@@ -171,7 +171,6 @@ def pairs(
         overlap: Leave out, with a warning, predictions that gold does not have, and gold that a run was not asked.
         options: How the format is read (`goldassay.gold.formats.ReadOptions`).
     """
-    check_task(task)
     faults = Faults(skip_bad)
     left = source_of(gold, task, "gold", format, faults=faults, **options)
     name = pred_format or ("run" if formats.is_run(pred) else format or formats.guess(pred, task, left.format))

@@ -170,7 +170,8 @@ EMPTY: dict[str, dict[str, Any]] = {
 
 def empty_prediction(name: str, task: str) -> dict[str, Any]:
     """The prediction of a gold record that has none."""
-    fields = {key: list(value) if isinstance(value, list) else value for key, value in EMPTY[task].items()}
+    empty = EMPTY.get(task, {FAILURE: "no prediction"})
+    fields = {key: list(value) if isinstance(value, list) else value for key, value in empty.items()}
     return {"id": name, **fields}
 
 
@@ -191,8 +192,8 @@ def as_prediction(record: Mapping[str, Any], task: str) -> dict[str, Any]:
         judged = grades(record)
         order = sorted((name for name, grade in judged.items() if grade > 0), key=lambda name: -judged[name])
         answer = {"results": [{"doc_id": name, "score": float(judged[name])} for name in order]}
-    elif task == "records":
-        answer = {"record": record["record"]}
+    elif task == "records" or task not in TASKS:
+        return dict(record)
     else:
         answer = {"answer": next(iter(record["answers"]), "")}
     return {"id": record["id"], **answer}

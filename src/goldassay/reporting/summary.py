@@ -224,7 +224,7 @@ def values(run: Run) -> tuple[ReportedValue, ...]:
     reported = []
     for name, value in run.values.items():
         about, tally = run.about.get("measures", {}).get(name, {}), run.total[name]
-        counts = tally if isinstance(tally, Counts) and name.endswith("f1") else None
+        counts = tally if type(tally) is Counts else None
         reported.append(
             ReportedValue(
                 name,

@@ -14,6 +14,7 @@ from typing import Any
 from goldassay.exceptions import ConventionError
 from goldassay.fields import check_unique, shared_text
 from goldassay.measure import Measure
+from goldassay.metric import Metric
 from goldassay.running.example import measured_row
 from goldassay.running.identity import described_measures, gold_hash
 from goldassay.running.run import Run
@@ -189,7 +190,7 @@ def check_comparable(a: Run, b: Run) -> None:
 def from_predictions(
     gold: Sequence[object],
     predictions: Sequence[object],
-    measures: Mapping[str, Measure[Any]],
+    measures: Mapping[str, Measure[Any]] | Metric,
     *,
     name: str,
     file: Path | None = None,
@@ -200,7 +201,7 @@ def from_predictions(
     Args:
         gold: The gold records.
         predictions: Their predictions, in the same order.
-        measures: Measures by the names of their values.
+        measures: Measures by the names of their values, or a metric.
         name: The name of the run.
         file: The file that the predictions come from.
         protocol: The official protocol under which they were read.
@@ -214,14 +215,19 @@ def from_predictions(
     check_unique(gold)
     rows = []
     for index, (example, prediction) in enumerate(zip(gold, predictions, strict=True)):
-        assessed = {key: measure(example, prediction) for key, measure in measures.items()}
+        if isinstance(measures, Metric):
+            assessed, _ = measures.assess_or_fail(example, prediction)
+        else:
+            assessed = {key: measure(example, prediction) for key, measure in measures.items()}
         rows.append(measured_row(index, example, assessed))
+    named = measures.measures if isinstance(measures, Metric) else measures
+    weights = measures.weights if isinstance(measures, Metric) else {}
     about = {
         "name": name,
         "status": "given",
         "gold": {"examples": len(gold), "sha256": gold_hash(gold)},
         "settings": {"protocol": protocol} if protocol else {},
-        "measures": described_measures(measures),
+        "measures": described_measures(named, weights),
         **({"warnings": [warning]} if (warning := shared_text(gold)) else {}),
     }
-    return Run(about, rows, Evidence.empty(measures), file)
+    return Run(about, rows, Evidence.empty(named, weights), file)

@@ -16,9 +16,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from goldassay import workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats, pairs
-from goldassay.measure import Measure, parse
+from goldassay.measure import TASKS, Measure, parse
 from goldassay.running.folder import ABOUT, read_about
 from goldassay.running.waterfall import coalitions
 from goldassay.score import Evidence
@@ -29,7 +30,8 @@ PARTS = ("model", "gold", "measure")
 
 
 class Setting(NamedTuple):
-    """One date: predictions, gold, and measures as they are stored (``linking.LinkF1(k=3)``).
+    """One date: predictions, gold, and measures as they are stored (``linking.LinkF1(k=3)``); of a task of the user's
+    own, the place of its metric (``metrics/old.py:metric``).
 
     Without measures, predictions that are a run have those of its metric (``run.json``), and files all that the task
     has. ``weights`` make one number of the measures, which stands as ``metric`` beside their values.
@@ -63,8 +65,11 @@ def rescore(task: str, setting: Setting, *, format: str | None = None) -> Scorec
     """
     setting = with_metric(task, setting)
     gold, pred, warnings = _sides(task, setting, format)
-    if not setting.measures:
-        card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(gold, pred)
+    if task not in TASKS:
+        place = setting.measures[0] if setting.measures else None
+        card = workspace.metric(task, place).scorecard(gold, pred, task)
+    elif not setting.measures:
+        card = import_module(f"goldassay.measures.{task}").scorecard(gold, pred)
     else:
         card = fold(task, _measures(task, setting.measures), Batches(gold, pred))
     if setting.weights:
@@ -99,7 +104,9 @@ def changes(task: str, before: Setting, after: Setting, *, format: str | None = 
             rescored[setting] = rescore(task, setting, format=format).values
         mixed[parts] = rescored[setting]
     changed: dict[str, Change] = {}
-    for old, new in zip(mixed[frozenset()], mixed[frozenset(PARTS)], strict=True):
+    first, last = mixed[frozenset()], mixed[frozenset(PARTS)]
+    named = [(name, name) for name in last if name in first]  # metrics of the user's own are paired by name
+    for old, new in named if task not in TASKS else zip(first, last, strict=True):
         values = {parts: row[new if "measure" in parts else old] for parts, row in mixed.items()}
         numbers = {parts: value for parts, value in values.items() if value is not None}
         if len(numbers) == len(values):

@@ -24,7 +24,7 @@ from goldassay.running.rows import FEW, Examples, Folded, Rows, errors_by_type, 
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
-from goldassay.tally import Mean
+from goldassay.tally import Counts, Mean
 
 if TYPE_CHECKING:
     from goldassay.metric import Metric
@@ -192,7 +192,7 @@ class Run:
     def bounds(self, key: str) -> tuple[float, float] | None:
         """Between which a measure's value lies; None if the run does not say."""
         measure = self.measure(key)
-        return None if measure is None or measure.task == OWN else measure.limits
+        return None if measure is None else measure.bounds
 
     @cached_property
     def corrected(self) -> dict[str, Corrected]:
@@ -366,11 +366,12 @@ def of_function(about: Mapping[str, Any]) -> bool:
 
 
 def _check(row: dict[str, Any], zero: Evidence, more: bool) -> None:
-    """Raise if this is no row of a run with this evidence; with ``more``, it may hold means of other names."""
+    """Raise if this is no row of a run with this evidence; with ``more``, it may hold values of other names."""
     if type(row["index"]) is not int or not 0 <= row["index"] < MOST or "id" not in row:
         raise ValueError
     if more:
-        zero = zero.with_items({**{key: Mean() for key in row["tallies"]}, **zero})
+        kinds = {key: Counts() if "tp" in state else Mean() for key, state in row["tallies"].items()}
+        zero = zero.with_items({**kinds, **zero})
     evidence = zero.from_state(row["tallies"])
     if (evidence.keys() != zero.keys() and not more) or not math.isfinite(float(evidence.value)):
         raise ValueError

@@ -8,7 +8,7 @@ invented one a false positive. Comparators may give part of a credit (`anls`): t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -157,6 +157,11 @@ rate='f1', average='micro')
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """What is averaged."""
         return {"average": "micro" if self.average == "micro" else "fields with gold", "empty": EMPTY}
+
+    @property
+    def breakdown(self) -> Mapping[str, Measure[Any]]:  # type: ignore[override]
+        """The counts of each field."""
+        return {"field": replace(self, average="macro")} if self.key == "field_f1" else {}
 
     def tallies(self, batch: Batch) -> Any:
         """The counts of each pair."""

@@ -9,8 +9,7 @@ from goldassay.measure import Measure, gold_field
 from goldassay.measures.records import schemas
 from goldassay.measures.records.measures import Batch, FieldF1, SchemaValid, listed
 from goldassay.measures.records.records import record_of
-from goldassay.scorecard import Batches, Scorecard, fold, rates
-from goldassay.tally import Counts
+from goldassay.scorecard import Batches, Scorecard, by_key, fold
 
 
 def scorecard(
@@ -60,19 +59,7 @@ def scorecard(
         reasons.extend(read.reason for read in batch.read if read.reason)
 
     card = fold("records", measures, shared, look)
-    card.by["field"] = by_field(card.totals[FieldF1(average="macro").key])
+    card.by["field"] = by_key(card.totals[FieldF1(average="macro").key])
     if reasons:
         card.warnings.append(f"{len(reasons)} predictions are no record and count as missed; the first: {reasons[0]}")
     return card
-
-
-def by_field(counts: Mapping[str, Counts]) -> dict[str, dict[str, float | None]]:
-    """Each field by itself: precision, recall, F1, and how often it occurs in gold and in predictions."""
-    return {
-        name: {
-            **rates(tally.state()),
-            "support": float(tally.tp + tally.fn),
-            "predicted": float(tally.tp + tally.fp),
-        }
-        for name, tally in sorted(counts.items())
-    }
