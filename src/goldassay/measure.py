@@ -133,7 +133,7 @@ class Measure(Generic[T]):
         return tallies
 
     @property
-    def bounds(self) -> tuple[float, float] | None:
+    def known_limits(self) -> tuple[float, float] | None:
         """Between which values an interval may lie; None if that is not known, as of a function."""
         return None if self.task == OWN else self.limits
 

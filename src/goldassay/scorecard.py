@@ -137,7 +137,7 @@ class Scorecard:
         for name, measure in self.measures.items():
             if self.values[name] is not None and name in self.tallies:
                 tallies = self.tallies[name]
-                ends = interval(tallies, measure.zero, clusters=documents, bounds=measure.bounds, level=level)
+                ends = interval(tallies, measure.zero, clusters=documents, bounds=measure.known_limits, level=level)
                 self.intervals[name], self.methods[name] = (ends.low, ends.high), ends.method
 
     @property

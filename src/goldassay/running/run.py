@@ -192,7 +192,7 @@ class Run:
     def bounds(self, key: str) -> tuple[float, float] | None:
         """Between which a measure's value lies; None if the run does not say."""
         measure = self.measure(key)
-        return None if measure is None else measure.bounds
+        return None if measure is None else measure.known_limits
 
     @cached_property
     def corrected(self) -> dict[str, Corrected]:
