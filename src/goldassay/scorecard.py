@@ -219,7 +219,15 @@ def from_evidence(
     totals: dict[str, Any],
     shared: Batches,
 ) -> Scorecard:
-    """The scorecard of evidence: that of every example (tallies whose fields are arrays), and of all of them."""
+    """The scorecard of evidence.
+
+    Args:
+        task: The task.
+        measures: What the values are, in their order.
+        tallies: The evidence of every example, by name: tallies whose fields are arrays.
+        totals: That of all examples together.
+        shared: The examples.
+    """
     from goldassay.statistics.evidence import flat
 
     card = Scorecard(task, len(shared.gold), shared=shared, measures=dict(measures), tallies=tallies, totals=totals)
