@@ -310,7 +310,7 @@ class FunctionMetric(Metric):
         self.function, self.main = function, measure.key
         super().__init__(measure, pass_mark=pass_mark)
         self.targets = dict(targets or {})
-        self.extra = [None] * _extra_arguments(function)
+        self.extra = [None] * extra_arguments(function)
 
     def assess(self, gold: object, pred: object) -> Assessments:
         """The evidence of one pair; a program that failed has the worst value of everything."""
@@ -430,8 +430,14 @@ def _return_kind(function: Callable[..., Any]) -> str:
     return name if getattr(tally, name, None) is kind and hasattr(kind, "from_state") else "Mean"
 
 
-def _extra_arguments(function: Callable[..., Any]) -> int:
-    """How many of DSPy's further arguments a metric has beside gold and prediction."""
+def extra_arguments(function: Callable[..., Any]) -> int:
+    """How many of DSPy's further arguments a metric takes beside gold and prediction.
+
+    One that takes any number gets those two alone, as `Metric.of` calls it.
+
+    >>> extra_arguments(lambda gold, pred, trace=None: 1.0), extra_arguments(lambda *arguments: 1.0)
+    (1, 0)
+    """
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

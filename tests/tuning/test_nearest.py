@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,29 @@ def test_k_and_the_examples_are_part_of_a_programs_version() -> None:
     ]
     assert versions[0] == versions[3]
     assert len(set(versions)) == 3
+
+
+class Page(BaseModel):
+    title: str
+    number: int | None = None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [Page(title="Delft", number=1), Page(title="Delft", number=2), Page(title="Gouda")],
+        [date(1885, 3, 1), date(1885, 3, 2), date(1885, 3, 3)],
+        [("Delft", 1), ("Delft", 2), ("Gouda", 1)],
+        [{"place": "Delft", "year": 1}, {"place": "Delft", "year": 2}, {"place": "Gouda", "year": 1}],
+    ],
+    ids=["model", "date", "tuple", "dict"],
+)
+def test_an_input_that_is_no_plain_json_is_not_shown_itself(values: list[Any], tmp_path: Path) -> None:
+    train = [dspy.Example(page=value, label=str(n)).with_inputs("page") for n, value in enumerate(values)]
+    tuned = NearestDemos(k=2).compile(dspy.Predict("page -> label"), trainset=train)
+    tuned.save(str(tmp_path / "state.json"))
+    loaded: Any = Nearest(dspy.Predict("page -> label"), 2)
+    loaded.load(str(tmp_path / "state.json"))
+    for program in (tuned, loaded):
+        for number, value in enumerate(values):
+            assert {demo["label"] for demo in program.nearest(page=value)} == {"0", "1", "2"} - {str(number)}

@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.tuning import load_state
 
 SAVED = sorted((Path(__file__).parent / "states").glob("*.json"))  # written by these versions of DSPy
@@ -88,3 +88,13 @@ def test_the_model_of_a_state_is_not_used(tmp_path: Path, caplog: pytest.LogCapt
     assert "openai/gpt-4o" in caplog.text
     program.set_lm(dspy.LM("openai/own"))
     assert load_state(program, tmp_path / "a.json").predictors()[0].lm.model == "openai/own"
+
+
+def test_a_state_that_is_nested_without_end_is_one_error(tmp_path: Path) -> None:
+    program, file = dspy.Predict("text -> label"), tmp_path / "state.json"
+    program.save(str(file))
+    text = file.read_text()
+    for depth in (1000, 50_000):  # the second one is too deep for JSON itself
+        file.write_text('{"form": "json", "program": ' * depth + text + "}" * depth)
+        with pytest.raises(DataError, match="state of this program|nested too deeply"):
+            load_state(program, tmp_path)

@@ -130,6 +130,18 @@ def test_patches_stand_beside_labeled_and_nearest_examples_on_test(
     assert not tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False).beside
 
 
+@pytest.mark.parametrize("optimizer", ["bootstrap", "patches"])
+def test_a_metric_of_any_number_of_arguments_gets_gold_and_prediction(
+    optimizer: str, lm: Any, names_program: Any, gold: dict[str, list[Any]]
+) -> None:
+    def metric(*arguments: Any) -> float:
+        example, pred = arguments
+        return float(METRIC(example, pred).score)
+
+    made = tune(names_program, gold, metric, optimizer, lm=lm, settings=FAST[optimizer], progress=False)
+    assert made.dev.after.value > made.dev.before.value
+
+
 def test_a_budget_keeps_the_patches_that_were_accepted(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
     whole = tune(names_program, gold, METRIC, "patches", lm=lm, progress=False)
     made = tune(

@@ -56,7 +56,7 @@ def load_state(program: dspy.Module, place: Path | str) -> dspy.Module:
         loaded.load_state(state)
         for name, predictor in loaded.named_predictors():
             predictor.lm = own[name]
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
     if models:
         logging.getLogger("goldassay").warning(

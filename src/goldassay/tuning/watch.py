@@ -14,7 +14,6 @@ random search, MIPROv2, COPRO, InferRules) is the corpus value itself, since sco
 
 from __future__ import annotations
 
-import inspect
 import io
 import json
 import threading
@@ -29,7 +28,7 @@ from goldassay import jsonl
 from goldassay._dspy_compat import BaseCallback, signature_of
 from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.measure import failed
-from goldassay.metric import Metric, failed_with
+from goldassay.metric import Metric, extra_arguments, failed_with
 from goldassay.progress import standard_error
 from goldassay.score import Evidence, Score
 from goldassay.tally import Mean
@@ -48,7 +47,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
     """Stands between an optimizer and the metric, and sees every evaluation on the whole dev split."""
 
     def __init__(self, metric: Any, dev: Sequence[Any], progress: bool = True) -> None:
-        self.metric, self.dev, self._takes = metric, list(dev), _positional(metric)
+        self.metric, self.dev, self._takes = metric, list(dev), 2 + extra_arguments(metric)
         self.best: tuple[float, Any] | None = None
         self.scored = self.failures = self.unmeasured = 0
         self.first_failure = ""
@@ -196,23 +195,6 @@ class Watch(BaseCallback):  # type: ignore[misc]
             raise GoldassayError(f"the metric raised {one_line(error)}") from error
         if self.scored and self.failures == self.scored:
             raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
-
-
-def _positional(metric: Any) -> int:
-    """How many of DSPy's six arguments a metric takes; a plain function may have only the first two or three.
-
-    >>> _positional(lambda gold, pred, trace=None: 1.0), _positional(lambda *arguments: 1.0)
-    (3, 6)
-    """
-    try:
-        parameters = inspect.signature(metric).parameters.values()
-    except (TypeError, ValueError):  # something without a signature
-        return 6
-    kinds = [parameter.kind for parameter in parameters]
-    if inspect.Parameter.VAR_POSITIONAL in kinds:
-        return 6
-    positional = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return min(6, sum(kind in positional for kind in kinds))
 
 
 class Credit:

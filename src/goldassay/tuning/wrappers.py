@@ -10,6 +10,7 @@ works. DSPy's ``KNNFewShot`` bootstraps again at every call; this takes the exam
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -101,6 +102,7 @@ class Nearest(Wrapper):
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         self.examples, self.keys = examples, list(keys)
+        self._asked = [self._inputs(example) for example in examples]
         self._vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
         try:
             self._vectors = self._vectorizer.fit_transform([self._text(example) for example in examples])
@@ -114,8 +116,8 @@ class Nearest(Wrapper):
         """
         if not self.examples:
             raise GoldassayError("this program has no examples to show yet: compile it, or load its state")
-        query = {key: inputs[key] for key in self.keys if key in inputs}
-        others = [i for i, example in enumerate(self.examples) if any(example.get(key) != query[key] for key in query)]
+        asked = self._inputs(inputs)
+        others = [i for i, example in enumerate(self._asked) if any(example.get(key) != asked[key] for key in asked)]
         if len(self.examples) <= self.k:
             return [self.examples[i] for i in others]  # always in the same order, so that the prefix can be cached
         vector: Any = self._vectorizer.transform([self._text(inputs)])
@@ -133,6 +135,14 @@ class Nearest(Wrapper):
             examples = [dspy.Example(**{key: demo[key] for key in fields if key in demo}) for demo in demos]
             predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in examples), *examples]
         return program
+
+    def _inputs(self, example: Mapping[str, object]) -> dict[str, str]:
+        """The inputs as JSON, by which an example is known again however often it was saved: dates, models, tuples."""
+        return {
+            key: json.dumps(serialize_for_json(example[key]), sort_keys=True, default=str)
+            for key in self.keys
+            if key in example
+        }
 
     def _text(self, example: Mapping[str, object]) -> str:
         return " ".join(str(example.get(key, "")) for key in self.keys)
