@@ -140,7 +140,7 @@ class Faults:
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader that refuses aliases."""
+    """A safe loader that refuses aliases, and keys that stand twice."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -150,12 +150,22 @@ class _Loader(yaml.SafeLoader):
             )
         return super().compose_node(parent, index)
 
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if str(key.value) in seen:
+                raise DataError(f"{key.value!r} stands twice in one mapping; keep one", line=key.start_mark.line + 1)
+            seen.add(str(key.value))
+        return super().construct_mapping(node, deep)
+
 
 def yaml_value(path: str | Path) -> Any:
-    """The content of a YAML file; of repeated keys the last one counts, as in YAML itself."""
+    """The content of a YAML file."""
     content = text(path)
     try:
         return yaml.load(content, Loader=_Loader)  # noqa: S506 (it is a SafeLoader)
+    except DataError as error:
+        raise error.at(file=path) from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise DataError(f"not YAML: {error.problem}", file=path, line=line) from None

@@ -39,13 +39,14 @@ def value(text: str | bytes, *, file: object = None, line: int | None = None, un
 
     ``unique=False`` accepts repeated keys (the last one counts), which is faster: for files that goldassay wrote.
 
-    >>> value('{"id": "a", "id": "b"}', file="gold.jsonl", line=3)
+    >>> value('{"id": "a", "label": "M", "label": "L"}', file="gold.jsonl", line=3)
     Traceback (most recent call last):
-    goldassay.exceptions.DataError: gold.jsonl:3: 'id' stands twice in one object; keep one
+    goldassay.exceptions.DataError: gold.jsonl:3: record a: 'label' stands twice in one object; keep one
     """
     if not unique:
         with suppress(orjson.JSONDecodeError):  # what is wrong with it is found below
             return orjson.loads(text)
+    record: object = None
     try:
         content = text if isinstance(text, str) else text.decode("utf-8")
         parsed = json.loads(
@@ -64,11 +65,20 @@ def value(text: str | bytes, *, file: object = None, line: int | None = None, un
         line = error.lineno if line is None else line
     except DataError as error:
         message = error.what
+        with suppress(ValueError, RecursionError):  # what follows it may be no JSON
+            record = _id_in(content)
     except RecursionError:
         message = "not JSON that can be read: it is nested too deeply"
     except ValueError as error:  # a number of thousands of digits
         message = f"not JSON that can be read: {str(error).partition(';')[0]}"
-    raise DataError(message, file=file, line=line)
+    raise DataError(message, file=file, line=line, record=record)
+
+
+def _id_in(content: str) -> object:
+    """The id of a record with a repeated key; None if the id itself is repeated, or there is none."""
+    pairs = json.loads(content, object_pairs_hook=lambda pairs: pairs)
+    ids = [value for key, value in pairs if key == "id"] if content.lstrip().startswith("{") else ()
+    return ids[0] if len(ids) == 1 and isinstance(ids[0], (str, int, float)) else None
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

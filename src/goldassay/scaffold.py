@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import keyword
+import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,8 +16,9 @@ import yaml
 from goldassay import files
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import anyfields, read
-from goldassay.gold.splits import split
+from goldassay.gold.splits import DATASET_SPLITS, split
 from goldassay.measure import TASKS
+from goldassay.text.similarity import NEAR
 
 MIN_SPLIT = 10  # records that can be split into train, dev and test
 SMALL = 300  # with fewer records a test split of 15 % can show no realistic gain
@@ -58,7 +61,7 @@ def write(
         raise GoldassayError("a task needs fields: --inputs text --outputs label")
     fields = [*anyfields.ABOUT, *inputs, *outputs]
     labels = [name for name in outputs if types.get(name, "").startswith("Literal")]
-    gold = _split([{name: record.get(name) for name in fields} for record in records], labels)
+    gold = _split([{name: record.get(name) for name in fields} for record in records], inputs, labels)
     gold = gold or _examples(inputs, outputs)
     words = _words(task, inputs, outputs, types)
     texts = {
@@ -87,15 +90,27 @@ def _sides(types: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[st
     return list(inputs) or [name for name in types if name not in predicted], predicted
 
 
-def _split(records: list[dict[str, Any]], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """The records with a split that preserves the shares of the labels, unless they have one or are too few."""
+def _split(records: list[dict[str, Any]], inputs: Sequence[str], labels: Sequence[str]) -> list[dict[str, Any]]:
+    """The records with a split that preserves the shares of the labels, unless they have one or are too few.
+
+    Near duplicates stay on one side, unless that leaves a frequent label on one side alone: short texts of one form are
+    all nearly the same. Then only those that are exactly the same do.
+    """
     records = [{name: value for name, value in record.items() if value is not None} for record in records]
     if any("split" in record for record in records) or len(records) < MIN_SPLIT:
         return records
-    texts = [
-        {**record, "text": " ".join(value for value in record.values() if isinstance(value, str))} for record in records
-    ]
-    sides = split(texts, ratios=SMALL_RATIOS if len(records) < SMALL else None, factors=labels).of
+    texts = [{**record, "text": " ".join(str(record[name]) for name in inputs if name in record)} for record in records]
+    ratios = SMALL_RATIOS if len(records) < SMALL else DATASET_SPLITS
+    for near in (NEAR, 100.0):
+        sides = split(texts, ratios=ratios, factors=labels, near=near).of
+        parts = Counter((name, str(record[name])) for name in labels for record in records if name in record)
+        places = {(name, str(record.get(name)), sides[record["id"]]) for name in labels for record in records}
+        frequent = [part for part, count in parts.items() if count >= MIN_SPLIT]
+        if set(sides.values()) == {*ratios} and all((*part, side) in places for part in frequent for side in ratios):
+            break
+        if near < 100:
+            message = "texts of one form are nearly the same, so near duplicates stand on both sides of the split"
+            logging.getLogger("goldassay").warning("%s; goldassay gold validate names them", message)
     return [{"id": record["id"], "split": sides[record["id"]], **record} for record in records]
 
 

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,10 @@ import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 from typer.testing import CliRunner
 
-from goldassay import workspace
+from goldassay import scaffold, workspace
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
-from goldassay.gold import load
+from goldassay.gold import anyfields, load
 from goldassay.measures.judged import Verdict
 from goldassay.running import Run
 
@@ -367,3 +368,34 @@ def test_a_changed_metric_scores_stored_rows_again_and_its_fields_have_precision
     assert after["changes"]["score"]["measure"] == pytest.approx(after["values"]["score"] - before["values"]["score"])
     run_again = run("eval", "dating:baseline", "--split", "all", "--metric", "metrics/changed.py", "--json")
     assert json.loads(run_again.output)["values"] == pytest.approx(after["values"])
+
+
+def test_texts_of_one_form_have_every_label_on_every_side(tmp_path: Path) -> None:
+    forms = {"access": "Please reset the password of user {}", "billing": "The invoice {} is wrong"}
+    rows = [{"id": n, "text": forms[label].format(n), "label": label} for n, label in enumerate([*forms] * 30)]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scaffold.write(tmp_path / "w", "tickets", ["text"], ["label"], source=tmp_path / "data.jsonl")
+    records = load(tmp_path / "w" / "gold" / "tickets", task="tickets").task("tickets").records
+    sides = Counter((record["split"], record["label"]) for record in records)
+    assert {side for side, _ in sides} == {"train", "dev", "test"}
+    assert min(sides.values()) >= 6
+    assert len(sides) == 6
+
+
+def test_the_label_is_no_part_of_the_compared_text(tmp_path: Path) -> None:
+    # One text with two labels stands on one side, however long the labels are.
+    texts = [
+        f"{word} {word[::-1]}" for word in ("alpha", "bravo", "carol", "delta", "echos", "foxes", "golfs", "hotel")
+    ]
+    rows = [{"text": text, "label": label * 30} for text in texts for label in "xy"]
+    (tmp_path / "data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    scaffold.write(tmp_path / "w", "tones", ["text"], ["label"], source=tmp_path / "data.jsonl")
+    records = load(tmp_path / "w" / "gold" / "tones", task="tones").task("tones").records
+    assert all(len({r["split"] for r in records if r["text"] == text}) == 1 for text in texts)
+
+
+def test_a_name_that_stands_in_the_text_is_free_and_a_label_is_closed(tmp_path: Path) -> None:
+    vendors = ["Acme", "Bolt", "Corex", "Delta", "Eon", "Fabri", "Gamma", "Hexa", "Ionic", "Jolt"]
+    names = [vendors[n % 10] for n in range(40)]
+    rows = [{"text": f"Invoice {n} from {name}", "vendor": name, "kind": "ab"[n % 2]} for n, name in enumerate(names)]
+    assert anyfields.fields(rows) == {"text": "str", "vendor": "str", "kind": "Literal['a', 'b']"}

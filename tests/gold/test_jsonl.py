@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import DataError
 from goldassay.gold import read
+from goldassay.gold.audit import audit
 from goldassay.gold.shapes import SHAPES, Side
 
 SAMPLES: dict[tuple[Side, str], dict[str, Any]] = {
@@ -109,6 +110,23 @@ def test_what_could_be_lost_is_refused(line: bytes) -> None:
     """A key that stands twice, a field of another name, a number without end."""
     with pytest.raises(DataError):
         of_line(line, "classification")
+
+
+def test_a_repeated_key_names_file_record_and_key(tmp_path: Path) -> None:
+    file = tmp_path / "gold.jsonl"
+    for inner in ('"label": "M", "label": "L"', '"label": "M", "meta": {"label": 1, "label": 2}'):
+        file.write_text(f'{{"id": "a", "label": "A"}}\n{{"id": 0, {inner}}}\n')
+        with pytest.raises(DataError, match=r"gold.jsonl:2: record 0: 'label' stands twice in one object; keep one"):
+            read(file, task="classification")
+        findings = audit(file, task="classification").findings
+        assert [(f.kind, f.file, f.line, f.record) for f in findings] == [("unreadable", "gold.jsonl", 2, "0")]
+
+
+def test_a_repeated_key_of_a_card_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "classification.jsonl").write_text('{"id": "a", "label": "A"}\n')
+    (tmp_path / "card.yaml").write_text("name: x\ntasks:\n  classification: {records: 1, records: 2}\n")
+    with pytest.raises(DataError, match=r"card.yaml:3: 'records' stands twice in one mapping; keep one"):
+        audit(tmp_path)
 
 
 values = st.recursive(

@@ -254,17 +254,36 @@ def _typed(name: str, cells: Sequence[str], by_cell: bool = False) -> list[Any]:
 
 
 def fields(records: Iterable[Mapping[str, object]]) -> dict[str, str]:
-    """The fields of records with their types, as a DSPy signature writes them; few texts that repeat are a Literal.
+    """The fields of records with their types, as a DSPy signature writes them.
+
+    Few texts that repeat are a Literal, unless they are copied from another field, as a name in a letter is.
 
     >>> fields([{"id": "1", "text": "a b", "year": 1784}, {"id": "2", "text": "c d", "year": 1913}])
     {'text': 'str', 'year': 'int'}
     """
+    several = list(records)
     columns: dict[str, list[Any]] = {}
-    for record in records:
+    for record in several:
         for name, value in record.items():
             if name not in ABOUT:
                 columns.setdefault(name, []).append(value)
-    return {name: _type([value for value in values if value is not None]) for name, values in columns.items()}
+    types = {name: _type([value for value in values if value is not None]) for name, values in columns.items()}
+    closed = [name for name, kind in types.items() if kind.startswith("Literal")]
+    return types | {name: "str" for name in closed if _is_copied(name, several)}
+
+
+def _is_copied(name: str, records: Sequence[Mapping[str, object]]) -> bool:
+    """Whether the text of a field stands as a word in another field of most records."""
+    values = [(str(record[name]), record) for record in records if record.get(name)]
+    copies = sum(
+        any(value in text and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) for text in _texts(record, name))
+        for value, record in values
+    )
+    return 2 * copies > len(values)
+
+
+def _texts(record: Mapping[str, object], name: str) -> Iterator[str]:
+    return (value for key, value in record.items() if key not in (*ABOUT, name) and isinstance(value, str))
 
 
 def _type(values: Sequence[Any]) -> str:

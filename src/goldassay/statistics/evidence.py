@@ -66,11 +66,12 @@ class Evidences:
         return both, *rows
 
     @property
-    def classes(self) -> list[Counts] | None:
-        """The counts of the classes that the value is a mean over, a number a row; None if it is no such mean."""
-        if not hasattr(self.zero, "classes"):
-            return None
-        return self.zero.from_state(nested(self.paths, np.ascontiguousarray(self.matrix.T))).classes  # type: ignore[no-any-return]
+    def classes(self) -> tuple[list[Counts] | None, str]:
+        """The counts of the classes that the value is a mean over, a number a row, and their rate; None if it is none."""
+        zero: Any = self.zero
+        if not hasattr(zero, "classes"):
+            return None, ""
+        return zero.from_state(nested(self.paths, np.ascontiguousarray(self.matrix.T))).classes, zero.rate
 
     def values(self, sums: Floats) -> Floats:
         """The value of each row of summed evidence."""

@@ -110,10 +110,10 @@ def interval(
     if method == "t" or (method == "auto" and unbounded):
         return student(value, math.sqrt(variance), n, level, limits)
     found = _effective_interval(value, variance, n, level, limits)
-    classes = evidences.classes if method == "auto" and n > 1 else None
+    classes, of = evidences.classes if method == "auto" and n > 1 else (None, "")
     if classes is None:
         return found
-    low, high = macro_ends(classes, evidences.zero.rate, value, len(evidences.matrix), level)
+    low, high = macro_ends(classes, of, value, len(evidences.matrix), level)
     return replace(found, low=min(found.low, low), high=max(found.high, high), method="macro")
 
 

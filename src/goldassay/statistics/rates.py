@@ -96,8 +96,7 @@ def macro_ends(classes: Iterable[Counts], rate: str, value: float, size: int, le
 
 def _mentions(counts: Counts, rate: str) -> Floats:
     """What the rate of a class is a share of."""
-    every: Floats = counts.tp + (rate != "recall") * counts.fp + (rate != "precision") * counts.fn
-    return every
+    return np.asarray(counts.tp + (rate != "recall") * counts.fp + (rate != "precision") * counts.fn, float)
 
 
 def _examples(share: float, influence: Floats, every: Floats, level: float) -> tuple[float, float]:
