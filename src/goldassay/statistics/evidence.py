@@ -67,7 +67,7 @@ class Evidences:
 
     @property
     def classes(self) -> tuple[list[Counts] | None, str]:
-        """The counts of the classes that the value is a mean over, a number a row, and their rate; None if it is none."""
+        """The counts of the classes that the value is a mean over, a number a row, and its rate; else None."""
         zero: Any = self.zero
         if not hasattr(zero, "classes"):
             return None, ""
