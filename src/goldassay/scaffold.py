@@ -7,17 +7,19 @@ import keyword
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from goldassay import files
+from goldassay import files, workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import anyfields, read
 from goldassay.gold.splits import DATASET_SPLITS, split
 from goldassay.measure import TASKS
+from goldassay.measures.records import schemas
 from goldassay.text.similarity import NEAR
 
 MIN_SPLIT = 10  # records that can be split into train, dev and test
@@ -33,6 +35,7 @@ def write(
     *,
     source: str | Path | None = None,
     renamed: Mapping[str, str] | None = None,
+    schema: str | None = None,
     force: bool = False,
 ) -> list[Path]:
     """Writes the workspace and returns its files.
@@ -47,6 +50,8 @@ def write(
         outputs: The fields that it predicts.
         source: A file that `anyfields` reads.
         renamed: Fields of the source under other names.
+        schema: The pydantic model of a record, as ``models.py:Invoice``: the program predicts the field ``record``,
+            which is measured field by field.
         force: Overwrite existing files.
     """
     for name in (task, *inputs, *outputs):
@@ -55,6 +60,10 @@ def write(
     if task in TASKS:
         raise GoldassayError(f"{task} is a built-in task; `goldassay init DIR` writes a workspace with those")
     records = read(source, task=task, map=renamed) if source is not None else []
+    if schema is not None:
+        if outputs:
+            raise GoldassayError("a task with a schema predicts its record; name only --inputs")
+        records, inputs, outputs = list(map(anyfields.nested, records)), inputs or ["text"], ["record"]
     types = anyfields.fields(records)
     inputs, outputs = _sides(types, inputs, outputs) if records else (inputs, outputs)
     if not inputs or not outputs:
@@ -62,11 +71,13 @@ def write(
     fields = [*anyfields.ABOUT, *inputs, *outputs]
     labels = [name for name in outputs if types.get(name, "").startswith("Literal")]
     gold = _split([{name: record.get(name) for name in fields} for record in records], inputs, labels)
-    gold = gold or _examples(inputs, outputs)
-    words = _words(task, inputs, outputs, types)
+    model = Schema.of(schema, task, gold) if schema is not None else None
+    gold = gold or _examples(inputs, outputs, model)
+    words = _words(task, inputs, outputs, types, model)
     texts = {
         f"programs/{task}.py": PROGRAM.format(**words),
-        f"metrics/{task}.py": METRIC.format(**words),
+        f"metrics/{task}.py": (METRIC_OF_RECORDS if model else METRIC).format(**words),
+        **({f"programs/{model.copy}": model.source} if model else {}),
         f"gold/{task}/card.yaml": _card(task, inputs, outputs, gold, source),
         f"gold/{task}/{task}.jsonl": "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in gold),
         f"tests/test_{task}.py": TEST.format(**words),
@@ -80,6 +91,29 @@ def write(
         file.parent.mkdir(parents=True, exist_ok=True)
         files.save(file, text)
     return list(written)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The model of a record: its file, of which the workspace gets a copy, its name, and its JSON Schema."""
+
+    source: str
+    name: str
+    copy: str
+    text: str
+
+    @classmethod
+    def of(cls, place: str, task: str, gold: Sequence[Mapping[str, Any]]) -> Schema:
+        """The schema of ``models.py:Invoice``, which all gold records fit."""
+        file, _, name = place.rpartition(":")
+        if not file.endswith(".py") or not name:
+            raise GoldassayError(
+                f"a schema is a file and the name of a pydantic model in it, models.py:Invoice: {place}"
+            )
+        text = schemas.schema_text(workspace.attribute(Path(file), name))
+        for record in gold:
+            schemas.check(record["record"], text, record["id"])
+        return cls(files.text(Path(file)), name, f"_{task}_schema.py", text)
 
 
 def _sides(types: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -114,11 +148,11 @@ def _split(records: list[dict[str, Any]], inputs: Sequence[str], labels: Sequenc
     return [{"id": record["id"], "split": sides[record["id"]], **record} for record in records]
 
 
-def _examples(inputs: Sequence[str], outputs: Sequence[str]) -> list[dict[str, Any]]:
+def _examples(inputs: Sequence[str], outputs: Sequence[str], model: Schema | None) -> list[dict[str, Any]]:
     return [
         {"id": f"example-{number}", "split": side}
         | {name: f"{name} {number}: write yours here" for name in inputs}
-        | {name: f"{name} {number % 2}" for name in outputs}
+        | {name: schemas.example(model.text, number) if model else f"{name} {number % 2}" for name in outputs}
         for number, side in enumerate(("train",) * 4 + ("dev",) * 3 + ("test",) * 3, start=1)
     ]
 
@@ -141,15 +175,26 @@ def _card(
     return yaml.safe_dump(card, sort_keys=False, allow_unicode=True)
 
 
-def _words(task: str, inputs: Sequence[str], outputs: Sequence[str], types: Mapping[str, str]) -> dict[str, Any]:
+def _words(
+    task: str, inputs: Sequence[str], outputs: Sequence[str], types: Mapping[str, str], model: Schema | None
+) -> dict[str, Any]:
     """What the templates are filled with."""
     kinds = {name: types.get(name, "str") for name in (*inputs, *outputs)}
+    kinds |= {"record": model.name} if model else {}
     fields = [f"    {name}: {kinds[name]} = dspy.InputField()" for name in inputs]
     fields += [f"    {name}: {kinds[name]} = dspy.OutputField()" for name in outputs]
     return {
         "task": task,
         "title": task.replace("_", " "),
-        "class": "".join(map(str.title, task.split("_"))),
+        "class": ("Read" if model else "") + "".join(map(str.title, task.split("_"))),
+        "imports": MODEL.format(model=model.name, copy=model.copy) if model else "",
+        "paths": "from pathlib import Path\n" if model else "",
+        "workspace": "\nfrom goldassay import workspace\n" if model else "",
+        "model": model.name if model else "",
+        "copy": model.copy if model else "",
+        "compare": "".join(f"    {name!r}: {chosen!r},\n" for name, chosen in schemas.by_schema(model.text).items())
+        if model
+        else "",
         "typing": "Any, Literal" if any("Literal" in kind for kind in kinds.values()) else "Any",
         "asked": " and ".join(name.replace("_", " ") for name in outputs),
         "given": " and ".join(name.replace("_", " ") for name in inputs),
@@ -170,11 +215,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import {typing}
+{paths}from typing import {typing}
 
 import dspy
-
-OUTPUTS = {outputs!r}
+{workspace}
+{imports}OUTPUTS = {outputs!r}
 
 
 class {class}(dspy.Signature):
@@ -241,6 +286,38 @@ def agreement(gold: Any, pred: Any) -> dict[str, bool]:
 
 
 metric = Metric.of(agreement, pass_mark=1.0)
+'''
+
+MODEL = """{model}: Any = workspace.load(Path(__file__).with_name("{copy}")).{model}
+"""
+
+METRIC_OF_RECORDS = '''"""How {title} are measured: F1 over the fields of the record, and whole records.
+
+COMPARE has the comparator of each field, by its type in the model. Others: normalised, number(absolute=0.01), money,
+date(partial=True), fuzzy(0.9), anls, identifier, embedding(0.8), or a function of (gold, prediction).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goldassay import Metric, workspace
+from goldassay.measures import records
+
+MODEL = workspace.load(Path(__file__).parents[1] / "programs" / "{copy}").{model}
+COMPARE = {{
+{compare}}}
+OPTIONS = {{"schema": MODEL, "compare": COMPARE}}
+
+metric = Metric(
+    {{
+        records.FieldF1(**OPTIONS): 1.0,
+        records.RecordAccuracy(**OPTIONS): 0.0,
+        records.SchemaValid(schema=MODEL): 0.0,
+        records.TreeEdit(schema=MODEL): 0.0,
+    }},
+    pass_mark=1.0,
+)
 '''
 
 TEST = '''"""The program, the metric and the gold of {title} fit together."""

@@ -399,3 +399,68 @@ def test_a_name_that_stands_in_the_text_is_free_and_a_label_is_closed(tmp_path: 
     names = [vendors[n % 10] for n in range(40)]
     rows = [{"text": f"Invoice {n} from {name}", "vendor": name, "kind": "ab"[n % 2]} for n, name in enumerate(names)]
     assert anyfields.fields(rows) == {"text": "str", "vendor": "str", "kind": "Literal['a', 'b']"}
+
+
+MODELS = """
+import datetime
+from enum import Enum
+
+from pydantic import BaseModel
+
+
+class Currency(Enum):
+    EUR = "EUR"
+
+
+class Line(BaseModel):
+    what: str
+    quantity: int
+
+
+class Invoice(BaseModel):
+    number: str
+    date: datetime.date
+    total: float
+    currency: Currency = Currency.EUR
+    lines: list[Line]
+"""
+
+
+def test_a_workspace_from_a_pydantic_model_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("models.py").write_text(MODELS, encoding="utf-8")
+    done = run("init", "shop", "--task", "invoices", "--schema", "models.py:Invoice")
+    assert done.exit_code == 0, done.exception
+    monkeypatch.chdir(tmp_path / "shop")
+    metric = workspace.metric("invoices")
+    assert (
+        "compare=number: exact, date: date, total: number, currency: enum, lines.what: exact"
+        in (metric.conventions["field_f1"])
+    )
+    evaluated = json.loads(run("eval", "invoices:baseline", "--split", "all", "--json").output)
+    assert evaluated["values"]["schema_valid"] == 1.0
+    assert 0 < evaluated["values"]["field_f1"] < 1
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"], check=False, capture_output=True
+    )
+    assert tested.returncode == 0, tested.stdout
+    gold = Path("gold/invoices/invoices.jsonl")
+    card = json.loads(run("score", "invoices", "--gold", gold, "--pred", evaluated["folder"], "--json").output)
+    assert card["values"] == pytest.approx(evaluated["values"])
+    assert card["by"]["field"]["lines.what"]["f1"] == pytest.approx(0.1)
+
+
+def test_gold_of_a_schema_comes_from_a_table_and_must_fit_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("models.py").write_text(MODELS, encoding="utf-8")
+    head = "text,number,date,total,lines[0].what,lines[0].quantity"
+    rows = [f"Invoice A{n} of {n} March,A{n},2024-03-{n:02},{n}.50,tea,{n}" for n in range(1, 13)]
+    Path("table.csv").write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    words = ["init", "shop", "--task", "invoices", "--schema", "models.py:Invoice", "--from", "table.csv"]
+    assert run(*words).exit_code == 0
+    record = json.loads(Path("shop/gold/invoices/invoices.jsonl").read_text(encoding="utf-8").splitlines()[1])
+    assert record["record"]["lines"] == [{"what": "tea", "quantity": 2}]
+    assert record["split"] in ("train", "dev", "test")
+    Path("table.csv").write_text("\n".join([head, *rows, "x,A13,March,1,tea,1"]) + "\n", encoding="utf-8")
+    assert "record 13, record: gold does not fit the schema: date" in str(run(*words, "--force").exception)
+    assert "models.py:Invoice" in str(run("init", "x", "--task", "y", "--schema", "models.py").exception)

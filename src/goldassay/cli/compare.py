@@ -175,7 +175,9 @@ def measured(
         sides = aligned.gold[:limit], aligned.pred[:limit]
         card = card_of(task, *sides, chosen)
         names = [
-            name for name in measures or DEFAULT_VALUES.get(task, card.measures) if measures or name in card.measures
+            name
+            for name in measures or DEFAULT_VALUES.get(task, tuple(card.measures))
+            if measures or name in card.measures
         ]
         unknown = next((name for name in names if name not in card.measures), None)
         if unknown:

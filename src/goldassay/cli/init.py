@@ -29,6 +29,12 @@ class OwnTask:
         str | None,
         typer.Option("--from", metavar="FILE", help="With --task: gold as jsonl, json, csv, tsv, parquet or hf:NAME."),
     ] = None
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            "--schema", metavar="FILE:MODEL", help="With --task: the pydantic model of the records to predict."
+        ),
+    ] = None
     map: Annotated[
         str | None, typer.Option("--map", metavar="NAME=PATH,…", help="Fields under other names: text=body.content.")
     ] = None
@@ -51,12 +57,13 @@ def init(
             [name.strip() for name in (text or "").split(",") if name.strip()] for text in (own.inputs, own.outputs)
         ]
         renamed = anyfields.mapping(own.map)
-        for file in scaffold.write(folder, own.task, *sides, source=own.source, renamed=renamed, force=force):
+        options = {"source": own.source, "renamed": renamed, "schema": own.schema}
+        for file in scaffold.write(folder, own.task, *sides, **options, force=force):
             print(file)
         print(f"Try:  cd {folder} && goldassay gold validate gold/{own.task} && goldassay eval {own.task}:baseline")
         return
-    if own.inputs or own.outputs or own.source or own.map:
-        raise GoldassayError("--inputs, --outputs, --from and --map need --task NAME")
+    if own.inputs or own.outputs or own.source or own.map or own.schema:
+        raise GoldassayError("--inputs, --outputs, --from, --schema and --map need --task NAME")
     existing = [part for part in PARTS if (folder / part).exists()]
     if existing and not force:
         raise GoldassayError(f"{folder} already has {', '.join(existing)}; choose a new folder, or add --force")

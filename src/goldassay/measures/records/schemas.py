@@ -132,6 +132,40 @@ def _resolved(node: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str,
     return target if reference else node
 
 
+def example(schema: str, number: int = 1) -> Any:
+    """A record that a schema allows, to be replaced by a real one; required fields alone, with the defaults of none.
+
+    >>> example('{"properties": {"no": {"type": "string"}, "n": {"type": "integer"}}, "required": ["no"]}')
+    {'no': 'no 1'}
+    """
+    whole = parsed(schema)
+    return _example(whole, whole, "", number)
+
+
+def _example(node: Mapping[str, Any], whole: Mapping[str, Any], name: str, number: int) -> Any:
+    node = _resolved(node, whole)
+    parts = [part for key in ("anyOf", "oneOf", "allOf") for part in node.get(key, ())]
+    if parts:
+        return _example(parts[0], whole, name, number)
+    if "enum" in node or "const" in node:
+        choices = node.get("enum") or [node["const"]]
+        return choices[number % len(choices)]
+    if "properties" in node:
+        required = node.get("required", ())
+        return {key: _example(node["properties"][key], whole, key, number) for key in required}
+    if node.get("type") == "array":
+        return [_example(node.get("items", {}), whole, name, number)]
+    values: dict[str, Any] = {
+        "integer": number,
+        "number": float(number),
+        "boolean": bool(number % 2),
+        "null": None,
+        "object": {},
+    }
+    formats = {"date": f"2024-01-{number:02}", "date-time": f"2024-01-{number:02}T10:00:00", "time": "10:00:00"}
+    return values.get(str(node.get("type")), formats.get(str(node.get("format")), f"{name or 'value'} {number}"))
+
+
 def from_records(records: Iterable[object]) -> dict[str, Any]:
     """The JSON Schema that all these records fit: the types that occur, and the fields that every object has.
 
