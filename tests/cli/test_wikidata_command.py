@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -229,6 +230,23 @@ def test_what_was_evaluated_before_is_said(place: Path) -> None:
     assert "3 of 4 articles were evaluated before" in " ".join(again.stderr.split())
 
 
+def test_every_command_prints_one_object(place: Path, takes_json: Callable[[], set[str]]) -> None:
+    assert evaluated().exit_code == 0
+    result = ("--results", "out/latest.json")
+    cases = {
+        "evaluate": ("--article", "Ann Lee", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt"),
+        "gaps": (*result, "--threshold", "0.5"),
+        "tune": result,
+        "novel": ("sample", "novel.yaml", *result, "--share", "1.0"),
+        "alignment": (),
+    }
+    for name, arguments in cases.items():
+        done = call(name, *arguments, "--json")
+        [line] = done.stdout.splitlines()
+        assert isinstance(json.loads(line), dict), name
+    assert {f"wikidata {name}" for name in cases} == {name for name in takes_json() if name.startswith("wikidata")}
+
+
 def test_rows_of_another_local_store_are_not_mixed_in(place: Path) -> None:
     evaluated()
     about = json_value(place / "out" / "latest.json")["run_metadata"]
@@ -363,7 +381,7 @@ def test_a_table_is_checked(place: Path, tmp_path: Path) -> None:
     done = call("alignment", str(kit))
     assert done.exit_code == 1
     assert "P856 has 2 rows" in done.output
-    assert json.loads(call("alignment", str(kit), "--json").stdout)
+    assert json.loads(call("alignment", str(kit), "--json").stdout)["problems"]
 
 
 def test_the_founding_result_has_no_gaps_to_analyse(place: Path, tmp_path: Path) -> None:

@@ -245,7 +245,8 @@ def alignment(
     checked = PropertyAlignmentTable.of(table) if table else ours
     defects = [*problems(checked), *(contradictions(checked, ours) if table else ())]
     size = f"{len(checked.by_id)} properties"
-    _show([asdict(defect) for defect in defects], None, json, lambda rows: report.problem_list(rows, size))
+    rows = [asdict(defect) for defect in defects]
+    _show({"problems": rows}, None, json, lambda _: report.problem_list(rows, size))
     if defects:
         raise SystemExit(1)
 
@@ -274,6 +275,8 @@ def novel(
     from goldassay.wikidata.results import load_rows
 
     if action is Action.ANNOTATE:
+        if json:
+            raise GoldassayError("annotate asks a person, one key a triple; --json is for sample and report")
         report.annotate(file, annotator)
     elif action is Action.REPORT:
         _show(annotations.novel_report(file), None, json, report.discovery_table)
@@ -286,4 +289,5 @@ def novel(
         if not entries:
             raise DataError("its rows have no unmatched triple without a verdict", file=results)
         annotations.save(file, entries)
-        terminal.plain(f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {file}")
+        next_step = f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {file}"
+        _show({"triples": len(entries), "file": str(file)}, None, json, lambda _: terminal.plain(next_step))

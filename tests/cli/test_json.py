@@ -1,0 +1,118 @@
+"""``--json`` prints exactly one JSON object on standard output, for every command that takes it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+
+METRIC = (
+    "from goldassay import Metric\nfrom goldassay.measures import extraction\nmetric = Metric(extraction.SpanF1())\n"
+)
+STAGED = """
+import dspy
+class Staged(dspy.Module):
+    stages = {"find": lambda gold: gold["entities"]}
+    def find(self, text):
+        return []
+    def forward(self, text):
+        return dspy.Prediction(entities=self.find(text))
+"""
+CASES = """
+score extraction --gold gold.jsonl --pred gold.jsonl
+eval extraction --gold names
+eval extraction --gold names --errors
+eval staged.py:Staged --task extraction --gold names --stages
+compare RUN RUN
+compare RUN RUN RUN --out ranked
+compare extraction --gold gold.jsonl --pred gold.jsonl --pred gold.jsonl
+compare extraction --gold gold.jsonl --pred gold.jsonl --before pred=gold.jsonl
+compare extraction --gold names --program program --lm a --lm b --out matrix
+tune extraction --gold names --optimizer labeled
+tune extraction --gold names --optimizer labeled --plan
+patch patterns RUN
+patch propose extraction --run TRAIN --gold names
+patch test extraction --gold names
+patch list extraction
+judge eval items.jsonl --judge support
+judge align items.jsonl --judge support
+judge mean numbers.jsonl
+judge audit --gold heritage --limit 2 --only echo
+gold validate names
+gold stats names
+gold split names
+gold agree gold.jsonl gold/names/extraction.jsonl --task extraction
+runs list
+runs show RUN
+runs prune --keep 9
+"""
+
+
+@pytest.fixture
+def workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[Any], names_source: str, learner: Any
+) -> Path:
+    """A workspace with a program that prints, a metric, texts and labels; every model is the scripted one."""
+    learner.rule = "supported"
+    lm = dspy.LM("scripted/learner", engine=learner, cache=False)
+    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+    monkeypatch.chdir(tmp_path)
+    splits = ["train"] * 8 + ["dev"] * 8 + ["test"] * 8
+    rows = [{**example.toDict(), "split": split} for example, split in zip(names_gold, splits, strict=False)]
+    items = [
+        {"id": i, "claim": f"In {i}.", "text": f"Built in {i}.", "label": "supported", "verdict": "supported"}
+        for i in range(9)
+    ]
+    for file, text in {
+        "programs/extraction.py": names_source,
+        "metrics/extraction.py": METRIC,
+        "staged.py": STAGED,
+        "gold/names/extraction.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows),
+        "gold.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows),
+        "items.jsonl": "".join(f"{json.dumps(item)}\n" for item in items),
+        "numbers.jsonl": "".join(f"{json.dumps({'id': item['id'], 'label': 0.5, 'verdict': 0.4})}\n" for item in items),
+    }.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    return tmp_path
+
+
+def test_every_command_prints_one_object(workspace: Path, takes_json: Callable[[], set[str]]) -> None:
+    def answer(*words: str) -> dict[str, Any]:
+        done = CliRunner().invoke(app, [*words, "--json"])
+        assert isinstance(done.exception, SystemExit | None), (words, done.exception)
+        [line] = done.stdout.splitlines()
+        found = json.loads(line)
+        assert isinstance(found, dict), words
+        return found
+
+    run = str(answer("eval", "extraction", "--gold", "names")["folder"])
+    train = str(answer("eval", "extraction", "--gold", "names", "--split", "train")["folder"])
+    cases = [case.replace("RUN", run).replace("TRAIN", train).split() for case in CASES.strip().splitlines()]
+    for case in cases:
+        answer(*case)
+    names = takes_json()
+    tested = {name for name in names if any(" ".join(case).startswith(name) for case in cases)}
+    assert {
+        name for name in names - tested if not name.startswith("wikidata ")
+    } == set()  # those have a test of their own
+
+
+def test_whatever_else_is_printed_goes_to_standard_error(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "print('loaded')\ndef program(text):\n    print('ran')\n    return {'entities': []}\n"
+    )
+    (tmp_path / "gold.jsonl").write_text('{"id": 1, "text": "in Delft", "entities": []}\n')
+    call = [sys.executable, "-m", "goldassay.cli", "eval", "mine.py", "--task", "extraction", "--gold", "gold.jsonl"]
+    done = subprocess.run([*call, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["examples"] == 1
+    assert "loaded\nran\n" in done.stderr
