@@ -67,9 +67,14 @@ def export(
     out: Annotated[
         str, typer.Option(metavar="FILE|URI", help="The file, or MLflow's tracking store, as sqlite:///mlflow.db.")
     ],
+    program: Annotated[
+        str | None,
+        typer.Option("--program", metavar="TASK|FILE", help="The program that ran, for MLflow to log as a model."),
+    ] = None,
+    state: Annotated[Path | None, typer.Option("--state", metavar="FILE", help="The program's saved state.")] = None,
     force: bool = False,
 ) -> None:
-    """Write a run for other tools; MLflow gets the program too (experiment: MLFLOW_EXPERIMENT_NAME)."""
+    """Write a run for other tools (MLflow's experiment: MLFLOW_EXPERIMENT_NAME)."""
     from goldassay.reporting import exports
     from goldassay.running import Run
 
@@ -79,12 +84,10 @@ def export(
         use.new_place(Path(out), force)
     loaded = Run.load(run)
     if format == "mlflow":
-        program, reason = _program(loaded)
         experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME") or "goldassay"
-        key = exports.log(loaded, uri=out, experiment=experiment, program=program)
-        terminal.plain(
-            f"mlflow: {out}, run {key}, {f'without its program: {reason}' if reason else 'with its program'}"
-        )
+        module = _program(loaded, program, state) if program else None
+        key = exports.log(loaded, uri=out, experiment=experiment, program=module)
+        terminal.plain(f"mlflow: {out}, run {key}{', with its program' if program else ''}")
         return
     try:
         exports.write(loaded, format, Path(out))
@@ -93,24 +96,16 @@ def export(
     terminal.plain(f"{format}: {out}")
 
 
-def _program(run: Any) -> tuple[Any, str]:
-    """The program of a run, or why it is not the one that ran."""
+def _program(run: Any, name: str, state: Path | None) -> Any:
+    """The program that the user names, if it is the one that ran. What ``run.json`` names is never loaded."""
+    from goldassay.cli.evaluate import prepared
     from goldassay.running.identity import code_hash, fingerprint
-    from goldassay.tuning import load_state
 
-    settings = run.about.get("settings") or {}
-    name, state = settings.get("program"), settings.get("state")
-    if not isinstance(name, str):
-        return None, "the run does not name it"
-    try:
-        program: Any = workspace.target(name).load()
-        program = load_state(program, Path(str(state))) if state else program
-    except GoldassayError as error:
-        return None, str(error)
+    program: Any = prepared(workspace.target(name), [], state)
     version = fingerprint(program) if hasattr(program, "named_predictors") else None
     if (code_hash(program), version) != (run.about.get("code"), run.about["program"]["version"]):
-        return None, f"{name} has changed since"
-    return program, ""
+        raise GoldassayError(f"{name} is not the program that ran: its code or its prompts are others")
+    return program
 
 
 @use.command(app)
