@@ -102,12 +102,24 @@ def dumps(value: object, indent: int | None = None) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, default=plain, indent=indent, allow_nan=False)
         text.encode()  # half of a surrogate pair cannot be written as UTF-8
-    except Exception:  # noqa: BLE001  whatever the value's own methods raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001  whatever the value's own methods raise
         return json.dumps(_writable(value, 0), indent=indent)
     return text
 
 
 def _writable(value: Any, depth: int) -> Any:
+    """``value`` with what JSON can hold; of a value whose own methods raise, only the name of its type."""
+    try:
+        return _converted(value, depth)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001
+        return f"<{type(value).__name__}>"
+
+
+def _converted(value: Any, depth: int) -> Any:
     """``value`` with what JSON can hold: other keys as text, numbers that are not finite as null."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
@@ -120,20 +132,10 @@ def _writable(value: Any, depth: int) -> Any:
     if depth > DEEPEST:
         return "…"
     if isinstance(value, dict):
-        return {str(_writable(_text(key), 0)): _writable(inner, depth + 1) for key, inner in value.items()}
+        return {str(_converted(str(key), 0)): _writable(inner, depth + 1) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_writable(inner, depth + 1) for inner in value]
-    try:
-        return _writable(plain(value), depth + 1)
-    except Exception:  # noqa: BLE001
-        return f"<{type(value).__name__}>"
-
-
-def _text(value: Any) -> str:
-    try:
-        return str(value)
-    except Exception:  # noqa: BLE001  a __str__ that raises
-        return f"<{type(value).__name__}>"
+    return _writable(plain(value), depth + 1)
 
 
 def plain(value: object) -> Any:
@@ -150,7 +152,7 @@ def plain(value: object) -> Any:
             return getattr(value, method)()
     if isinstance(value, Mapping):
         return dict(value)
-    return sorted(value, key=str) if isinstance(value, (set, frozenset)) else _text(value)
+    return sorted(value, key=str) if isinstance(value, (set, frozenset)) else str(value)
 
 
 def _scalar(value: Decimal | date | time) -> Any:

@@ -182,7 +182,7 @@ class Metric:
             )
         except BLAMELESS:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if failed(pred):
                 raise
             own = isinstance(error, GoldassayError)

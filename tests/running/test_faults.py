@@ -46,6 +46,25 @@ def raising(error: BaseException) -> Any:
     return program
 
 
+def odd(kind: type, *methods: str) -> Any:
+    """An object of this kind whose methods raise."""
+
+    def raises(*_: object, **__: object) -> Any:
+        raise ZeroDivisionError("odd")
+
+    return type("Odd", (kind,), dict.fromkeys(methods, raises))
+
+
+ODD: dict[str, Any] = {
+    "a list whose iteration raises": odd(list, "__iter__")([1]),
+    "a list without a length": odd(list, "__len__", "__iter__")([1]),
+    "a dict whose items raise": odd(dict, "items", "keys", "__iter__", "get")(a=1),
+    "a text that cannot be read": odd(str, "__str__", "__repr__", "__len__", "__iter__", "split")("a"),
+    "an object without a repr": odd(object, "__repr__", "__str__", "__getattr__")(),
+    "a number that is none": odd(int, "__int__", "__index__", "__eq__", "__lt__", "__repr__", "bit_length")(3),
+    "a list of such": [odd(list, "__iter__")([1]), odd(object, "__repr__", "__str__")()],
+    "a span of such": [dict.fromkeys(("start", "end", "type", "text"), odd(object, "__repr__", "__eq__", "__str__")())],
+}
 FAULTS: dict[str, tuple[Any, str]] = {
     "None": (lambda: None, "the program returned None"),
     "a string": (lambda: "Delft", "no field 'entities'"),
@@ -61,6 +80,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "GeneratorExit": (raising(GeneratorExit()), "GeneratorExit"),
     "RecursionError": (raising(RecursionError("deep")), "RecursionError: deep"),
     "an error without a text": (raising(Unsayable()), "Unsayable: (its text cannot be read)"),
+    **{name: (lambda value=value: dspy.Prediction(entities=value), "") for name, value in ODD.items()},
 }
 
 
