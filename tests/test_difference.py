@@ -90,7 +90,7 @@ def test_a_claim_is_read_with_its_rounding() -> None:
     assert not Claim.read("f1=.7435").fits(0.7436)
     assert Claim.read("f1=74.4%").fits(0.7436)
     for wrong in ("f1", "f1=high"):
-        with pytest.raises(GoldassayError, match="--claimed expects NAME=VALUE"):
+        with pytest.raises(GoldassayError, match="a claim is NAME=VALUE"):
             Claim.read(wrong)
 
 

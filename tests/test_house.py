@@ -139,3 +139,25 @@ def test_modules_look_down_only(root: Path) -> None:
         [str(linter), "--no-logo", "--no-cache"], cwd=root, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_the_library_names_no_options_of_the_command_line(root: Path) -> None:
+    """Messages name keyword arguments (`resume=FOLDER`), which the command line turns into its options."""
+    others = {"testing.py", "files.py"}  # pytest's own options; those of pip
+    named = []
+    for file in sorted((root / "src" / "goldassay").rglob("*.py")):
+        if "cli" in file.parts or file.name in others:
+            continue
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        shown = {"plain", "prose", "line", "hint"}  # tables of the command line itself
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
+        printed = {id(part) for call in calls if call.func.id in shown for part in ast.walk(call)}  # type: ignore[attr-defined]
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in printed | docstrings:
+                if "\n" in node.value:
+                    continue  # a file that is written
+                named += [f"{file.name}:{node.lineno}: {node.value}"] * bool(
+                    re.search(r"(?<![\w-])--[a-z]", node.value)
+                )
+    assert named == []

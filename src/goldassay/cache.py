@@ -131,7 +131,7 @@ class Cache:
         if cached is not None and (self.use == "only" or age(cached.fetched) <= timedelta(days=self.days)):
             return cached
         if self.use == "only":
-            raise CacheOnlyError(f"{key!r} is not in {self.folder}; fetch it once without --cache-only")
+            raise CacheOnlyError(f"{key!r} is not in {self.folder}, and only the cache may be asked; fetch it first")
         value = fetch()
         return Fetched(value, self.store.put(kind, {key: json.dumps(value).encode()}))
 

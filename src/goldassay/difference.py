@@ -67,7 +67,7 @@ class Claim:
         try:
             number = Decimal(digits.rstrip("%"))
         except InvalidOperation:
-            raise GoldassayError(f"--claimed expects NAME=VALUE such as strict_f1=.7435, got {text!r}") from None
+            raise GoldassayError(f"a claim is NAME=VALUE such as strict_f1=.7435, got {text!r}") from None
         percent = 100 if abs(number) > 1 or digits.endswith("%") else 1
         unit = Decimal(1).scaleb(int(number.as_tuple().exponent))
         return cls(name, digits, float(number / percent), float(unit / percent))
@@ -121,9 +121,9 @@ class Explanation:
             f"{first}; {count} of {len(self.tried)} other conventions give it, about {self.by_chance:.0f} by chance."
         ]
         if self.by_chance > count / 2:
-            return [*out, "None of them stands out; claim the number with more digits (all of them with --json)."]
+            return [*out, "None of them stands out; claim the number with more digits (the JSON has all of them)."]
         out += [f"{at}. {one}" for at, one in enumerate(self.candidates[:most], start=1)]
-        return out + ([f"… and {count - most} more (all of them with --json)"] if count > most else [])
+        return out + ([f"… and {count - most} more (the JSON has all of them)"] if count > most else [])
 
     def state(self) -> dict[str, object]:
         """As JSON."""

@@ -248,7 +248,10 @@ class Log:
         """Append several lines that are JSON already, all or none; returns the byte offset of the first."""
         raw = "".join(f"{text}\n" for text in texts).encode("utf-8")
         with self._exclusive() as handle, writing(self.file):
-            end = os.fstat(handle).st_size
+            state = os.fstat(handle)
+            if not state.st_nlink:
+                raise StorageError(f"{self.file} was deleted while it was being written")
+            end = state.st_size
             try:
                 left = memoryview(raw)
                 while left:
@@ -260,6 +263,12 @@ class Log:
                     os.ftruncate(handle, end)
                 raise
             return end
+
+    def check_place(self) -> None:
+        """Raise if somebody deleted or moved the file: what is written to it now would be lost."""
+        with self._exclusive() as handle:
+            if not (self.file.exists() and os.path.samestat(self.file.stat(), os.fstat(handle))):
+                raise StorageError(f"{self.file} was deleted or moved while it was being written")
 
     @contextmanager
     def _exclusive(self) -> Iterator[int]:

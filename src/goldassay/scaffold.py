@@ -67,7 +67,7 @@ def write(
     types = anyfields.fields(records)
     inputs, outputs = _sides(types, inputs, outputs) if records else (inputs, outputs)
     if not inputs or not outputs:
-        raise GoldassayError("a task needs fields: --inputs text --outputs label")
+        raise GoldassayError("a task needs fields: `inputs=text` and `outputs=label`")
     fields = [*anyfields.ABOUT, *inputs, *outputs]
     labels = [name for name in outputs if types.get(name, "").startswith("Literal")]
     gold = _split([{name: record.get(name) for name in fields} for record in records], inputs, labels)
@@ -86,7 +86,7 @@ def write(
         texts["README.md"] = README.format(**words, note="" if records else NOTE.format(task=task))
     written = {folder / name: text for name, text in texts.items()}
     if existing := [str(file) for file in written if file.exists() and not force]:
-        raise GoldassayError(f"{existing[0]} exists; name another task or folder, or use --force to overwrite it")
+        raise GoldassayError(f"{existing[0]} exists; name another task or folder, or overwrite it (`force=True`)")
     for file, text in written.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         files.save(file, text)

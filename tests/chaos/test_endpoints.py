@@ -56,7 +56,7 @@ def test_a_run_ends_or_stops_with_one_line_and_goes_on(endpoint: Any, mode: str,
     assert said == "" if mode in WELL else said or mode in SOME
     assert "\n" not in said
     assert KEY not in said
-    assert not said or f"--resume {folder}" in said
+    assert not said or f"resume={folder}" in said
     run = Run.load(folder)
     assert all(row["tallies"]["strict_f1"]["fn"] == 1 for row in run.rows if row.get("error"))  # its gold is missed
     if mode == "wrong key":

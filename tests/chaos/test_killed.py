@@ -104,7 +104,7 @@ def test_the_same_command_finds_its_unfinished_run(tmp_path: Path) -> None:
     done = subprocess.run(command(), capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stderr.split())
-    assert f"runs/{folder.name} is an unfinished run of the same; --resume it" in said
+    assert f"runs/{folder.name} is an unfinished run of the same, which can be resumed" in said
 
 
 VERDICTS = """

@@ -11,6 +11,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from goldassay.cli import app
+from goldassay.cli.options import with_flags
 from goldassay.exceptions import GoldassayError, RunStopped
 
 
@@ -21,7 +22,10 @@ def goldassay(*words: object, cwd: Path | None = None) -> subprocess.CompletedPr
     code, error = done.exit_code, done.stderr
     if done.exception and not isinstance(done.exception, SystemExit):
         assert isinstance(done.exception, GoldassayError), done.exception
-        code, error = 3 if isinstance(done.exception, RunStopped) else 2, f"{error}goldassay: error: {done.exception}\n"
+        code, error = (
+            3 if isinstance(done.exception, RunStopped) else 2,
+            f"{error}goldassay: error: {with_flags(str(done.exception))}\n",
+        )
     return subprocess.CompletedProcess([], code, done.stdout, error)
 
 

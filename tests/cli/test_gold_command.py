@@ -113,7 +113,9 @@ def test_validate_holds_the_card_to_its_annotators(tmp_path: Path) -> None:
     other = save(tmp_path / "other.jsonl", [*rows[:1], {**rows[1], "label": "A"}, *rows[2:]])  # kappa 0.5
     both = ("--annotations", tmp_path / "classification.jsonl", "--annotations", other)
     found = json.loads(run("validate", tmp_path, "--json", code=1))["findings"]
-    assert [one["message"] for one in found] == ["agreement of >0.4 is promised, and none was measured (--annotations)"]
+    assert [one["message"] for one in found] == [
+        "agreement of >0.4 is promised, and none was measured: name the files of the annotators"
+    ]
     assert "no problems" in run("validate", tmp_path, *both, "--task", "classification")
 
 

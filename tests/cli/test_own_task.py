@@ -146,7 +146,7 @@ def test_what_is_missing_is_one_line(project: Path) -> None:
     (project / "metrics" / "dating.py").unlink()
     assert "the task dating has no metric: write `metric` in" in str(run("eval", "dating:baseline").exception)
     again = run("init", ".", "--task", "dating", "--inputs", "a", "--outputs", "b")
-    assert "exists; name another task or folder, or use --force" in str(again.exception)
+    assert "exists; name another task or folder, or overwrite it" in str(again.exception)
     assert "is a built-in task" in str(run("init", "x", "--task", "linking").exception)
     assert "a task or field needs a Python name" in str(run("init", "x", "--task", "a b", "--inputs", "c").exception)
 

@@ -91,7 +91,7 @@ def test_a_benchmark_offline(place: Path) -> None:
     assert total["match_kinds"]["novel"] == 3  # the prizes
     [failed] = result["failed_articles"]
     assert failed["article_title"] == "Dirk Bos"
-    assert "fetch it once without --cache-only" in failed["error"]
+    assert "fetch it first" in failed["error"]
     assert "Dirk Bos" in done.output
     assert "recall_supported" in done.output
     assert len((place / "out" / "latest.rows.jsonl").read_text().splitlines()) == 3

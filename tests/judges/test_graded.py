@@ -95,7 +95,7 @@ def test_what_can_be_wrong(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"label: 7 is not on the scale of 1 to 5"):
         read_grades(file, bounds=(1, 5))
     file.write_text("id,label\na,1\n", encoding="utf-8")
-    with pytest.raises(DataError, match="no column verdict; --map verdict=COLUMN names another; there are id, label"):
+    with pytest.raises(DataError, match="no column verdict; name it .*; there are id, label"):
         read_grades(file)
 
 

@@ -102,8 +102,8 @@ def test_a_run_on_other_gold_stands_beside_without_a_difference(two: list[Run]) 
 
 def test_of_an_unfinished_baseline_it_is_said_that_the_baseline_is_unfinished(two: list[Run]) -> None:
     begun = Run(two[0].about, list(two[0].rows)[:30], two[0].zero, Path("runs/begun"))
-    assert "runs/begun has 30 of 40 rows; finish it with --resume" in pages.report([begun, two[1]])
-    assert "runs/begun has 30 of 40 rows; finish it with --resume" in pages.report([two[1], begun])
+    assert "runs/begun has 30 of 40 rows; resume it first" in pages.report([begun, two[1]])
+    assert "runs/begun has 30 of 40 rows; resume it first" in pages.report([two[1], begun])
 
 
 def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
@@ -254,7 +254,7 @@ def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(GoldassayError, match="needs a run folder"):
         pages.sources([])
     (tmp_path / "j.json").write_text("[]")
-    with pytest.raises(GoldassayError, match="judge align"):
+    with pytest.raises(GoldassayError, match="agreement of a judge"):
         pages.sources([tmp_path / "j.json"])
 
 

@@ -123,8 +123,8 @@ def test_what_cannot_travel_is_one_line() -> None:
         with lock:
             return dspy.Prediction(label="M")
 
-    with pytest.raises(GoldassayError, match=r"cannot travel to another process .*; use --engine threads"):
+    with pytest.raises(GoldassayError, match=r"cannot travel to another process .*; use `engine=threads`"):
         evaluate(holds, GOLD[:2], METRIC, engine="ray")
     gold = [dspy.Example(id="a", text="x", label="M", lock=lock).with_inputs("text")]
-    with pytest.raises(GoldassayError, match=r"example a cannot travel .*; use --engine threads"):
+    with pytest.raises(GoldassayError, match=r"example a cannot travel .*; use `engine=threads`"):
         evaluate(lambda text: dspy.Prediction(label="M"), gold, METRIC, **RAY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -130,6 +131,37 @@ def test_a_program_that_hangs_is_one_failed_row(tmp_path: Path) -> None:
             evaluate(program, examples(1), METRIC, timeout=seconds)
 
 
+def test_a_program_may_change_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("goldassay.running.rows.FEW", 3)  # so that rows are read from the file again
+    other = tmp_path / "other"
+    other.mkdir()
+
+    def program(text: str) -> Any:
+        os.chdir(other)
+        return right(text)
+
+    run = evaluate(program, examples(9), METRIC, folder="r", threads=2, progress=False)
+    assert Path.cwd() == tmp_path
+    assert len(list(run.rows)) == 9
+    assert Run.load("r").about["status"] == "finished"
+    assert list(other.iterdir()) == []
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_folder_that_is_deleted_during_the_run_is_an_error(late: bool, tmp_path: Path) -> None:
+    def program(text: str) -> Any:
+        if text == ("in 1505" if late else "in 1502"):
+            shutil.rmtree(tmp_path / "r")
+        return right(text)
+
+    with pytest.raises(GoldassayError, match=r"rows\.jsonl was deleted") as raised:
+        evaluate(program, examples(6), METRIC, folder=tmp_path / "r", progress=False)
+    assert "safe" not in str(raised.value)
+    assert "resume" not in str(raised.value)
+    assert not (tmp_path / "r").exists()
+
+
 def test_an_asynchronous_program_is_awaited() -> None:
     class Later(dspy.Module):  # type: ignore[misc]
         async def forward(self, text: str) -> Any:
@@ -180,7 +212,7 @@ def test_failures_that_are_alike_at_the_start_stop_a_run(tmp_path: Path) -> None
     with pytest.raises(
         RunStopped,
         match=r"^stopped after 5 of 100 examples: the first 5 examples failed alike: Conn.*; "
-        r"fix it and resume with --resume .*r$",
+        r"fix it and resume with .*r`$",
     ) as caught:
         evaluate(program, examples(100), METRIC, folder=tmp_path / "r", progress=False)
     assert len(calls) == 5
@@ -197,7 +229,7 @@ def test_too_many_failures_stop_a_run_and_few_do_not() -> None:
         return right(text)
 
     with pytest.raises(
-        RunStopped, match=r"13 of 20 examples failed, more than --max-failures 0.5; the last, e19: Value"
+        RunStopped, match=r"13 of 20 examples failed, more than `max_failures=0.5`; the last, e19: Value"
     ):
         evaluate(program, examples(60), METRIC, progress=False)
     assert len(evaluate(program, examples(60), METRIC, max_failures=0.7, progress=False).rows) == 60
@@ -236,7 +268,7 @@ def test_a_folder_has_one_writer_and_holds_one_run(tmp_path: Path) -> None:
 
     evaluate(program, examples(3), METRIC, folder=tmp_path / "r", progress=False)
     assert f"is being written by another run (process {os.getpid()} on " in inside[0]
-    assert "holds an unfinished run already; resume it (--resume" in inside[1]
+    assert "holds an unfinished run already; resume it (`resume=" in inside[1]
     with pytest.raises(GoldassayError, match="holds a run already; choose another folder"):
         evaluate(right, examples(3), METRIC, folder=tmp_path / "r", progress=False)
 
@@ -441,5 +473,5 @@ def test_a_file_that_may_not_grow_stops_the_run_and_loses_nothing(tmp_path: Path
     assert f"stopped after {kept} of 200 examples: {folder}/rows.jsonl: cannot be written: the file is too large; " in (
         done.stdout
     )
-    assert f"resume with --resume {folder}\n" in done.stdout
+    assert f"resume with `resume={folder}`\n" in done.stdout
     assert len(evaluate(right, examples(200), METRIC, resume=folder, progress=False).rows) == 200

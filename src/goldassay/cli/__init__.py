@@ -124,7 +124,7 @@ def main() -> None:
         with _sigterm_interrupts(), answers_alone() if "--json" in sys.argv else nullcontext():
             code = app(prog_name="goldassay", standalone_mode=False)
     except GoldassayError as error:
-        print(f"goldassay: error: {visible(str(error))}", file=sys.stderr)
+        print(f"goldassay: error: {visible(use.with_flags(str(error)))}", file=sys.stderr)
         sys.exit(3 if isinstance(error, RunStopped) else 2)
     except SystemExit as error:
         sys.exit(0 if isinstance(error.__context__, BrokenPipeError) else error.code)  # the reader left, as with | head

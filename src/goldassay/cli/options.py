@@ -9,6 +9,7 @@ uses one has a parameter of that name.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
@@ -87,6 +88,10 @@ Settings = Annotated[
         "blank=null, ordered=LIST, invalid=counted.",
     ),
 ]
+
+
+RENAMED = {"columns": "map", "measures": "measure", "any_version": "force"}
+"""Keyword arguments of the library whose options have other names."""
 
 
 @dataclass(frozen=True)
@@ -291,6 +296,20 @@ def numbers(flag: str, texts: Sequence[str] | None) -> dict[str, float]:
         except ValueError:
             raise GoldassayError(f"{flag} expects NAME=NUMBER such as strict_f1=.8, got {text!r}") from None
     return out
+
+
+def with_flags(message: str) -> str:
+    """A message of the library, which names keyword arguments, with the options of the command line in their place.
+
+    >>> with_flags("resume it: `resume=runs/x`, or set `force=True`")
+    'resume it: --resume runs/x, or set --force'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        return f"--{RENAMED.get(name, name).replace('_', '-')}{'' if value == 'True' else f' {value}'}"
+
+    return re.sub(r"`([a-z_]+)=([^`]*)`", option, message)
 
 
 def new_place(place: Path | None, force: bool) -> None:

@@ -225,7 +225,9 @@ def _plain(value: Any, name: str, place: str | Path) -> Any:
         return {str(key): _plain(inner, name, place) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(inner, name, place) for inner in value]
-    message = f"{name} holds {type(value).__name__}, which no record can hold; name the fields you want with --map"
+    message = (
+        f"{name} holds {type(value).__name__}, which no record can hold; name the fields you want (`map=NAME=PATH`)"
+    )
     raise DataError(message, file=place)
 
 

@@ -309,7 +309,7 @@ def _overlap(gold: Source, pred: Source, gold_ids: Sequence[str], pred_ids: Iter
 def unknown_prediction(task: str, record: str, file: object) -> DataError:
     """The error for a prediction whose id gold does not have."""
     noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
-    run_hint = "; goldassay compare with this --pred alone leaves it out" if file and formats.is_run(str(file)) else ""
+    run_hint = "; goldassay compare scores this run alone without it" if file and formats.is_run(str(file)) else ""
     return DataError(f"prediction for a {noun} that gold does not have{run_hint}", file=file, record=record)
 
 

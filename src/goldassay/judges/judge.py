@@ -341,7 +341,7 @@ class Verdicts(dict[str, Fields | None]):
 
     def __init__(self, file: Path | str) -> None:
         super().__init__()
-        self.file = Path(file)
+        self.file = Path(file).absolute()
         self._log: jsonl.Log | None = None
         self._lock = threading.Lock()
         if self.file.is_file():

@@ -112,7 +112,7 @@ def read(
     judged = any("verdict" in row for _, row in rows)
     answers = [list(labels_of(row).values()) for _, row in rows]
     if labelled and not any(answers):
-        needs = "write label (or labels, or label_NAME), or --map label=COLUMN"
+        needs = "write label (or labels, or label_NAME), or name its column (`columns=label=COLUMN`)"
         raise DataError(f"no item has a label; {needs}; there are {column_names(rows)}", file=path)
     verdicts = [row["verdict"] for _, row in rows if row.get("verdict") not in (None, "")]
     words = {_folded(label) for label in [*verdicts, *(label for labels in answers for label in labels)]}
@@ -139,7 +139,7 @@ def _item(row: LabelRow, question: Question, asked: Question, judged: bool, labe
     inputs = {name: str(source[name]) for name in question.inputs if source.get(name) is not None}
     missing = [name for name in question.inputs if name not in inputs]
     if missing and not judged:
-        asks = f"{question.name} asks for {', '.join(question.inputs)}; --map {missing[0]}=COLUMN names another"
+        asks = f"{question.name} asks for {', '.join(question.inputs)}; name its column (`columns={missing[0]}=COLUMN`)"
         raise DataError(f"no input {missing[0]!r}; {asks}")
     return JudgedItem(
         id=str(row["id"]),
@@ -195,7 +195,7 @@ def read_grades(
     rows = labelled_rows(path, columns)
     if not any("verdict" in row for _, row in rows):
         names = column_names(rows) or "none"
-        raise DataError(f"no column verdict; --map verdict=COLUMN names another; there are {names}", file=path)
+        raise DataError(f"no column verdict; name it (`columns=verdict=COLUMN`); there are {names}", file=path)
     for line, row in rows:
         try:
             grades = [number(label, "label", bounds) for label in labels_of(row).values()]
@@ -245,7 +245,7 @@ def _renamed(row: LabelRow, columns: Mapping[str, str], path: str | Path, line: 
         try:
             renamed[name] = fields.read(row, column)
         except FieldError as error:
-            raise DataError(f"--map {name}={column}: {error}", file=path, line=line) from None
+            raise DataError(f"column {column} for {name}: {error}", file=path, line=line) from None
         if isinstance(inputs, Mapping):
             inputs = renamed["inputs"] = {**inputs, name: renamed[name]}
     return renamed

@@ -189,6 +189,6 @@ def unseen(folder: Path, labels: Labels) -> Labels:
 def _about(folder: Path) -> dict[str, Any]:
     about = folder / ABOUT
     if not about.is_file():
-        raise DataError("no tuned judge here; goldassay tune --judge makes one", file=folder)
+        raise DataError(f"no tuned judge here: expected {ABOUT}", file=folder)
     content = files.json_value(about)
     return content if isinstance(content, dict) else {}

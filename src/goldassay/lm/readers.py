@@ -85,7 +85,7 @@ class ExtractiveReader:
             kind = type(model.config).__name__.removesuffix("Config")
             raise ModelError(
                 f"{self.name} ({kind}) has not learnt to point at answers; name one trained on questions, such as "
-                "deepset/minilm-uncased-squad2, or ask a model that writes with --lm"
+                "deepset/minilm-uncased-squad2, or ask a model that writes (`lm=MODEL`)"
             )
         return import_module("torch"), tokenizer, model.eval()
 

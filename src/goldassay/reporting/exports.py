@@ -124,7 +124,7 @@ def to_label_studio(run: Run) -> list[dict[str, Any]]:
     for row in run.rows:
         text = (row.get("inputs") or {}).get("text")
         if not isinstance(text, str):
-            raise DataError("Label Studio tasks need a text; this run has no inputs (--no-trace?)", record=row["id"])
+            raise DataError("Label Studio tasks need a text; this run was stored without inputs", record=row["id"])
         prediction = row.get("prediction") or {}
         entities = [
             {**entity, "text": text[entity["start"] : entity["end"]]}

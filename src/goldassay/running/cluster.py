@@ -128,7 +128,7 @@ class Cluster:
             raise (cause if isinstance(cause, BaseException) else GoldassayError(str(error).splitlines()[-1])) from None
         except TypeError as error:
             what = f"gold example {example.get('id', index)} cannot travel ({one_line(error)})"
-            raise GoldassayError(f"{what}; use --engine threads") from None
+            raise GoldassayError(f"{what}; use `engine=threads`") from None
 
     def _alone(self, index: int, example: dspy.Example) -> Any:
         """The answer of an actor that works on no other example; nothing if it dies too."""
@@ -169,7 +169,7 @@ def pack(measuring: Measuring, context: dict[str, Any]) -> bytes:
             packed: bytes = cloudpickle.dumps((sys.path, cloudpickle.dumps((measuring, context))))
         except Exception as error:
             raise GoldassayError(
-                f"this program cannot travel to another process ({type(error).__name__}: {error}); use --engine threads"
+                f"this program cannot travel to another process ({type(error).__name__}: {error}); use `engine=threads`"
             ) from error
     return packed
 

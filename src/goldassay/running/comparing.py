@@ -175,9 +175,9 @@ def check_comparable(a: Run, b: Run) -> None:
         )
     if len(a.rows) != len(b.rows):
         less, more = sorted((a, b), key=lambda run: len(run.rows))
-        raise ConventionError(f"{less.folder} has {len(less.rows)} of {len(more.rows)} rows; finish it with --resume")
+        raise ConventionError(f"{less.folder} has {len(less.rows)} of {len(more.rows)} rows; resume it first")
     if [row["id"] for row in a.rows] != [row["id"] for row in b.rows]:
-        raise ConventionError(f"{a.folder} and {b.folder} stopped at different examples; finish both with --resume")
+        raise ConventionError(f"{a.folder} and {b.folder} stopped at different examples; resume both first")
     if not set(a.about["measures"]) & set(b.about["measures"]):
         names = " and ".join(", ".join(run.about["measures"]) for run in (a, b))
         raise ConventionError(f"{a.folder} and {b.folder} have no measure in common: {names}")

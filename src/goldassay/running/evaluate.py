@@ -7,7 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import chdir, closing, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -127,10 +127,11 @@ class _Evaluation:
     def run(self) -> Run:
         """Make the missing rows; the run, whole."""
         threads = min(self.options.threads, self.size)
-        if self.options.engine == "threads":
-            return self._run(self.measuring, threads)
-        with closing(Cluster(self.measuring, self.context, self.options, threads)) as cluster:
-            return self._run(cluster, threads)
+        with chdir("."):  # a program may change the current folder, and paths stay what they were
+            if self.options.engine == "threads":
+                return self._run(self.measuring, threads)
+            with closing(Cluster(self.measuring, self.context, self.options, threads)) as cluster:
+                return self._run(cluster, threads)
 
     def _run(self, engine: Measuring | Cluster, threads: int) -> Run:
         if self.folder is not None and self._open(self.folder):
@@ -148,7 +149,8 @@ class _Evaluation:
         except (BudgetSpent, StorageError) as error:
             if self.meter.outer is not None:
                 self.meter.outer.check()  # a budget of the tuning that evaluates stops the tuning
-            status, reason, cause = "stopped", f"{error}; what was done is safe", error
+            safe = self.writer is None or (self.writer.folder / ROWS).exists()
+            status, reason, cause = "stopped", f"{error}{'; what was done is safe' if safe else ''}", error
         finally:
             self.about |= {"status": status, "finished": now()}
             self.about["cost"] = self._cost(before, time.perf_counter() - started)
@@ -165,10 +167,10 @@ class _Evaluation:
             read_about(folder)  # there must be a run, before anything is written
         elif (folder / ABOUT).exists():
             ended = read_about(folder).get("status") == "finished"
-            how = "choose another folder" if ended else f"resume it (--resume {folder}), or choose another folder"
+            how = "choose another folder" if ended else f"resume it (`resume={folder}`), or choose another folder"
             raise GoldassayError(f"{folder} holds {'a' if ended else 'an unfinished'} run already; {how}")
         elif (earlier := last_unfinished(folder.parent, self.about)) is not None:
-            logging.getLogger("goldassay").warning("%s is an unfinished run of the same; --resume it", earlier)
+            logging.getLogger("goldassay").warning("%s is an unfinished run of the same, which can be resumed", earlier)
         self.writer = Writer(folder, self.secrets)
         try:
             self.rows = Rows(folder / ROWS, self.options.repeats)
@@ -246,13 +248,12 @@ class _Evaluation:
     def _close(self, run: Run, stopped: bool) -> None:
         """Write the end of ``run.json``; on a full disk, a run that stops for that keeps its first one."""
         if self.writer is not None:
-            with suppress(StorageError) if stopped else nullcontext():
+            with closing(self.writer), suppress(StorageError) if stopped else nullcontext():
                 self.writer.about({**self.about, **(run.results if self.rows else {})})
-            self.writer.close()
 
     def _stopped(self, reason: str, run: Run) -> RunStopped:
         done, what = len(self.rows), "examples" if self.options.repeats == 1 else "answers"
         where = f"stopped after {done} of {self.size} {what}: " if done < self.size else ""
         fix = "" if "budget" in reason else "fix it and "
-        how = f"; {fix}resume with --resume {self.folder}" if self.folder else ""
+        how = f"; {fix}resume with `resume={self.folder}`" if self.folder and (self.folder / ROWS).exists() else ""
         return RunStopped(f"{where}{redact(reason, self.secrets)}{how}", run)

@@ -45,12 +45,12 @@ class Writer:
     """
 
     def __init__(self, folder: Path, secrets: tuple[str, ...]) -> None:
-        self.folder, self.secrets = folder, secrets
+        self.folder, self.secrets = folder.absolute(), secrets  # a program may change the current folder
         with jsonl.writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
         self._lock: int | None = locked(folder)
         try:
-            self._rows = jsonl.Log(folder / ROWS)
+            self._rows = jsonl.Log(self.folder / ROWS)
         except BaseException:
             os.close(self._lock)
             raise
@@ -64,6 +64,7 @@ class Writer:
 
     def about(self, about: Mapping[str, object]) -> None:
         """Replace ``run.json``, whole or not at all."""
+        self._rows.check_place()
         text = jsonl.dumps(scrub(json.loads(jsonl.dumps(about)), self.secrets), indent=1)
         jsonl.replace(self.folder / ABOUT, f"{text}\n")
 

@@ -50,7 +50,7 @@ class Failures:
         if self.rows == self.failed == FIRST and self.alike and not self.worked:
             return f"the first {FIRST} examples failed alike: {error}"
         if self.rows >= ENOUGH and self.failed > self.most * self.rows:
-            share = f"{self.failed} of {self.rows} examples failed, more than --max-failures {self.most:g}"
+            share = f"{self.failed} of {self.rows} examples failed, more than `max_failures={self.most:g}`"
             return f"{share}; the last, {name}: {error}"
         return ""
 

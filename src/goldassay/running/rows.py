@@ -40,7 +40,7 @@ class Rows(Sequence[Row]):
     """
 
     def __init__(self, file: Path | None = None, repeats: int = 1) -> None:
-        self.file, self.repeats = file, repeats
+        self.file, self.repeats = file and file.absolute(), repeats  # a program may change the current folder
         self.cached: dict[int, Row] | None = {}
         self._offsets: dict[int, int] = {}
         self._order: list[int] | None = None

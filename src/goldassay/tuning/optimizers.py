@@ -167,7 +167,7 @@ def gepa(job: Job) -> Any:
         calls = {}
     settings = job.merged(dspy.GEPA, "GEPA", **calls, reflection_minibatch_size=batch)
     if job.writer is None and "instruction_proposer" not in settings:
-        raise GoldassayError("gepa reflects with a language model: give --reflection-lm (or --lm)")
+        raise GoldassayError("gepa reflects with a language model: name one (`reflection_lm=MODEL` or `lm=MODEL`)")
     log = job.folder / "gepa" if job.folder else None
     values = log / "corpus.json" if log else None
     for candidate, value in _candidates(values) if values and values.is_file() else []:

@@ -13,7 +13,7 @@ import json
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -126,11 +126,11 @@ def begin(folder: Path, resume: bool, plan: Mapping[str, object]) -> None:
         if about["optimizer"] not in RESUMABLE:
             raise GoldassayError(
                 f"{about['optimizer']} keeps no state to resume (only {', '.join(RESUMABLE)} does): "
-                "leave --resume out, and it starts over"
+                "start it again without resuming"
             )
         _check_same(read_about(file), about, folder)
     elif (folder / "gepa").is_dir() or (file.is_file() and read_about(file).get("status") in ("finished", "stopped")):
-        raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or go on with it (--resume)")
+        raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or resume it")
     else:
         (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
     _write(file, about)
@@ -195,7 +195,7 @@ def locked_folder(folder: Path | None) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     handle = locked(folder)
     try:
-        with jsonl.writing(folder):
+        with jsonl.writing(folder), chdir("."):  # a program may change the current folder
             yield
     except BaseException as error:
         status = "interrupted" if isinstance(error, (KeyboardInterrupt, StorageError)) else "failed"

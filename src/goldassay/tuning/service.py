@@ -100,7 +100,7 @@ class PatchFolder:
         """
         program = self.current
         examples = demonstrations(program, train)
-        check_train(run.cases, examples, "; evaluate the program with --split train first")
+        check_train(run.cases, examples, "; evaluate the program on the train split first")
         proposed = propose_patches(Diagnosis(find(run.cases), program, examples), edits)
         versions = fingerprint(self.program), fingerprint(program)
         present = {old.id for _, old in self.all() if old.status == Status.APPLIED or old.program in versions}
@@ -235,7 +235,7 @@ class PatchFolder:
         if patch.program and patch.program not in versions and not any_version:
             raise GoldassayError(
                 f"patch {patch.id} was made for version {patch.program} of the program; this is {versions[0]}, with "
-                f"the applied patches {versions[1]}: propose it again, or say --force"
+                f"the applied patches {versions[1]}: propose it again, or allow any version (`any_version=True`)"
             )
         return apply(program, patch, any_version=True)
 

@@ -76,7 +76,7 @@ class TuneOptions:
         """These options with the models and the adapter that names stand for."""
         running = RunOptions(lm=self.lm, adapter=self.adapter).resolved()
         reflection = RunOptions(lm=self.reflection_lm).resolved().lm
-        folder = None if self.folder is None else Path(self.folder)
+        folder = None if self.folder is None else Path(self.folder).absolute()
         return replace(self, lm=running.lm, adapter=running.adapter, reflection_lm=reflection, folder=folder)
 
     @property

@@ -97,7 +97,7 @@ def open_sources(
 ) -> Sources:
     """The sources that a command's options name."""
     if no_cache and cache_only:
-        raise GoldassayError("--no-cache fetches everything and --cache-only nothing; use one of them")
+        raise GoldassayError("`no_cache=True` fetches everything and `cache_only=True` nothing; use one of them")
     cache = Cache(use="none" if no_cache else "only" if cache_only else "normal")
     wikipedia = WikipediaClient(language, cache=cache)
     wikidata = WikidataClient(endpoint or WDQS, languages=(language, *LANGUAGES), cache=cache)

@@ -56,8 +56,8 @@ class Service:
             return self.cache.get("sparql", f"{self.url} {query}", lambda: self._fetch(query))
         except CacheOnlyError:
             raise CacheOnlyError(
-                f"the answer of {public_address(self.url)} is not in {self.cache.folder}; fetch it once without "
-                "--cache-only, or use a local file of Wikidata (--endpoint FILE)"
+                f"the answer of {public_address(self.url)} is not in {self.cache.folder}, and only the "
+                "cache may be asked; fetch it first, or use a local file of Wikidata (`endpoint=FILE`)"
             ) from None
 
     def _fetch(self, query: str) -> list[Binding]:

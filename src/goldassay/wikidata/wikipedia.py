@@ -62,8 +62,8 @@ class WikipediaClient:
             raise NotFoundError(f"{self.base} has no article {title!r}") from None
         except CacheOnlyError:
             raise CacheOnlyError(
-                f"the {self.language} article {title!r} is not in {self.cache.folder}; fetch it once without "
-                "--cache-only"
+                f"the {self.language} article {title!r} is not in {self.cache.folder}, and only the cache may be "
+                "asked; fetch it first"
             ) from None
         return Article(cached.value["title"], cached.value["text"], cached.fetched)
 

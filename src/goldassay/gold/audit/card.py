@@ -214,7 +214,7 @@ def _promised_agreement(task: str, promise: object, measured: float | None) -> I
         return
     least = float(number[0])
     if measured is None:
-        message = f"agreement of {promise} is promised, and none was measured (--annotations)"
+        message = f"agreement of {promise} is promised, and none was measured: name the files of the annotators"
     elif measured < least or (">" in str(promise) and measured == least):
         message = f"agreement of {promise} is promised, and {measured:.3f} was measured"
     else:

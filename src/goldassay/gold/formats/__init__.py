@@ -217,7 +217,7 @@ def task_of(file: Path, format: str | None = None, column: str | None = None) ->
     if file.stem in TASKS:
         return file.stem
     if columnar(file, format):
-        raise DataError("name the task of a data set (task=, --task)", file=file)
+        raise DataError("name the task of a data set (`task=NAME`)", file=file)
     name = format or guess(file, "")
     task = TASK_OF_FORMAT.get(name)
     if name == "hipe":
@@ -231,7 +231,7 @@ def task_of(file: Path, format: str | None = None, column: str | None = None) ->
     elif name == "json":
         task = _task_of_json(file)
     if task is None:
-        raise DataError(f"which task is this gold for? Name it (task=, --task): {', '.join(TASKS)}", file=file)
+        raise DataError(f"which task is this gold for? Name it (`task=NAME`): {', '.join(TASKS)}", file=file)
     return task
 
 

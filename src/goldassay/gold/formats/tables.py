@@ -73,7 +73,7 @@ EMPTY_CELLS = (
     "secondary_labels",
 )  # fields of which an empty cell says that there is none
 SEPARATORS = re.compile(r"\s*[|,;]\s*")
-CONVERT = "goldassay gold convert FILE OUT.jsonl --task classification --map text=COLUMN,label=COLUMN renames columns"
+CONVERT = "name the columns (`map=text=COLUMN,label=COLUMN`) or rename them"
 
 
 def asks(header: str) -> bool:

@@ -129,7 +129,7 @@ class _Model:
         if self.model is not None or not (name in self.values or (name == FINAL and weights.get(self.part))):
             return ""
         if not self.asked:
-            return f"it embeds every text, so it is asked for by name (--measure {name})"
+            return f"it embeds every text, so it is computed only if {name} is asked for by name"
         extras = "'goldassay[light]' or 'goldassay[semantic]'" if self.part == "quality" else "'goldassay[semantic]'"
         return f"no {self.kind} is installed (pip install {extras})"
 

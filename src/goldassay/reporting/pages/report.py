@@ -59,7 +59,7 @@ def sources(places: Sequence[Path]) -> Sources:
         loaded.tuning = Tuning.load(folder)
         loaded.runs += map(Run.load, loaded.tuning.runs)
     if not places:
-        raise GoldassayError("a report needs a run folder, a tuning folder, or a file written by judge align --json")
+        raise GoldassayError("a report needs a run folder, a tuning folder, or the agreement of a judge as JSON")
     return loaded
 
 
@@ -67,11 +67,11 @@ def _judge(file: Path) -> Mapping[str, Any]:
     try:
         agreement = json.loads(file.read_text(encoding="utf-8"))
     except OSError:
-        raise GoldassayError(f"no file {file}; write it with goldassay judge align … --json > {file}") from None
+        raise GoldassayError(f"no file {file}") from None
     except (ValueError, RecursionError):
-        raise DataError("not JSON; write it with goldassay judge align … --json", file=file) from None
+        raise DataError("not JSON; a report takes the agreement of a judge as JSON", file=file) from None
     if not isinstance(agreement, dict) or "judge" not in agreement:
-        raise DataError("not the output of goldassay judge align --json", file=file)
+        raise DataError("not the agreement of a judge as JSON", file=file)
     return agreement
 
 
