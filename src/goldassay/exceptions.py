@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from goldassay.secrets import redact
+
 
 class GoldassayError(Exception):
     """The input or the call is wrong; the message says how to fix it."""
@@ -122,13 +124,13 @@ LENGTH = 500  # characters of an error or a value in a message
 
 
 def one_line(error: BaseException) -> str:
-    """An exception in one line; its ``__str__`` may itself raise.
+    """An exception in one line, without secrets; its ``__str__`` may itself raise.
 
     >>> one_line(ValueError("no\\n text"))
     'ValueError: no text'
     """
     try:
-        text = " ".join(str(error).split())[:LENGTH]
+        text = redact(" ".join(str(error).split()))[:LENGTH]
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001

@@ -381,7 +381,7 @@ def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace
         ),
         (["--optimizer", "patches", "--option", "rounds=0"], "at least one round"),
         (["--optimizer", "labeled", "--resume", "runs/x"], "labeled keeps no state"),
-        (["--optimizer", "gepa", "--resume", "runs/x"], "no tuning at runs/x"),
+        (["--optimizer", "gepa", "--resume", "runs/x"], "no tuning at .*runs/x"),
     ],
 )
 def test_what_cannot_be_tuned_is_one_line(more: list[str], says: str, workspace: Path) -> None:

@@ -43,7 +43,7 @@ def test_a_tuned_program_is_tuned_further(tmp_path: Path) -> None:
 def test_a_state_that_is_not_there_and_an_optimizer_that_is_none(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["tune", "classification", "--state", str(tmp_path / "none")])
     assert isinstance(done.exception, GoldassayError)
-    assert "no tuned program at" in str(done.exception)
+    assert "no saved program at" in str(done.exception)
     done = CliRunner().invoke(app, ["tune", "classification", "--optimizer", "magic"])
     assert "no optimizer 'magic'; there are labeled" in str(done.exception)
 

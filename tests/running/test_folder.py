@@ -21,7 +21,7 @@ from goldassay.exceptions import DataError, GoldassayError, RunStopped
 from goldassay.jsonl import dumps
 from goldassay.measures import extraction
 from goldassay.running import Run, evaluate
-from goldassay.running.secrets import known_secrets, redact
+from goldassay.secrets import redact, remember
 
 METRIC = Metric(extraction.SpanF1())
 
@@ -100,9 +100,8 @@ def test_no_secret_of_any_model_or_setting_reaches_the_folder(tmp_path: Path) ->
         assert secret not in first
     assert "passed-header" not in second
     assert 'passed-se\\"cret' not in second
-    assert (
-        redact(dumps({"said": 'it is "passed-se"cret"'}), known_secrets(lms[0])) == '{"said": "it is \\"[hidden]\\""}'
-    )
+    remember(lms[0])
+    assert redact(dumps({"said": 'it is "passed-se"cret"'})) == '{"said": "it is \\"[hidden]\\""}'
     about = json.loads((tmp_path / "r" / "run.json").read_text())
     assert about["settings"] == {"lm": {"api_key": "[hidden]", "max_tokens": 10}, "base": "http://[hidden]@host/v1"}
     assert about["lm"] == "openai/a"

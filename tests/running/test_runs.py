@@ -14,7 +14,7 @@ from goldassay import Metric
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped
 from goldassay.measures import extraction
 from goldassay.running import Run, evaluate, new_folder
-from goldassay.running.secrets import known_secrets, redact
+from goldassay.secrets import redact, remember
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
@@ -65,7 +65,7 @@ def test_no_secret_reaches_the_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     written = "".join(file.read_text() for file in (tmp_path / "r").iterdir())
     for secret in ("hunter2", "sk-abcdefgh", "me:pw", "a:b@", "abcdefghijkl"):
         assert secret not in written
-    assert "hunter2-hunter2" in known_secrets()
+    assert "hunter2-hunter2" in remember()
     assert redact("nothing here") == "nothing here"
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dspy
 import pytest
 
-from goldassay.running.secrets import redact
+from goldassay.secrets import redact, remember
 
 KEYS = [
     "AIzaSyA1234567890abcdefghijklmnopqrstu",
@@ -56,4 +57,18 @@ def test_keys_that_only_a_server_or_an_address_says(text: str, left: str) -> Non
     ],
 )
 def test_words_are_left_alone(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_what_is_known_does_not_grow() -> None:
+    lm = dspy.LM("openai/x", api_key='quo"ted"secret', api_base="http://h/[hidden]/v1")
+    first = remember(lm)
+    assert remember(lm) == first
+    assert redact('a quo"ted"secret, "quo\\"ted\\"secret"') == 'a [hidden], "[hidden]"'
+
+
+def test_what_is_plain_in_an_address_stays() -> None:
+    lm = dspy.LM("azure/gpt-4o", api_base="https://host.example/openai/deployments/gpt-4o/v1")
+    remember(lm)
+    text = "asks /v1 of gpt-4o at https://host.example/openai/deployments/gpt-4o/v1"
     assert redact(text) == text

@@ -26,14 +26,14 @@ import dspy
 
 from goldassay import jsonl
 from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError
-from goldassay.exceptions import GoldassayError, ModelError
+from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.judges import questions
 from goldassay.judges.questions import QUESTIONS, SWAPPED, Question
 from goldassay.lm.limits import watch
 from goldassay.measures.answering.claims import TABLES, judge_claims
 from goldassay.measures.judged import Verdict
-from goldassay.running import secrets
 from goldassay.running.calls import aside
+from goldassay.secrets import scrub
 
 Fields = dict[str, Any]
 Check = Callable[[Fields], str]
@@ -293,14 +293,14 @@ class Judge:
             return None, "the prompt is too long for the model"
         except NO_ANSWER as error:
             if self._answered and isinstance(error, BAD_REQUEST_ERRORS):
-                return None, self._line(error)
+                return None, one_line(error)[:200]
             name = getattr(self.lm, "model", type(self.lm).__name__)
             self._broken = (
-                f"the judge's model {name} gives no answer ({self._line(error)}); check name, key and address"
+                f"the judge's model {name} gives no answer ({one_line(error)[:200]}); check name, key and address"
             )
             raise ModelError(self._broken) from None
         except Exception as error:  # noqa: BLE001  whatever cannot be read is an unknown verdict, and is counted
-            return None, self._line(error)
+            return None, one_line(error)[:200]
         fields = {name: prediction.get(name) for name in signature.output_fields}
         missing = [
             name
@@ -308,11 +308,6 @@ class Judge:
             if fields[name] is None and type(None) not in get_args(field.annotation)
         ]
         return (None, f"the verdict lacks {', '.join(missing)}") if missing else (fields, "")
-
-    def _line(self, error: Exception) -> str:
-        """One line, without secrets."""
-        message = secrets.redact(" ".join(str(error).split()), secrets.known_secrets(self.lm))
-        return f"{type(error).__name__}: {message[:200]}".rstrip(": ")
 
     def _count(self, usage: Mapping[str, int]) -> None:
         with self._lock:
@@ -355,7 +350,7 @@ class Verdicts(dict[str, Fields | None]):
         super().__setitem__(key, fields)
         with self._lock:
             self._log = self._log or jsonl.Log(self.file)
-        self._log.add({"key": key, "fields": fields})
+        self._log.add({"key": key, "fields": scrub(fields)})
 
 
 def _check_row(row: Fields) -> None:

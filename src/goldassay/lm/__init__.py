@@ -37,6 +37,7 @@ from goldassay.lm.limits import limited
 from goldassay.lm.lines import Asked, Copied
 from goldassay.lm.local import LocalLM, require
 from goldassay.lm.terse import TerseAdapter
+from goldassay.secrets import remember
 
 DEFAULT = "local/smollm2-135m"
 LOCAL = ("local/", "local:")
@@ -77,6 +78,7 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
         lm = LocalLM(name, **options) if name.startswith(LOCAL) else dspy.LM(name, **options)
     except REFUSED as error:
         raise ModelError(f"{name}: {' '.join(str(error).split())}") from None
+    remember(lm)
     return limited(lm, **limits) if limits else lm
 
 

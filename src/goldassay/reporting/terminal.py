@@ -5,6 +5,7 @@ Data is shown as data: control characters that would move the cursor or reverse 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -22,6 +23,7 @@ from goldassay import jsonl
 from goldassay.progress import bar as progressing
 from goldassay.progress import quiet as asked_to_be_quiet
 from goldassay.progress import watched
+from goldassay.secrets import redact, scrub
 
 if TYPE_CHECKING:  # the command line prints without loading what runs programs
     from goldassay.running.run import Run
@@ -30,7 +32,7 @@ ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\
 
 
 def visible(text: str) -> str:
-    r"""``text`` with every character that acts on a terminal replaced by its code.
+    r"""``text`` without secrets, and with every character that acts on a terminal replaced by its code.
 
     These are control characters other than line feed and tab (an escape sequence may clear the screen), line and
     paragraph separators, changes of text direction, and lone surrogates.
@@ -38,7 +40,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1b[2Jb\u202ec"))
     a\x1b[2Jb\u202ec
     """
-    return ACTS.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), text)
+    return ACTS.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), redact(text))
 
 
 TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what Rich reads as markup
@@ -85,7 +87,8 @@ def pieces(value: object) -> Iterator[str]:
     '{"by": {"query": {"q": [1], "p": []}}, "n": 2}'
     """
     if not isinstance(value, Mapping) or not _has_large(value):
-        yield jsonl.dumps(value)
+        text = jsonl.dumps(value)
+        yield text if redact(text) == text else jsonl.dumps(scrub(json.loads(text)))
         return
     yield "{"
     for place, (key, item) in enumerate(value.items()):

@@ -29,7 +29,7 @@ from goldassay.running.loop import Failures, work_through
 from goldassay.running.options import RunOptions
 from goldassay.running.rows import Row, Rows
 from goldassay.running.run import Run, stored
-from goldassay.running.secrets import known_secrets, redact
+from goldassay.secrets import redact, remember
 
 
 def evaluate(
@@ -107,12 +107,12 @@ class _Evaluation:
         self.size = len(gold) * options.repeats  # rows of the whole run
         lm, adapter = options.lm or dspy.settings.lm, options.adapter or dspy.settings.adapter
         self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+        remember(program, metric, lm)
         self.about = about_run(program, gold, metric, options, lm)  # pyright: ignore[reportArgumentType]
         checks = (leak_warning(find_leaks(program, gold), gold), shared_text(gold)) if options.check_leaks else ()
         for warning in filter(None, checks):
             self.about.setdefault("warnings", []).append(warning)
             logging.getLogger("goldassay").warning("%s", warning)
-        self.secrets = known_secrets(program, metric, lm)
         if options.repeats > 1:  # an answer from a cache is no second answer
             self.context |= {"lm": without_cache(lm)} if lm is not None else {}
             program = with_fresh_answers(program)
@@ -171,7 +171,7 @@ class _Evaluation:
             raise GoldassayError(f"{folder} holds {'a' if ended else 'an unfinished'} run already; {how}")
         elif (earlier := last_unfinished(folder.parent, self.about)) is not None:
             logging.getLogger("goldassay").warning("%s is an unfinished run of the same, which can be resumed", earlier)
-        self.writer = Writer(folder, self.secrets)
+        self.writer = Writer(folder)
         try:
             self.rows = Rows(folder / ROWS, self.options.repeats)
             if resume and self._resume(folder):
@@ -220,7 +220,8 @@ class _Evaluation:
             if earlier is not None:
                 row["retried"] = earlier.get("retried", 0) + 1
                 self.rest.add(earlier.get("usage", {}))
-            self.rows.add(row, self.writer.row(row) if self.writer else 0)
+            row, offset = self.writer.row(row) if self.writer else (row, 0)
+            self.rows.add(row, offset)
             total = total + zero.from_state(row["tallies"]) if bar.shown else total
             return failures.add(str(row["id"]), str(row.get("error") or ""), engine.hopeless)
 
@@ -256,4 +257,4 @@ class _Evaluation:
         where = f"stopped after {done} of {self.size} {what}: " if done < self.size else ""
         fix = "" if "budget" in reason else "fix it and "
         how = f"; {fix}resume with `resume={self.folder}`" if self.folder and (self.folder / ROWS).exists() else ""
-        return RunStopped(f"{where}{redact(reason, self.secrets)}{how}", run)
+        return RunStopped(f"{where}{redact(reason)}{how}", run)

@@ -15,7 +15,7 @@ from typing import Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.running.secrets import redact, scrub
+from goldassay.secrets import redact, scrub
 
 ABOUT, ROWS = "run.json", "rows.jsonl"
 
@@ -44,8 +44,8 @@ class Writer:
     Rows are on disk as soon as they are made, so that a crash loses only what is in flight; secrets are hidden.
     """
 
-    def __init__(self, folder: Path, secrets: tuple[str, ...]) -> None:
-        self.folder, self.secrets = folder.absolute(), secrets  # a program may change the current folder
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()  # a program may change the current folder
         with jsonl.writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
         self._lock: int | None = locked(folder)
@@ -55,17 +55,18 @@ class Writer:
             os.close(self._lock)
             raise
 
-    def row(self, row: Mapping[str, object]) -> int:
-        """Append a row; the offset in the file at which it starts."""
+    def row(self, row: dict[str, Any]) -> tuple[dict[str, Any], int]:
+        """Append a row: the row without secrets, and the offset in the file at which it starts."""
         line = jsonl.dumps(row)
-        if redact(line, self.secrets) != line:  # rare, so rows without secrets are not parsed again
-            line = jsonl.dumps(scrub(json.loads(line), self.secrets))
-        return self._rows.lines([line])
+        if redact(line) != line:  # rare, so rows without secrets are not parsed again
+            row = scrub(json.loads(line))
+            line = jsonl.dumps(row)
+        return row, self._rows.lines([line])
 
     def about(self, about: Mapping[str, object]) -> None:
         """Replace ``run.json``, whole or not at all."""
         self._rows.check_place()
-        text = jsonl.dumps(scrub(json.loads(jsonl.dumps(about)), self.secrets), indent=1)
+        text = jsonl.dumps(scrub(json.loads(jsonl.dumps(about))), indent=1)
         jsonl.replace(self.folder / ABOUT, f"{text}\n")
 
     def close(self) -> None:

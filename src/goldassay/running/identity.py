@@ -22,7 +22,6 @@ from importlib.machinery import PathFinder
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit, urlunsplit
 
 import dspy
 
@@ -30,7 +29,7 @@ from goldassay import __version__, jsonl
 from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.measure import Measure, stored
 from goldassay.running.folder import being_written, read_about
-from goldassay.running.secrets import SETTING
+from goldassay.secrets import SETTING, redact, remember
 
 if TYPE_CHECKING:
     from goldassay.metric import Metric
@@ -145,23 +144,17 @@ def _modules(program: Program) -> Iterator[tuple[str, Any]]:
 
 
 def described(lm: dspy.BaseLM | None) -> dict[str, Any] | None:
-    """A model's settings that change its answers: no keys, and no query of an address, which may hold one."""
+    """A model's settings that change its answers, without keys."""
     if lm is None:
         return None
+    remember(lm)
     settings = getattr(lm, "kwargs", None) or {}
     options = {
-        str(key): _without_secrets(value) if isinstance(value, str) else _plain(value)
+        str(key): redact(value) if isinstance(value, str) else _plain(value)
         for key, value in sorted(settings.items())
         if not SETTING.search(str(key)) and not isinstance(value, Mapping) and value is not None
     }
     return {"name": str(getattr(lm, "model", type(lm).__name__)), **options}
-
-
-def _without_secrets(text: str) -> str:
-    if "://" not in text:
-        return text
-    parts = urlsplit(text)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def gold_hash(gold: Sequence[object]) -> str:

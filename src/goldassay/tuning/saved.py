@@ -30,6 +30,7 @@ from goldassay.running import Run
 from goldassay.running.folder import locked
 from goldassay.running.identity import fingerprint
 from goldassay.running.leaks import text_of
+from goldassay.secrets import scrub
 from goldassay.statistics import Comparison
 from goldassay.tuning.acceptance import ALPHA, Ledger
 from goldassay.tuning.audit.runs import of_runs
@@ -249,7 +250,7 @@ def save(
     if ledger.patches:
         for patch in ledger.patches:
             write(patch, folder / "patches")
-        jsonl.replace(folder / "ledger.jsonl", "".join(f"{jsonl.dumps(entry)}\n" for entry in ledger.entries))
+        jsonl.replace(folder / "ledger.jsonl", "".join(f"{jsonl.dumps(scrub(entry))}\n" for entry in ledger.entries))
         patterns = [[pattern.state() for pattern in bundle] for bundle in ledger.patterns]
         (folder / "patterns.json").write_text(json.dumps(patterns, ensure_ascii=False, indent=1), encoding="utf-8")
         about["kept"] = ledger.verdict.state()
@@ -260,7 +261,7 @@ def save(
 
 
 def _write(file: Path, about: Mapping[str, object]) -> None:
-    jsonl.replace(file, f"{json.dumps(about, ensure_ascii=False, indent=1)}\n")
+    jsonl.replace(file, f"{jsonl.dumps(scrub(about), indent=1)}\n")
 
 
 def read_about(file: Path) -> dict[str, Any]:

@@ -1,15 +1,20 @@
-"""Secrets stay out of run folders, logs and reports."""
+"""Secrets stay out of run folders, logs, reports and everything that is printed.
+
+`redact` hides what looks like a key, and whatever this process knows to be one: values of the environment, and the
+keys, headers and parts of addresses in the settings of models (`remember`).
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+from base64 import b64encode
 from collections import deque
 from collections.abc import Iterator, Mapping
 from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 if TYPE_CHECKING:
     import dspy
@@ -45,7 +50,7 @@ SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
     (("bearer",), re.compile(r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{8,}=*")),
     (("basic",), re.compile(r"\b[Bb]asic\s+(?=[a-z]*[A-Z0-9+/])[A-Za-z0-9+/]{8,}={0,2}")),
-    (("://",), re.compile(r"(?<=://)[^/\s:@\"]+:[^/\s@\"]+(?=@)")),
+    (("://",), re.compile(r"(?<=://)[^/\s@\"']+(?=@)")),
     (
         ("?", "&"),
         re.compile(r"(?i)(?<=[?&])(?:[a-z_\-]*(?:key|token|secret|password|signature)|sig|auth|code)=[^&\s\"'\\]+"),
@@ -59,6 +64,13 @@ SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
     ),
 )
 """What keys look like, each with what a text (in small letters) must hold before it is searched."""
+HEADERS = re.compile(r"accept|content|user-agent", re.IGNORECASE)  # whose values are no secrets
+BASES = re.compile(r"(?:API_BASE|BASE_URL|ENDPOINT)$")  # variables that hold the address of a model
+ROUTE = re.compile(
+    r"v\d\w{0,8}|api|openai|azure|anthropic|google|chat|completions|responses|models|deployments|inference|predict|"
+    r"compat|compatible-mode|serving-endpoints|endpoints|engines|proxy|gateway|llm|beta|local|rest|.{0,3}"
+)
+"""Parts of an address's path that are no secrets."""
 HIDDEN, EMPTY = "[hidden]", CellType()
 MOST = 5000  # objects that are looked through for models
 
@@ -94,32 +106,58 @@ def models(*things: object) -> list[dspy.BaseLM]:
     return list(lms.values())
 
 
-def known_secrets(*things: object) -> tuple[str, ...]:
-    """The secrets that this process knows: from the environment and from the settings of the models in these things."""
-    secrets = {value for name, value in os.environ.items() if NAMES.search(name) and len(value) >= 8}
+_seen: set[str] = set()
+_known: tuple[str, ...] | None = None  # those, also as they stand inside JSON, the longest first
+
+
+def remember(*things: object) -> tuple[str, ...]:
+    """Hide from now on the secrets of the environment and of the models in these things; all that are known."""
+    global _known
+    for name, value in os.environ.items():
+        _seen.update({value} if NAMES.search(name) and len(value) >= 8 else ())
+        _seen.update(_in_address(value, bool(BASES.search(name))))
     for lm in models(*things):
-        secrets |= set(_in_settings(lm.kwargs))
-    secrets |= {json.dumps(value, ensure_ascii=False)[1:-1] for value in secrets}  # as they stand inside JSON
-    return tuple(sorted(secrets, key=len, reverse=True))
+        _seen.update(_in_settings(lm.kwargs, str(lm.model)))
+    forms = _seen | {json.dumps(value, ensure_ascii=False)[1:-1] for value in _seen}
+    _known = tuple(sorted(forms - {HIDDEN}, key=len, reverse=True))
+    return _known
 
 
-def _in_settings(settings: Mapping[str, object]) -> Iterator[str]:
+def _in_settings(settings: Mapping[str, object], model: str, headers: bool = False) -> Iterator[str]:
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            yield from _in_settings(value)  # extra_headers and the like
-        elif isinstance(value, str) and SETTING.search(name) and len(value) >= 4:
-            yield value
-        elif isinstance(value, str) and "://" in value:  # an address may carry keys in its query
-            yield from (part for _, part in parse_qsl(urlsplit(value).query) if len(part) >= 4)
+            yield from _in_settings(value, model, "header" in name.lower())
+        elif isinstance(value, str) and len(value) >= 4:
+            if SETTING.search(name) or (headers and not HEADERS.match(name)):
+                yield value
+            yield from (part for part in _in_address(value) if part.strip("/") not in model)
 
 
-def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
+def _in_address(text: str, path: bool = True) -> Iterator[str]:
+    """What an address holds beside the host: user and password, the values of its query, unknown parts of its path."""
+    if "://" not in text:
+        return
+    parts = urlsplit(text)
+    user, colon, password = parts.netloc.rpartition("@")[0].partition(":")
+    if user or password:
+        pair = f"{unquote(user)}:{unquote(password)}"
+        yield from (pair, f"{user}:{password}", b64encode(pair.encode()).decode())
+    values = [password if colon else user, *(piece.partition("=")[2] for piece in parts.query.split("&"))]
+    values += [value for _, value in parse_qsl(parts.query)]
+    for segment in parts.path.split("/") if path else ():
+        if not ROUTE.fullmatch(segment):
+            yield f"/{segment}"
+            values += [segment] if len(segment) >= 8 and re.search("[0-9A-Z]", segment) else []
+    yield from (form for value in values for form in (value, unquote(value)) if len(form) >= 4)
+
+
+def redact(text: str) -> str:
     """``text`` without secrets.
 
-    >>> redact("401 for sk-abcdef123456 at https://me:pw12@host/v1?api_key=abc", ("topsecret",))
+    >>> redact("401 for sk-abcdef123456 at https://me:pw12@host/v1?api_key=abc")
     '401 for [hidden] at https://[hidden]@host/v1?[hidden]'
     """
-    for secret in secrets:
+    for secret in remember() if _known is None else _known:
         if secret in text:
             text = text.replace(secret, HIDDEN)
     small = text.lower()
@@ -129,19 +167,17 @@ def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
     return text
 
 
-def scrub(value: object, secrets: tuple[str, ...] = ()) -> Any:
+def scrub(value: object) -> Any:
     """A JSON value without secrets: in every text and key, and whatever stands under a name such as ``api_key``.
 
     >>> scrub({"api_key": "abc", "max_tokens": 5, "urls": ["https://me:pw@host/"]})
     {'api_key': '[hidden]', 'max_tokens': 5, 'urls': ['https://[hidden]@host/']}
     """
     if isinstance(value, str):
-        return redact(value, secrets)
+        return redact(value)
     if isinstance(value, Mapping):
         return {
-            redact(str(key), secrets): HIDDEN
-            if isinstance(inner, str) and SETTING.search(str(key))
-            else scrub(inner, secrets)
+            redact(str(key)): HIDDEN if isinstance(inner, str) and SETTING.search(str(key)) else scrub(inner)
             for key, inner in value.items()
         }
-    return [scrub(inner, secrets) for inner in value] if isinstance(value, (list, tuple)) else value
+    return [scrub(inner) for inner in value] if isinstance(value, (list, tuple)) else value
