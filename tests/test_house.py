@@ -155,8 +155,8 @@ def test_the_library_names_no_options_of_the_command_line(root: Path) -> None:
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in printed | docstrings:
-                if "\n" in node.value:
-                    continue  # a file that is written
+                if "\n" in node.value or node.value.startswith("goldassay "):
+                    continue  # a file that is written; a whole command
                 named += [f"{file.name}:{node.lineno}: {node.value}"] * bool(
                     re.search(r"(?<![\w-])--[a-z]", node.value)
                 )

@@ -45,7 +45,10 @@ patch test extraction --gold names
 patch list extraction
 judge eval items.jsonl --judge support
 judge align items.jsonl --judge support
+judge plan open.jsonl --judge support --labels 2
+judge drift items.jsonl items.jsonl --judge support
 judge mean numbers.jsonl
+audit RUN OTHER
 judge audit --gold heritage --limit 2 --only echo
 gold validate names
 gold stats names
@@ -79,6 +82,7 @@ def workspace(
         "gold/names/extraction.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows),
         "gold.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows),
         "items.jsonl": "".join(f"{json.dumps(item)}\n" for item in items),
+        "open.jsonl": "".join(f"{json.dumps({**item, 'label': None})}\n" for item in items),
         "numbers.jsonl": "".join(f"{json.dumps({'id': item['id'], 'label': 0.5, 'verdict': 0.4})}\n" for item in items),
     }.items():
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -96,8 +100,12 @@ def test_every_command_prints_one_object(workspace: Path, takes_json: Callable[[
         return found
 
     run = str(answer("eval", "extraction", "--gold", "names")["folder"])
+    other = str(answer("eval", "extraction", "--gold", "names")["folder"])
     train = str(answer("eval", "extraction", "--gold", "names", "--split", "train")["folder"])
-    cases = [case.replace("RUN", run).replace("TRAIN", train).split() for case in CASES.strip().splitlines()]
+    cases = [
+        case.replace("RUN", run).replace("OTHER", other).replace("TRAIN", train).split()
+        for case in CASES.strip().splitlines()
+    ]
     for case in cases:
         answer(*case)
     names = takes_json()

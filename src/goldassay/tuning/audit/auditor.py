@@ -116,7 +116,7 @@ def of_tuning(folder: Path, margin: float = MARGIN) -> Audit:
         raise GoldassayError(f"the tuning in {folder} has no runs before and after ({tuning.get('status')})")
     runs = [Run.load(folder / name) for name in names]
     selection: Selected = "bred" if part.get("chosen", not tuning.get("test")) else "none"
-    source = f"tune --optimizer {tuning.get('optimizer')}"
+    source = f"a tuning with {tuning.get('optimizer')}"
     return of_runs(runs, selection=selection, source=source, chosen="after", margin=margin)
 
 
