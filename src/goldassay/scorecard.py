@@ -132,7 +132,8 @@ class Scorecard:
 
         documents = self.shared.documents if self.shared else None
         self.unit = unit(self.examples, documents)
-        if self.shared and (warning := shared_text(self.shared.gold)):
+        gold = self.shared.gold if self.shared else ()
+        if isinstance(gold, (list, tuple)) and (warning := shared_text(gold)):  # a large file is not read again for it
             self.warnings.append(warning)
         for name, measure in self.measures.items():
             if self.values[name] is not None and name in self.tallies:

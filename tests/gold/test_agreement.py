@@ -205,3 +205,16 @@ def test_secondary_labels_are_compared_as_sets() -> None:
 def test_no_figure_for_secondary_labels_where_nobody_gave_one() -> None:
     with pytest.raises(KeyError):
         agree({"Ada": labelled(*"MA"), "Bo": labelled(*"MM")}, "classification", resamples=20).figure("secondary_f1")
+
+
+def test_records_of_one_document_are_resampled_together() -> None:
+    ada = [{"id": n, "text": str(n), "label": "M", "document": n // 10} for n in range(60)]
+    bo = [{**record, "label": "M" if n < 30 else "L"} for n, record in enumerate(ada)]
+    whole = agree({"Ada": ada, "Bo": bo}, "classification").figure("observed").interval
+    loose = [[{**record, "document": None} for record in records] for records in (ada, bo)]
+    apart = agree(dict(zip(("Ada", "Bo"), loose, strict=True)), "classification").figure("observed").interval
+    assert whole is not None
+    assert apart is not None
+    assert whole.value == apart.value == 0.5
+    assert whole.n == 6
+    assert whole.high - whole.low > 2 * (apart.high - apart.low)

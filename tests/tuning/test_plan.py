@@ -109,6 +109,19 @@ def test_a_pilot_says_go_where_something_helps_and_seldom_where_nothing_does(
     assert low <= sum(bool(plan.pays) for plan in plans) / len(plans) <= high
 
 
+def test_examples_of_a_document_count_as_one_in_a_plan() -> None:
+    paged = [dspy.Example(text=str(n), document=n // 4).with_inputs("text") for n in range(80)]
+    splits: dict[str, Any] = {"train": paged[:16], "dev": paged[16:48], "test": paged[48:]}
+    plan = from_sizes("knn", splits)
+    assert (plan.n, plan.per_document) == (32, 4.0)
+    assert plan.shows(32) == Plan("knn", 8, 8, 0).shows(8)
+    assert plan.needs(0.2) == 4 * Plan("knn", 8, 8, 0).needs(0.2)
+    assert "32 examples of test, 4.0 of each document, which count as one" in plan.lines()[0]
+    few = from_sizes("knn", {"train": paged[:4], "dev": paged[4:16], "test": paged[16:28]})
+    assert few.refusal.startswith("12 examples to choose on and 12 of test, 4.0 of each document")
+    assert from_sizes("knn", {"train": range(4), "dev": range(32), "test": range(32)}).per_document == 1.0
+
+
 def test_patches_plan_with_what_they_measure_and_leave_a_third_of_train_for_the_race() -> None:
     plan = from_sizes("patches", {"train": range(160), "dev": range(34), "test": range(34)})
     assert (plan.n, plan.spare) == (146, 48)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay._dspy_compat import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError, LeakError
+from goldassay.fields import clusters
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.tuning import instructions as words
@@ -364,7 +365,8 @@ class Campaign:
             return f"lost the race after {effect.n} of {len(base)} examples"
         if not keeps(result, keep):
             return f"not shown to be better (p {effect.p:.3f})"
-        drops = self.bench.drops(after, before)
+        documents = clusters([self.bench.examples[index] for index in sorted(result.cases)])
+        drops = self.bench.drops(after, before, documents)
         return f"worsens {drops}" if drops else ""
 
     def _programs(self, bundles: list[Bundle], slots: Sequence[str]) -> list[Any]:

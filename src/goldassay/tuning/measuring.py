@@ -218,10 +218,11 @@ class Bench:
         errors = [self._rows[versions[folds[index]], index]["failed"] for index in indices]
         return str(errors[0]) if errors and all(errors) else ""
 
-    def drops(self, after: Sequence[Case], before: Sequence[Case]) -> str:
+    def drops(self, after: Sequence[Case], before: Sequence[Case], documents: Sequence[object] | None = None) -> str:
         """The guarded values that drop by more than is tolerated, for a message; empty if none does.
 
-        From ``LEAST`` examples on, a drop within one standard error of the paired difference is noise.
+        From ``LEAST`` examples on, a drop within one standard error of the paired difference is noise, over documents
+        where examples share them.
         """
         messages = []
         for name, tolerated in self.guarded.items():
@@ -230,7 +231,7 @@ class Bench:
             drop = -drop if name in self.zero.worst else drop
             noise = 0.0
             if len(after) >= LEAST:
-                parts = contributions(new, old, self.zero[name])
+                parts = contributions(new, old, self.zero[name], clusters=documents)
                 noise = float(np.std(parts, ddof=1) * len(parts) ** 0.5)
             if drop > tolerated + max(noise, 1e-12):
                 messages.append(f"{name} by {drop:.4f}")

@@ -20,6 +20,7 @@ import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import clusters
 from goldassay.running.leaks import check_splits
 from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
@@ -92,14 +93,21 @@ class Plan:
     seconds: float | None = None
     spare: int = 0
     """How many more of train sets of examples are raced on and drawn from (patches)."""
+    per_document: float = 1.0
+    """How many examples share a document, which counts as one in every test; ``spread`` is that of a document then."""
 
     def shows(self, n: int) -> float:
         """The smallest gain that n examples show four times in five."""
-        return smallest_detectable(self.spread / math.sqrt(n), alpha=LEVEL) if n else math.inf
+        return smallest_detectable(self.spread / math.sqrt(n / self.per_document), alpha=LEVEL) if n else math.inf
 
     def needs(self, gain: float) -> int:
         """How many examples show this gain four times in five."""
-        return max(WINS, examples_needed(gain, self.spread, 1, alpha=LEVEL))
+        return math.ceil(self.per_document * max(WINS, examples_needed(gain, self.spread, 1, alpha=LEVEL)))
+
+    @property
+    def documents(self) -> str:
+        """How many examples share a document, in words; empty if none do."""
+        return f", {self.per_document:.1f} of each document, which count as one" if self.per_document > 1 else ""
 
     @property
     def proof(self) -> int:
@@ -109,11 +117,11 @@ class Plan:
     @property
     def refusal(self) -> str:
         """Why nothing could ever be accepted, and what would make it possible; empty where it could."""
-        most = max(self.n, self.test)
-        if most < WINS:
+        most, least = max(self.n, self.test), math.ceil(WINS * self.per_document)
+        if most < least:
             return (
-                f"{self.n} examples to choose on and {self.test} of test: {WINS} wins without a loss are the least "
-                f"that show anything at {ALPHA:g}; give at least {WINS}, and about {self.needs(0.2)} for a gain of .20"
+                f"{self.n} examples to choose on and {self.test} of test{self.documents}: {WINS} wins without a loss are "
+                f"the least that show anything at {ALPHA:g}; give at least {least}, and about {self.needs(0.2)} for a gain of .20"
             )
         if self.wrong is not None and self.wrong * most < WINS:
             if not self.wrong:
@@ -145,7 +153,7 @@ class Plan:
                 if self.test
                 else " and tested on the same examples"
             )
-            + f". Standard deviation of a paired difference: {self.spread:.2f} ({source}).",
+            + f"{self.documents}. Standard deviation of a paired difference: {self.spread:.2f} ({source}).",
             f"Detectable in four of five tunings: a gain of {self.shows(self.n):+.2f} on the examples that choose"
             + (f", of {self.shows(self.test):+.2f} on test." if self.test else "."),
             "Needed to detect: " + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in GAINS) + ".",
@@ -182,14 +190,16 @@ def from_sizes(
     """
     train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
     reports = 2 * (dev + test)
+    examples = [example for name in ("dev", "test") for example in splits.get(name) or ()]
+    per_document = len(examples) / max(1, len(set(clusters(examples) or range(len(examples))))) or 1.0
     if optimizer != "patches":
         calls = CALLS.get(optimizer, CALLS["mipro"])
-        return Plan(optimizer, dev, test, calls(train, dev) + reports)
+        return Plan(optimizer, dev, test, calls(train, dev) + reports, per_document=per_document)
     most, races = (settings or {}).get("most", MEASURED), bool((settings or {}).get("nearest", True))
     n = dev + count_measured(train, dev, most if isinstance(most, int) else MEASURED, races)
     raced = race_calls(train + dev - n) if races else 0
     plan = Plan(optimizer, n, test, PASSES * n + raced + reports, spare=train + dev - n if raced else 0)
-    return replace(plan, calls=plan.calls + plan.references)
+    return replace(plan, calls=plan.calls + plan.references, per_document=per_document)
 
 
 def from_pilot(
@@ -216,13 +226,15 @@ def from_pilot(
         raise DataError("a plan needs examples in train and in dev")
     check_splits(program, splits)
     bench = Bench(dev, metric, options=options.changed(progress=False))
+    documents = clusters(dev)
+    units = len(set(documents or range(len(dev))))
     started, probes, spreads = time.perf_counter(), list[Probe](), list[float]()
     base = list(bench.base(program).values())
     diagnosis = Diagnosis(find(base), program, demonstrations(program, train))
     for name, edit in PROBES.items():
         candidate = _edited(edit, diagnosis, options.adapter or dspy.settings.adapter)
         if candidate is not None:
-            probe, spread = _compared(name, bench.cases(candidate, range(len(dev))), base, bench.zero)
+            probe, spread = _compared(name, bench.cases(candidate, range(len(dev))), base, bench.zero, documents)
             probes.append(probe)
             spreads.append(spread)
     return replace(
@@ -231,7 +243,7 @@ def from_pilot(
         measured=len(dev) if any(spreads) else 0,
         baseline=float(total(base).value),
         probes=tuple(probes),
-        least=float(stats.t.isf(LUCK[len(probes)], len(dev) - 1)) if probes and len(dev) > 1 else None,
+        least=float(stats.t.isf(LUCK[len(probes)], units - 1)) if probes and units > 1 else None,
         wrong=sum(float(case.evidence.value) < 1 - 1e-9 for case in base) / len(base),
         seconds=(time.perf_counter() - started) / ((len(probes) + 1) * len(dev)),
     )
@@ -250,10 +262,13 @@ def _edited(edit: Edit, diagnosis: Diagnosis, adapter: Any) -> Any:
     return program if patches else None
 
 
-def _compared(name: str, after: Sequence[Case], before: Sequence[Case], zero: Any) -> tuple[Probe, float]:
-    """A probe beside the program as it is, and the standard deviation of one example's part of the difference."""
+def _compared(
+    name: str, after: Sequence[Case], before: Sequence[Case], zero: Any, documents: Sequence[object] | None
+) -> tuple[Probe, float]:
+    """A probe beside the program as it is, and the standard deviation of one document's part of the difference."""
     new, old = ([case.evidence for case in cases] for cases in (after, before))
-    parts = len(new) * contributions(new, old, zero)
+    parts = contributions(new, old, zero, clusters=documents)
+    parts = len(parts) * parts
     spread = float(np.std(parts, ddof=1)) if len(parts) > 1 else 0.0
     error = max(spread / math.sqrt(len(parts)), float(np.abs(parts).max()) / len(parts))  # as if one example differed
     value = float(total(after).value)

@@ -33,7 +33,7 @@ def agree(
     """The agreement of annotators.
 
     A pair is compared on the records that both have, Fleiss' kappa on those that all have, alpha on all that two or
-    more have. Intervals resample records, because the values of one record depend on each other.
+    more have. Intervals resample records, or documents where they share one: the values of one depend on each other.
 
     Args:
         records: Each annotator's gold records, by name.
@@ -46,7 +46,7 @@ def agree(
     if len(records) < 2:
         raise GoldassayError("agreement needs two annotators or more")
     shared, warnings = _shared(records, task)
-    figure = partial(figures.make_figure, resamples=resamples, seed=seed)
+    figure = partial(figures.make_figure, records=shared, resamples=resamples, seed=seed)
     if task in ("extraction", "triples"):
         if level not in (None, "nominal"):
             values = "classification, linking, retrieval, answering"

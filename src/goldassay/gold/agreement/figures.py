@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
+from goldassay.fields import clusters
 from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.gold.records import grades
 from goldassay.measures.extraction import Batch, Span
 from goldassay.measures.extraction.records import spans
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.evidence import row as row_of
+from goldassay.statistics.resampling import Draws
 from goldassay.tally import Counts, Mean
 from goldassay.text.words import places
 
@@ -90,10 +92,10 @@ def make_figure(
     units: int,
     type: str | None = None,
     *,
-    resamples: int,
-    seed: int,
+    records: ByAnnotator,
+    **draws: Unpack[Draws],
 ) -> Figure:
-    """A figure of one tally a record, with a bootstrap interval over records.
+    """A figure of one tally a record, with a bootstrap interval over records, or over the documents that they name.
 
     Args:
         name: The figure's name.
@@ -102,13 +104,16 @@ def make_figure(
         zero: The empty tally.
         units: How many units were compared.
         type: The type or label that it is of, if it is of one.
-        resamples: How many resamples the bootstrap draws.
-        seed: Seeds the bootstrap.
+        records: The records of all annotators.
+        draws: ``resamples`` and ``seed`` of the bootstrap.
     """
     several: Sequence[Any] = tallies
     total = sum(several, zero)
     undefined = total.defined is None if isinstance(total, Coefficient) else not total.weight  # pyright: ignore[reportAttributeAccessIssue]
-    bounds = None if undefined else interval(tallies, zero, method="bootstrap", resamples=resamples, seed=seed)
+    rows = [next(filter(None, row)) for row in zip(*records.values(), strict=True)]
+    shared = _shared(records, between)  # alpha alone is over all records
+    documents = clusters([rows[index] for index in shared] if len(shared) == len(tallies) else rows)
+    bounds = None if undefined else interval(tallies, zero, clusters=documents, method="bootstrap", **draws)
     return Figure(name, tuple(between), type, units, bounds)
 
 
