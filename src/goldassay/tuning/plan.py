@@ -120,8 +120,9 @@ class Plan:
         most, least = max(self.n, self.test), math.ceil(WINS * self.per_document)
         if most < least:
             return (
-                f"{self.n} examples to choose on and {self.test} of test{self.documents}: {WINS} wins without a loss are "
-                f"the least that show anything at {ALPHA:g}; give at least {least}, and about {self.needs(0.2)} for a gain of .20"
+                f"{self.n} examples to choose on and {self.test} of test{self.documents}: "
+                f"{WINS} wins without a loss are the least that show anything at {ALPHA:g}; give at least {least}, and "
+                f"about {self.needs(0.2)} for a gain of .20"
             )
         if self.wrong is not None and self.wrong * most < WINS:
             if not self.wrong:
