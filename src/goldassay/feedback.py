@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from goldassay.fields import is_example, names, read
-from goldassay.measure import Assessment, Error, failed
+from goldassay.measure import RECORD_ERRORS, Assessment, Error, failed
 from goldassay.score import Evidence
 
 
@@ -60,7 +60,8 @@ def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: l
     output = " ".join(map(str, outputs.values()))
     own, earlier, later = [], 0, 0
     for error in errors:
-        if error.gold and inputs and error.kind != "spurious" and error.gold not in inputs:
+        copied = error.kind not in ("spurious", *RECORD_ERRORS)
+        if error.gold and inputs and copied and error.gold not in inputs:
             earlier += 1
         elif error.field and error.field not in outputs and _was_right(error, output):
             later += 1

@@ -18,6 +18,11 @@ TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "t
 OWN = "own"  # what a user's own functions and measures are stored as
 JUDGES = "judges"  # where the measures stand whose evidence a judge gives
 INVALID = "invalid_record"  # the kind of the error of a prediction that counts as none, with the reason as its message
+RECORD_ERRORS = (
+    *("missing_field", "invented_field", "wrong_value", "wrong_type", "wrong_format", "wrong_unit"),
+    *("missing_item", "spurious_item", "swapped_items", INVALID),
+)
+"""The kinds of errors of records: their gold values need not stand in a text as they are."""
 ROUNDING = 1e-12  # the error of floating point that a value may be off its target
 EMPTY = "1/null"  # an example without evidence has the value 1 and weighs nothing; a corpus without any has no value
 
@@ -321,6 +326,7 @@ __all__ = [
     "FAILURE",
     "INVALID",
     "OWN",
+    "RECORD_ERRORS",
     "TASKS",
     "Assessment",
     "Error",

@@ -24,7 +24,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.running.leaks import text_of
 from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.patches import Patch, apply
-from goldassay.tuning.patterns import SIDES, Pattern
+from goldassay.tuning.patterns import PRED_KINDS, Pattern
 from goldassay.tuning.wrappers import NearestDemos, inmost, predictors, shows_nearest
 
 SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
@@ -50,7 +50,7 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> dict[str, list[Patch]]:
 
 def counter_example(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
     """An example with an empty answer, of middle length, if too much is predicted (slot ``counter-example``)."""
-    added = {*SIDES, "unanswerable", "unsupported"} - {"missed"}
+    added = {*PRED_KINDS, "unanswerable", "unsupported"}
     if not any(pattern.kind in added for pattern in diagnosis.patterns):
         return {}
     for name, predictor in predictors(diagnosis.program).items():

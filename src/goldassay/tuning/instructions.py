@@ -18,6 +18,7 @@ from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.lm.terse import TerseAdapter
+from goldassay.measure import INVALID
 from goldassay.running.leaks import text_of
 from goldassay.tuning.demonstrations import leaves
 from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for
@@ -49,7 +50,24 @@ def rules(
     return by_pattern(diagnosis, "rules", propose, patterns, each)
 
 
+OF_FIELDS = {
+    "missing_field": "Give {field} wherever the text says it.",
+    "invented_field": "Leave {field} out where the text does not say it.",
+    "wrong_type": "Write {field} in the type that the schema asks, such as {values}.",
+    "wrong_format": "Write {field} in this form: {values}.",
+    "wrong_unit": "Give {field} in its own unit, such as {values}.",
+    "wrong_value": "Take care with {field}: such values are {values}.",
+    "missing_item": "Give every item of {field}, to the last one.",
+    "spurious_item": "Give each item of {field} once, and none that the text does not name.",
+    "swapped_items": "Keep the values of one item of {field} together.",
+    INVALID: "Answer with one whole record that fits the schema, and nothing else.",
+}
+"""A rule for each kind of error in a field of a record."""
+
+
 def _rules(pattern: Pattern, words: LabelWords, surfaces: int) -> list[str]:
+    if pattern.kind in OF_FIELDS and pattern.errors[0].field == pattern.gold_type:  # of a record
+        return [OF_FIELDS[pattern.kind].format(field=pattern.gold_type, values=_quoted(pattern.surfaces[:surfaces]))]
     gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
     if gold is None or pred is None:
         return []  # the prompt has no word for it

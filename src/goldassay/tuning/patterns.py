@@ -14,12 +14,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from goldassay.measure import Error
+from goldassay.measure import RECORD_ERRORS, Error
 from goldassay.running.run import Case
 from goldassay.score import Evidence
 from goldassay.tally import Bins, By, Confusion
 
-SIDES = {"missed": "gold", "spurious": "pred", "not_in_text": "pred"}  # errors of other kinds are of both sides
+GOLD_KINDS, PRED_KINDS = (
+    ("missed", "missing_field", "missing_item"),
+    ("spurious", "not_in_text", "invented_field", "spurious_item"),
+)
+SIDES = dict.fromkeys(GOLD_KINDS, "gold") | dict.fromkeys(PRED_KINDS, "pred")  # errors of other kinds are of both sides
+BY_FIELD = set(RECORD_ERRORS) - {"wrong_value"}  # the field is what went wrong, whatever its value is
 WRONG = {
     "fn": ("tp", ("gold", "both")),
     "fp": ("", ("pred", "both")),
@@ -124,7 +129,7 @@ def _label_fields(errors: Iterable[Error]) -> set[str]:
     """The fields whose wrong values are labels, few words that come again: their patterns are confusions of two."""
     labels: dict[str, list[str]] = {}
     for error in errors:
-        if error.kind == "wrong_value":
+        if error.kind == "wrong_value" and not error.gold_type:
             labels.setdefault(error.field, []).append(error.gold)
     return {field for field, values in labels.items() if len(set(values)) <= max(1, len(values) // 2)}
 
@@ -132,7 +137,7 @@ def _label_fields(errors: Iterable[Error]) -> set[str]:
 def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[tuple[int, Error]]]:
     """Split a group by surface form: agglomerative clustering of their n-grams, small rests kept together."""
     forms = sorted({form for _, error in members if (form := error.gold or error.pred).strip()})
-    if len(forms) < 6 or len(forms) > 2000:
+    if len(forms) < 6 or len(forms) > 2000 or all(error.kind in BY_FIELD for _, error in members):
         return [members]
     from sklearn.cluster import AgglomerativeClustering
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -194,7 +199,7 @@ def repair(tally: Any, errors: Sequence[Error], of: Sequence[Error], lower: bool
 def _share(errors: Sequence[Error], of: Sequence[Error], sides: Collection[str] = ()) -> float:
     """Which share of an example's errors of these sides these are; of all its errors if none is of these sides."""
     some = [error for error in of if SIDES.get(error.kind, "both") in sides] or of
-    return sum(error in some for error in errors) / max(1, len(some))
+    return sum(error.size for error in errors if error in some) / max(1, sum(error.size for error in some))
 
 
 def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:

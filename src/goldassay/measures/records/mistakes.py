@@ -8,12 +8,10 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from goldassay.measure import INVALID, Error, Review
+from goldassay.measure import INVALID, RECORD_ERRORS, Error, Review
 from goldassay.measures.records.matching import ROOT, Leaf, Match
 from goldassay.measures.records.records import Read
 
-KINDS = ("missing_field", "invented_field", "wrong_value", "wrong_type", "wrong_format", "wrong_unit", "missing_item",
-         "spurious_item", "swapped_items", INVALID)  # fmt: skip
 PARTS = {
     "missing_field": "{place} was left out: it is {part}.",
     "missing_item": "An item was left out, {place}: {part}.",
@@ -87,7 +85,8 @@ def _with_swaps(mistakes: list[Error]) -> list[Error]:
             other = errors[partner]
             here, there = (each.context.strip(" |") for each in (other, error))
             message = f"{here} and {there} were swapped, or stand in the wrong place."
-            errors[partner] = replace(other, kind="swapped_items", message=message, size=other.size + error.size)
+            size = 2 if error.kind == "wrong_value" else error.size
+            errors[partner] = replace(other, kind="swapped_items", message=message, size=size)
             continue
         if error.kind in PLACES and "[" in error.context:
             waiting[error.kind, error.field, error.gold, error.pred] = len(errors)
@@ -126,7 +125,7 @@ def marks(errors: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
     for error in errors:
         gold, bar, pred = str(error.get("context", "")).partition(" | ")
         for side, place in (("gold", gold), ("pred", pred if bar else gold)):
-            if place and error["kind"] in KINDS:
+            if place and error["kind"] in RECORD_ERRORS:
                 places[side][place] = str(error["kind"])
     return places
 
