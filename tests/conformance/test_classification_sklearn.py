@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from sklearn import metrics as sk
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from goldassay.compat import type_classification_metrics
+from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
 from goldassay.measures import classification as c
 
@@ -21,7 +23,7 @@ some = st.lists(st.tuples(label, st.one_of(label, st.just("Z"))), min_size=1, ma
 free = st.lists(st.tuples(st.sampled_from(["pos", "neg", "neu"]), st.sampled_from(["pos", "neg", "mix"])), min_size=1)
 
 
-def folded(measure: Measure[Any], pairs: list[tuple[str, str]]) -> float:
+def folded(measure: Measure[Any], pairs: Sequence[tuple[object, object]]) -> float:
     return float(sum((measure(gold, pred).tally for gold, pred in pairs), measure.zero).value)
 
 
@@ -107,3 +109,31 @@ def test_several_labels(pairs: list[tuple[list[str], list[str]]]) -> None:
     assert card.values["multilabel_f1"] == pytest.approx(sk.f1_score(left, right, average="micro"), abs=1e-9)
     value = card.values.get("primary_or_secondary", card.values["accuracy"])  # the same without secondary labels
     assert value == pytest.approx(sum(p[0] in g for g, p in pairs) / len(pairs))
+
+
+ordered = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40)
+
+
+@settings(max_examples=40, deadline=None)
+@given(pairs=ordered)
+def test_agreement_of_numbers(pairs: list[tuple[int, int]]) -> None:
+    gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kappas = {weights: sk.cohen_kappa_score(gold, pred, weights=weights) for weights in ("linear", "quadratic")}
+        mcc, balanced = sk.matthews_corrcoef(gold, pred), sk.balanced_accuracy_score(gold, pred)
+    constant = len({*gold, *pred}) == 1
+    for weights, value in kappas.items():
+        assert folded(c.Kappa(weights), pairs) == pytest.approx(1.0 if constant else value, abs=1e-9)
+    assert folded(c.MCC(), pairs) == pytest.approx(1.0 if constant else mcc, abs=1e-9)
+    assert folded(c.LabelF1(over="supported", rate="recall"), pairs) == pytest.approx(balanced, abs=1e-9)
+    assert folded(c.OrdinalError(), pairs) == pytest.approx(sk.mean_absolute_error(gold, pred), abs=1e-9)
+
+
+def test_a_missing_prediction_is_as_far_away_as_can_be() -> None:
+    # (0 + 4 + 2) / 3 on a scale from 1 to 5; gold 3 is 2 from either end
+    assert folded(c.OrdinalError(), [(1, 1), (5, None), (3, None)]) == 2.0
+    order = ("low", "mid", "high")
+    assert folded(c.OrdinalError(order), [("low", "high"), ("mid", None)]) == 1.5
+    with pytest.raises(GoldassayError, match="the label 'huge' is not in the order low, mid, high"):
+        folded(c.OrdinalError(order), [("low", "huge")])

@@ -13,7 +13,7 @@ import pytest
 from goldassay.compat import hierarchical_type_metrics, type_classification_metrics, type_confusion_analysis
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.measures import classification as c
-from goldassay.measures.classification.tally import ChanceCorrected, Gap, Labelled
+from goldassay.measures.classification.tally import Agreement, Gap, Labelled
 
 
 def test_an_unknown_prediction_never_matches_a_gold_u() -> None:
@@ -68,7 +68,8 @@ def test_lengths_must_agree() -> None:
 
 def test_other_peoples_labels_have_no_values_of_the_heritage_list() -> None:
     card = c.scorecard([{"label": "pos"}], [{"label": "neg"}])
-    assert set(card.values) == {"accuracy", "macro_f1", "macro_f1_supported", "weighted_f1", "kappa", "multilabel_f1"}
+    averages = {"macro_f1", "macro_f1_supported", "weighted_f1", "macro_precision", "macro_recall", "balanced_accuracy"}
+    assert set(card.values) == {"accuracy", *averages, "kappa", "mcc", "multilabel_f1"}
     card = c.scorecard(
         [{"label": "pos", "secondary_labels": ["neu"]}], [{"label": "neu"}], hierarchy={"x": ["pos", "neu"]}
     )
@@ -188,7 +189,7 @@ def test_the_gap_adds_up_and_is_zero_without_evidence() -> None:
 
 def test_tallies_serve_a_bootstrap_and_travel() -> None:
     pairs = [("M", "M"), ("M", "L"), ("L", "L"), ("A", "M")]
-    zeros = (*(Labelled(average=average) for average in ("all", "supported", "weighted")), ChanceCorrected())
+    zeros = (*(Labelled(average=average) for average in ("all", "supported", "weighted")), Agreement())
     for zero in zeros:
         rows: list[Any] = [zero.with_items({pair: 1.0}) for pair in pairs]
         drawn = np.array([[2.0, 1.0, 0.0, 1.0], [0.0, 0.0, 4.0, 0.0]])
@@ -254,7 +255,7 @@ def test_nothing_to_score() -> None:
 
 
 def test_wrong_calls() -> None:
-    with pytest.raises(FieldError, match="a gold label is a text that is not empty"):
+    with pytest.raises(FieldError, match="a gold label is a number or a text that is not empty"):
         c.Accuracy()({"label": ""}, {"label": "M"})
     with pytest.raises(FieldError, match=r"a predicted label is a text, not \['M'\]"):
         c.Accuracy()({"label": "M"}, {"label": ["M"]})

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure, gold_field, registered
-from goldassay.measures.classification.measures import Accuracy, HierarchyGap, Kappa, LabelF1
+from goldassay.measures.classification.measures import MCC, Accuracy, Cost, HierarchyGap, Kappa, LabelF1, OrdinalError
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.records import Label, LabelList, institutions, read_labels, sides
 from goldassay.measures.classification.scorecard import scorecard
@@ -28,13 +28,16 @@ def perfect(gold: object) -> dict[str, object]:
 
 
 __all__ = [
+    "MCC",
     "MEASURES",
     "Accuracy",
+    "Cost",
     "HierarchyGap",
     "Kappa",
     "Label",
     "LabelF1",
     "LabelList",
+    "OrdinalError",
     "errors",
     "institutions",
     "perfect",

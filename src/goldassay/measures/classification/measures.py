@@ -22,7 +22,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Measure, Review, plain
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.records import Read, institutions, sides
-from goldassay.measures.classification.tally import ChanceCorrected, Gap, Labelled
+from goldassay.measures.classification.tally import Agreement, Gap, Labelled
 from goldassay.tally import FORMULAS, RATES, Mean
 
 SOURCE = "Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0"
@@ -184,7 +184,9 @@ class LabelF1(LabelMeasure):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """``macro_f1``, ``macro_f1_supported``, ``weighted_f1``, ``multilabel_f1``."""
+        """``macro_f1``, ``macro_f1_supported``, ``weighted_f1``, ``multilabel_f1``; ``balanced_accuracy``."""
+        if (self.average, self.over, self.rate) == ("macro", "supported", "recall"):
+            return "balanced_accuracy"
         average = "multilabel" if self.average == "micro" else self.average
         return f"{average}_{self.rate}" + ("_supported" if (self.average, self.over) == ("macro", "supported") else "")
 
@@ -272,27 +274,123 @@ class HierarchyGap(LabelMeasure):
 class Kappa(LabelMeasure):
     """Cohen's κ: agreement beyond what the two label distributions give by chance.
 
-    κ = (p_o − p_e) / (1 − p_e); 1 if both sides gave one and the same label throughout (p_e = 1).
+    ``weights`` ``linear`` and ``quadratic`` take near labels of an order for less wrong; ``labels`` is the order (by
+    number or alphabet without it). 1 if both sides gave one and the same label throughout (p_e = 1).
 
     >>> (Kappa()("M", "M").tally + Kappa()("G", "G").tally + Kappa()("G", "M").tally).value
     0.4
+    >>> Kappa("quadratic").key, Kappa("quadratic")("1", "3").tally.value
+    ('quadratic_kappa', 0.0)
     """
 
-    name: ClassVar[str] = "kappa"
-    zero: ClassVar[ChanceCorrected] = ChanceCorrected()
+    weights: str = "none"
+    labels: tuple[str, ...] = ()
+    choices: ClassVar[dict[str, tuple[str, ...]]] = {"weights": ("none", "linear", "quadratic")}
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    formula: ClassVar[str] = "(p_o − p_e) / (1 − p_e), pairs of labels weighted"
+    source: ClassVar[str] = "Cohen 1960, 1968"
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """``kappa``, ``linear_kappa``, ``quadratic_kappa``."""
+        return "kappa" if self.weights == "none" else f"{self.weights}_kappa"
+
+    @property
+    def zero(self) -> Agreement:  # type: ignore[override]
+        """No evidence."""
+        return Agreement({}, self.weights, self.labels)
+
+    @property
+    def fixed(self) -> dict[str, str]:  # type: ignore[override]
+        """What a missing prediction counts, and agreement that chance explains."""
+        missing = "its own label" if self.weights == "none" else "as far away as can be"
+        return {"case": "as written", "missing": missing, "one label throughout": "1"}
+
+    def tallies(self, batch: Batch) -> Agreement:
+        """The counts of each example."""
+        return self.zero.with_items(batch.pairs)
+
+
+@dataclass(frozen=True)
+class MCC(LabelMeasure):
+    """Matthews' correlation coefficient, for any number of labels (Gorodkin's R_K).
+
+    >>> (MCC()("M", "M").tally + MCC()("G", "G").tally + MCC()("G", "M").tally).value
+    0.5
+    """
+
+    name: ClassVar[str] = "mcc"
+    zero: ClassVar[Agreement] = Agreement({}, "mcc")
     limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     fixed: ClassVar[dict[str, str]] = {
-        "weights": "none",
         "case": "as written",
         "missing": "its own label",
-        "one label throughout": "1",
+        "one label throughout": "1 if right (scikit-learn: 0)",
     }
-    formula: ClassVar[str] = "(p_o − p_e) / (1 − p_e)"
-    source: ClassVar[str] = "Cohen 1960"
+    formula: ClassVar[str] = "(c n − Σ t p) / √((n² − Σ p²)(n² − Σ t²))"
+    source: ClassVar[str] = "Matthews 1975; Gorodkin 2004"
 
-    def tallies(self, batch: Batch) -> ChanceCorrected:
+    def tallies(self, batch: Batch) -> Agreement:
         """The counts of each example."""
-        return ChanceCorrected(batch.pairs)
+        return self.zero.with_items(batch.pairs)
+
+
+@dataclass(frozen=True)
+class OrdinalError(LabelMeasure):
+    """The mean absolute distance of labels that are numbers, or of their places in the order ``labels``.
+
+    >>> OrdinalError()(4, 2).tally.value, OrdinalError(("low", "mid", "high"))("low", "mid").tally.value
+    (2.0, 1.0)
+    """
+
+    labels: tuple[str, ...] = ()
+    name: ClassVar[str] = "ordinal_mae"
+    lower_is_better: ClassVar[bool] = True
+    fixed: ClassVar[dict[str, str]] = {"missing": "as far away as can be"}
+    formula: ClassVar[str] = "mean |gold − predicted|"
+
+    @property
+    def limits(self) -> tuple[float, float]:  # type: ignore[override]
+        """Up to the length of the order, where there is one."""
+        return 0.0, float(len(self.labels) - 1) if self.labels else float("inf")
+
+    @property
+    def zero(self) -> Agreement:  # type: ignore[override]
+        """No evidence."""
+        return Agreement({}, "mae", self.labels)
+
+    def tallies(self, batch: Batch) -> Agreement:
+        """The counts of each example."""
+        return self.zero.with_items(batch.pairs)
+
+
+@dataclass(frozen=True)
+class Cost(LabelMeasure):
+    """The mean cost of taking one label for another; a pair that ``costs`` does not name costs 1, a right label 0.
+
+    >>> cost = Cost((("spam", "ham", 0.2), ("ham", "spam", 5.0)))
+    >>> cost("ham", "spam").tally.value, cost("ham", None).tally.value, cost.limits
+    (5.0, 1.0, (0.0, 5.0))
+    """
+
+    costs: tuple[tuple[str, str, float], ...] = ()
+    name: ClassVar[str] = "cost"
+    zero: ClassVar[Mean] = Mean()
+    lower_is_better: ClassVar[bool] = True
+    fixed: ClassVar[dict[str, str]] = {"other pairs": "1"}
+    formula: ClassVar[str] = "mean cost of (gold, predicted)"
+    source: ClassVar[str] = "Elkan 2001"
+
+    @property
+    def limits(self) -> tuple[float, float]:  # type: ignore[override]
+        """Up to the highest cost."""
+        return 0.0, max([1.0, *(cost for *_, cost in self.costs)])
+
+    def tallies(self, batch: Batch) -> Mean:
+        """The cost of each example."""
+        table = {(gold, pred): cost for gold, pred, cost in self.costs}
+        costs = [table.get((read.gold, read.pred), float(read.gold != read.pred)) for read in batch.read]
+        return Mean(np.array(costs, float), np.ones(len(costs)))
 
 
 # HierarchyGap is not among them: its best value is 0, and the laws say that gold against gold is best.
@@ -306,6 +404,10 @@ MEASURES: tuple[Measure[Any], ...] = (
     Accuracy("group"),
     Accuracy("group", (("memory", ("L", "A", "M")), ("other", ("G", "U")))),
     Kappa(),
+    MCC(),
+    LabelF1(rate="precision"),
+    LabelF1(over="supported", rate="recall"),
+    Cost((("M", "G", 0.5),)),
     LabelF1("micro"),
     Accuracy("any"),
 )

@@ -48,14 +48,15 @@ def sides(gold: object, pred: object) -> Read:
     A missing prediction (``None``, empty) is an error wherever it is counted: it never matches a gold label, not even
     one that means "unknown".
 
-    >>> sides({"label": "U"}, {"label": None}).pred
-    '(none)'
+    >>> sides({"label": "U"}, {"label": None}).pred, sides({"label": 3}, {"label": "3"}).pred
+    ('(none)', '3')
     """
-    gold, pred = ({"label": side} if isinstance(side, str) else side for side in (gold, pred))
-    label = gold_field(gold, "label")
+    gold, pred = ({"label": side} if isinstance(side, (str, int)) else side for side in (gold, pred))
+    label, predicted = (
+        str(x) if isinstance(x, int) else x for x in (gold_field(gold, "label"), pred_field(pred, "label"))
+    )
     if not isinstance(label, str) or not (label := label.strip()):
-        raise FieldError(f"a gold label is a text that is not empty, not {label!r}")
-    predicted = pred_field(pred, "label")
+        raise FieldError(f"a gold label is a number or a text that is not empty, not {label!r}")
     if not isinstance(predicted, (str, type(None))):
         raise FieldError(f"a predicted label is a text, not {predicted!r}")
     predicted = (predicted or "").strip() or NONE

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from goldassay.measures.classification.measures import (
     INSTITUTIONS,
+    MCC,
     Accuracy,
     Batch,
     Hierarchy,
@@ -15,6 +16,7 @@ from goldassay.measures.classification.measures import (
     LabelF1,
     LabelMeasure,
     Listed,
+    OrdinalError,
 )
 from goldassay.measures.classification.records import institutions
 from goldassay.measures.classification.tally import NONE, OTHER, Labelled
@@ -56,10 +58,14 @@ def scorecard(
         macro,
         LabelF1(over="supported", labels=listed),
         LabelF1("weighted", labels=listed),
+        *(LabelF1(rate=rate, labels=listed) for rate in ("precision", "recall")),
+        LabelF1(over="supported", rate="recall", labels=listed),
     ]
     if hierarchy or listed == INSTITUTIONS or (gold_labels <= {*institutions().codes} and not gold_labels <= CHOICES):
         measures += [Accuracy("group", tree), HierarchyGap(tree)]
-    measures += [Kappa(), LabelF1("micro")]
+    measures += [Kappa(), MCC(), LabelF1("micro")]
+    if len(gold_labels) > 1 and all(label.removeprefix("-").isdecimal() for label in gold_labels):
+        measures += [Kappa("linear"), Kappa("quadratic"), OrdinalError()]
     if secondary:
         measures.append(Accuracy("any"))
     card = fold("classification", measures, batches)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from goldassay.exceptions import GoldassayError
 from goldassay.tally import Confusion, Counts, Number, divide, mean
 from goldassay.tally.sums import Sums, occurs, positive
 
@@ -78,16 +79,83 @@ class Labelled(Confusion):
         return divide(total, sum(shares), empty=0.0 if weighted and len(self) else 1.0)
 
 
-class ChanceCorrected(Confusion):
-    """``value`` is Cohen's κ = (p_o − p_e) / (1 − p_e); 1 if both sides gave one label throughout (p_e = 1)."""
+class Agreement(Confusion):
+    """``value`` is an agreement of both sides beyond chance, or the mean distance of labels that have an order.
+
+    Args:
+        pairs: The counts.
+        statistic: ``none``, ``linear`` or ``quadratic`` (Cohen's κ with these weights), ``mcc`` or ``mae``.
+        order: The labels in their order; without it numbers by size, other labels by alphabet.
+
+    κ = 1 − Σ w o / Σ w e over pairs of labels, o the counts, e those expected by chance, w 1 off the diagonal, or the
+    distance of the labels' places, or its square. A prediction that was not made is as far away as a label can be.
+
+    >>> ratings = Agreement({("1", "1"): 2, ("2", "3"): 1, ("3", "1"): 1}, "mae")
+    >>> ratings.value, ratings.scale()
+    (0.75, {'1': 1.0, '2': 2.0, '3': 3.0})
+    """
+
+    def __init__(
+        self, pairs: Mapping[tuple[str, str], Number] = {}, statistic: str = "none", order: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(pairs)
+        self.statistic, self.order = statistic, order
+
+    def with_items(self, items: Mapping[tuple[str, str], Number]) -> Self:
+        return type(self)(items, self.statistic, self.order)
+
+    def scale(self) -> dict[str, float]:
+        """Where each label stands: for ``mae`` its number, if all are numbers, else its place."""
+        seen = [label for label in self.labels if label != NONE]
+        try:
+            numbers = {label: float(label) for label in seen}
+        except ValueError:
+            numbers = {}
+        labels = self.order or tuple(sorted(seen, key=lambda label: (numbers.get(label, 0.0), label)))
+        if unknown := [label for label in seen if label not in labels]:
+            raise GoldassayError(f"the label {unknown[0]!r} is not in the order {', '.join(labels)}")
+        if self.statistic == "mae" and numbers and not self.order:
+            return numbers
+        return {label: float(place) for place, label in enumerate(labels)}
+
+    def _distances(self) -> Callable[[str, str], float]:
+        if self.statistic == "none":
+            return lambda gold, pred: float(gold != pred)
+        scale, power = self.scale(), 2 if self.statistic == "quadratic" else 1
+        ends = min(scale.values(), default=0.0), max(scale.values(), default=0.0)
+
+        def distance(gold: str, pred: str) -> float:
+            if gold == NONE:
+                gold, pred = pred, gold
+            far = ends if pred == NONE else (scale[pred],)
+            return 0.0 if gold == NONE else float(max(abs(scale[gold] - end) for end in far) ** power)
+
+        return distance
 
     @property
     def value(self) -> Number:
-        """κ."""
-        n = self.weight
-        observed = divide(self.correct, n, empty=1.0)
-        chance = sum((c.tp + c.fn) * (c.tp + c.fp) for c in self.by_label().values())
-        return divide(observed * n * n - chance, n * n - chance, empty=1.0)
+        """The statistic; where both sides gave one and the same label throughout, 1 if they agree."""
+        n, by_label = self.weight, self.by_label()
+        gold, pred = ({x: side(c) for x, c in by_label.items()} for side in (_in_gold, _in_pred))
+        if self.statistic == "mcc":
+            both = sum(gold[label] * pred[label] for label in by_label)
+            spread = (n * n - sum(x * x for x in gold.values())) * (n * n - sum(x * x for x in pred.values()))
+            right = 1.0 - positive(n - self.correct)
+            return divide(self.correct * n - both, spread**0.5) + right * (1.0 - positive(spread))
+        distance = self._distances()
+        observed = sum(distance(*pair) * count for pair, count in self.items())
+        if self.statistic == "mae":
+            return divide(observed, n)
+        expected = sum(distance(a, b) * gold[a] * pred[b] for a in by_label for b in by_label)
+        return 1.0 - divide(observed * n, expected, empty=0.0)
+
+
+def _in_gold(counts: Counts) -> Number:
+    return counts.tp + counts.fn
+
+
+def _in_pred(counts: Counts) -> Number:
+    return counts.tp + counts.fp
 
 
 @dataclass(frozen=True, slots=True)
