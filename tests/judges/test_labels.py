@@ -95,7 +95,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
             read(file, SUPPORT)
     table = tmp_path / "x.csv"
     table.write_text("id,text,claim,label\n1,t,c\n", encoding="utf-8")
-    with pytest.raises(DataError, match="2: another number of columns"):
+    with pytest.raises(DataError, match="2: 3 columns where the header has 4"):
         read(table, SUPPORT)
     table.write_text("id,text,claim,label\n", encoding="utf-8")
     with pytest.raises(DataError, match="no items"):

@@ -28,19 +28,16 @@ from __future__ import annotations
 import copy
 import random
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import asdict, dataclass, field
-from enum import Enum
+from functools import partial
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.judges.agreement import rate
 from goldassay.judges.judge import Judge
-from goldassay.judges.panel import Panel
+from goldassay.judges.panel import Panel, in_threads
 from goldassay.judges.questions import ONE_ORDER, SWAPPED
 from goldassay.measures.answering import found_entities
 from goldassay.measures.answering.grounding import negations
@@ -91,18 +88,9 @@ class Probe:
         return by_language.get(self.language[:2], by_language["en"]).format(self.answer)
 
 
-class Outcome(Enum):
-    """How a case went; ``SKIPPED`` if the probe does not fit the check, ``UNKNOWN`` if a verdict did not come back."""
-
-    GOOD = "good"
-    BAD = "bad"
-    UNKNOWN = "unknown"
-    SKIPPED = "skipped"
-
-    @classmethod
-    def of(cls, good: bool | None) -> Outcome:
-        """The outcome of a case that is good, bad or unknown."""
-        return cls.UNKNOWN if good is None else cls.GOOD if good else cls.BAD
+SKIPPED = "skipped"
+Outcome = bool | str | None
+"""How a case went: well or not, None if a verdict did not come back, or ``SKIPPED`` if the probe does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +164,14 @@ AuditTest = Callable[[Any, AuditCase], Outcome]
 
 
 def _right(judge: Judge, case: AuditCase) -> Outcome:
-    return Outcome.of(judge.supported(case.probe.context, case.probe.answer))
+    return judge.supported(case.probe.context, case.probe.answer)
 
 
 def _fault(name: str) -> AuditTest:
     def test(judge: Judge, case: AuditCase) -> Outcome:
         claim = FAULTS[name](case.probe, case.other or case.probe)
         if claim is None or not judge.supported(case.probe.context, case.probe.answer):
-            return Outcome.SKIPPED
+            return SKIPPED
         return _unsupported(judge, case.probe.context, claim)
 
     return test
@@ -191,7 +179,7 @@ def _fault(name: str) -> AuditTest:
 
 def _unsupported(judge: Judge, text: str, claim: str) -> Outcome:
     supported = judge.supported(text, claim)
-    return Outcome.of(None if supported is None else not supported)
+    return None if supported is None else not supported
 
 
 def _both_orders(judge: Judge, question: str, first: str, second: str) -> tuple[str | None, str | None]:
@@ -203,22 +191,22 @@ def _both_orders(judge: Judge, question: str, first: str, second: str) -> tuple[
 
 def _order(judge: Judge, case: AuditCase) -> Outcome:
     if case.other is None:
-        return Outcome.SKIPPED
+        return SKIPPED
     here, there = _both_orders(judge, case.probe.question, case.probe.answer, case.other.answer)
-    return Outcome.of(None if here is None or there is None else here == there)
+    return None if here is None or there is None else here == there
 
 
 def _length(judge: Judge, case: AuditCase) -> Outcome:
     padded = f"{case.probe.answer} {case.probe.phrase(REPEATED)}"
     here, there = _both_orders(judge, case.probe.question, case.probe.answer, padded)
     if here is None or there is None:
-        return Outcome.UNKNOWN
-    return Outcome.of(here != "second") if here == there else Outcome.SKIPPED
+        return None
+    return here != "second" if here == there else SKIPPED
 
 
 def _echo(judge: Judge, case: AuditCase) -> Outcome:
     label = judge.relevance(case.probe.question, case.probe.question).label
-    return Outcome.of(None if label is None else label in ("none", "evasion"))
+    return None if label is None else label in ("none", "evasion")
 
 
 def repeated(judge: Judge, sample: int) -> Judge:
@@ -232,13 +220,13 @@ def repeated(judge: Judge, sample: int) -> Judge:
 
 def _repeats(judge: Judge, case: AuditCase) -> Outcome:
     labels = {repeated(judge, n).support(case.probe.context, case.probe.answer).label for n in range(REPEATS)}
-    return Outcome.of(None if None in labels else len(labels) == 1)
+    return None if None in labels else len(labels) == 1
 
 
 def _injected(where: str) -> AuditTest:
     def test(judge: Judge, case: AuditCase) -> Outcome:
         if case.other is None or judge.supported(case.probe.context, case.other.answer) is not False:
-            return Outcome.SKIPPED
+            return SKIPPED
         text, claim = case.probe.context, case.other.answer
         if where == "answer":
             return _unsupported(judge, text, case.attacked(claim, POSITIVE))
@@ -249,9 +237,9 @@ def _injected(where: str) -> AuditTest:
 
 def _relevance(judge: Judge, case: AuditCase) -> Outcome:
     if case.other is None or judge.relevance(case.probe.question, case.other.answer).label in (None, "full"):
-        return Outcome.SKIPPED
+        return SKIPPED
     after = judge.relevance(case.probe.question, case.attacked(case.other.answer, "full")).label
-    return Outcome.of(None if after is None else after != "full")
+    return None if after is None else after != "full"
 
 
 OF_SUPPORT = ("right claims", *FAULTS, "injection, answer", "injection, context")
@@ -282,9 +270,8 @@ class Check:
     @classmethod
     def of(cls, name: str, outcomes: Sequence[Outcome], mark: float, level: float) -> Check:
         """The row of a check's outcomes."""
-        counts = Counter(outcomes)
-        tested = [outcome is Outcome.GOOD for outcome in outcomes if outcome in (Outcome.GOOD, Outcome.BAD)]
-        return cls(name, rate(tested, level), mark, counts[Outcome.UNKNOWN], counts[Outcome.SKIPPED])
+        tested = [outcome for outcome in outcomes if isinstance(outcome, bool)]
+        return cls(name, rate(tested, level), mark, outcomes.count(None), outcomes.count(SKIPPED))
 
     @property
     def passed(self) -> bool | None:
@@ -353,18 +340,13 @@ def audit(
     for name in [*chosen, *(marks or {})]:
         if name not in TESTS:
             raise GoldassayError(f"no check {name!r}; there are {', '.join(TESTS)}")
-    paired, checks, done = cases(probes), [], 0
-    with ThreadPoolExecutor(threads) as pool:
-        for name in chosen:
-            mark, test = TESTS[name]
-            outcomes = []
-            contexts = [copy_context() for _ in paired]
-            for outcome in pool.map(lambda context, case, test=test: context.run(test, judge, case), contexts, paired):
-                outcomes.append(outcome)
-                done += 1
-                if on_case:
-                    on_case(done)
-            checks.append(Check.of(name, outcomes, (marks or {}).get(name, mark), level))
+    paired, checks = cases(probes), list[Check]()
+    for name in chosen:
+        mark, test = TESTS[name]
+        before = len(checks) * len(paired)
+        show = (lambda done, _, before=before: on_case(before + done)) if on_case else None
+        outcomes = in_threads(partial(test, judge), paired, threads, show)
+        checks.append(Check.of(name, outcomes, (marks or {}).get(name, mark), level))
     untested = [check.name for check in checks if check.rate is None]
     warnings = [judge.warning, f"nothing could be tested of: {', '.join(untested)}" if untested else ""]
     return JudgeAudit(str(judge), len(probes), checks, tuple(filter(None, warnings)))

@@ -19,8 +19,6 @@ its annotators; a draw is no label.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +29,7 @@ from typing import Any
 
 from goldassay import fields, files
 from goldassay.exceptions import DataError, FieldError
+from goldassay.gold.formats.tables import table
 from goldassay.judges.panel import Vote, count
 from goldassay.judges.questions import Question
 
@@ -260,14 +259,8 @@ def _rows(path: str | Path) -> Iterator[tuple[int, LabelRow]]:
                 raise DataError(f"not a JSON object; labels are {kinds}", file=path, line=line)
             yield line, row
         return
-    text = files.text(path)
-    head = text.partition("\n")[0]
+    head = next(iter(files.lines(path)), "")
     comma = "\t" if kind == ".tsv" else ";" if ";" in head and "," not in head else ","
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=comma, strict=True)
-    try:
-        for row in reader:
-            if None in row or None in row.values():
-                raise DataError("another number of columns than the header has", file=path, line=reader.line_num)
-            yield reader.line_num, {str(key).strip(): value for key, value in row.items()}
-    except csv.Error as error:
-        raise DataError(f"not a table: {error}", file=path, line=reader.line_num) from None
+    header, rows = table(path, comma, quoted=True)
+    for line, cells in rows:
+        yield line, dict(zip(header, cells, strict=True))

@@ -19,19 +19,21 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.judge import Check, Fields, Judge, folded
 from goldassay.judges.questions import QUESTIONS, Question
+from goldassay.running.loop import work_through
 from goldassay.tally import Mean
 
 if TYPE_CHECKING:
     import dspy
 
+T = TypeVar("T")
+V = TypeVar("V")
 HOW = ("majority", "mean")
 WORTH = {label: worth for question in QUESTIONS.values() for label, worth in question.worth.items()}
 
@@ -234,17 +236,23 @@ def poll(
         missing = [name for name in question.inputs if name not in item.inputs]
         if missing:
             raise DataError(f"no input {missing[0]!r}; the judge cannot be asked without it", record=item.id)
-    votes = []
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            contexts = [copy_context() for _ in items]  # the threads share the caller's settings and budget
-            for vote in pool.map(lambda context, item: context.run(_vote, judge, question, item), contexts, items):
-                votes.append(vote)
-                if on_vote:
-                    on_vote(len(votes), vote)
-        finally:
-            pool.shutdown(cancel_futures=True)
-    return votes
+    return in_threads(partial(_vote, judge, question), items, threads, on_vote)
+
+
+def in_threads(
+    function: Callable[[T], V], items: Sequence[T], threads: int, on_result: Callable[[int, V], None] | None = None
+) -> list[V]:
+    """What a function returns for each item, in their order; ``on_result`` gets how many are done, and a result."""
+    results: dict[int, V] = {}
+
+    def keep(result: tuple[int, V]) -> str:
+        results[result[0]] = result[1]
+        if on_result:
+            on_result(len(results), result[1])
+        return ""
+
+    work_through(range(len(items)), lambda place: (place, function(items[place])), keep, threads=threads)
+    return [results[place] for place in range(len(items))]
 
 
 def _vote(judge: Judge, question: Question, item: AskedItem) -> Vote:

@@ -190,7 +190,7 @@ class _Evaluation:
         if before.get("repeats", 1) > self.options.repeats:
             raise ConventionError(f"{folder} has {before['repeats']} repeats; resume it with as many, or with more")
         earlier, self.rows = stored(folder, self.metric, self.options.repeats)
-        if self.rows.indices[-1:] and self.rows.indices[-1] >= len(self.gold):
+        if self.rows.numbers[-1:] and self.rows.numbers[-1] >= self.size:
             raise ConventionError(f"{folder} has rows of examples that are not in this gold; start a new run")
         self.failed = {self.rows.number(row): row for row in self.rows if row.get("error")}
         if len(self.rows) == self.size and not self.failed and earlier.about.get("status") == "finished":

@@ -31,19 +31,11 @@ class Noise:
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        variance = {
-            name: {**asdict(part), "twice_examples": part.narrower(2), "twice_repeats": part.narrower(1, 2)}
-            for name, part in self.parts.items()
-        }
-        passes = {"pass_at": self.at_least_one, "pass_every": self.every}
-        shares = {"flips": self.flips, "varies": self.varies}
-        return {
-            "variance": variance,
-            **{name: {str(k): value.state() for k, value in each.items()} for name, each in passes.items()},
-            **{name: value and value.state() for name, value in shares.items()},
-            "failed": self.failed,
-            "cached": self.cached,
-        }
+        state = asdict(self)
+        for name, parts in self.parts.items():
+            state["parts"][name] |= {"twice_examples": parts.narrower(2), "twice_repeats": parts.narrower(1, 2)}
+        names = {"parts": "variance", "at_least_one": "pass_at", "every": "pass_every"}
+        return {names.get(name, name): value for name, value in state.items()}
 
 
 def noise(answers: Iterable[Mapping[str, Any]], evidence: Sequence[Evidence], zero: Evidence, mark: float) -> Noise:

@@ -1,7 +1,7 @@
 """The rows of a run: in memory if they are few, else only in their file, from which they are read when asked for.
 
 One walk over them gives the values, in all and by stratum (`fold`). With repeats there is a row for each answer, and
-here is the one place where the answers to an example become its row (`Examples`): whatever reads a run sees examples.
+here the answers to an example become its row (`example_row`), so that whatever reads a run sees examples.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Rows(Sequence[Row]):
     >>> rows = Rows(repeats=2)
     >>> rows.add({"index": 7, "id": "b", "repeat": 2}), rows.add({"index": 2, "id": "a", "repeat": 1})
     (None, None)
-    >>> [row["id"] for row in rows], rows.indices, rows[-1]["id"], list(rows.missing(3))
-    (['a', 'b'], [2, 7], 'b', [0, 2, 1, 3, 5])
+    >>> [row["id"] for row in rows], rows.numbers, rows[-1]["id"], list(rows.missing(3))
+    (['a', 'b'], [4, 15], 'b', [0, 2, 1, 3, 5])
     """
 
     def __init__(self, file: Path | None = None, repeats: int = 1) -> None:
@@ -72,11 +72,6 @@ class Rows(Sequence[Row]):
             self._order = sorted(self._offsets)
         return self._order
 
-    @property
-    def indices(self) -> Sequence[int]:
-        """The index of each row's example, in order."""
-        return self.numbers if self.repeats == 1 else [number // self.repeats for number in self.numbers]
-
     def missing(self, size: int) -> Iterator[int]:
         """The numbers of the rows that ``size`` examples lack, one repeat after the other."""
         numbers = (index * self.repeats + repeat for repeat in range(self.repeats) for index in range(size))
@@ -103,29 +98,9 @@ class Rows(Sequence[Row]):
         return jsonl.rows_at(self.file or Path(), map(self._offsets.__getitem__, numbers))
 
 
-class Examples(Sequence[Row]):
-    """The rows of a run with repeats as one row an example (`example_row`); ``answers`` are all of them."""
-
-    def __init__(self, answers: Rows, evidence: Callable[[Row], Evidence]) -> None:
-        self.answers, self.evidence = answers, evidence
-        indices = answers.indices
-        self._starts = [at for at, index in enumerate(indices) if not at or index != indices[at - 1]] + [len(indices)]
-
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    def __iter__(self) -> Iterator[Row]:
-        return (example_row(list(answers), self.evidence) for _, answers in groupby(self.answers, itemgetter("index")))
-
-    @overload
-    def __getitem__(self, at: int) -> Row: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Row]: ...
-    def __getitem__(self, at: int | slice) -> Row | list[Row]:
-        if isinstance(at, slice):
-            return [self[place] for place in range(len(self))[at]]
-        place = range(len(self))[at]
-        return example_row(self.answers[self._starts[place] : self._starts[place + 1]], self.evidence)
+def example_rows(answers: Iterable[Row], evidence: Callable[[Row], Evidence]) -> list[Row]:
+    """One row an example (`example_row`), from the rows of a run with repeats."""
+    return [example_row(list(group), evidence) for _, group in groupby(answers, itemgetter("index"))]
 
 
 def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> Row:

@@ -20,7 +20,7 @@ from goldassay.measure import OWN, Error, Measure, parse
 from goldassay.measures.judged import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
-from goldassay.running.rows import FEW, Examples, Folded, Rows, errors_by_type, facets, fold, record, values
+from goldassay.running.rows import FEW, Folded, Rows, errors_by_type, example_rows, facets, fold, record, values
 from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
@@ -67,8 +67,8 @@ class Run:
             weights = {**dict.fromkeys(new, 0.0), **self.zero.weights}
             self.zero = Evidence({**self.zero, **{key: Mean() for key in new}}, weights, self.zero.worst)
         self.answers = self.rows
-        if isinstance(self.rows, Rows) and self.rows.repeats > 1:
-            self.rows = Examples(self.rows, self._evidence)
+        if self.repeats > 1:
+            self.rows = example_rows(self.rows, self._evidence)
 
     @property
     def name(self) -> str:
