@@ -272,5 +272,5 @@ def test_judged_values_stand_beside_what_people_would_find(two: list[Run]) -> No
     run.__dict__["corrected"] = {"strict_f1": found}
     text = pages.report([run])
     assert "corrected by people" in text
-    assert f"{found.corrected.value:.4f}" in text
+    assert f"{found.corrected.value:.3f}" in text
     assert f"[{found.corrected.low:.3f}, {found.corrected.high:.3f}]" in text

@@ -13,7 +13,11 @@ import pytest
 
 from goldassay import Metric
 from goldassay.measures import answering, extraction
+from goldassay.judges.labels import read as read_labels
+from goldassay.judges.questions import Question
 from goldassay.reporting import pages
+from goldassay.reporting.summary import summarize
+from goldassay.reporting.verdicts import differences
 from goldassay.running import Run, evaluate
 from goldassay.score import Evidence
 from goldassay.tally import Counts
@@ -21,7 +25,7 @@ from goldassay.tally import Counts
 Open = Callable[..., Any]
 UNNAMED = """[...document.querySelectorAll("table, th, button, a, input, select, [role=img]")].filter((one) =>
   one.tagName === "TABLE" ? !one.caption : one.tagName === "TH" ? !one.scope : one.labels?.length ? false :
-  !(one.innerText.trim() || one.getAttribute("aria-label"))).map((one) => one.outerHTML.slice(0, 80))"""
+  !((one.innerText ?? "").trim() || one.getAttribute("aria-label"))).map((one) => one.outerHTML.slice(0, 80))"""
 """What a screen reader could not name: tables without a caption, heads without a scope, controls without a label."""
 
 
@@ -51,11 +55,11 @@ def test_a_value_is_what_run_json_says(file: Path, opened: Open, two: list[Run])
     said = json.loads((two[1].folder / "run.json").read_text())
     shown = seen.page.query_selector_all("tr[data-measure=strict_f1] .number")[1]
     assert float(shown.get_attribute("data-value")) == said["values"]["strict_f1"]
-    assert shown.inner_text() == f"{said['values']['strict_f1']:.4f}"
+    assert shown.text_content() == f"{said['values']['strict_f1']:.3f}"
 
 
 def test_every_filter_shows_what_it_says(file: Path, opened: Open, two: list[Run]) -> None:
-    seen = opened(file)
+    seen = opened(file, hash="#examples")
     first, last = two
     n = len(first.rows)
     wrong = sum(1 for row in last.rows if row.get("errors") or row.get("error"))
@@ -87,50 +91,125 @@ def test_every_filter_shows_what_it_says(file: Path, opened: Open, two: list[Run
     assert seen.search("1517") == f"1 of {n}"
     assert seen.search("1517 nowhere") == f"0 of {n}"
     seen.page.click("#clear")
-    seen.page.click("button[data-filter=won]")
+    seen.page.click("nav a[href='#verdict']")
+    seen.page.click("#verdict button[data-filter=won] >> nth=0")
     assert seen.count() == f"{wanted['won']} of {n}"
+    assert seen.page.is_visible("#list")
+    seen.page.click("nav a[href='#details']")
     seen.page.click("button[data-stratum=language] >> nth=0")
     assert seen.count() == f"{n // 2} of {n}"
-    seen.page.click("button[data-type=TMP]")
+    seen.page.click("nav a[href='#details']")
+    seen.page.click("button[data-type=TMP] >> nth=0")
     assert seen.page.input_value("#type") != ""
     assert seen.count() == f"{n} of {n}"  # gold has one in every text
     seen.quiet()
 
 
-def test_the_first_thing_seen_is_the_value_and_what_it_differs_by(file: Path, opened: Open, two: list[Run]) -> None:
-    seen = opened(file)
-    first, last = (one.inner_text() for one in seen.page.query_selector_all(".card"))
-    assert f"{two[1].value:.3f}" in last
-    assert ": better" in last or ": not shown to differ" in last
-    assert "p ." not in first
-    row = next(row for row in two[1].rows if row.get("errors") or row.get("error"))
-    seen.page.wait_for_selector(f"#detail h3:has-text('{row['id']}')")  # the first that is wrong is open already
-    assert seen.page.evaluate("location.hash") == ""
-    seen.quiet()
+def test_the_first_screen_holds_the_verdict_its_interval_and_what_was_lost(
+    file: Path, opened: Open, two: list[Run]
+) -> None:
+    page = opened(file, width=1440).page
+    _, (difference,), _ = differences([summarize(run) for run in two], ["thirds", "fifths"])
+    assert page.inner_text(".sentence") == difference.sentence
+    assert difference.sentence.startswith("Whether fifths differs from thirds cannot be told: +")
+    for part in (".sentence", "svg.gap", "text=What moved most", "text=Lost examples", "#runs tbody tr >> nth=1"):
+        box = page.query_selector(part).bounding_box()
+        assert box["y"] + box["height"] < 900, part
+    drawn = page.get_attribute("svg.gap", "aria-label")
+    assert f"{difference.metric.difference:+.3f}" in drawn
+    assert page.inner_text("#runs tbody tr >> nth=1").split()[1] == f"{two[1].value:.3f}"
+    if difference.lost:
+        page.click("#verdict .links a >> nth=0")
+        page.wait_for_selector(f"#detail h2:has-text('{difference.lost[0]}')")
 
 
-def test_one_run_says_at_once_what_costs_most(opened: Open, two: list[Run], tmp_path: Path) -> None:
+def test_a_single_run_shows_its_value_what_costs_most_and_the_worst_examples(
+    opened: Open, two: list[Run], tmp_path: Path
+) -> None:
     file = tmp_path / "one.html"
     file.write_text(pages.report(two[:1]), encoding="utf-8")
-    shown = opened(file).page.inner_text(".card[aria-label='What costs most']")
+    page = opened(file).page
+    assert f"thirds reaches {two[0].value:.3f} [" in page.inner_text(".sentence")
+    shown = page.inner_text(".panel[aria-label='What costs most']")
     assert "wrong boundary" in shown or "missed" in shown
     assert "all of them" in shown
+    page.click("text=all of them")
+    assert page.is_visible("#errors")
+    page.click("nav a[href='#verdict']")
+    page.click(".panel:has-text('Worst examples') a >> nth=0")
+    page.wait_for_selector("#detail", state="visible")
+
+
+def test_the_table_of_examples_sorts_hides_columns_and_marks_what_differs(
+    file: Path, opened: Open, two: list[Run]
+) -> None:
+    page = opened(file, hash="#examples", width=1440).page
+    gaps = [after["score"] - before["score"] for before, after in zip(two[0].rows, two[1].rows, strict=True)]
+    page.click(".head .sort:has-text('change')")
+    page.wait_for_function("!document.querySelector('#list .item').textContent.includes('…failed')")
+    first = page.inner_text("#list .item >> nth=0")
+    assert f"+{max(gaps):.3f}" in first
+    assert page.get_attribute(".head [role=columnheader]:has-text('change')", "aria-sort") == "descending"
+    assert page.query_selector("#list .item .differs")
+    page.click(".head .sort:has-text('change')")
+    low = min(gaps)
+    shown = page.inner_text("#list .item >> nth=0")
+    assert f"{low:.3f}".replace("-", "−") in shown
+    before = len(page.query_selector_all(".head [role=columnheader]"))
+    page.click(".choose summary")
+    page.click("#columns label:has-text('gold') input")
+    page.click("#columns label:has-text('language') input")
+    page.click("#columns label:has-text('half') input")
+    assert len(page.query_selector_all(".head [role=columnheader]")) == before + 1
+
+
+def test_thumbs_and_comments_stay_and_are_exported_as_labels(file: Path, opened: Open, tmp_path: Path) -> None:
+    page = opened(file, hash="#example=e18").page
+    page.wait_for_selector("#detail h2:has-text('e18')")
+    page.click(".thumb[data-label=no]")
+    page.fill(".opinion textarea", "the year is cut")
+    page.reload()
+    page.wait_for_selector("html[data-ready=yes]")
+    page.wait_for_selector(".thumb[data-label=no][aria-pressed=true]")
+    with page.expect_download() as download:
+        page.click("#export")
+    labels = tmp_path / "labels.jsonl"
+    download.value.save_as(labels)
+    (row,) = map(json.loads, labels.read_text(encoding="utf-8").splitlines())
+    assert (row["id"], row["label"], row["reason"], row["run"]) == ("e18", "no", "the year is cut", "fifths")
+    question = Question("year", dspy.Signature("text, entities -> verdict"), "yes", {"yes": 1.0, "no": 0.0})
+    (item,) = read_labels(labels, question).items
+    assert item.label == "no"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing(file: Path, opened: Open, theme: str, width: int) -> None:
+    sync = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="no axe: pip install axe-playwright-python"
+    )
+    seen = opened(file, theme=theme, width=width)
+    for tab in ("verdict", "examples", "details"):
+        seen.page.evaluate(f"goldassay.open('{tab}')")
+        result = sync.Axe().run(seen.page)
+        rules = [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in result.response["violations"]]
+        assert rules == [], tab
 
 
 def test_keys_links_and_marks(file: Path, opened: Open) -> None:
     seen = opened(file, hash="#example=e18")
     page = seen.page
-    page.wait_for_selector("#detail h3:has-text('e18')")
+    page.wait_for_selector("#detail h2:has-text('e18')")
     marks = [(one.get_attribute("class"), one.inner_text()) for one in page.query_selector_all("#detail .text mark")]
     assert ("extra", "151") not in marks  # inside the missed 1518, it is marked as both
     assert ("both", "151") in marks  # thirds: gold 3–7, predicted 3–6
     assert ("miss", "8") in marks
     assert ("hit", "1518") in marks  # fifths got it
     page.keyboard.press("j")
-    page.wait_for_selector("#detail h3:has-text('e19')")
+    page.wait_for_selector("#detail h2:has-text('e19')")
     assert page.evaluate("location.hash") == "#example=e19"
     page.keyboard.press("k")
-    page.wait_for_selector("#detail h3:has-text('e18')")
+    page.wait_for_selector("#detail h2:has-text('e18')")
     page.keyboard.press("f")
     assert seen.count().startswith("5 of")  # 1505, 1512, 1519, 1526, 1533
     page.keyboard.press("/")
@@ -191,7 +270,7 @@ def test_claims_citations_and_passages_stand_with_their_verdicts(opened: Open, t
     evaluate(lambda question: said, gold, Metric(answering.F1()), folder=tmp_path / "r", progress=False)
     file = tmp_path / "r.html"
     file.write_text(pages.report([Run.load(tmp_path / "r")]), encoding="utf-8")
-    seen = opened(file)
+    seen = opened(file, hash="#examples")
     seen.page.wait_for_selector("#detail table")
     rows = [" | ".join(row.split("\t")) for row in seen.page.inner_text("#detail").splitlines()]
     shown = "\n".join(" ".join(row.split()) for row in rows)
@@ -267,7 +346,7 @@ def test_twenty_thousand_examples_open_scroll_and_are_searched(opened: Open, tmp
     )
     ready = []
     for _ in range(3):  # the machine may be busy with other tests: the page is as fast as its fastest opening
-        seen = opened(file)
+        seen = opened(file, hash="#examples")
         ready.append(seen.page.evaluate("goldassay.ready"))
     assert min(ready) < 3000, f"{min(ready):.0f} ms until the list could be used"
     assert seen.count() == "20,000 of 20,000"

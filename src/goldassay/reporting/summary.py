@@ -29,6 +29,7 @@ EMPTY: dict[str, dict[str, Any]] = {
     "linking": {"links": []},
     "triples": {"triples": []},
 }
+FACETS = ("type", "label", "property", "domain")
 PARTED = (*EMPTY, "classification")  # tasks whose scorecards have values by type, label or property
 
 
@@ -64,7 +65,8 @@ class RunSummary:
     """What there is to say about one run.
 
     ``confidences`` holds (confidence, correctness) of each prediction that has a confidence; ``positives`` counts the
-    gold items there were to find, for recall.
+    gold items there were to find, for recall; ``counts`` has the `Counts` of each type or label, an array entry an
+    example.
     """
 
     run: Run
@@ -74,6 +76,7 @@ class RunSummary:
     confusion: Confusion | None = None
     confidences: tuple[tuple[float, float], ...] = ()
     positives: int = 0
+    counts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def failed(self) -> int:
@@ -251,22 +254,42 @@ def summarize(run: Run) -> RunSummary:
     """Everything there is to say about a run."""
     traced = bool(run.rows) and all("gold" in row for row in run.rows)
     by: dict[str, Mapping[str, Mapping[str, float | None]]] = {}
+    counts: dict[str, Mapping[str, Any]] = {}
     for task in tasks(run) if traced else ():
-        if task in PARTED:
-            by |= parts(run, task)
+        if task in PARTED and (card := scorecard(run, task)) is not None:
+            by |= {facet: keys for facet, keys in card.by.items() if facet in FACETS}
+            facet = next((facet for facet in FACETS if facet in card.by), "")
+            tally = next((card.tallies[name] for name in ("strict_macro_f1", "macro_f1") if name in card.tallies), {})
+            counts[facet] = label_counts(tally) or {k: part for k, part in tally.items() if isinstance(part, Counts)}
     pairs, positives = confidences(run)
-    return RunSummary(run, overall(run), values(run), by, confusion(run), tuple(pairs), positives)
+    return RunSummary(run, overall(run), values(run), by, confusion(run), tuple(pairs), positives, counts)
 
 
-def parts(run: Run, task: str) -> dict[str, Mapping[str, Mapping[str, float | None]]]:
-    """Values by type, label or property, equal to those of `goldassay score` for the same gold and predictions."""
+def label_counts(confusion: Mapping[Any, Any]) -> dict[str, Counts]:
+    """The counts of each label from a confusion: (gold, predicted) and how often, a number or an array of them.
+
+    >>> label_counts({("A", "A"): 3, ("B", "A"): 1})
+    {'A': Counts(tp=3, fp=1, fn=0), 'B': Counts(tp=0, fp=0, fn=1)}
+    """
+    cells = {pair: number for pair, number in confusion.items() if isinstance(pair, tuple)}
+    return {
+        label: Counts(
+            cells.get((label, label), 0),
+            sum(number for (gold, predicted), number in cells.items() if predicted == label != gold),
+            sum(number for (gold, predicted), number in cells.items() if gold == label != predicted),
+        )
+        for label in dict.fromkeys(label for pair in cells for label in pair)
+    }
+
+
+def scorecard(run: Run, task: str) -> Any:
+    """The scorecard of a run's rows, equal to `goldassay score` for the same gold and predictions; None without."""
     gold = [{"id": row["id"], **row.get("inputs", {}), **row["gold"]} for row in run.rows]
     predictions = [row.get("prediction") or EMPTY.get(task, {"label": ""}) for row in run.rows]
     try:
-        card = import_module(f"goldassay.measures.{task}").scorecard(gold, predictions)
+        return import_module(f"goldassay.measures.{task}").scorecard(gold, predictions)
     except (GoldassayError, KeyError, TypeError, ValueError, AttributeError):
-        return {}  # renamed columns, or predictions that only the program's own metric can read
-    return {facet: keys for facet, keys in card.by.items() if facet in ("type", "label", "property", "domain")}
+        return None  # renamed columns, or predictions that only the program's own metric can read
 
 
 def confusion(run: Run) -> Confusion | None:

@@ -8,6 +8,7 @@ on the screen.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import defaultdict
@@ -16,7 +17,7 @@ from itertools import count
 from typing import Any
 
 from goldassay.jsonl import dumps
-from goldassay.reporting.pages.document import packed
+from goldassay.reporting.pages.document import code, packed
 from goldassay.reporting.summary import ONE_SIDED, ReportedValue, RunSummary, is_wrong, model_name, tokens
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
@@ -27,6 +28,8 @@ MANY = 25  # error patterns
 LABELS = 24  # labels of a confusion matrix; with more, only the largest confusions are shown
 CHUNK, TEXTS = 100, 2000  # examples in a chunk of rows, and in a chunk of text
 WORDS, LONGEST = 90, 20_000  # characters of an example in the list, and of one that can be searched
+BRIEF = 70  # characters of a cell in the list
+LISTED = ("entities", "links", "triples", "results", "relevant", "answers")
 ELSEWHERE = ("id", "split", "language", "strata", "document")  # fields of gold that the page shows elsewhere
 MOMENT = re.compile(r"\d{8}-\d{6}")  # when a run began: the start of its folder's name
 Rows = list[Mapping[str, float | None]]
@@ -39,21 +42,25 @@ def values(summaries: Sequence[RunSummary]) -> list[tuple[ReportedValue, list[Re
     return [(next(row[name] for row in by_name if name in row), [row.get(name) for row in by_name]) for name in names]
 
 
-def strata(summaries: Sequence[RunSummary]) -> dict[str, list[dict[str, Any]]]:
-    """For each stratum its keys, the largest first: ``key``, ``n`` and each run's ``values``.
+def strata(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
+    """For each stratum its table, as `parts` gives it: the first measure by key.
 
     A stratum with a single key repeats the whole set and is left out.
     """
-    table: dict[str, dict[str, dict[str, Any]]] = {}
+    table: dict[str, dict[str, Rows]] = {}
     for place, summary in enumerate(summaries):
         for stratum, keys in summary.run.by_stratum.items():
             for key, numbers in keys.items():
-                empty = {"key": key, "n": 0, "values": [{} for _ in summaries]}
-                row = table.setdefault(stratum, {}).setdefault(key, empty)
-                row["n"] = max(row["n"], int(numbers["examples"]))
-                row["values"][place] = numbers
+                table.setdefault(stratum, {}).setdefault(key, [{} for _ in summaries])[place] = numbers
+    columns = list(summaries[0].run.values)[:1] if summaries else []
     return {
-        stratum: sorted(keys.values(), key=lambda row: -row["n"]) for stratum, keys in table.items() if len(keys) > 1
+        stratum: {
+            "columns": columns,
+            "support": "examples",
+            "keys": sorted(keys.items(), key=lambda item: -max(float(row.get("examples") or 0) for row in item[1])),
+        }
+        for stratum, keys in table.items()
+        if len(keys) > 1
     }
 
 
@@ -82,7 +89,7 @@ def parts(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
 
 
 def matrix(summary: RunSummary) -> dict[str, object]:
-    """The confusion matrix by support, and the largest confusions."""
+    """The confusion matrix over the labels of both sides, by support, and the largest confusions."""
     if summary.confusion is None:
         return {}
     counts = {pair: float(number) for pair, number in summary.confusion.items()}
@@ -91,18 +98,16 @@ def matrix(summary: RunSummary) -> dict[str, object]:
         support[gold] += number
         support[label] += 0
     ordered = sorted(support, key=lambda label: (label in ONE_SIDED, -support[label], label))
-    columns = [label for label in ordered if any(predicted == label for _, predicted in counts)]
     largest = max(counts.values())
     cells = [
-        (gold, [(label, int(number := counts.get((gold, label), 0)), _shade(number / largest)) for label in columns])
+        (gold, [(label, int(number := counts.get((gold, label), 0)), _shade(number / largest)) for label in ordered])
         for gold in ordered
-        if support[gold]
     ]
     wrong = [
         (-n, gold, label) for (gold, label), n in counts.items() if gold != label and not {gold, label} & set(ONE_SIDED)
     ]
     return {
-        "labels": columns,
+        "labels": ordered,
         "spans": any(label in ONE_SIDED for label in ordered),
         "rows": cells if len(ordered) <= LABELS else [],
         "largest": [(gold, label, int(-n)) for n, gold, label in sorted(wrong)[:12]],
@@ -144,7 +149,12 @@ def packs(runs: Sequence[Run], stored: Sequence[Sequence[Mapping[str, Any]]]) ->
         lines = [dumps(example(runs, start + at, several)) for at, several in enumerate(zip(*rows, strict=True))]
         blobs[f"rows-{start // CHUNK}"] = packed("\n".join(lines))
     for start in range(0, size, TEXTS):
-        lines = [words([run.rows[at] for run in runs]) for at in range(start, min(size, start + TEXTS))]
+        places = range(start, min(size, start + TEXTS))
+        cells = [[brief(part.get("gold") or {}) for part in (runs[0].rows[at],)] for at in places]
+        for at, line in zip(places, cells, strict=True):
+            line += [brief(run.rows[at].get("prediction") or {}, run.rows[at].get("error")) for run in runs]
+        blobs[f"cells-{start // TEXTS}"] = packed(json.dumps(cells, ensure_ascii=False))
+        lines = [words([run.rows[at] for run in runs]) for at in places]
         blobs[f"texts-{start // TEXTS}"] = packed("\n".join(lines))
     return blobs
 
@@ -163,7 +173,9 @@ def index(runs: Sequence[Run]) -> dict[str, object]:
             column.append(numbers[name][keys[name]] if name in keys else -1)
     columns = {name: columns[name] for name in dict.fromkeys(name for row in first for name in facets(row))}
     predictions = [[dumps(row.get("prediction", row.get("error"))) for row in run.rows] for run in runs]
+    key = hashlib.sha256(dumps([[run.name, run.about.get("started")] for run in runs]).encode()).hexdigest()[:16]
     return {
+        "key": key,
         "chunk": CHUNK,
         "texts": TEXTS,
         "ids": [str(row["id"]) for row in first],
@@ -209,7 +221,7 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Mapping[str, Any]]) -> 
     first = rows[0]
     return {
         "id": str(first["id"]),
-        "facets": facets(first),
+        "facets": {name: code(key, name) for name, key in facets(first).items()},
         "document": first.get("document"),
         "inputs": {key: value for key, value in first["inputs"].items() if key != "id"} if "inputs" in first else None,
         "gold": {k: v for k, v in first["gold"].items() if k not in ELSEWHERE} if "gold" in first else None,
@@ -225,6 +237,43 @@ def _own(evidence: Evidence, row: Mapping[str, Any]) -> dict[str, Any]:
     if "calls" in own:
         own["calls"] = [{**call, "lm": model_name(call["lm"])} if "lm" in call else call for call in own["calls"]]
     return own
+
+
+def brief(record: Mapping[str, Any], error: object = None) -> str:
+    """Gold or a prediction in a cell of the list of examples.
+
+    >>> brief({"entities": [{"start": 0, "end": 5, "type": "TOP", "text": "Delft"}]}), brief({}, "timeout")
+    ('Delft TOP', 'failed: timeout')
+    """
+    if error:
+        return f"failed: {error}"[:BRIEF]
+    items = next((record[name] for name in LISTED if isinstance(record.get(name), (list, Mapping))), None)
+    if items is not None:
+        return _cut("; ".join(_item(item) for item in items) or "(none)")
+    fields = {name: value for name, value in record.items() if name not in ELSEWHERE}
+    named = next((fields[name] for name in ("label", "answer") if name in fields), None)
+    return _cut(_plain(named if named is not None else fields))
+
+
+def _item(item: Any) -> str:
+    """One entity, link, triple, result or answer."""
+    if not isinstance(item, Mapping):
+        return _plain(item)
+    names = ("text", "subject", "predicate", "object", "type", "doc_id", "ids", "candidates")
+    return " ".join(_plain(item[name]) for name in names if item.get(name) not in (None, "", [], {}))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        if "id" in value:
+            return str(value["id"])
+        return "; ".join(f"{name}: {_plain(inner)}" for name, inner in value.items() if inner not in (None, "", []))
+    return " ".join(map(_plain, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text[: 4 * BRIEF].split())
+    return line[:BRIEF] + ("…" if len(line) > BRIEF else "")
 
 
 def words(rows: Sequence[Mapping[str, Any]]) -> str:

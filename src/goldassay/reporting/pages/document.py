@@ -20,10 +20,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from goldassay import __version__
+from goldassay.measures.classification.records import institutions
+from goldassay.reporting import verdicts
 from goldassay.reporting.summary import gold_name, model_name
-from goldassay.statistics import Comparison
 
 HERE = Path(__file__).parent
+CODED = ("label", "type", "custodian_type")  # facets whose keys may be codes of institution types
 EMPTY = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="  # of no text: the style element that plotly fills itself
 
 
@@ -93,13 +95,9 @@ def rate(value: float | None, places: int = 3) -> str:
     return "–" if value is None else f"{value:.{places}f}"
 
 
-def signed(value: float | None, places: int = 3) -> str:
-    """A difference with its sign.
-
-    >>> signed(0.05), signed(-0.2), signed(None)
-    ('+0.050', '−0.200', '–')
-    """
-    return "–" if value is None else f"{value:+.{places}f}".replace("-", "−")
+def signed(value: float | None) -> str:
+    """A difference with its sign; a dash for None."""
+    return "–" if value is None else verdicts.signed(value)
 
 
 def p_value(p: float | None) -> str:
@@ -111,19 +109,17 @@ def p_value(p: float | None) -> str:
     return "–" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
-def verdict(comparison: Comparison) -> str:
-    """What a paired difference says, at .05.
+def code(key: object, facet: str = "") -> str:
+    """A label or the key of a stratum; the code of an institution type with its name.
 
-    >>> from goldassay.statistics import compare
-    >>> verdict(compare([1.0] * 20, [0.0] * 20)), verdict(compare([1.0, 0.0], [0.0, 1.0]))
-    ('better', 'not shown to differ')
+    >>> code("H", "custodian_type"), code("nl", "language")
+    ('H · Holy site', 'nl')
     """
-    if comparison.p >= 0.05:
-        return "not shown to differ"
-    return "better" if comparison.difference > 0 else "worse"
+    names = {label.code: label.name for label in institutions().labels} if facet in CODED else {}
+    return f"{key} · {names[str(key)]}" if str(key) in names else str(key)
 
 
-FILTERS = {"rate": rate, "signed": signed, "p": p_value, "model": model_name, "gold": gold_name, "verdict": verdict}
+FILTERS = {"rate": rate, "signed": signed, "p": p_value, "model": model_name, "gold": gold_name, "code": code}
 
 
 @cache

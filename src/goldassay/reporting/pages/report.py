@@ -20,12 +20,11 @@ from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import page
 from goldassay.reporting.pages.tuning import Tuning, effects
 from goldassay.reporting.summary import ReportedValue, RunSummary
-from goldassay.running.comparing import RunComparison
-from goldassay.running.comparing import compare as compare_runs
+from goldassay.reporting.verdicts import FEW, differences, metric_title, run_sentence
 from goldassay.running.folder import run_at
+from goldassay.running.rows import FEW as MEMORY
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
-from goldassay.statistics import Comparison, compare
 
 if TYPE_CHECKING:
     from goldassay.reporting.ranking import RankedRun
@@ -114,7 +113,7 @@ def report(
     empty = [f"{name} has no rows yet" for run, name in zip(runs, data.labels(runs), strict=True) if not run.rows]
     names = data.labels(usable)
     summaries = [summary.summarize(run) for run in usable]
-    comparable, differences, excluded = _compare(usable, names, seed)
+    comparable, against, excluded = differences(summaries, names, seed)
     judges = [{**judge, "judge": summary.model_name(judge["judge"])} for judge in judges]
     tree = tuning.tree if tuning else []
     strata, parts = data.strata(summaries), data.parts(summaries)
@@ -123,12 +122,15 @@ def report(
         "title": title or _title(usable, tuning, judges),
         "runs": summaries,
         "names": names,
-        "measures": list(dict.fromkeys(value.name for row in summaries for value in row.values)),
         "values": data.values(summaries),
-        "against": differences,
+        "against": against,
+        "few": FEW,
+        "sentence": run_sentence(summaries[0], names[0]) if summaries else "",
+        "worst": _worst(usable[0]) if usable else [],
+        "metric_name": metric_title(usable[0].zero.weights) if usable else "",
         "notes": [*empty, *excluded, *_notes(usable, names)],
         "facets": strata,
-        "parts": parts,
+        "parts": parts | strata,
         "parts_title": " and ".join([*["types"] * bool(parts), *["strata"] * bool(strata or not parts)]).capitalize(),
         "confusions": [(n, data.matrix(row)) for n, row in zip(names, summaries, strict=True) if row.confusion],
         "patterns": [(name, data.patterns(row.run)) for name, row in zip(names, summaries, strict=True)],
@@ -136,7 +138,7 @@ def report(
         "audit": audit,
         "tree": tree,
         "judges": judges,
-        "together": [names[0], *(difference.name for difference in differences)] if usable else [],
+        "together": [names[0], *(difference.name for difference in against)] if usable else [],
         "traced": any("inputs" in run.rows[0] for run in comparable),
         "ranked": ranked,
         "pareto": [figures.add(chart) for chart in _pareto(ranked)],
@@ -150,8 +152,16 @@ def report(
     return page("report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=packed)
 
 
+def _worst(run: Run, most: int = 8) -> list[tuple[str, float]]:
+    """The examples with the lowest scores, failures first."""
+    rows = sorted((row for row in run.rows if summary.is_wrong(row)), key=lambda row: float(row["score"]))
+    return [(str(row["id"]), float(row["score"])) for row in rows[:most]]
+
+
 def _in_memory(run: Run) -> Run:
     """The run with its rows in memory but for their prompts, so that a large run's file is read once."""
+    if len(run.rows) <= MEMORY or isinstance(run.rows, list):
+        return run
     return replace(run, rows=[{key: row[key] for key in row if key != "calls"} for row in run.rows])
 
 
@@ -174,43 +184,6 @@ def _title(runs: Sequence[Run], tuning: Tuning | None, judges: Sequence[Mapping[
         return "A judge beside people" if len(judges) == 1 else "Judges beside people"
     names = names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"]
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A run against the baseline: by the metric, and by each measure."""
-
-    name: str
-    metric: Comparison
-    won: int
-    lost: int
-    measures: Sequence[RunComparison]
-
-
-def _compare(runs: Sequence[Run], names: Sequence[str], seed: int) -> tuple[list[Run], list[Difference], list[str]]:
-    """The runs that share the first one's examples, their differences from it, and why others are left out."""
-    if not runs:
-        return [], [], []
-    first = runs[0]
-    comparable, excluded, differences = [first], [], []
-    for run, name in zip(runs[1:], names[1:], strict=True):
-        if not run.available:
-            excluded.append(f"{name} failed on every example, so it is not compared.")
-            continue
-        try:
-            measures = compare_runs(first, run, seed=seed)
-        except GoldassayError as error:
-            excluded.append(f"{name} is not compared example by example: {error}")
-            continue
-        comparable.append(run)
-        scores = [[float(row["score"]) for row in each.rows] for each in (first, run)]
-        same = list(run.zero) == list(first.zero)
-        evidence = (run.evidence, first.evidence, run.zero) if same else (scores[1], scores[0], None)
-        metric = compare(*evidence, clusters=run.clusters, seed=seed)
-        gaps = [after - before for before, after in zip(*scores, strict=True)]
-        won, lost = sum(gap > 1e-9 for gap in gaps), sum(gap < -1e-9 for gap in gaps)
-        differences.append(Difference(name, metric, won, lost, measures))
-    return comparable, differences, excluded
 
 
 def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:

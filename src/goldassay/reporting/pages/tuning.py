@@ -15,6 +15,7 @@ from typing import Any
 
 from goldassay import jsonl
 from goldassay.reporting.pages import charts
+from goldassay.reporting.verdicts import signed
 
 LONGEST = 2000  # characters of an edit
 GOOD = ("kept", "proven", "applied", "better", "needed")
@@ -68,6 +69,20 @@ class Tuning:
         diff, ledger = folder / "prompt.diff", folder / "ledger.jsonl"
         entries = list(jsonl.rows(ledger)) if ledger.is_file() else ()
         return cls(about, patches, entries, diff.read_text(encoding="utf-8") if diff.is_file() else "", folder)
+
+    @property
+    def sentence(self) -> str:
+        """What the tuning came to, with what it took."""
+        split = "test" if self.about.get("test") else "dev"
+        part, cost = self.about.get(split) or {}, self.about.get("cost") or {}
+        spent = f"{cost.get('calls', 0):,} calls, {cost.get('seconds', 0) or 0:.0f} s"
+        start = f"Tuning with {self.about.get('optimizer') or 'an optimizer'}"
+        if not part:
+            return f"{start} changed nothing ({spent})."
+        gap = part["difference"]
+        ends = f"[{signed(gap['interval']['low'])}, {signed(gap['interval']['high'])}]"
+        verdict = f": {self.about['verdict']}" if self.about.get("verdict") else ""
+        return f"{start}: {signed(gap['difference'])} {ends} on {gap['n']} {split} examples{verdict} ({spent})."
 
     @property
     def runs(self) -> list[Path]:

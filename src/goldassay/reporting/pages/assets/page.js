@@ -30,6 +30,7 @@ goldassay.make = function (tag, attributes = {}, ...children) {
   let kept = null;
   try { kept = localStorage.getItem("goldassay-theme"); } catch { /* a file may have no storage */ }
   const drawn = new Map();
+  const PAPER = 660; /* pixels of a chart on paper */
 
   function theme(name) {
     root.dataset.theme = name;
@@ -43,9 +44,62 @@ goldassay.make = function (tag, attributes = {}, ...children) {
   theme(kept || (dark.matches ? "dark" : "light"));
   dark.addEventListener("change", (event) => { if (!kept) theme(event.matches ? "dark" : "light"); });
   document.getElementById("theme")?.addEventListener("click", goldassay.toggle);
-  let shown = null; /* paper is light, and so are the marks and the charts on it */
-  addEventListener("beforeprint", () => { shown = root.dataset.theme; if (shown === "dark") theme("light"); });
-  addEventListener("afterprint", () => { if (shown === "dark") theme("dark"); });
+
+  /* Tabs: one is open; a link to a section opens the tab that it stands in. */
+  const tabs = [...document.querySelectorAll("section.tab")];
+  goldassay.open = function (id) {
+    if (!tabs.some((tab) => tab.id === id) || root.dataset.tab === id) return;
+    root.dataset.tab = id;
+    for (const tab of tabs) tab.classList.toggle("open", tab.id === id);
+    for (const link of document.querySelectorAll("nav[aria-label=Tabs] a")) {
+      if (link.hash === `#${id}`) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    }
+    scrollTo(0, 0);
+    dispatchEvent(new Event("goldassay-tab"));
+  };
+  function follow() {
+    const target = document.getElementById(location.hash.slice(1).split("=")[0]);
+    const tab = target?.closest("section.tab");
+    if (tab) goldassay.open(tab.id);
+    if (tab && tab !== target) target.scrollIntoView();
+    else if (tab) scrollTo(0, 0);
+  }
+  if (tabs.length) {
+    goldassay.open(tabs[0].id);
+    follow();
+    addEventListener("hashchange", follow);
+    document.addEventListener("click", (event) => { /* a link to where the address already points changes no address */
+      if (event.target.closest?.("a")?.getAttribute("href") === location.hash) dispatchEvent(new Event("hashchange"));
+    });
+  }
+
+  /* Tables: a click on a head sorts by its column, the largest first, then the smallest. */
+  const keyOf = (cell) => {
+    const text = (cell?.querySelector("[data-value]")?.dataset.value ?? cell?.textContent ?? "").trim();
+    const number = parseFloat(text.replace("−", "-").replaceAll(",", "").replace(/^[^\d+.-]+(?=[\d.])/, ""));
+    return Number.isNaN(number) ? text.toLowerCase() : number;
+  };
+  function sortBy(table, column) {
+    const heads = table.tHead.rows[0].cells;
+    const descending = heads[column].getAttribute("aria-sort") !== "descending";
+    for (const head of heads) head.removeAttribute("aria-sort");
+    heads[column].setAttribute("aria-sort", descending ? "descending" : "ascending");
+    const rows = [...table.tBodies[0].rows].map((row) => [keyOf(row.cells[column]), row]);
+    const rank = (key) => (typeof key === "number" ? 0 : 1);
+    rows.sort(([a], [b]) => rank(a) - rank(b) || (descending === (typeof a === "number") ? 1 : -1) * (a < b ? 1 : a > b ? -1 : 0));
+    for (const [, row] of rows) { row.hidden = false; table.tBodies[0].append(row); }
+    const more = table.parentElement.nextElementSibling;
+    if (more?.matches("button.more")) more.remove();
+  }
+  for (const table of document.querySelectorAll("main table:not(.matrix)")) {
+    if (!table.tHead || table.tBodies[0].rows.length < 2 || table.caption?.matches(".spoken")) continue;
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      if (!head.textContent.trim()) return;
+      const button = goldassay.make("button", { type: "button", class: "sort" }, [...head.childNodes]);
+      button.addEventListener("click", () => sortBy(table, column));
+      head.append(button);
+    });
+  }
 
   for (const button of document.querySelectorAll("button.more")) {
     button.addEventListener("click", () => {
@@ -86,8 +140,10 @@ goldassay.make = function (tag, attributes = {}, ...children) {
     const axis = { gridcolor: colour("rule"), linecolor: colour("rule"), zerolinecolor: colour("soft"), automargin: true };
     const titled = (own) => ({ ...own, title: typeof own?.title === "string" ? { text: own.title } : own?.title });
     const layout = coloured(figure.layout);
+    const paper = root.dataset.print ? { width: PAPER } : {};
     await Plotly.react(element, coloured(figure.data), {
       ...layout,
+      ...paper,
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: ink, family: "system-ui, sans-serif", size: 13 },
@@ -96,15 +152,15 @@ goldassay.make = function (tag, attributes = {}, ...children) {
       hoverlabel: { bgcolor: colour("sheet"), bordercolor: colour("rule"), font: { color: ink } },
       xaxis: { ...axis, ...titled(layout.xaxis) },
       yaxis: { ...axis, ...titled(layout.yaxis) },
-    }, { displayModeBar: false, responsive: true, showSendToCloud: false });
+    }, { displayModeBar: false, responsive: !root.dataset.print, showSendToCloud: false });
     drawn.set(element, figure);
   }
 
   async function show(element) {
-    await load();
+    if (!figures || !window.Plotly) await load(); /* without waiting where it is there: a printer does not wait */
     const figure = figures[Number(element.dataset.chart)];
     element.setAttribute("role", "img");
-    element.setAttribute("aria-label", `${figure.label}; the numbers stand in the tables of this page`);
+    element.setAttribute("aria-label", figure.finding ?? `${figure.label}; the numbers stand in the tables of this page`);
     await draw(element, figure);
     element.dataset.drawn = "yes";
   }
@@ -119,9 +175,21 @@ goldassay.make = function (tag, attributes = {}, ...children) {
         }
       }
     }, { rootMargin: "300px" });
-    const begin = () => places.forEach((one) => near.observe(one));
+    const begin = () => { places.forEach((one) => near.observe(one)); setTimeout(load, 1500); /* ready for printing */ };
     if (document.getElementById("list")) addEventListener("goldassay-ready", () => setTimeout(begin, 50), { once: true });
     else begin(); /* the list of examples comes first: the library takes a second to start */
-    addEventListener("beforeprint", goldassay.charts);
   }
+
+  /* Paper is light and narrow: every tab is shown, and every chart is drawn as wide as the page. */
+  let before = null;
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    root.dataset.print = "yes";
+    if (window.Plotly && figures) for (const element of places) show(element);
+  });
+  addEventListener("afterprint", () => {
+    delete root.dataset.print;
+    theme(before ?? "light");
+  });
 })();

@@ -270,7 +270,7 @@
     const link = make("a", { href: `#example=${encodeURIComponent(example.id)}`, class: "quiet" }, "link");
     const known = new Set(["entities", "links", "triples", "relevant", ...(marks ? ["text"] : [])]);
     return make("div", {},
-      make("h3", {}, example.id, " ", link), make("p", {}, facets.flatMap((one) => [one, " "])),
+      make("h2", {}, example.id, " ", link), make("p", {}, facets.flatMap((one) => [one, " "])),
       example.inputs ? null : make("p", { class: "note" }, "This run was made without trace: inputs, gold and prompts were not kept."),
       inputs.map(([name, value]) => [make("p", { class: "facts" }, name), long(typeof value === "string" ? value : JSON.stringify(value, null, 1), "plain")]),
       rest(gold, known) ? make("div", {}, make("h3", {}, "Gold"), rest(gold, known, (gold.answers ?? []).filter((one) => typeof one === "string"))) : null,

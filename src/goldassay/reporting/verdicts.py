@@ -1,0 +1,248 @@
+"""The verdict on runs: one sentence for the report, the terminal and a notebook, and what moved between two runs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from goldassay.exceptions import GoldassayError
+from goldassay.reporting.summary import RunSummary
+from goldassay.running.comparing import RunComparison
+from goldassay.running.comparing import compare as compare_runs
+from goldassay.running.rows import facets
+from goldassay.running.run import Run
+from goldassay.statistics import Comparison, compare
+from goldassay.statistics.evidence import Evidences, clustered
+from goldassay.statistics.paired import difference_interval
+from goldassay.tally import Counts
+
+FEW = 5  # examples below which the difference of a part says nothing
+UPPER = {"f1": "F1", "mrr": "MRR", "rr": "RR", "ap": "AP", "nil": "NIL", "ece": "ECE", "mae": "MAE"}
+
+
+def title(name: str) -> str:
+    """A value's name for a sentence.
+
+    >>> title("strict_f1"), title("nDCG@10"), title("hits@1")
+    ('strict F1', 'nDCG@10', 'hits@1')
+    """
+    return " ".join(UPPER.get(word, word) for word in name.split("_"))
+
+
+def metric_title(weights: Mapping[str, float]) -> str:
+    """The name of a metric for a sentence.
+
+    >>> metric_title({"strict_f1": 1.0, "partial_f1": 0.0}), metric_title({"f1": 0.7, "rougeL": 0.3})
+    ('strict F1', 'metric (0.7 F1 + 0.3 rougeL)')
+    """
+    terms = [(weight, title(name)) for name, weight in weights.items() if weight]
+    if len(terms) == 1:
+        return terms[0][1]
+    return f"metric ({' + '.join(f'{weight:g} {name}' for weight, name in terms)})" if terms else "metric"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign, three places.
+
+    >>> signed(0.05), signed(-0.2)
+    ('+0.050', '−0.200')
+    """
+    return f"{value:+.3f}".replace("-", "−")
+
+
+@dataclass(frozen=True)
+class PartDifference:
+    """The difference of two runs on one part of the examples: a type, or a key of a stratum."""
+
+    facet: str
+    key: str
+    n: int
+    before: float
+    after: float
+    low: float
+    high: float
+
+    @property
+    def difference(self) -> float:
+        """The second run's value minus the first one's."""
+        return self.after - self.before
+
+    @property
+    def size(self) -> float:
+        """The absolute difference."""
+        return abs(self.difference)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A run against the baseline: by the metric, by each measure and part, and the examples that changed.
+
+    ``changes`` holds each example's id and change, the largest gain first.
+    """
+
+    name: str
+    baseline: str
+    run: Run
+    metric: Comparison
+    measures: Sequence[RunComparison]
+    changes: Sequence[tuple[str, float]]
+    parts: Sequence[PartDifference] = ()
+    kinds: Sequence[tuple[str, int, int]] = field(default=())
+
+    @property
+    def won(self) -> list[str]:
+        """The examples that are better, the largest gain first."""
+        return [key for key, change in self.changes if change > 1e-9]
+
+    @property
+    def lost(self) -> list[str]:
+        """The examples that are worse, the largest loss first."""
+        return [key for key, change in reversed(self.changes) if change < -1e-9]
+
+    @property
+    def verdict(self) -> str:
+        """``better``, ``worse``, ``same`` or ``open``."""
+        if not self.won and not self.lost:
+            return "same"
+        if self.metric.p >= 0.05:
+            return "open"
+        return "better" if self.metric.difference > 0 else "worse"
+
+    @property
+    def _headline(self) -> tuple[Comparison, str]:
+        """The difference to name, with its title: of the single measure of a metric in its own direction."""
+        weighted = [name for name, weight in self.run.zero.weights.items() if weight]
+        single = next((each for each in self.measures if [each.measure] == weighted), None)
+        if single and single.lower_is_better:
+            return single.comparison, f"{title(single.measure)} (lower is better)"
+        return self.metric, metric_title(self.run.zero.weights)
+
+    @cached_property
+    def sentence(self) -> str:
+        """What the difference says, in one sentence."""
+        name, (test, measure) = self.name, self._headline
+        gap = f"{signed(test.difference)} [{signed(test.interval.low)}, {signed(test.interval.high)}]"
+        where = f"on {self.run.size}"
+        if self.verdict == "same":
+            return f"{name} and {self.baseline} score the same in {measure} on all {self.run.size}."
+        if self.verdict == "open":
+            power = f"; this many show a difference of {test.smallest_detectable:.3f} four times in five"
+            return (
+                f"Whether {name} differs from {self.baseline} cannot be told: {gap} {measure} {where}"
+                f"{power if test.smallest_detectable else ''}."
+            )
+        return f"{name} is {self.verdict} than {self.baseline} by {gap} {measure} {where}."
+
+    @property
+    def moved(self) -> list[PartDifference]:
+        """The three parts that moved most, weighted by their size."""
+        moved = [part for part in self.parts if part.n >= FEW and part.size > 1e-9]
+        return sorted(moved, key=lambda part: -part.size * part.n)[:3]
+
+    @property
+    def moved_kinds(self) -> list[tuple[str, int, int]]:
+        """The three kinds of error whose number changed most."""
+        return [kind for kind in self.kinds if kind[1] != kind[2]][:3]
+
+
+def differences(
+    summaries: Sequence[RunSummary], names: Sequence[str], seed: int = 0
+) -> tuple[list[Run], list[Difference], list[str]]:
+    """The runs that share the first one's examples, their differences from it, and why others are left out."""
+    if not summaries:
+        return [], [], []
+    first = summaries[0].run
+    comparable, compared, excluded = [first], [], []
+    for summary, name in zip(summaries[1:], names[1:], strict=True):
+        run = summary.run
+        if not run.available:
+            excluded.append(f"{name} failed on every example, so it is not compared.")
+            continue
+        try:
+            measures = compare_runs(first, run, seed=seed)
+        except GoldassayError as error:
+            excluded.append(f"{name} is not compared example by example: {error}")
+            continue
+        comparable.append(run)
+        scores = [[float(row["score"]) for row in each.rows] for each in (first, run)]
+        same = list(run.zero) == list(first.zero)
+        evidence = (run.evidence, first.evidence, run.zero) if same else (scores[1], scores[0], None)
+        metric = compare(*evidence, clusters=run.clusters, seed=seed)
+        ids = [str(row["id"]) for row in first.rows]
+        gaps = [after - before for before, after in zip(*scores, strict=True)]
+        changes = sorted(zip(ids, gaps, strict=True), key=lambda pair: -pair[1])
+        parts = [*_type_differences(summaries[0], summary), *(_stratum_differences(first, run) if same else ())]
+        kinds = _kind_changes(first, run)
+        compared.append(Difference(name, names[0], run, metric, measures, changes, parts, kinds))
+    return comparable, compared, excluded
+
+
+def _part(
+    facet: str, key: str, evidence: Evidences, rows: tuple[Any, Any], clusters: Sequence[int] | None, n: int
+) -> PartDifference:
+    """The difference of one part, with its interval over examples or documents."""
+    after, before = (row if clusters is None else clustered(row, clusters) for row in rows)
+    ends, _ = difference_interval(evidence, after, before, 0.95, None)
+    return PartDifference(facet, key, n, evidence.of(before), evidence.of(after), ends.low, ends.high)
+
+
+def _stratum_differences(first: Run, run: Run) -> Iterator[PartDifference]:
+    """By each key of each stratum that has more than one; in the metric."""
+    sides = [Evidences(each.zero.with_items(each.folded.columns), each.zero) for each in (run, first)]
+    if sides[0].paths != sides[1].paths:
+        return
+    places: dict[str, dict[str, list[int]]] = {}
+    for place, row in enumerate(first.rows):
+        for stratum, key in facets(row).items():
+            places.setdefault(stratum, {}).setdefault(key, []).append(place)
+    for stratum, keys in places.items():
+        for key, rows in keys.items() if len(keys) > 1 else ():
+            clusters = [first.clusters[place] for place in rows] if first.clusters else None
+            yield _part(stratum, key, sides[0], (sides[0].matrix[rows], sides[1].matrix[rows]), clusters, len(rows))
+
+
+def _type_differences(first: RunSummary, second: RunSummary) -> Iterator[PartDifference]:
+    """By type, label or property: F1 of each."""
+    for facet, tallies in first.counts.items():
+        other = second.counts.get(facet, {})
+        for key, counts in tallies.items():
+            if key not in other:
+                continue
+            sides = Evidences(other[key], Counts(0, 0, 0)), Evidences(counts, Counts(0, 0, 0))
+            support = int(np.sum(counts.tp) + np.sum(counts.fn))
+            if support:
+                yield _part(facet, str(key), sides[0], (sides[0].matrix, sides[1].matrix), first.run.clusters, support)
+
+
+def _kind_changes(first: Run, run: Run) -> list[tuple[str, int, int]]:
+    """How many errors of each kind both runs have, the largest change first."""
+    before, after = (
+        Counter(
+            re.sub(r"\s+", " ", f"{error['kind']} {error.get('gold_type') or error.get('pred_type') or ''}").strip()
+            for row in each.rows
+            for error in row.get("errors", ())
+        )
+        for each in (first, run)
+    )
+    changes = [(kind.replace("_", " "), before[kind], after[kind]) for kind in dict.fromkeys([*before, *after])]
+    return sorted(changes, key=lambda change: (-abs(change[2] - change[1]), change[0]))
+
+
+def run_sentence(summary: RunSummary, name: str) -> str:
+    """The value of one run, in one sentence."""
+    weighted = [each for each in summary.values if each.weight]
+    shown = weighted[0] if len(weighted) == 1 else summary.overall
+    value, interval = shown.value, shown.interval
+    ends = f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else ""
+    missed = [f"{title(each.name)} {each.target:g}" for each in summary.values if each.met is False]
+    reached = [each for each in summary.values if each.met]
+    text = f"{name} reaches {value:.3f}{ends} {metric_title(summary.run.zero.weights)} on {summary.run.size}"
+    if missed:
+        return f"{text}, short of the target{'s' if len(missed) > 1 else ''} {', '.join(missed)}."
+    return f"{text}; {'its targets are' if len(reached) > 1 else 'its target is'} met." if reached else f"{text}."
