@@ -12,9 +12,9 @@ import dspy
 import pytest
 
 from goldassay import Metric
-from goldassay.measures import answering, extraction
 from goldassay.judges.labels import read as read_labels
 from goldassay.judges.questions import Question
+from goldassay.measures import answering, extraction
 from goldassay.reporting import pages
 from goldassay.reporting.summary import summarize
 from goldassay.reporting.verdicts import differences

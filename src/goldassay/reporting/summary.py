@@ -166,7 +166,7 @@ def overall(run: Run) -> ReportedValue:
         (key,) = weights
         own = run.intervals.get(key) if run.rows else None
         return ReportedValue("metric", run.value, own and turned(own, run.zero.worst.get(key)), terms[key])
-    columns = run.zero.with_items(run.folded.columns)
+    columns: Any = run.zero.with_items(run.folded.columns)
     bounds = interval(columns, run.zero, clusters=run.clusters) if run.rows else None
     text = " + ".join(
         f"{weight:g} {f'({terms[key]})' if key in run.zero.worst else key}" for key, weight in weights.items()
@@ -259,7 +259,9 @@ def summarize(run: Run) -> RunSummary:
         if task in PARTED and (card := scorecard(run, task)) is not None:
             by |= {facet: keys for facet, keys in card.by.items() if facet in FACETS}
             facet = next((facet for facet in FACETS if facet in card.by), "")
-            tally = next((card.tallies[name] for name in ("strict_macro_f1", "macro_f1") if name in card.tallies), {})
+            tally: Mapping[Any, Any] = next(
+                (card.tallies[name] for name in ("strict_macro_f1", "macro_f1") if name in card.tallies), {}
+            )
             counts[facet] = label_counts(tally) or {k: part for k, part in tally.items() if isinstance(part, Counts)}
     pairs, positives = confidences(run)
     return RunSummary(run, overall(run), values(run), by, confusion(run), tuple(pairs), positives, counts)

@@ -194,7 +194,8 @@ def _part(
 
 def _stratum_differences(first: Run, run: Run) -> Iterator[PartDifference]:
     """By each key of each stratum that has more than one; in the metric."""
-    sides = [Evidences(each.zero.with_items(each.folded.columns), each.zero) for each in (run, first)]
+    columns: list[Any] = [each.zero.with_items(each.folded.columns) for each in (run, first)]
+    sides = [Evidences(column, run.zero) for column in columns]
     if sides[0].paths != sides[1].paths:
         return
     places: dict[str, dict[str, list[int]]] = {}
