@@ -197,6 +197,21 @@ def check_choice(name: str, value: object, choices: Collection[object]) -> None:
         raise GoldassayError(f"{name} is {', '.join(others)} or {last}, not {value!r}")
 
 
+def check_tally(measure: Measure[Any]) -> None:
+    """Raise a `GoldassayError` if the tally of a user's own measure cannot hold the evidence of many examples."""
+    if type(measure).__module__.startswith("goldassay."):
+        return
+    from goldassay.statistics.evidence import stacked
+
+    zero = measure.zero
+    try:
+        stacked([zero, zero], zero)
+    except (TypeError, ValueError) as error:
+        raise GoldassayError(
+            f"{type(zero).__name__}.from_state takes numbers, and arrays of them (one an example), as they are: {error}"
+        ) from None
+
+
 def plain(value: object) -> str:
     """A convention as it is shown."""
     return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
@@ -334,6 +349,7 @@ __all__ = [
     "Returned",
     "Review",
     "check_choice",
+    "check_tally",
     "failed",
     "gold_field",
     "parse",

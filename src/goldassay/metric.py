@@ -24,7 +24,18 @@ from goldassay.exceptions import (
 )
 from goldassay.feedback import differences, feedback
 from goldassay.fields import Columns, sides
-from goldassay.measure import FAILURE, INVALID, OWN, ROUNDING, Assessment, Measure, Returned, failed, target_met
+from goldassay.measure import (
+    FAILURE,
+    INVALID,
+    OWN,
+    ROUNDING,
+    Assessment,
+    Measure,
+    Returned,
+    check_tally,
+    failed,
+    target_met,
+)
 from goldassay.score import Evidence, Score
 from goldassay.scorecard import Batches, Scorecard, by_key, from_evidence
 from goldassay.tally import Counts, Mean, Tally
@@ -86,6 +97,7 @@ class Metric:
             raise GoldassayError("a metric needs measures whose weights are not negative and do not add to 0")
         self.measures: dict[str, Measure[Any]] = {}
         for measure in weights:
+            check_tally(measure)
             if measure.key in self.measures:
                 raise GoldassayError(f"two measures of this metric are called {measure.key!r}")
             self.measures[measure.key] = measure

@@ -74,11 +74,18 @@ class Evidences:
         return zero.from_state(nested(self.paths, np.ascontiguousarray(self.matrix.T))).classes, zero.rate
 
     def values(self, sums: Floats) -> Floats:
-        """The value of each row of summed evidence."""
+        """The value of each row of summed evidence.
+
+        A user's own tally may compute its value for plain numbers alone (``if``, ``max``, ``math``): then row by row.
+        """
         if not self.paths:
             return np.ones(len(sums))
-        value = self.zero.from_state(nested(self.paths, np.ascontiguousarray(sums.T))).value
-        return np.broadcast_to(np.asarray(value, dtype=float), (len(sums),))
+        try:
+            value = self.zero.from_state(nested(self.paths, np.ascontiguousarray(sums.T))).value
+            return np.broadcast_to(np.asarray(value, dtype=float), (len(sums),))
+        except (TypeError, ValueError):
+            rows = (self.zero.from_state(nested(self.paths, row)) for row in sums.tolist())
+            return np.array([row.value for row in rows], dtype=float)
 
     def of(self, rows: Floats) -> float:
         """The corpus value of these rows."""
