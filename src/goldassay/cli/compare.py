@@ -207,10 +207,14 @@ def _write(runs: Sequence[Run], weights: Mapping[str, float] | None, seed: int, 
     if not any(runs[0].zero.weights.values()):  # files, which have no metric: all values weigh the same
         weights = weights or dict.fromkeys(runs[0].values, 1.0)
     ranked = ranking.rank(runs, weights, seed=seed)
-    files = ranking.write(ranked, out)
+    notes = ranking.unranked(runs)
+    for note in notes:
+        terminal.warn(note)
+    files = ranking.write(ranked, out, notes)
     page, table = out / "report.html", out / "systems.tex"
     table.write_text(to_latex(runs, [run.name for run in runs]), encoding="utf-8")
-    page.write_text(report([each.run for each in ranked], ranked=ranked, title="Ranking"), encoding="utf-8")
+    shown = [*(each.run for each in ranked), *(run for run in runs if not run.available)]
+    page.write_text(report(shown, ranked=ranked, title="Ranking"), encoding="utf-8")
     return ranked, [*files, table, page]
 
 

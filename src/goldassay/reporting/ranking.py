@@ -72,7 +72,7 @@ class RankedRun:
 
 
 def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, seed: int = 0) -> list[RankedRun]:
-    """Ranks runs on the same gold, the best first.
+    """Ranks runs on the same gold, the best first; one that failed on every example has no value (`unranked`).
 
     Args:
         runs: Two or more, on the same examples under the same conventions.
@@ -81,15 +81,15 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
 
     Raises:
         ConventionError: The runs have other gold, other conventions, or lack a weighted measure.
-        GoldassayError: There are fewer than two runs, or one failed on every example.
+        GoldassayError: There are fewer than two runs, or all failed on every example.
     """
     if len(runs) < 2:
         raise GoldassayError("a ranking needs two systems or more")
+    if not any(run.available for run in runs):
+        raise GoldassayError(f"there is nothing to rank: {'; '.join(unranked(runs))}")
+    runs = [run for run in runs if run.available]
     for run in runs[1:]:
         check_comparable(runs[0], run)
-    for run in runs:
-        if not run.available:
-            raise GoldassayError(f"{run.folder or run.name} failed on every example: it has no rank")
     weights = _checked(runs, weights or runs[0].zero.weights)
     zero = Evidence({name: runs[0].zero[name] for name in weights}, weights, runs[0].zero.worst)
     evidence = [[zero.with_items({name: row[name] for name in weights}) for row in run.evidence] for run in runs]
@@ -109,6 +109,15 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
     rows = zip(labels(runs), runs, values, possible, places, leads, seconds, costs, kinds, fronts, strict=True)
     systems = [RankedRun(*row) for row in rows]
     return sorted(systems, key=lambda system: (system.place, system.name))
+
+
+def unranked(runs: Sequence[Run]) -> list[str]:
+    """A sentence for each run that has no rank, with the reason."""
+    return [
+        f"{name} is not ranked: it failed on all {len(run.rows)} examples; the first: {run.rows[0]['error']}"
+        for name, run in zip(labels(runs), runs, strict=True)
+        if not run.available and run.rows
+    ]
 
 
 def _checked(runs: Sequence[Run], weights: Mapping[str, float]) -> dict[str, float]:
@@ -211,8 +220,8 @@ def responses(systems: Sequence[RankedRun]) -> list[dict[str, object]]:
     return rows
 
 
-def summary(systems: Sequence[RankedRun]) -> str:
-    """The ranking as text."""
+def summary(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> str:
+    """The ranking as text; ``notes`` say what is not in it."""
     best, *others = systems
     lines = [f"Winner: {best.name}, {best.value.value:.4f} [{best.value.low:.3f}, {best.value.high:.3f}]"]
     if best.ranks.high > 1:
@@ -222,16 +231,17 @@ def summary(systems: Sequence[RankedRun]) -> str:
     lines += [f"{row.place:<6} {row.ranks!s:<6} {row.value.value:.4f}  {row.name}" for row in systems]
     lines += ["", "How often each leads under any other weights:"]
     lines += [f"{100 * row.first:5.1f} %  {row.name}" for row in systems]
+    lines += ["", *notes] if notes else []
     return "\n".join(lines) + "\n"
 
 
-def write(systems: Sequence[RankedRun], folder: Path) -> list[Path]:
+def write(systems: Sequence[RankedRun], folder: Path, notes: Sequence[str] = ()) -> list[Path]:
     """Writes ``model_rankings.csv``, ``model_responses.csv`` and ``evaluation_summary.txt``."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
         "model_rankings.csv": to_csv(table(systems)),
         "model_responses.csv": to_csv(responses(systems)),
-        "evaluation_summary.txt": summary(systems),
+        "evaluation_summary.txt": summary(systems, notes),
     }
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", errors="replace", newline="")

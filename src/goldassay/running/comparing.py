@@ -168,19 +168,22 @@ def errors_by_type(runs: Sequence[Run | None]) -> dict[str, list[int | None]]:
 
 def check_comparable(a: Run, b: Run) -> None:
     """Refuse to compare runs on other examples or under other conventions."""
+    places = f"{a.folder or a.name} and {b.folder or b.name}"
     if a.about["gold"] != b.about["gold"]:
         raise ConventionError(
-            f"{a.folder} and {b.folder} are on different gold ({len(a.rows)} and {len(b.rows)} examples); "
+            f"{places} are on different gold ({len(a.rows)} and {len(b.rows)} examples); "
             "evaluate both on the same split"
         )
     if len(a.rows) != len(b.rows):
         less, more = sorted((a, b), key=lambda run: len(run.rows))
-        raise ConventionError(f"{less.folder} has {len(less.rows)} of {len(more.rows)} rows; resume it first")
+        raise ConventionError(
+            f"{less.folder or less.name} has {len(less.rows)} of {len(more.rows)} rows; resume it first"
+        )
     if [row["id"] for row in a.rows] != [row["id"] for row in b.rows]:
-        raise ConventionError(f"{a.folder} and {b.folder} stopped at different examples; resume both first")
+        raise ConventionError(f"{places} stopped at different examples; resume both first")
     if not set(a.about["measures"]) & set(b.about["measures"]):
         names = " and ".join(", ".join(run.about["measures"]) for run in (a, b))
-        raise ConventionError(f"{a.folder} and {b.folder} have no measure in common: {names}")
+        raise ConventionError(f"{places} have no measure in common: {names}")
     for name, about in a.about["measures"].items():
         other = b.about["measures"].get(name)
         if other and other["conventions"] != about["conventions"]:

@@ -73,7 +73,7 @@ def about_run(
         "repeats": options.repeats,
         "pass_mark": metric.pass_mark,
         "versions": {"goldassay": __version__, "dspy": version("dspy"), "python": platform.python_version()},
-        "gold": {"examples": len(gold), "sha256": gold_hash(gold) if stays else None},
+        "gold": {"examples": len(gold), "sha256": gold_hash(gold)},
         "program": {
             "class": type(program).__qualname__,
             "version": fingerprint(program) if hasattr(program, "named_predictors") else None,

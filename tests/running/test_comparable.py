@@ -1,0 +1,85 @@
+"""What is compared and ranked: runs of the same gold, also in memory; claims, not diagnostics; failing systems."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay import Metric
+from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay.measures import answering
+from goldassay.reporting import ranking, runs, summary
+from goldassay.running import evaluate
+from goldassay.running.comparing import compare
+from goldassay.running.run import Run
+from goldassay.statistics import holm
+
+
+def gold(last: str = "D") -> list[Any]:
+    rows = [("a", "A"), ("b", "B"), ("c", "C"), ("d", last)]
+    return [dspy.Example(question=name, answers=[answer]).with_inputs("question") for name, answer in rows * 4]
+
+
+def upper(question: str) -> Any:
+    return dspy.Prediction(answer=question.upper(), confidence=0.9)
+
+
+def lower(question: str) -> Any:
+    return dspy.Prediction(answer=question if question > "b" else "?", confidence=0.9)
+
+
+def broken(question: str) -> Any:
+    raise RuntimeError("no such model")
+
+
+def exact(gold: Any, pred: Any) -> dict[str, Any]:
+    return {"score": pred.answer in gold.answers, "seconds": 3.0}
+
+
+def run(program: Any, examples: list[Any] | None = None, metric: Any = exact, **options: Any) -> Run:
+    return evaluate(program, examples or gold(), metric, progress=False, max_failures=1.0, **options)
+
+
+def test_runs_on_edited_gold_are_not_compared_in_memory_either(tmp_path: Path) -> None:
+    before, edited = run(upper, name="before"), run(upper, gold("x"), name="after")
+    with pytest.raises(ConventionError, match="^before and after are on different gold"):
+        compare(before, edited)
+    same = gold()
+    first = run(upper, same)
+    same[3]["answers"] = ["x"]  # in place
+    with pytest.raises(ConventionError, match="different gold"):
+        compare(first, run(upper, same))
+    assert compare(run(upper), run(upper, folder=tmp_path / "r"))  # one in memory, one on disk
+
+
+def test_diagnostics_take_no_part_in_the_correction() -> None:
+    metric = Metric({answering.ExactMatch(): 1, answering.F1(): 1, answering.Calibration(statistic="brier"): 0})
+    results = {result.measure: result for result in compare(run(lower, metric=metric), run(upper, metric=metric))}
+    assert results["brier"].corrected is None
+    assert results["brier"].state()["corrected_p"] is None
+    claims = [results[name] for name in ("exact_match", "f1")]
+    assert [claim.corrected for claim in claims] == holm([claim.comparison.p for claim in claims])
+
+
+def test_the_metric_is_the_mean_of_what_has_a_weight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for one in (run(upper, folder=tmp_path / "r"), Run.load(tmp_path / "r")):
+        assert summary.overall(one).convention == "score"
+        assert [value.weight for value in summary.values(one)] == [1.0, 0.0]
+        runs.run(one)
+    assert "weighted mean" not in capsys.readouterr().out
+
+
+def test_a_system_that_fails_everywhere_is_left_out_of_a_ranking_in_words(tmp_path: Path) -> None:
+    systems = [run(broken, name="gone"), run(lower, name="lower"), run(upper, name="upper")]
+    ranked = ranking.rank(systems)
+    assert [system.name for system in ranked] == ["upper", "lower"]
+    reason = "gone is not ranked: it failed on all 16 examples; the first: RuntimeError: no such model"
+    assert ranking.unranked(systems) == [reason]
+    files = ranking.write(ranked, tmp_path, ranking.unranked(systems))
+    assert reason in files[2].read_text()
+    assert [system.name for system in ranking.rank(systems[:2])] == ["lower"]
+    with pytest.raises(GoldassayError, match="^there is nothing to rank: gone"):
+        ranking.rank([systems[0], systems[0]])
