@@ -67,6 +67,11 @@ class Evidence(By[str, Tally]):
             (self.score(key), self.weights.get(key, 1.0) * positive(tally.weight)) for key, tally in self.items()
         )
 
+    @property
+    def is_mean(self) -> bool:
+        """Whether the value is the mean of the examples' own values (up to what they weigh)."""
+        return all({"total", "weight"} <= tally.state().keys() for tally in self.values())
+
     def score(self, key: str) -> Number:
         """A measure's value as DSPy maximises it: 1 - value / worst where lower is better; 1 without evidence."""
         tally, worst = self[key], self.worst.get(key)
@@ -157,11 +162,12 @@ class Total:
         return f"Total(value={self.value:.4f}, examples={self.count})"
 
 
-class Score(dspy.Prediction):
+class Score(dspy.Prediction, str):
     """What a metric returns for one example: ``score``, ``feedback``, ``objective_scores`` and the tallies.
 
     It is a ``dspy.Prediction``, as GEPA and SIMBA want; ``bool(score)`` says whether the pass mark is reached, as
-    bootstrapping wants; scores add to a `Total`, as ``Evaluate`` wants.
+    bootstrapping wants; scores add to a `Total`, as ``Evaluate`` wants. As a string it is its number, so that the files
+    which ``Evaluate`` writes (``save_as_json``, ``save_as_csv``) have it; a float would hide the feedback from SIMBA.
 
     Args:
         score: The score of the example: higher is better.
@@ -172,6 +178,9 @@ class Score(dspy.Prediction):
         passed: Whether the pass mark is reached.
         failure: Why the program failed, if it did.
     """
+
+    def __new__(cls, score: float = 0.0, *_: object, **__: object) -> Self:
+        return str.__new__(cls, float(score))
 
     def __init__(
         self,
@@ -217,19 +226,28 @@ class Score(dspy.Prediction):
         return bool(self._passed)
 
     def __float__(self) -> float:
-        return float(self["score"])
+        return float(self.score)
+
+    def __str__(self) -> str:
+        return str(float(self))
 
     def __format__(self, spec: str) -> str:
-        return format(float(self), spec) if spec else repr(self)
+        return format(float(self), spec)
 
-    def __add__(self, other: Any) -> Total:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __add__(self, other: Any) -> Total:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.total + other  # type: ignore[no-any-return]
 
     __radd__ = __add__  # pyright: ignore[reportAssignmentType]
 
-    def copy(self, **changes: object) -> Score:
+    def __mul__(self, factor: Any) -> Total:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.total * float(factor)
+
+    __rmul__ = __mul__  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+
+    def copy(self, **changes: Any) -> Score:
         """A copy with some fields changed."""
-        other = copy.deepcopy(self)
+        other: Score = Score.__new__(Score, float(changes.get("score", self)))
+        other.__dict__.update(copy.deepcopy(self.__dict__))
         for name, value in changes.items():
-            other[name] = value
+            setattr(other, name, value)
         return other

@@ -5,6 +5,8 @@ The model is a server on this machine, asked through ``dspy.LM``, so that nothin
 
 from __future__ import annotations
 
+import csv
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -146,3 +148,18 @@ def test_the_terse_adapter_reads_what_it_asks_for(server: Scripted) -> None:
 def test_a_rate_limit_holds(lm: Any) -> None:
     run = evaluate(dspy.Predict(Label), gold(4), METRIC, lm=limited(lm, rpm=600), threads=4, progress=False)
     assert sum(row.get("waited_s", 0.0) for row in run.rows) > 0.25  # one each 0.1 s
+
+
+def test_the_files_that_evaluate_writes_have_the_scores(tmp_path: Path) -> None:
+    gold = [dspy.Example(text=text, label="museum").with_inputs("text") for text in ("museum", "archive")]
+    files = {"save_as_json": str(tmp_path / "r.json"), "save_as_csv": str(tmp_path / "r.csv")}
+    check = dspy.Evaluate(devset=gold, metric=METRIC, num_threads=1, **files)
+    result = check(guard(lambda text: dspy.Prediction(label=text)))
+    rows = json.loads((tmp_path / "r.json").read_text())
+    table = list(csv.DictReader((tmp_path / "r.csv").read_text().splitlines()))
+    for listed in (rows, table):
+        assert [float(row["Metric"]) for row in listed] == [1.0, 0.0]
+        assert [row["pred_label"] for row in listed] == ["museum", "archive"]
+    score = result.results[0][2]
+    assert (str(score), f"{score}", f"{score:.2f}", float(score * 2)) == ("1.0", "1.0", "1.00", 2.0)
+    assert json.dumps(score.copy(score=0.5)) == '"0.5"'

@@ -29,6 +29,7 @@ from goldassay.tuning.wrappers import NearestDemos
 
 OWN = {"metric", "prompt_model", "reflection_lm", "trainset", "valset", "seed", "held_out", "journal"}
 OWN |= {"on_candidate", "on_progress"}  # what a tuning gives to its optimizer itself, and is no setting
+BY_EXAMPLE = ("SIMBA", "GEPA", "ReAnchor")  # DSPy's optimizers that select by the scores of single examples
 EVALUATION = {"display_progress": False, "display_table": 0}
 
 
@@ -255,6 +256,8 @@ def resolve(optimizer: object) -> tuple[str, Optimizer]:
 def _run_object(optimizer: Any, job: Job) -> Any:
     """An optimizer object with its own settings, scored by the metric of this tuning."""
     own = copy(optimizer)
+    if type(own).__name__ in BY_EXAMPLE:
+        job.use_credit()
     if hasattr(own, "metric") and not hasattr(own, "ledger"):
         own.metric = job.metric
     program = job.compiled(own)

@@ -8,8 +8,9 @@ beside a reference, the evidence S of n examples of the program as it was (Queno
 
 For a mean it is the example's own value. For any value of sums it is, to first order, V(S) plus the example's
 influence, so the mean of a candidate's credits is the candidate's corpus value, linearised at the reference. GEPA's
-minibatches and frontier and SIMBA's buckets see these numbers; what goes through ``dspy.Evaluate`` (bootstrapping with
-random search, MIPROv2, COPRO, InferRules) is the corpus value itself, since scores add to a `goldassay.score.Total`.
+minibatches and frontier, SIMBA's buckets and ReAnchor's averages see these numbers; what goes through ``dspy.Evaluate``
+(bootstrapping with random search, MIPROv2, COPRO, InferRules) is the corpus value itself, since scores add to a
+`goldassay.score.Total`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ from goldassay.measure import failed
 from goldassay.metric import Metric, extra_arguments, failed_with
 from goldassay.progress import standard_error
 from goldassay.score import Evidence, Score
-from goldassay.tally import Mean
 
 if TYPE_CHECKING:
     import dspy
@@ -214,7 +214,7 @@ class Credit:
     @property
     def changes(self) -> bool:
         """Whether credits differ from the examples' own values: not if every measure is a mean."""
-        return not all(isinstance(tally, Mean) for tally in self.sum.values())
+        return not self.sum.is_mean
 
     def of(self, evidence: Evidence) -> float:
         """The credit of one example's evidence."""
