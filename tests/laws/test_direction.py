@@ -95,7 +95,7 @@ def test_nearly_all_measures_tell_better_from_worse() -> None:
     alike = [measure.key for task, measure in measures if two(task, measure) is None]
     assert len(alike) < 25, alike  # those that need a judge's verdicts, or retrieved passages
     lower = {measure.key for task, measure in measures if measure.lower_is_better and two(task, measure)}
-    assert lower == {"brier", "ece", "aurc", "subject_hallucination", "object_hallucination"}
+    assert lower >= {"brier", "ece", "aurc", "subject_hallucination", "object_hallucination"}
 
 
 @each
