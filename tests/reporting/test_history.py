@@ -11,6 +11,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
+from goldassay.reporting import runs as tables
 from goldassay.reporting.history import entries, lines
 from goldassay.reporting.pages import charts
-from goldassay.reporting.pages.dashboard import Server, dashboard
+from goldassay.reporting.pages.dashboard import Server, dashboard, listing
 from goldassay.running import Run
 
 CLI = CliRunner()
@@ -244,3 +246,51 @@ def test_a_served_run_is_watched_and_compared_by_ticking(server: Server, runs: P
     assert said == []
     assert all(url.startswith(server.address) for url in asked)
     page.close()
+
+
+def paths(value: object, *path: str) -> Iterator[tuple[str, ...]]:
+    """Every place in a JSON object."""
+    if path:
+        yield path
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield from paths(inner, *path, key)
+
+
+def test_one_odd_run_hides_no_other(runs: Path, tmp_path: Path) -> None:
+    """Whatever stands in one run.json, the other runs are listed and have their pages."""
+    folder = tmp_path / "all"
+    good = next(runs.glob("*/run.json")).parent
+    about = json.loads((good / "run.json").read_text())
+    shutil.copytree(good, folder / "good")
+    places = list(paths(about))
+    for number, (place, odd) in enumerate(product(places, (None, "x", -5, [], {}, [["x"]]))):
+        changed = json.loads(json.dumps(about))
+        part = changed
+        for key in place[:-1]:
+            part = part[key]
+        part[place[-1]] = odd
+        (folder / f"odd{number}").mkdir()
+        (folder / f"odd{number}" / "run.json").write_text(json.dumps(changed))
+    listed = entries(folder)
+    assert "good" in {run.key for run in listed}
+    assert "good" in listing(listed, folder, live=True)
+    some = [run.folder for run in listed if run.key != "good"][::20]
+    for other in folder.glob("odd*"):
+        if other not in some:
+            shutil.rmtree(other)
+        else:
+            shutil.copy(good / "rows.jsonl", other)
+    files = dashboard(folder, tmp_path / "site")
+    assert tmp_path / "site" / "run-good.html" in files
+    tables.run_list(entries(folder))
+
+
+def test_every_run_has_a_page_of_its_own(runs: Path, tmp_path: Path) -> None:
+    good = next(runs.glob("*/run.json")).parent
+    names = ("x y", "x-y", "x+y", "X-Y", "x--y")
+    for name in names:
+        shutil.copytree(good, tmp_path / "all" / name)
+    dashboard(tmp_path / "all", tmp_path / "site")
+    pages = [file.name for file in (tmp_path / "site").glob("run-*.html")]
+    assert len({page.casefold() for page in pages}) == len(names)
+    assert "run-X-Y.html" in pages

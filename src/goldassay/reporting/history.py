@@ -6,7 +6,6 @@ them changed, the line breaks and says what changed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting.summary import model_name
+from goldassay.running.folder import read_about
 
 DEPTH = 3  # a tuning folder holds its runs and stands in the folder of runs itself
 
@@ -89,12 +89,11 @@ def entries_and_unreadable(runs: Path) -> tuple[list[RunEntry], list[Path]]:
     for depth in range(DEPTH):
         for file in sorted(runs.glob("/".join(["*"] * depth + ["run.json"]))):
             try:
-                about = json.loads(file.read_text(encoding="utf-8"))
-            except (OSError, ValueError, RecursionError):
-                about = None
-            if not isinstance(about, dict):
+                about = read_about(file.parent)
+            except (GoldassayError, OSError):
                 unreadable.append(file.parent)
-            elif isinstance(about.get("measures"), dict):
+                continue
+            if "measures" in about:
                 readable.append(RunEntry(file.parent.relative_to(runs).as_posix(), file.parent, about))
     return sorted(readable, key=lambda entry: (entry.started, entry.key), reverse=True), unreadable
 

@@ -18,6 +18,21 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.secrets import redact, scrub
 
 ABOUT, ROWS = "run.json", "rows.jsonl"
+OBJECTS = (
+    "settings",
+    "model",
+    "versions",
+    "gold",
+    "program",
+    "measures",
+    "process",
+    "cost",
+    "values",
+    "intervals",
+    "by",
+)
+OBJECTS = (*OBJECTS, "corrected", "judge_labels")
+TEXTS = ("name", "status", "started", "finished", "lm", "adapter", "code", "metric")
 
 
 def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
@@ -130,4 +145,24 @@ def read_about(folder: Path) -> dict[str, Any]:
     about = jsonl.value(file.read_bytes(), file=file)
     if not isinstance(about, dict):
         raise DataError("not a run", file=file)
+    check_about(about, file)
     return about
+
+
+def check_about(about: Mapping[str, Any], file: Path) -> None:
+    """Raise if a part of ``run.json`` has another shape than goldassay writes."""
+    shapes: dict[str, Any] = {**dict.fromkeys(OBJECTS, dict), **dict.fromkeys(TEXTS, str | None)}
+    for name, shape in (shapes | {"model": dict | None, "value": int | float}).items():
+        if name in about and not isinstance(about[name], shape):
+            raise DataError("not a run: this has another shape than goldassay writes", file=file, field=name)
+    numbers: dict[str, Any] = {f"values.{key}": value for key, value in (about.get("values") or {}).items()}
+    for key, ends in (about.get("intervals") or {}).items():
+        pair = ends if isinstance(ends, list) and len(ends) == 2 else [None]
+        numbers |= {f"intervals.{key}": number for number in pair if not isinstance(number, int | float)}
+    numbers |= {"gold.examples": (about.get("gold") or {}).get("examples") or 0}
+    numbers |= {f"cost.{key}": value for key, value in (about.get("cost") or {}).items() if key != "outside_rows"}
+    for key, measure in (about.get("measures") or {}).items():
+        numbers[f"measures.{key}"] = measure.get("weight", 1) if isinstance(measure, dict) else None
+    for name, number in numbers.items():
+        if not isinstance(number, int | float):
+            raise DataError("not a run: this has another shape than goldassay writes", file=file, field=name)

@@ -7,11 +7,12 @@ answers GET only and changes nothing.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape  # plotly reads a few tags in hover texts
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -31,6 +32,7 @@ from goldassay.statistics import Interval
 PROGRAMS = 12  # programs whose history is drawn
 SIDE_BY_SIDE = 4  # runs on the same gold that the static pages show in one report
 CACHED = 8  # reports that the server keeps, since one takes a while
+UNREADABLE = (GoldassayError, LookupError, TypeError, ValueError, AttributeError)  # what an odd run raises
 HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -108,18 +110,17 @@ def dashboard(runs: Path, out: Path) -> list[Path]:
     Returns the files, ``index.html`` first.
     """
     listed = entries(runs)
-    pages: dict[str, tuple[str, list[RunEntry], str | None]] = {
-        run.key: (f"run-{file_name(run.key)}.html", [run], None) for run in listed
-    }
+    pages: dict[str, tuple[list[RunEntry], str | None]] = {f"run {run.key}": ([run], None) for run in listed}
     for name, group in side_by_side(listed).items():
-        pages[f"compare {name}"] = (f"compare-{file_name(name)}.html", group, f"{name}, {len(group)} runs")
-    texts, links = {}, {}
-    for key, (file, group, title) in pages.items():
+        pages[f"compare {name}"] = (group, f"{name}, {len(group)} runs")
+    texts, links, files = {}, {}, file_names(pages)
+    for key, (group, title) in pages.items():
+        file = files[key]
         try:
             texts[file] = report(sources([run.folder for run in group]).runs, title=title)
-        except GoldassayError:
+        except UNREADABLE:
             continue  # a run that cannot be read stays in the list, without a page
-        links[key] = file
+        links[key.removeprefix("run ")] = file
     out.mkdir(parents=True, exist_ok=True)
     texts = {"index.html": listing(listed, runs, live=False, links=links), **texts}
     for file, text in texts.items():
@@ -140,9 +141,19 @@ def side_by_side(runs: Sequence[RunEntry]) -> dict[str, list[RunEntry]]:
     }
 
 
-def file_name(text: str) -> str:
-    """A text as a file name that works everywhere."""
-    return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:150] or "run"
+def file_names(texts: Iterable[str]) -> dict[str, str]:
+    """A page for each text, whose name works everywhere; of names that would be the same, all but one get a hash.
+
+    >>> list(file_names(["run x/y", "run x-y"]).values())
+    ['run-x-y.html', 'run-x-y-12ff6c.html']
+    """
+    names: dict[str, str] = {}
+    for text in sorted(texts, key=lambda text: (re.search(r"[^\w.-]", text.partition(" ")[2]) is not None, text)):
+        name = re.sub(r"[^\w.-]+", "-", text).strip("-.")[:150]
+        if name.casefold() in map(str.casefold, names.values()):
+            name += f"-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+        names[text] = name
+    return {text: f"{name}.html" for text, name in names.items()}
 
 
 class Server(ThreadingHTTPServer):
