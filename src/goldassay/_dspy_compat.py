@@ -100,3 +100,11 @@ def history_entry(lm: dspy.BaseLM, outputs: object) -> Mapping[str, Any]:
     """
     recent: list[dict[str, Any]] = lm.history[-500:]
     return next((entry for entry in reversed(recent) if entry.get("outputs") is outputs), {})
+
+
+def was_cut(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry of a model's history holds an answer that was cut off at ``max_tokens``."""
+    response: Any = entry.get("response")
+    parts = [response, *(getattr(response, "choices", None) or ())]
+    reasons = {getattr(part, "finish_reason", None) for part in parts} | {getattr(response, "status", None)}
+    return not reasons.isdisjoint(("length", "incomplete"))

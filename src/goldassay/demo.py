@@ -10,11 +10,8 @@ from __future__ import annotations
 
 import difflib
 import logging
-import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +21,7 @@ import dspy
 from goldassay import workspace
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm import Model, for_program
-from goldassay.progress import quiet
+from goldassay.progress import heartbeat
 from goldassay.reporting import runs as tables
 from goldassay.reporting import terminal
 from goldassay.running import evaluate, new_folder
@@ -40,7 +37,6 @@ TASK, VALUE = "extraction", "strict_f1"
 DEV, ANSWER_TOKENS = 18, 64  # few examples and short answers: the loop takes three minutes of processor time
 DIFF_LINES = 16
 LEVEL = 0.025  # of .05, for each of the two comparisons on the same test examples
-HEARTBEAT = 7.0  # seconds between two lines of progress, so that a change of tasks leaves no gap of 15 s
 
 
 def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None = None, threads: int = 1) -> None:
@@ -68,7 +64,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     def measure(candidate: Any, name: str, used: Model) -> tables.NamedRun:
         place = folder / name.replace(" ", "-")
         options: dict[str, Any] = {"lm": used.lm, "adapter": used.adapter, "threads": threads, "folder": place}
-        with _heartbeat(f"measuring {name} on test"):
+        with heartbeat(lambda: f"measuring {name} on test"):
             return tables.NamedRun(name, evaluate(candidate, test, metric, name=name, **options))
 
     terminal.line(
@@ -85,7 +81,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     campaign = Patches(metric, bundles=bundles, most=1, threads=threads, held_out={"test": test})
     with dspy.context(lm=model.lm, adapter=model.adapter):
         task = "testing patches of the prompt on dev"
-        with _heartbeat(task), terminal.working(task), terminal.quiet():
+        with terminal.working(task), terminal.quiet():
             tuned = unguarded(campaign.compile(guarded(program), trainset=demonstrations(program, train), valset=dev))
         _print_campaign(campaign, program, tuned, dev, model.adapter)
     rows.append(measure(program, "zero-shot", model))
@@ -97,25 +93,6 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     _print_comparisons(rows, metric)
     wall, cpu = time.monotonic() - started[0], time.process_time() - started[1]
     terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")
-
-
-@contextmanager
-def _heartbeat(task: str) -> Iterator[None]:
-    """Prints a line of progress now and then while something long runs, where standard error is not a terminal."""
-    stderr, done, started = sys.__stderr__, threading.Event(), time.monotonic()
-    if quiet() or stderr is None or stderr.isatty():
-        yield
-        return
-
-    def beat() -> None:
-        while not done.wait(HEARTBEAT):
-            print(f"{task}: {time.monotonic() - started:.0f} s", file=stderr, flush=True)
-
-    threading.Thread(target=beat, daemon=True).start()
-    try:
-        yield
-    finally:
-        done.set()
 
 
 def _model(program: dspy.Module, lm: str | None) -> tuple[Model, Exception | None]:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 from rich.console import Console
@@ -16,6 +19,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 QUIET = "GOLDASSAY_QUIET"
 """The environment variable that ``--quiet`` sets, so that worker processes see it too."""
 EVERY = 15.0  # seconds between two lines of progress if there is no terminal
+
+
+SLOW = 10.0  # seconds without an answer, retries included, after which progress says so
+WAITING: dict[str, float] = {}
+"""When each call of a model began that has no answer yet, by its id."""
+
+
+def waiting() -> str:
+    """How many calls wait for an answer, for a line of progress; empty if none does for long."""
+    started = list(WAITING.values())
+    longest = time.monotonic() - min(started, default=time.monotonic())
+    return f"; {len(started)} calls wait for the model, one for {longest:.0f} s" if longest >= SLOW else ""
 
 
 def quiet() -> bool:
@@ -53,6 +68,25 @@ def bar(console: Console, shown: bool = True) -> Progress:
     )
 
 
+@contextmanager
+def heartbeat(text: Callable[[], str]) -> Iterator[None]:
+    """While something long runs, lines of progress where standard error is not a terminal, at least every `EVERY` s."""
+    stream, done, started = standard_error().file, threading.Event(), time.monotonic()
+    if quiet() or stream.isatty():
+        yield
+        return
+
+    def beat() -> None:
+        while not done.wait(EVERY / 2):
+            print(f"{text()}: {time.monotonic() - started:.0f} s{waiting()}", file=stream, flush=True)
+
+    threading.Thread(target=beat, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
 class Bar:
     """How far a run is: a bar with the corpus value so far, or a line every `EVERY` seconds without a terminal."""
 
@@ -71,11 +105,12 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def show(self, done: int, evidence: Any) -> None:
+    def show(self, done: int, evidence: Any, failed: int = 0) -> None:
         """Redraw, with the corpus value so far; or print a line if it is time."""
         if self.shown:
             text = f"value {float(evidence.value):.3f}" if done else "evaluating"
             self._progress.update(self._task, completed=done, description=text)
         elif self._lines and time.monotonic() >= self._next:
             self._next = time.monotonic() + EVERY
-            print(f"evaluated {done} of {self._total}", file=self._console.file, flush=True)
+            failures = f", {failed} failed" if failed else ""
+            print(f"evaluated {done} of {self._total}{failures}{waiting()}", file=self._console.file, flush=True)

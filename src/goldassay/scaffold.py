@@ -62,7 +62,7 @@ def write(
     records = read(source, task=task, map=renamed) if source is not None else []
     if schema is not None:
         if outputs:
-            raise GoldassayError("a task with a schema predicts its record; name only --inputs")
+            raise GoldassayError("a task with a schema predicts its record; name only its inputs")
         records, inputs, outputs = list(map(anyfields.nested, records)), inputs or ["text"], ["record"]
     types = anyfields.fields(records)
     inputs, outputs = _sides(types, inputs, outputs) if records else (inputs, outputs)

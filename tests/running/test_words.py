@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import goldassay
 from goldassay import progress
 from goldassay.exceptions import GoldassayError
+from goldassay.reporting import terminal
 from goldassay.running import Run, evaluate
 
 GOLD = [dspy.Example(text=word, label=word.upper()).with_inputs("text") for word in ("a", "b", "c")]
@@ -76,3 +78,47 @@ def test_options_are_one_object_and_changes_replace_its_fields() -> None:
     assert (options.limit, evaluate(shout, GOLD, exact, options).name) == (2, "two")
     with pytest.raises(TypeError, match="unexpected keyword argument 'thread'"):
         evaluate(shout, GOLD, exact, thread=2)
+
+
+def test_a_slow_model_is_not_silent_without_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.02)
+    monkeypatch.setattr(progress, "SLOW", 0.0)
+
+    class Slow:
+        def complete(self, request: Any) -> Any:
+            from dspy.lm15 import Message, Response, TextPart, Usage
+
+            time.sleep(0.3)
+            text = "[[ ## label ## ]]\nA\n\n[[ ## completed ## ]]"
+            usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+            message = Message.assistant([TextPart(text)])
+            return Response(id=None, model=request.model, message=message, finish_reason="stop", usage=usage)
+
+    lm = dspy.LM("scripted/slow", engine=Slow(), cache=False)
+    evaluate(dspy.Predict("text -> label"), GOLD[:1], exact, lm=lm)
+    assert "evaluated 0 of 1; 1 calls wait for the model, one for 0 s" in capsys.readouterr().err
+    with terminal.working("a pilot"):
+        time.sleep(0.1)
+    assert "a pilot: 0 s" in capsys.readouterr().err
+    with terminal.progress("judging", 3) as update:
+        update(2)
+        time.sleep(0.1)
+    assert "judging, 2 of 3: 0 s" in capsys.readouterr().err
+
+
+def test_an_answer_that_is_cut_off_says_so_and_stays_in_the_row(tmp_path: Path) -> None:
+    class Cut:
+        def complete(self, request: Any) -> Any:
+            from dspy.lm15 import Message, Response, TextPart, Usage
+
+            usage = Usage(input_tokens=9, output_tokens=256, total_tokens=265)
+            message = Message.assistant([TextPart('{"lab')])
+            return Response(id=None, model=request.model, message=message, finish_reason="length", usage=usage)
+
+    lm = dspy.LM("scripted/cut", engine=Cut(), cache=False)
+    run = evaluate(dspy.Predict("text -> label"), GOLD[:2], exact, lm=lm, folder=tmp_path / "r", max_failures=1)
+    assert run.rows[0]["error"].startswith("the answer was cut at 256 tokens (max_tokens): AdapterParseError")
+    assert run.rows[0]["truncated"]
+    assert run.rows[0]["calls"][-1]["answer"] == '{"lab'

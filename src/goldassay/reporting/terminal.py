@@ -21,8 +21,8 @@ from rich.text import Text
 
 from goldassay import jsonl
 from goldassay.progress import bar as progressing
+from goldassay.progress import heartbeat, watched
 from goldassay.progress import quiet as asked_to_be_quiet
-from goldassay.progress import watched
 from goldassay.secrets import redact, scrub
 
 if TYPE_CHECKING:  # the command line prints without loading what runs programs
@@ -201,7 +201,7 @@ def hint(text: str) -> None:
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A spinner on standard error while something long runs; one line if that is no terminal; nothing if quiet."""
+    """A spinner on standard error while something long runs; lines if that is no terminal; nothing if quiet."""
     out = console(error=True)
     if watched(out.file):
         with out.status(escape(text)):
@@ -209,16 +209,23 @@ def working(text: str) -> Iterator[None]:
         return
     if not asked_to_be_quiet():
         out.print(text, markup=False)
-    yield
+    with heartbeat(lambda: text):
+        yield
 
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """A bar on standard error if that is a terminal. Call the result with how much is done and what comes next."""
-    out = console(error=True)
-    with progressing(out) as bar:
+    """A bar on standard error, or lines if that is no terminal. Call the result with how much is done and what comes
+    next."""
+    out, state = console(error=True), [0, what]
+
+    def update(done: int, then: str = what) -> None:
+        state[:] = done, then
+        bar.update(task, completed=done, description=then)
+
+    with progressing(out) as bar, heartbeat(lambda: f"{state[1]}, {state[0]} of {total}"):
         task = bar.add_task(what, total=total)
-        yield lambda done, then=what: bar.update(task, completed=done, description=then)
+        yield update
 
 
 @contextmanager

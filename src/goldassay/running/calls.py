@@ -16,7 +16,8 @@ from typing import Any
 
 import dspy
 
-from goldassay._dspy_compat import BaseCallback, history_entry
+from goldassay._dspy_compat import BaseCallback, history_entry, was_cut
+from goldassay.progress import WAITING
 from goldassay.running.budget import Meter
 from goldassay.running.rows import answer, messages
 
@@ -33,6 +34,7 @@ class Account(BaseCallback):  # type: ignore[misc]
     def __init__(self, meter: Meter | None = None, record: bool = False, run: Account | None = None) -> None:
         self.meter, self.record, self.run, self.ended = meter or Meter(), record, run, False
         self.counts: Counter[str] = Counter()
+        self.cut: int | None = None  # tokens after which the last answer was cut off
         self.recorded: list[dict[str, Any]] = []
         self._open: dict[str, tuple[Any, Mapping[str, Any], float]] = {}
         self._lock = threading.Lock()
@@ -41,11 +43,14 @@ class Account(BaseCallback):  # type: ignore[misc]
         """A call begins, if the budget allows it."""
         self.meter.take()
         self._open[call_id] = instance, inputs, time.perf_counter()
+        WAITING[call_id] = time.monotonic()
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:
         """A call has ended: count and record it."""
         lm, inputs, started = self._open.pop(call_id)
+        WAITING.pop(call_id, None)
         entry = history_entry(lm, outputs)
+        self.cut = _count((entry.get("usage") or {}).get("completion_tokens")) if was_cut(entry) else None
         usage = entry.get("usage") or {}
         cached = exception is None and not usage and bool((inputs.get("kwargs") or {}).get("cache", lm.cache))
         tokens = {name: _count(usage.get(name)) for name in TOKENS}

@@ -227,7 +227,9 @@ class _Evaluation:
 
         with bar:
             todo = self.rows.missing(len(self.gold))
-            return work_through(todo, make, keep, threads=threads, show=lambda: bar.show(len(self.rows), total))
+            return work_through(
+                todo, make, keep, threads=threads, show=lambda: bar.show(len(self.rows), total, failures.failed)
+            )
 
     def _cost(self, before: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Calls, cached answers, tokens, seconds and money, with those of the run that is resumed.

@@ -179,14 +179,15 @@ class Measuring:
             except STOPS:
                 raise
             except BaseException as error:  # noqa: BLE001  whatever a program raises is a result of this example
-                prediction = failure(error)
+                cut = "" if account.cut is None else f"the answer was cut at {account.cut} tokens (max_tokens): "
+                prediction = failed_with(f"{cut}{one_line(error)}")
                 self.hopeless = self.hopeless or isinstance(error, HOPELESS_ERRORS)
             seconds = max(0.0, time.perf_counter() - started - notes.waited)
             account.ended = True
             row = self.row(index, example, prediction, seconds)
         row |= {"usage": account.usage} if account.usage else {}
         row |= {"waited_s": round(notes.waited, 3)} if notes.waited >= 0.001 else {}
-        row |= {"truncated": True} if notes.truncated else {}
+        row |= {"truncated": True} if notes.truncated or account.cut is not None else {}
         if self.trace:
             row |= {"inputs": dict(example.inputs().items()), "gold": dict(example.labels().items())}
             row |= {"calls": account.recorded} if account.recorded else {}
