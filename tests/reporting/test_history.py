@@ -120,7 +120,7 @@ def test_runs_list_show_and_prune(runs: Path, monkeypatch: pytest.MonkeyPatch) -
     kept = CLI.invoke(app, ["runs", "prune", str(runs), "--keep", "1", "--json"])
     assert json.loads(kept.stdout) == {"runs": [f"2026010{n}-thirds" for n in (3, 2, 1)], "deleted": False}
     assert len(entries(runs)) == 5
-    CLI.invoke(app, ["runs", "prune", str(runs), "--keep", "1", "--force"])
+    CLI.invoke(app, ["runs", "prune", str(runs), "--keep", "1", "--delete"])
     assert [one.key[:8] for one in entries(runs)] == ["20260105", "20260104"]
     refused = CLI.invoke(app, ["runs", "prune", str(runs)])
     assert isinstance(refused.exception, GoldassayError)

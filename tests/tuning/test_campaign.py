@@ -98,6 +98,17 @@ def test_proven_is_said_of_the_program_and_of_a_patch_only_if_it_was_tested_alon
     assert [patch.status for patch in ledger.kept] == ["proven"]
 
 
+def test_train_examples_that_the_program_shows_are_not_measured(
+    lm: Any, names_program: Any, names_gold: list[Any]
+) -> None:
+    train = demonstrations(names_program, names_gold[:10])
+    shows, lines = names_program.deepcopy(), list[str]()
+    shows.extract.demos = [train[2], train[5]]
+    with dspy.context(lm=lm):
+        Patches(METRIC, bundles=[], on_progress=lines.append).compile(shows, trainset=train, valset=names_gold[10:20])
+    assert lines[0].endswith(f"{10 + 8 - 8} examples left")  # of dev and train, after the first eight
+
+
 def rule(diagnosis: Diagnosis, name: str, **edit: Any) -> dict[str, list[Patch]]:
     """An edit for the first pattern, in a slot of its own."""
     return {name: [diagnosis.draft(diagnosis.patterns[0], "rule", **edit)]}

@@ -62,12 +62,7 @@ def top(
     context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")] = False,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of everything random.")] = 0,
-    force: Annotated[
-        bool,
-        typer.Option(
-            "--force", help="Write over files, delete pruned runs, use patches of another version, ask models again."
-        ),
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over existing files.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:

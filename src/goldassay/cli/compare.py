@@ -92,6 +92,9 @@ class RankingOptions:
         list[str] | None,
         use.for_result("--weight", metavar="MEASURE=W", help="The weight of a measure in the ranking (repeat)."),
     ] = None
+    ask_again: Annotated[
+        bool, use.for_result("--ask-again", help="Ask models again for the answers that --metric five has cached.")
+    ] = False
     out: Annotated[
         Path | None, use.for_result("--out", metavar="FOLDER", help="Write the ranking, its tables and a report here.")
     ] = None
@@ -110,7 +113,6 @@ def compare(
     reading: use.FileOptions,
     ranking: RankingOptions,
     seed: int = 0,
-    force: bool = False,
     json: bool = False,
 ) -> None:
     """Compare runs, predictions or programs on the same gold: paired tests, ranks, what was won and lost."""
@@ -122,7 +124,7 @@ def compare(
             raise GoldassayError("programs are compared as: goldassay compare TASK --program NAME --lm MODEL")
         job = matrix.Job(runs[0], systems, reading, ranking, seed)
         if ranking.metric == matrix.FIVE:
-            matrix.rank_by_five(job, force, json)
+            matrix.rank_by_five(job, json)
             return
         loaded, out = matrix.run_all(job), out or Path("ranking")
     elif systems.repeats > 1:

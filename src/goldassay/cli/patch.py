@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from goldassay.tuning.service import PatchFolder
 
 app = use.commands("Edits of a program's prompts, made from its errors: propose, test, apply, revert.")
+AnyVersion = Annotated[
+    bool, typer.Option("--any-version", help="Use patches that were made for another version of the program, too.")
+]
 Patches = Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]
 
 
@@ -99,7 +102,7 @@ def test(
     patches: Annotated[
         list[str] | None, typer.Argument(metavar="PATCH...", help="Ids or files (default: all).")
     ] = None,
-    force: bool = False,
+    any_version: AnyVersion = False,
     json: bool = False,
 ) -> None:
     """Test patches against the current program: paired, corrected for their number.
@@ -121,7 +124,13 @@ def test(
     metric = workspace.metric(target.task, source.metric)
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)
     tested = folder.test(
-        patches or [], data.examples, metric, source.split, any_version=force, passages=data.passages, options=options
+        patches or [],
+        data.examples,
+        metric,
+        source.split,
+        any_version=any_version,
+        passages=data.passages,
+        options=options,
     )
     _show(tested, json)
     for _, patch in tested:
@@ -130,10 +139,10 @@ def test(
 
 
 @use.command(app)
-def apply(program: use.Name, patches: Patches, force: bool = False) -> None:
+def apply(program: use.Name, patches: Patches, any_version: AnyVersion = False) -> None:
     """Apply patches; `eval --state programs/patches/TASK` uses them."""
     target = workspace.target(program)
-    applied = _folder(target).apply(patches, any_version=force)
+    applied = _folder(target).apply(patches, any_version=any_version)
     for patch in applied:
         if patch.status == "rejected":
             terminal.line(f"[yellow]note:[/] {patch.id} was rejected: {escape(patch.reason)}")

@@ -118,10 +118,10 @@ def prune(
         int | None, typer.Option("--older-than", metavar="DAYS", min=0, help="Only runs that are older.")
     ] = None,
     unfinished: Annotated[bool, typer.Option("--unfinished", help="Only runs that did not finish.")] = False,
-    force: bool = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete them.")] = False,
     json: bool = False,
 ) -> None:
-    """List runs to delete, and delete them with --force. The runs of a tuning are kept with it."""
+    """List runs to delete, and delete them with --delete. The runs of a tuning are kept with it."""
     from goldassay.reporting.history import entries
 
     if keep is None and older is None and not unfinished:
@@ -137,14 +137,14 @@ def prune(
             continue
         if (keep is None or newer[entry.name] > keep) and (older is None or entry.started < before):
             chosen.append(entry)
-    for entry in chosen if force else ():
+    for entry in chosen if delete else ():
         shutil.rmtree(entry.folder)
     if json:
-        terminal.answer({"runs": [entry.key for entry in chosen], "deleted": force})
+        terminal.answer({"runs": [entry.key for entry in chosen], "deleted": delete})
         return
     for entry in chosen:
-        terminal.plain(f"{'deleted' if force else 'would delete'}  {entry.key}")
-    terminal.plain(f"{len(chosen)} runs{'' if force or not chosen else '; add --force to delete them'}")
+        terminal.plain(f"{'deleted' if delete else 'would delete'}  {entry.key}")
+    terminal.plain(f"{len(chosen)} runs{'' if delete or not chosen else '; add --delete to delete them'}")
 
 
 def report(

@@ -120,8 +120,8 @@ def run_all(job: Job) -> list[Any]:
     return runs
 
 
-def rank_by_five(job: Job, force: bool, json: bool) -> None:
-    """Rank programs that answer questions by five metrics; answers are cached in ``--out`` unless ``--force``."""
+def rank_by_five(job: Job, json: bool) -> None:
+    """Rank programs that answer questions by five metrics; ``--out`` caches their answers."""
     from goldassay.compat.models import CACHES, OUTPUTS, ModelRanking, ScorePack, reading
     from goldassay.embedding import available
     from goldassay.measures.answering.ranking import WEIGHTS
@@ -141,7 +141,7 @@ def rank_by_five(job: Job, force: bool, json: bool) -> None:
         pack=ScorePack(embedder, None, job.ranking.weights() or dict(WEIGHTS)),
     )
     with terminal.working(f"{len(programs)} models, {len(data.examples)} questions"):
-        rows = ranking.run_evaluation(force_refresh=force)
+        rows = ranking.run_evaluation(force_refresh=job.ranking.ask_again)
     if json:
         terminal.answer({"rankings": rows, "out": str(out)})
         return

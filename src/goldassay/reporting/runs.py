@@ -126,7 +126,7 @@ def ranking(systems: Sequence[RankedRun]) -> None:
     print_table(title, ["ranks", "system", "value [95 %]", "first", "seconds", systems[0].unit], rows, left=2)
     plain("ranks: the places that paired tests leave open; first: how often it would lead under other weights")
     if any(system.cached for system in systems):
-        plain("Cached answers took no time and no tokens; ask again with --force to compare seconds.")
+        plain("Cached answers took no time and no tokens; ask again with --ask-again to compare seconds.")
 
 
 def five(rows: Sequence[Mapping[str, str | float | None]]) -> None:

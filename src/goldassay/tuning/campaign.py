@@ -22,6 +22,7 @@ from goldassay._dspy_compat import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.fields import clusters
 from goldassay.running.identity import fingerprint
+from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
 from goldassay.tuning import instructions as words
 from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, WINS, CampaignVerdict, Ledger, keeps, proves
@@ -151,11 +152,14 @@ class Patches(Teleprompter):
             raise DataError("patching needs train examples to learn from")
         if not student.named_predictors():
             raise GoldassayError("this program has no predictor, so there is no prompt to patch")
-        train = [trainset[index] for document in shuffled_documents(trainset, options.seed) for index in document]
+        shown = {leak.index for leak in find_leaks(student, trainset)}  # measured, they would flatter it: only shown on
+        order = [index for document in shuffled_documents(trainset, options.seed) for index in document]
+        train = [trainset[index] for index in sorted(order, key=shown.__contains__)]
         races = any(wraps(edit, selected_examples) for bundle in self.bundles for edit in bundle)
-        examples = [*dev, *train[: count_measured(len(train), len(dev), options.most, races)]]
+        measurable = len(train) - len(shown)
+        examples = [*dev, *train[: min(measurable, count_measured(len(train), len(dev), options.most, races))]]
         if len(spare(train, examples)) < 2 * FEWEST:  # one or two documents: what was left out is no race
-            examples = [*dev, *train[: max(0, options.most - len(dev))]]
+            examples = [*dev, *train[: min(measurable, max(0, options.most - len(dev)))]]
         if len(examples) < WINS and not options.held_out:
             raise DataError(
                 f"train and dev have {len(examples)} examples: nothing can be shown on fewer than {WINS}; add some"

@@ -268,9 +268,7 @@ def effect(
     cost: Mapping[str, float],
     *,
     zero: Evidence,
-    seed: int = 0,
-    resamples: int = 10_000,
-    level: float = 0.95,
+    **how: Any,
 ) -> Effect:
     """The paired difference of the corpus values on these examples, and what measuring it cost.
 
@@ -279,18 +277,14 @@ def effect(
     Args:
         split: The split that the examples come from.
         zero: Empty evidence of the metric.
-        seed: Of everything that is drawn at random.
-        resamples: How many resamples the test draws.
-        level: Of the interval.
+        how: ``seed``, ``resamples`` and ``level`` of `goldassay.statistics.compare`.
     """
     difference = compare(
         [case.evidence for case in after],
         [case.evidence for case in before],
         zero,
         clusters=clusters(examples),
-        seed=seed,
-        resamples=resamples,
-        level=level,
+        **how,
     )
     old = float(total(before).value)
     return Effect(
