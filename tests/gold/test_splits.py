@@ -155,3 +155,12 @@ def test_no_side_is_empty_while_there_are_groups_for_it() -> None:
 def test_a_factor_with_a_value_for_each_record() -> None:
     sides = iterative([{("id", str(i)): 1, ("odd", str(i % 2)): 1} for i in range(2000)], [1] * 2000, DATASET_SPLITS)
     assert sides.count("train") == pytest.approx(1400, abs=1)
+
+
+def test_ids_that_count_rows_tie_no_documents_together() -> None:
+    rows = [{"id": str(n), "text": unlike(n), "document": n // 6} for n in range(60)]
+    assert sorted(map(len, grouped(rows))) == [6] * 10
+    assert all(split(rows).sizes.values())
+    page = [{"id": "d1", "text": unlike(1)}, {"id": "q", "question": unlike(2), "documents": ["d1"]}]
+    parts = [{"id": "p", "text": unlike(3), "document": "d1"}, {"id": "p", "question": unlike(4), "document": ""}]
+    assert sorted(map(len, grouped([*page, *parts, {"id": "e", "text": unlike(5), "document": ""}]))) == [1, 4]

@@ -25,6 +25,7 @@ from dataclasses import asdict, dataclass
 from heapq import heapify, heappop, heappush
 
 from goldassay.exceptions import GoldassayError, LeakError
+from goldassay.fields import cluster
 from goldassay.gold.shapes import Record
 from goldassay.text.similarity import NEAR, distinct, near_pairs
 
@@ -219,7 +220,8 @@ def grouped(records: Sequence[Record], *, group: str | None = None, near: float 
     """Records that must stay together, as lists of their places.
 
     Records are connected by a common document, by the value of ``group`` and by (nearly) the same text; what is
-    connected, also over several steps, is one group.
+    connected, also over several steps, is one group. A record without a ``document`` may be one: those that name its id
+    belong to it. The id of a record with a document names nothing else.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -227,8 +229,9 @@ def grouped(records: Sequence[Record], *, group: str | None = None, near: float 
     first: dict[tuple[str, str], int] = {}
     edges: list[tuple[int, int]] = []
     for index, record in enumerate(records):
-        documents = [*(record.get("documents") or ()), record["id"], record.get("document")]
-        ties = [("document", str(name)) for name in documents if name is not None]
+        document, name = cluster(record, index), str(record["id"])
+        ties = [("record", name), ("document", document if isinstance(document, str) else name)]
+        ties += [(kind, str(other)) for other in record.get("documents") or () for kind in ("record", "document")]
         if group is not None:
             value = value_of(record, group)
             if value is None:
