@@ -65,13 +65,12 @@ class Evidences:
             both.unit = "documents" if len(rows[0]) < len(clusters) else both.unit
         return both, *rows
 
-    @property
-    def classes(self) -> tuple[list[Counts] | None, str]:
-        """The counts of the classes that the value is a mean over, a number a row, and its rate; else None."""
+    def classes(self, rows: Floats) -> tuple[list[Counts], str]:
+        """The counts of the classes that the value of these rows is a mean over, a number a row, and their rate."""
         zero: Any = self.zero
         if not hasattr(zero, "classes"):
-            return None, ""
-        return zero.from_state(nested(self.paths, np.ascontiguousarray(self.matrix.T))).classes, zero.rate
+            return [], ""
+        return zero.from_state(nested(self.paths, np.ascontiguousarray(rows.T))).classes or [], zero.rate
 
     def values(self, sums: Floats) -> Floats:
         """The value of each row of summed evidence.

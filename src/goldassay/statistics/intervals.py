@@ -110,11 +110,17 @@ def interval(
     if method == "t" or (method == "auto" and unbounded):
         return student(value, math.sqrt(variance), n, level, limits)
     found = _effective_interval(value, variance, n, level, limits)
-    classes, of = evidences.classes if method == "auto" and n > 1 else (None, "")
-    if classes is None:
+    return _widened(found, evidences) if method == "auto" else found
+
+
+def _widened(found: Interval, evidences: Evidences) -> Interval:
+    """The interval of a mean over classes, widened to what is known of each; that of another value as it is."""
+    classes, rate = evidences.classes(evidences.matrix)
+    if not classes or found.n < 2:
         return found
-    low, high = macro_ends(classes, of, value, len(evidences.matrix), level)
-    return replace(found, low=min(found.low, low), high=max(found.high, high), method="macro")
+    mean = found.value, found.low, found.high
+    low, high = macro_ends(classes, rate, mean, len(evidences.matrix), found.level)
+    return replace(found, low=low, high=high, method="macro")
 
 
 def _effective_interval(value: float, variance: float, n: int, level: float, bounds: Bounds) -> Interval:

@@ -33,7 +33,7 @@ from goldassay.statistics.intervals import (
     unit_bounds,
 )
 from goldassay.statistics.power import cliffs_delta, cohens_dz, constant, odds_ratio, smallest_detectable
-from goldassay.statistics.rates import effective_number, wilson_ends
+from goldassay.statistics.rates import effective_number, macro_ends, wilson_ends
 from goldassay.statistics.resampling import Draws, check_settings, resampled, swapped
 
 TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")
@@ -174,10 +174,12 @@ def difference_interval(
         half = quantile * error
         return Interval(difference, difference - half, difference + half, level, n, "t"), error
     shares = [min(1.0, max(0.0, (value - least) / widest)) for value in values]
-    (low_a, high_a), (low_b, high_b) = (
-        wilson_ends(share, effective_number(share, variance / widest**2, n), quantile)
-        for share, variance in zip(shares, variances, strict=True)
-    )
+    pairs: list[tuple[float, float]] = []
+    for rows, share, variance in zip((a, b), shares, variances, strict=True):
+        pair = wilson_ends(share, effective_number(share, variance / widest**2, n), quantile)
+        classes, rate = both.classes(rows)
+        pairs.append(macro_ends(classes, rate, (share, *pair), n, level) if classes else pair)
+    (low_a, high_a), (low_b, high_b) = pairs
     deviations = math.sqrt(variances[0] * variances[1])
     rho = float((own[0] * own[1]).sum()) / deviations if deviations > 0 else 0.0
     if rho > 0:

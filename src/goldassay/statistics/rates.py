@@ -52,18 +52,20 @@ def effective_number(share: float, variance: float, n: int) -> float:
     return spread / variance if spread > 0 and variance > 1e-12 * spread else float(n)
 
 
-def macro_ends(classes: Iterable[Counts], rate: str, value: float, size: int, level: float) -> tuple[float, float]:
-    """The ends of the interval of a mean over classes.
+def macro_ends(
+    classes: Iterable[Counts], rate: str, mean: tuple[float, float, float], size: int, level: float
+) -> tuple[float, float]:
+    """The ends of the interval of a mean over classes: the wider of the jackknife's and of the classes' together.
 
     Args:
         classes: The counts of each class as arrays, a number a row (an example or a document).
         rate: ``f1``, ``precision`` or ``recall``.
-        value: The mean of that rate over the classes.
+        mean: The mean of that rate over the classes, and the ends of its interval by the jackknife.
         size: How many rows there are.
         level: The level of the interval.
 
     >>> both = [Counts(np.array([1.0, 0.0]), 0, 0), Counts(np.array([0.0, 1.0]), 0, 0)]      # one right example each
-    >>> [round(end, 2) for end in macro_ends([*both, Counts()], "f1", 2 / 3, 2, 0.95)]
+    >>> [round(end, 2) for end in macro_ends([*both, Counts()], "f1", (2 / 3, 0.5, 0.8), 2, 0.95)]
     [0.36, 1.0]
     """
     sides: list[tuple[float, float]] = []
@@ -85,13 +87,14 @@ def macro_ends(classes: Iterable[Counts], rate: str, value: float, size: int, le
         sides.append((share - low, high - share))
     if not sides:
         return 0.0, 1.0
+    value, low, high = mean
     under, over = np.array(sides).T
     parts = np.array(influences)
     covariance = parts @ parts.T
     scale = np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
     rho = np.divide(covariance, scale, out=np.eye(len(sides)), where=scale > 0)
-    low, high = (math.sqrt(max(0.0, float(ends @ rho @ ends))) for ends in (under, over))
-    return max(0.0, value - low / number), min(1.0, value + (high + open_ended) / number)
+    below, above = (math.sqrt(max(0.0, float(ends @ rho @ ends))) for ends in (under, over))
+    return min(low, max(0.0, value - below / number)), max(high, min(1.0, value + (above + open_ended) / number))
 
 
 def _mentions(counts: Counts, rate: str) -> Floats:
