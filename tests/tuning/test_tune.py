@@ -66,6 +66,16 @@ def test_each_optimizer_raises_the_dev_value_and_leaves_the_student_alone(
     assert (tmp_path / "t" / "prompt.diff").exists()
 
 
+def test_repeats_ask_each_example_again_before_and_after(
+    lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    made = tune(names_program, gold, METRIC, "labeled", lm=lm, repeats=2, folder=tmp_path / "t", progress=False)
+    assert made.test is not None
+    for run in (made.dev.before, made.dev.after, made.test.before, made.test.after):
+        assert (run.repeats, len(run.answers), run.cost["cached"]) == (2, 2 * len(run.rows), 0)
+    assert made.test.difference.n == len(gold["test"])
+
+
 def test_a_budget_stops_and_the_best_so_far_is_taken(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
     made = tune(names_program, gold, METRIC, "bootstrap", lm=lm, budget="calls=30", progress=False)
     assert "30 calls is spent" in made.stopped

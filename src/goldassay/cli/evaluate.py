@@ -197,7 +197,7 @@ def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, 
     from goldassay.reporting.pages.report import waterfall as report
     from goldassay.running.waterfall import waterfall
 
-    names = ("lm", "adapter", "threads")
+    names = ("lm", "adapter", "threads", "repeats")
     losses = waterfall(module, chosen, metric, progress=not json, **{name: options[name] for name in names})
     page.parent.mkdir(parents=True, exist_ok=True)
     save(page, report(losses, str(options["name"])))
