@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from goldassay.gold import load
 from goldassay.measure import TASKS, Measure, parse, stored
 from goldassay.metric import failed_with
+from goldassay.running.rows import example_row
+from goldassay.score import Evidence
 from goldassay.statistics.evidence import flat, stacked
 from goldassay.tuning.patterns import repair
 
@@ -96,6 +98,27 @@ def test_folding(task: str, measure: Measure[Any], seed: int) -> None:
     assert float(total(measure, rng.sample(found, len(found))).value) == pytest.approx(whole)
     assert found[0] + measure.zero == found[0] == measure.zero + found[0]
     assert measure.zero.from_state(json.loads(json.dumps(found[0].state()))) == found[0]
+
+
+@each
+def test_repeats_of_an_answer_change_nothing_and_different_answers_are_averaged(
+    task: str, measure: Measure[Any]
+) -> None:
+    """An example counts once: three equal answers are one, and of two runs each half of the evidence counts."""
+    zero = Evidence({"x": measure.zero})
+    runs = [[Evidence({"x": measure(*pair).tally}) for pair in pairs(task, seed)] for seed in (1, 2)]
+
+    def row(tallies: Evidence, repeat: int) -> dict[str, Any]:
+        return {"index": 0, "repeat": repeat, "score": 0.0, "tallies": json.loads(json.dumps(tallies.state()))}
+
+    def folded(*answers: Evidence) -> Any:
+        rows = [row(tallies, at + 1) for at, tallies in enumerate(answers)]
+        return zero.from_state(example_row(rows, lambda each: zero.from_state(each["tallies"]))["tallies"])
+
+    same = sum((folded(one, one, one) for one in runs[0]), zero)
+    assert float(same.value) == pytest.approx(float(sum(runs[0], zero).value))
+    both = sum((folded(*answers) for answers in zip(*runs, strict=True)), zero)
+    assert float(both.value) == pytest.approx(float(sum([*runs[0], *runs[1]], zero).value))
 
 
 def shuffled(record: Any, rng: random.Random) -> dict[str, Any]:
