@@ -147,11 +147,12 @@ class MarkedTest:
         from goldassay.cli.evaluate import prepared
         from goldassay.lm import for_program
         from goldassay.running import evaluate, new_folder
-        from goldassay.tuning import load_state
+        from goldassay.tuning.states import load_state, state_names
 
         options, name = dict(self.options), self.target.label.replace(":", "-")
         by_name = isinstance(self.program, str)
         state = None if self.state is None else Path(self.state)
+        name += f"-{state_names([state])[0]}" if state is not None else ""
         program = prepared(self.target, self.data.train, state, self.data.passages) if by_name else self.program
         if state is not None and not by_name:
             program = load_state(program, state)

@@ -438,7 +438,7 @@ def test_a_damaged_folder_is_one_line(tmp_path: Path, rows: str, says: str) -> N
         (b"[]", "run.json: not a run"),
         (b"{}", "run.json: not a run: it lacks measures"),
         (b'{"measures": {"x": {"measure": "no.Such()", "weight": 1, "conventions": ""}}}', "no measure reads as"),
-        (b'{"measures": 7}', "not a run: it lacks measures"),
+        (b'{"measures": 7}', "not a run: this has another shape"),
         (b"[" * 100_000, "nested too deeply"),
     ],
 )

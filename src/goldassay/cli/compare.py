@@ -55,6 +55,15 @@ class SystemOptions:
             "for question answering (repeat).",
         ),
     ] = None
+    state: Annotated[
+        list[Path] | None,
+        use.for_model(
+            "--state",
+            metavar="FILE",
+            help="A saved state of the program, from program.save (repeat); one alone is compared with the program as "
+            "it is.",
+        ),
+    ] = None
     lm: Annotated[
         list[str] | None, use.for_model("--lm", metavar="MODEL", help="Run each program with this model (repeat).")
     ] = None
@@ -117,11 +126,13 @@ def compare(
 ) -> None:
     """Compare runs, predictions or programs on the same gold: paired tests, ranks, what was won and lost."""
     out = ranking.out
-    if systems.program or systems.lm or ranking.metric:
+    if systems.program or systems.state or systems.lm or ranking.metric:
         from goldassay.cli import systems as matrix
 
         if len(runs) != 1:
-            raise GoldassayError("programs are compared as: goldassay compare TASK --program NAME --lm MODEL")
+            raise GoldassayError(
+                "programs are compared as: goldassay compare TASK --program FILE --state FILE --lm MODEL"
+            )
         job = matrix.Job(runs[0], systems, reading, ranking, seed)
         if ranking.metric == matrix.FIVE:
             matrix.rank_by_five(job, json)

@@ -102,6 +102,7 @@ def evaluate(
     """Run a program over a gold set and measure it."""
     from goldassay.running import evaluate as measure
     from goldassay.running.gates import gates as hold_gates
+    from goldassay.tuning.states import state_names
 
     if result.sure and not result.gate:
         raise GoldassayError("--sure needs --gate")
@@ -110,7 +111,7 @@ def evaluate(
     module = prepared(target, data.train, models.state, data.passages)
     earlier = _earlier(result.earlier, module)
     model = models.model(module)
-    label = target.label.replace(":", "-")
+    label = target.label.replace(":", "-") + (f"-{state_names([models.state])[0]}" if models.state else "")
     options = running.run_options() | {"seed": seed, "trace": not result.no_trace, "name": label}
     options |= {"lm": model.lm, "adapter": model.adapter}
     chosen = data.examples[: source.limit]

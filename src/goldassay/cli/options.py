@@ -149,7 +149,8 @@ class ModelOptions:
         ),
     ] = None
     state: Annotated[
-        Path | None, for_model("--state", metavar="FOLDER", help="A tuned program: its folder or state.json.")
+        Path | None,
+        for_model("--state", metavar="FILE|FOLDER", help="A saved program: what program.save or tune wrote (JSON)."),
     ] = None
     judge_lm: Annotated[
         str | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,12 +57,21 @@ class System:
 
 
 def systems(job: Job, data: SplitExamples) -> list[System]:
-    """Each program with each model; a program that asks no model stands once."""
+    """Each program, in each saved state, with each model; a program that asks no model stands once."""
     from goldassay.lm import for_program
+    from goldassay.tuning.states import state_names
 
-    out = []
-    for place in job.systems.program or ["program", "baseline"]:
-        label, program, settings = _load(job.task, place, data)
+    saved = job.systems.state or []
+    states: list[Path | None] = [*saved]
+    names = dict(zip(states, state_names(saved), strict=True))
+    places = job.systems.program or (["program"] if states else ["program", "baseline"])
+    if len(places) == len(states) == 1 and not job.systems.pred:
+        states = [None, *states]  # one state is held against the program as it is
+    out: list[System] = []
+    for place, state in product(places, states or [None]):
+        label, program, settings = _load(job.task, place, data, state)
+        label += f"-{names[state]}" if state else ""
+        label += f"-{len(out) + 1}" if label in {system.label for system in out} else ""
         models = [(name, for_program(program, name)) for name in (job.systems.lm or (None,))]
         for name, model in models if models[0][1].name is not None else models[:1]:
             listed = str(name).partition(".yaml:")[2] or model.name  # the names of models.yaml are told apart
@@ -69,8 +79,8 @@ def systems(job: Job, data: SplitExamples) -> list[System]:
     return out
 
 
-def _load(task: str, place: str, data: SplitExamples) -> tuple[str, Any, dict[str, Any]]:
-    """A program, its label and its settings: by name or file, in its tuned state, or a transformers reader."""
+def _load(task: str, place: str, data: SplitExamples, state: Path | None) -> tuple[str, Any, dict[str, Any]]:
+    """A program, its label and its settings: by name or file, in a saved state, or a transformers reader."""
     from goldassay.cli.evaluate import prepared
 
     if place.startswith(READER):
@@ -79,12 +89,13 @@ def _load(task: str, place: str, data: SplitExamples) -> tuple[str, Any, dict[st
         if data.passages:
             program.index(data.passages)
         return f"reader-{Path(model).name}", program, {"program": f"Pretrained({model!r})"}
-    if (Path(place) / "state.json").is_file():
-        program = prepared(workspace.target(task), data.train, Path(place), data.passages)
-        return f"{task}-{Path(place).resolve().name}", program, {"program": task, "state": place}
+    if state is None and (Path(place) / "state.json").is_file():
+        label, program, settings = _load(task, "program", data, Path(place))
+        return f"{label}-{Path(place).resolve().name}", program, {**settings, "program": task}
     path = place if Path(place.partition(":")[0]).is_file() else f"{task}:{place}"
     target = workspace.target(path, task)
-    return target.label.replace(":", "-"), prepared(target, data.train, None, data.passages), {"program": place}
+    settings = {"program": place} | ({"state": str(state)} if state else {})
+    return target.label.replace(":", "-"), prepared(target, data.train, state, data.passages), settings
 
 
 def run_all(job: Job) -> list[Any]:
@@ -95,7 +106,7 @@ def run_all(job: Job) -> list[Any]:
     runs = [Run.load(place) for place in job.systems.pred or []]
     programs = systems(job, data)
     if len(programs) + len(runs) < 2:
-        raise GoldassayError("compare needs two systems or more: add another --program, --lm or --pred RUN")
+        raise GoldassayError("compare needs two systems or more: add another --program, --state, --lm or --pred RUN")
     metric = workspace.metric(job.task, job.ranking.metric)
     settings = {"gold": data.name, "split": job.systems.split, "limit": job.systems.limit}
     out = job.ranking.out or Path("ranking")

@@ -98,7 +98,8 @@ def state_names(places: Sequence[Path]) -> list[str]:
     """
     paths = [place.resolve() for place in places]
     parts = [list((path.parent if path.name == STATE else path.with_suffix("")).parts[1:]) for path in paths]
-    for size in range(1, max(map(len, parts)) + 1):
+    names: list[str] = []
+    for size in range(1, max(map(len, parts), default=0) + 1):
         names = ["-".join(each[-size:]) for each in parts]
         if len(set(names)) == len(set(paths)):
             break
