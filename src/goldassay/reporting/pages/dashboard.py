@@ -69,7 +69,8 @@ def _interval(run: RunEntry) -> tuple[float, float] | None:
     ends = run.about.get("intervals", {}).get(measures[0]) if len(measures) == 1 else None
     if not ends:
         return None
-    own = turned(Interval(0.0, *map(float, ends)), parse(run.about["measures"][measures[0]]["measure"]).worst)
+    low, high = map(float, ends)
+    own = turned(Interval(0.0, low, high), parse(run.about["measures"][measures[0]]["measure"]).worst)
     return own.low, own.high
 
 

@@ -251,7 +251,7 @@ def brief(record: Mapping[str, Any], error: object = None) -> str:
     if items is not None:
         return _cut("; ".join(_item(item) for item in items) or "(none)")
     fields = {name: value for name, value in record.items() if name not in ELSEWHERE}
-    named = next((fields[name] for name in ("label", "answer") if name in fields), None)
+    named = next((fields[name] for name in ("label", "answer", "record") if name in fields), None)
     return _cut(_plain(named if named is not None else fields))
 
 

@@ -5,7 +5,7 @@
   const make = goldassay.make;
   const LONG = 20000;
   const KNOWN = new Set(["entities", "links", "triples", "results", "relevant", "answer", "answers", "label",
-    "secondary_labels", "retrieved_contexts", "citations", "claims", "confidence", "support", "answer_claims", "gold_claims"]);
+    "secondary_labels", "retrieved_contexts", "citations", "claims", "confidence", "support", "answer_claims", "gold_claims", "record"]);
 
   const folded = (text) => String(text ?? "").trim().toLowerCase();
 
@@ -160,6 +160,27 @@
         theirs.filter((one) => !inGold.has(key(one))).map((one) => row(one, "extra")))));
   }
 
+  /* Gold and prediction as two objects, a line a leaf; what an error names is marked on its side. */
+  function records(run, gold) {
+    const both = [gold?.record, run.prediction?.record];
+    if (both.every((one) => one === undefined || one === null)) return null;
+    const paths = (run.errors ?? []).filter((error) => error.context).map((error) => error.context.includes(" | ") ? error.context.split(" | ") : [error.context, error.context]);
+    const lines = (value, path, name, depth, side) => {
+      const wrong = paths.some((pair) => pair[side] && (path === pair[side] || path.startsWith(`${pair[side]}.`) || path.startsWith(`${pair[side]}[`)));
+      const kind = side ? "extra" : "miss";
+      const label = [make("span", { class: "quiet" }, "\u00a0\u00a0".repeat(depth), name ? `${name}: ` : "")];
+      if (value === null || typeof value !== "object" || !Object.keys(value).length) {
+        const leaf = JSON.stringify(value ?? null);
+        return [make("div", { dir: "auto" }, label, wrong ? make("mark", { class: kind }, leaf) : leaf, wrong ? make("span", { class: `is ${kind}` }, signs[kind]) : null)];
+      }
+      const list = Array.isArray(value);
+      const inner = Object.entries(value).flatMap(([key, each]) => lines(each, list ? `${path}[${key}]` : path ? `${path}.${key}` : key, list ? `[${key}]` : key, name ? depth + 1 : depth, side));
+      return name ? [make("div", {}, label), ...inner] : inner;
+    };
+    return make("div", { class: "objects" }, both.map((one, side) => make("div", { class: "plain" }, make("p", { class: "facts" }, side ? "prediction" : "gold"),
+      one === undefined || one === null ? make("p", { class: "quiet" }, "none") : typeof one === "object" ? lines(one, "", "", 0, side) : String(one))));
+  }
+
   function answer(run, gold) {
     const said = run.prediction ?? {};
     if (said.answer === undefined && said.label === undefined) return null;
@@ -254,7 +275,7 @@
       make("p", { class: "facts" }, facts.join(" · ")),
       run.error ? make("p", { class: "fail" }, `Failed: ${run.error}`) : null,
       text !== null && (ours.length || theirs.length) ? marked(text, ours, theirs) : null,
-      answer(run, gold), triples(run, gold), passages(run, gold), rest(run.prediction, KNOWN),
+      answer(run, gold), records(run, gold), triples(run, gold), passages(run, gold), rest(run.prediction, KNOWN),
       (run.errors ?? []).length ? make("div", {}, make("p", { class: "facts" }, "What was wrong"), make("ul", { class: "errors" },
         run.errors.slice(0, 200).map((error) => make("li", { dir: "auto" }, make("span", { class: "chip" }, String(error.kind).replaceAll("_", " ")), " ", String(error.message))))) : null,
       spent.length ? make("p", { class: "facts" }, spent.join(" · ")) : null,
@@ -268,7 +289,7 @@
     const facets = Object.entries(example.facets ?? {}).map(([name, value]) => make("span", { class: "chip" }, `${name} ${value}`));
     const inputs = Object.entries(example.inputs ?? {}).filter(([name]) => !(marks && name === "text"));
     const link = make("a", { href: `#example=${encodeURIComponent(example.id)}`, class: "quiet" }, "link");
-    const known = new Set(["entities", "links", "triples", "relevant", ...(marks ? ["text"] : [])]);
+    const known = new Set(["entities", "links", "triples", "relevant", "record", ...(marks ? ["text"] : [])]);
     return make("div", {},
       make("h2", {}, example.id, " ", link), make("p", {}, facets.flatMap((one) => [one, " "])),
       example.inputs ? null : make("p", { class: "note" }, "This run was made without trace: inputs, gold and prompts were not kept."),
