@@ -21,8 +21,13 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering, classification, extraction
 from goldassay.reporting import pages, summary
 from goldassay.reporting.pages.data import labels
+from goldassay.reporting.summary import summarize
+from goldassay.reporting.verdicts import difference as verdict_of
+from goldassay.reporting.verdicts import differences
 from goldassay.running import Run, evaluate
+from goldassay.score import Evidence
 from goldassay.statistics.ppi import corrected
+from goldassay.tally import Mean
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J{{ 7*7 }}"
 
@@ -274,3 +279,46 @@ def test_judged_values_stand_beside_what_people_would_find(two: list[Run]) -> No
     assert "corrected by people" in text
     assert f"{found.corrected.value:.3f}" in text
     assert f"[{found.corrected.low:.3f}, {found.corrected.high:.3f}]" in text
+
+
+def test_the_comparison_in_the_terminal_ends_with_the_sentence_of_the_report(two: list[Run]) -> None:
+    _, (difference,), _ = differences([summarize(run) for run in two], ["thirds", "fifths"])
+    folders = [str(run.folder) for run in two]
+    shown = CliRunner().invoke(app, ["compare", *folders])
+    assert " ".join(shown.output.split()).endswith(difference.sentence)
+    answer = json.loads(CliRunner().invoke(app, ["compare", *folders, "--json"]).stdout)
+    assert answer["verdicts"] == [{"run": "fifths", "verdict": difference.verdict, "sentence": difference.sentence}]
+
+
+def test_parts_differ_with_an_interval_and_small_ones_are_grey(two: list[Run]) -> None:
+    _, (difference,), _ = differences([summarize(run) for run in two], ["thirds", "fifths"])
+    parts = {(part.facet, part.key): part for part in difference.parts}
+    half = parts["half", "low"]
+    rows = [place for place, row in enumerate(two[0].rows) if row["strata"]["half"] == "low"]
+    before, after = (sum((run.evidence[place] for place in rows), start=run.zero).value for run in two)
+    assert (half.n, half.before, half.after) == (20, pytest.approx(before), pytest.approx(after))
+    assert half.low < half.difference < half.high
+    assert parts["type", "TMP"].n == 40
+
+
+def test_verdicts_in_every_direction() -> None:
+    def run(values: list[float]) -> Run:
+        rows = [
+            {"index": place, "id": str(place), "score": value, "tallies": {"score": {"total": value, "weight": 1.0}}}
+            for place, value in enumerate(values)
+        ]
+        about = {
+            "name": "r",
+            "measures": {"score": {"measure": "own.score", "conventions": "score[]", "weight": 1.0}},
+            "gold": {"examples": len(rows)},
+        }
+        return Run(about, rows, Evidence({"score": Mean()}, {"score": 1.0}))
+
+    bad, good = run([0.0] * 20), run([1.0] * 20)
+    names = ("A", "B")
+    assert verdict_of(bad, good, names, []).sentence.startswith("B is better than A by +1.000 [+")
+    assert verdict_of(good, bad, names, []).sentence.startswith("B is worse than A by −1.000 [−")
+    assert verdict_of(good, good, names, []).sentence == "B and A score the same in score on all 20 examples."
+    mixed = verdict_of(run([1.0, 0.0] * 10), run([1.0] * 9 + [0.0] * 11), names, [])
+    assert mixed.verdict == "open"
+    assert "cannot be told" in mixed.sentence

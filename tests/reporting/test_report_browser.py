@@ -14,7 +14,7 @@ import pytest
 from goldassay import Metric
 from goldassay.judges.labels import read as read_labels
 from goldassay.judges.questions import Question
-from goldassay.measures import answering, extraction
+from goldassay.measures import answering, extraction, records
 from goldassay.reporting import pages
 from goldassay.reporting.summary import summarize
 from goldassay.reporting.verdicts import differences
@@ -180,6 +180,25 @@ def test_thumbs_and_comments_stay_and_are_exported_as_labels(file: Path, opened:
     question = Question("year", dspy.Signature("text, entities -> verdict"), "yes", {"yes": 1.0, "no": 0.0})
     (item,) = read_labels(labels, question).items
     assert item.label == "no"
+
+
+def test_records_stand_side_by_side_with_their_differences_marked(opened: Open, tmp_path: Path) -> None:
+    record = {"total": 12.5, "vendor": {"city": "Delft"}, "items": [{"name": "pen"}, {"name": "ink"}]}
+    gold = [dspy.Example(id="1", text="an invoice", record=record).with_inputs("text")]
+    wrong = {"total": 99, "vendor": {"city": "Delft"}, "items": [{"name": "ink"}], "extra": "x"}
+    metric = Metric(records.FieldF1())
+    evaluate(lambda text: dspy.Prediction(record=wrong), gold, metric, folder=tmp_path / "r", progress=False)
+    file = tmp_path / "r.html"
+    file.write_text(pages.report([Run.load(tmp_path / "r")]), encoding="utf-8")
+    seen = opened(file, hash="#example=1")
+    seen.page.wait_for_selector(".objects")
+    left, right = (
+        [mark.inner_text() for mark in side.query_selector_all("mark")]
+        for side in seen.page.query_selector_all(".objects > div")
+    )
+    assert left == ["12.5", '"pen"']
+    assert right == ["99", '"x"']
+    seen.quiet()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -234,7 +234,9 @@ def _write(runs: Sequence[Run], weights: Mapping[str, float] | None, seed: int, 
 def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -> None:
     """Paired differences, ranks of three or more runs, what was won and lost, the ranking."""
     from goldassay.reporting import runs as tables
+    from goldassay.reporting.pages.data import labels
     from goldassay.reporting.summary import noise_lines
+    from goldassay.reporting.verdicts import difference
     from goldassay.running.comparing import by_stratum, errors_by_type, ranked
     from goldassay.running.comparing import compare as compare_runs
 
@@ -243,6 +245,11 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
     arms = [run if run.available else None for run in runs]
     comparisons = compare_runs(*usable, test=test, seed=seed) if len(usable) > 1 else []
     ranks = ranked(usable, seed=seed) if len(usable) > 2 else {}
+    names = labels(usable)
+    verdicts = [
+        difference(usable[0], run, (names[0], name), [each for each in comparisons if each.run is run], seed)
+        for run, name in zip(usable[1:], names[1:], strict=True)
+    ]
     protocol = tables.protocol(runs)
     for text in [f"{run.name}: {warning}" for run in runs for warning in run.warnings]:
         terminal.warn(text)
@@ -251,6 +258,7 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
         body |= {
             "runs": [{**run.summary(), "available": run.available} for run in runs],
             "comparisons": [each.state() for each in comparisons],
+            "verdicts": [{"run": each.name, "verdict": each.verdict, "sentence": each.sentence} for each in verdicts],
             "ranks": {
                 name: {str(run.folder): [rank.low, rank.high] for run, rank in zip(usable, each, strict=True)}
                 for name, each in ranks.items()
@@ -271,6 +279,8 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
     if ranking:
         tables.ranking(ranking[0])
         terminal.plain(f"Written: {', '.join(map(str, ranking[1]))}")
+    for each in verdicts:
+        terminal.prose(each.sentence)
 
 
 def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: bool) -> None:

@@ -170,17 +170,38 @@ def differences(
             excluded.append(f"{name} is not compared example by example: {error}")
             continue
         comparable.append(run)
-        scores = [[float(row["score"]) for row in each.rows] for each in (first, run)]
-        same = list(run.zero) == list(first.zero)
-        evidence = (run.evidence, first.evidence, run.zero) if same else (scores[1], scores[0], None)
-        metric = compare(*evidence, clusters=run.clusters, seed=seed)
-        ids = [str(row["id"]) for row in first.rows]
-        gaps = [after - before for before, after in zip(*scores, strict=True)]
-        changes = sorted(zip(ids, gaps, strict=True), key=lambda pair: -pair[1])
-        parts = [*_type_differences(summaries[0], summary), *(_stratum_differences(first, run) if same else ())]
-        kinds = _kind_changes(first, run)
-        compared.append(Difference(name, names[0], run, metric, measures, changes, parts, kinds))
+        parts = [*_type_differences(summaries[0], summary), *_stratum_differences(first, run)]
+        compared.append(difference(first, run, (names[0], name), measures, seed, parts=parts))
     return comparable, compared, excluded
+
+
+def difference(
+    first: Run,
+    run: Run,
+    names: tuple[str, str],
+    measures: Sequence[RunComparison],
+    seed: int = 0,
+    *,
+    parts: Sequence[PartDifference] = (),
+) -> Difference:
+    """A run against the baseline on the same examples, by the metric.
+
+    Args:
+        first: The baseline.
+        run: The run.
+        names: What the sentence calls them, the baseline first.
+        measures: How they differ by each measure.
+        seed: Of the permutation test.
+        parts: How they differ by type and stratum.
+    """
+    scores = [[float(row["score"]) for row in each.rows] for each in (first, run)]
+    same = list(run.zero) == list(first.zero)
+    evidence = (run.evidence, first.evidence, run.zero) if same else (scores[1], scores[0], None)
+    metric = compare(*evidence, clusters=run.clusters, seed=seed)
+    ids = [str(row["id"]) for row in first.rows]
+    gaps = [after - before for before, after in zip(*scores, strict=True)]
+    changes = sorted(zip(ids, gaps, strict=True), key=lambda pair: -pair[1])
+    return Difference(names[1], names[0], run, metric, measures, changes, parts, _kind_changes(first, run))
 
 
 def _part(
@@ -194,6 +215,8 @@ def _part(
 
 def _stratum_differences(first: Run, run: Run) -> Iterator[PartDifference]:
     """By each key of each stratum that has more than one; in the metric."""
+    if list(run.zero) != list(first.zero):
+        return
     columns: list[Any] = [each.zero.with_items(each.folded.columns) for each in (run, first)]
     sides = [Evidences(column, run.zero) for column in columns]
     if sides[0].paths != sides[1].paths:
