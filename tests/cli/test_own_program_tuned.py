@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, LeakError
 
 PROGRAM = """
 import dspy
@@ -142,3 +142,23 @@ def test_an_optimizer_object(names_program: Any, names_gold: list[Any], learner:
     told = capsys.readouterr()
     assert told.out == ""  # neither a line of DSPy
     assert "%|" not in told.err  # nor a bar
+
+
+def test_a_program_that_shows_what_it_is_measured_on_is_named(workspace: Path, learner: Any) -> None:
+    rows = [json.loads(line) for line in (workspace / "gold/names/extraction.jsonl").read_text().splitlines()]
+    shown = next(row for row in rows if row["split"] == "dev")
+    demos = f"steps.extract.demos = [dspy.Example(text={shown['text']!r}, plan='names', mentions=[])]\n"
+    (workspace / "programs" / "readers.py").write_text(PROGRAM + demos)
+    for command in (["tune", "--optimizer", "patches"], ["tune", "--optimizer", "labeled"], ["tune", "--plan"]):
+        refused = CliRunner().invoke(app, [command[0], *OWN, *command[1:]])
+        assert isinstance(refused.exception, LeakError)
+        assert f"record {shown['id']}: the program has this dev example exactly" in str(refused.exception)
+    assert learner.calls == 0
+    done = CliRunner().invoke(app, ["eval", *OWN, "--split", "dev", "--json"])
+    warning = json.loads(done.stdout)["warnings"][0]
+    assert f"1 of 16 examples stands in the program's own prompts, {shown['id']}, exactly" in warning
+    folder = json.loads(done.stdout)["folder"]
+    compared = CliRunner().invoke(app, ["compare", folder, folder])
+    assert warning in " ".join(compared.stderr.split())
+    other = CliRunner().invoke(app, ["eval", *OWN, "--split", "test", "--json"])
+    assert "own prompts" not in other.output

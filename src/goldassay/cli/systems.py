@@ -137,11 +137,15 @@ def rank_by_five(job: Job, json: bool) -> None:
     from goldassay.embedding import available
     from goldassay.measures.answering.ranking import WEIGHTS
     from goldassay.reporting import runs as tables
+    from goldassay.running.leaks import find_leaks, leak_warning
 
     if job.task != "answering" or job.systems.pred:
         raise GoldassayError("--metric five ranks programs: goldassay compare answering --metric five --program NAME")
     data = job.examples()
     programs = systems(job, data)
+    for each in programs:
+        if warning := leak_warning(find_leaks(each.program, data.examples), data.examples):
+            terminal.warn(f"{each.name}: {warning}")
     searching, out = programs[0].program, job.ranking.out or Path("ranking")
     embedder = use.settings(job.reading.option).get("embedder") or available()
     ranking = ModelRanking(
