@@ -112,9 +112,15 @@ class Ledger:
         return lines
 
     def note(
-        self, round_: int, candidate: str, patches: Sequence[Patch], status: str, reason: str, effect: Effect | None
+        self,
+        round_: int,
+        candidate: str,
+        patches: Sequence[Patch],
+        status: str,
+        reason: str,
+        effect: Effect | None = None,
     ) -> None:
-        """Write down a test of a candidate, and how it ended.
+        """Write down a test of a candidate, and how it ended; patches that it rejects are marked so.
 
         Args:
             round_: The round, from 1.
@@ -124,6 +130,8 @@ class Ledger:
             reason: Why.
             effect: The paired difference, if it was measured.
         """
+        for patch in patches if status == "rejected" else ():
+            patch.reject(reason)
         entry: dict[str, Any] = {"round": round_, "candidate": candidate}
         entry |= {"patches": [patch.id for patch in patches], "edits": [patch.edit for patch in patches]}
         entry |= {"status": str(status), "reason": reason}

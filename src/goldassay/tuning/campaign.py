@@ -336,7 +336,7 @@ class Campaign:
         if twin is None or (twin != name and not dropping):
             unchanged = "the prompt stays the same: nothing of it fits the program"
             reason = f"identical with {twin}, which was measured: the same prompts" if twin else unchanged
-            self._note(number, name, patches, "rejected", reason)
+            self.ledger.note(number, name, patches, "rejected", reason)
             return None
         base = self.cases if against is None else against
         result = self.bench.test(name, programs[:-1], self.folds, base, futility=not dropping)
@@ -351,7 +351,7 @@ class Campaign:
         else:
             status = "better" if name.endswith(" alone") else "kept"
             reason = f"better, {'accepted early' if result.ended == Outcome.ACCEPT else 'on all examples'}"
-        self._note(number, name, patches, status, reason, result.effect)
+        self.ledger.note(number, name, patches, status, reason, result.effect)
         return None if status in ("needed", "rejected") else result
 
     def _objection(self, result: CandidateResult, base: Mapping[int, Case], dropping: str, keep: float) -> str:
@@ -418,23 +418,9 @@ class Campaign:
             if final and patch.id not in self.leaked:
                 self.leaked.add(patch.id)
                 self.ledger.patches.append(patch)
-                self._note(0, "leak guard", [patch], "rejected", str(error))
+                self.ledger.note(0, "leak guard", [patch], "rejected", str(error))
             return False
         return True
-
-    def _note(
-        self,
-        number: int,
-        name: str,
-        patches: Sequence[Patch],
-        status: str,
-        reason: str,
-        effect: Effect | None = None,
-    ) -> None:
-        if status == "rejected":
-            for patch in patches:
-                patch.reject(reason)
-        self.ledger.note(number, name, patches, status, reason, effect)
 
     def _report(self) -> None:
         if self.options.on_candidate is not None:
