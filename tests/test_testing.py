@@ -150,3 +150,20 @@ def test_the_example_of_the_how_to(tests: pytest.Pytester, root: Path) -> None:
 def test_pytest_finds_the_plugin_by_its_entry_point(root: Path) -> None:
     settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     assert settings["project"]["entry-points"]["pytest11"] == {"goldassay.testing": "goldassay.testing"}
+
+
+def test_the_floor_of_an_error_is_a_ceiling() -> None:
+    import dspy
+
+    from goldassay import Metric
+    from goldassay.testing import MarkedTest
+
+    metric = Metric.of(lambda gold, pred: 0.25, name="error", lower_is_better=True, targets={"error": 0.3})
+    gold = [dspy.Example(text=text, label="M").with_inputs("text") for text in "ab"]
+    marked = MarkedTest(lambda text: {"label": "M"}, gold, metric=metric, task="own")
+    assert list(marked.checks()) == ["error<=0.3"]
+    run = marked.run(None)
+    assert marked.failure(run, "error", 0, 0.3) == ""
+    assert "error is 0.2500" in marked.failure(run, "error", 0, 0.2)
+    assert "over 0.2" in marked.failure(run, "error", 0, 0.2)
+    assert run.summary()["lower_is_better"] == ["error"]

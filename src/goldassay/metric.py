@@ -36,7 +36,7 @@ from goldassay.measure import (
     failed,
     target_met,
 )
-from goldassay.score import Evidence, Score
+from goldassay.score import Evidence, Score, worst_values
 from goldassay.scorecard import Batches, Scorecard, by_key, from_evidence
 from goldassay.tally import Counts, Mean, Tally
 
@@ -208,7 +208,8 @@ class Metric:
 
     def evidence(self, assessments: Assessments) -> Evidence:
         """The tallies of one example, with the weights and directions of the measures."""
-        return self.zero.with_items({key: assessment.tally for key, assessment in assessments.items()})
+        tallies = {key: assessment.tally for key, assessment in assessments.items()}
+        return Evidence(tallies, self.weights, worst_values(self.measures))
 
     def scorecard(self, gold: Sequence[object], pred: Sequence[object], task: str = OWN) -> Scorecard:
         """The values of this metric over existing predictions, as a built-in task has them: ``score`` for your own.
@@ -355,7 +356,7 @@ class FunctionMetric(Metric):
             score = parts.pop(self.main) if self.main in parts else _overall(list(parts.values()))
             values = {self.main: score} | (parts if len(value.keys() - {"feedback"}) > 1 else {})
         tallies = {key: self._tally(key, value) for key, value in values.items()}
-        score = float(self.zero.with_items(tallies).value)
+        score = float(Evidence(tallies, self.weights, worst_values(self.measures)).value)
         errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
         right = (text,) if text and not errors else ()
         return {

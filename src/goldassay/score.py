@@ -48,8 +48,7 @@ class Evidence(By[str, Tally]):
     @classmethod
     def empty(cls, measures: Mapping[str, Measure[Any]], weights: Mapping[str, float] = {}) -> Self:
         """No evidence yet for these measures."""
-        worst = {key: measure.worst for key, measure in measures.items() if measure.worst is not None}
-        return cls({key: measure.zero for key, measure in measures.items()}, weights, worst)
+        return cls({key: measure.zero for key, measure in measures.items()}, weights, worst_values(measures))
 
     def with_items(self, items: Mapping[str, Tally]) -> Self:
         settings: Any = self if self.weights or self.worst else items
@@ -76,6 +75,11 @@ class Evidence(By[str, Tally]):
         """A measure's value as DSPy maximises it: 1 - value / worst where lower is better; 1 without evidence."""
         tally, worst = self[key], self.worst.get(key)
         return tally.value if worst is None else 1.0 - positive(tally.weight) * tally.value / worst
+
+
+def worst_values(measures: Mapping[str, Measure[Any]]) -> dict[str, float]:
+    """The worst value of each measure whose lower values are better."""
+    return {key: worst for key, measure in measures.items() if (worst := measure.worst) is not None}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

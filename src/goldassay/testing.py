@@ -97,7 +97,9 @@ class MarkedTest:
             floors = {} if self.each is not None else self.measured.targets
         if not floors and self.each is None:
             raise GoldassayError("a case needs floors={'strict_f1': 0.5}, each=0.5, or a metric with targets")
-        out: dict[str, Check] = {f"{name}>={floor:g}": (name, 0, floor) for name, floor in floors.items()}
+        lower = self.measured.zero.worst if floors else {}
+        side = {name: "<=" if name in lower else ">=" for name in floors}
+        out: dict[str, Check] = {f"{name}{side[name]}{floor:g}": (name, 0, floor) for name, floor in floors.items()}
         for place, example in enumerate(self.examples if self.each is not None else ()):
             out[f"{getattr(example, 'id', place)}>={self.each:g}"] = (None, place, self.each or 0.0)
         return out

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldassay import judges
+from goldassay import Metric, judges
 from goldassay.judges.measures import Criterion, LinkPlausibility, Preference, Rubric, TypePlausibility
 from goldassay.measure import Measure, parse, stored
 from goldassay.measures import answering
@@ -132,6 +132,17 @@ def test_gold_against_gold_is_best(measure: Measure[Any]) -> None:
     total = sum((measure(gold, perfect(gold)).tally for gold in GOLD), JudgedMean())
     assert total.weight == 3
     assert total.band == (best, best)
+
+
+@each
+def test_the_score_of_gold_is_the_highest(measure: Measure[Any]) -> None:
+    metric = Metric(measure)
+    for gold in GOLD:
+        score = metric(gold, perfect(gold))
+        assert (score.score, bool(score), score.objective_scores) == (1.0, True, {measure.key: 1.0})
+    assert all(metric(*pair).score <= 1 for pair in pairs(1))
+    if measure.lower_is_better and measure.key == "hallucination":
+        assert metric(GOLD[0], perfect(GOLD[1]) | {"retrieved_contexts": []}).score == 0.0
 
 
 @both

@@ -312,6 +312,7 @@ class Run:
             **self.results,
             **({"repeats": self.repeats, "noise": self.noise.state()} if self.noise else {}),
             "conventions": {key: about["conventions"] for key, about in self.about.get("measures", {}).items()},
+            "lower_is_better": list(self.zero.worst),
             "targets": {
                 key: m["target"] for key, m in self.about.get("measures", {}).items() if m.get("target") is not None
             },
