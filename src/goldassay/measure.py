@@ -277,6 +277,51 @@ class Returned(Measure[Any]):
         return f"{self.called}[{'mean over the examples' if self.kind == 'Mean' else f'folded {self.kind}'}]"
 
 
+@dataclass(frozen=True)
+class Weighted(Measure[Any]):
+    """A measure whose examples weigh what gold's field ``by`` says; ``measure`` is a measure, or its stored name.
+
+    >>> from goldassay.measures.classification import Accuracy
+    >>> accuracy = Weighted(Accuracy())
+    >>> gold, pred = [{"label": "M", "weight": 3}, {"label": "L", "weight": 1}], [{"label": "M"}, {"label": "M"}]
+    >>> sum((accuracy(*pair).tally for pair in zip(gold, pred)), accuracy.zero).value
+    0.75
+    """
+
+    measure: Any
+    by: str = "weight"
+    task = OWN
+    shares = ("measure", "by")
+
+    def __post_init__(self) -> None:
+        inner = self.measure if isinstance(self.measure, Measure) else parse(self.measure)
+        object.__setattr__(self, "measure", stored(inner))
+        object.__setattr__(self, "inner", inner)
+        for name in ("zero", "limits", "attains_one", "lower_is_better", "formula", "source", "gold_fields"):
+            object.__setattr__(self, name, getattr(inner, name))
+
+    @property
+    def key(self) -> str:
+        return f"{self.inner.key}_by_{self.by}"  # type: ignore[attr-defined]
+
+    @property
+    def conventions(self) -> str:
+        name, _, rest = self.inner.conventions.partition("[")  # type: ignore[attr-defined]
+        return f"{name}_by_{self.by}[weight={self.by}, {rest}"
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
+        return self.inner.batch(gold, pred), [float(gold_field(example, self.by)) for example in gold]  # type: ignore[attr-defined]
+
+    def tallies(self, batch: Any) -> Any:
+        from goldassay.statistics.evidence import scaled
+
+        return scaled(self.inner.tallies(batch[0]), batch[1])  # type: ignore[attr-defined]
+
+    def review(self, gold: object, pred: object, batch: Any) -> Review:
+        review: Review = self.inner.review(gold, pred, batch[0])  # type: ignore[attr-defined]
+        return review
+
+
 FAILURE = "goldassay_failure"
 
 

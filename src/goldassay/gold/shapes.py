@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 Id = Annotated[str, Field(min_length=1, coerce_numbers_to_str=True)]
+LabelText = Annotated[str, Field(coerce_numbers_to_str=True)]
 Offset = Annotated[int, Field(ge=0, strict=True)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Grade = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -63,10 +64,11 @@ class Extraction(Common):
 
 
 class Classification(Common):
-    """A document and its type."""
+    """A document and its type; a label may be a number. ``weight`` is how much the example counts (`Weighted`)."""
 
     text: NotRequired[str]
-    label: str
+    label: LabelText
+    weight: NotRequired[Grade]
     secondary_labels: NotRequired[list[str]]
     rationale: NotRequired[str | None]
 
@@ -186,9 +188,10 @@ class PredictedExtraction(Predicted):
 
 
 class PredictedClassification(Predicted):
-    """The type that a system chose."""
+    """The type that a system chose, and how probable it takes each type to be."""
 
-    label: str | None
+    label: LabelText | None
+    probabilities: NotRequired[dict[str, Finite]]
     secondary_labels: NotRequired[list[str]]
     confidence: NotRequired[Finite | None]
 

@@ -240,6 +240,20 @@ def summed(tally: T, sums: dict[int, tuple[object, float]] | None = None) -> T:
     return tally.from_state(nested(list(columns), [cache[id(column)][1] for column in columns.values()]))
 
 
+def scaled(tallies: T, weights: Sequence[float]) -> T:
+    """The evidence of many examples, each times its weight.
+
+    >>> from goldassay.tally import Mean
+    >>> scaled(Mean(np.array([1.0, 0.0]), np.array([1.0, 1.0])), [3, 1]).total.tolist()
+    [3.0, 0.0]
+    """
+    laid_out = hasattr(tallies, "laid_out")
+    state = tallies.laid_out() if laid_out else tallies.state()  # type: ignore[attr-defined]
+    columns = {path: column if path[-1] == "confidence" else column * np.array(weights) for path, column in flat(state)}
+    again: T = (tallies.gathered if laid_out else tallies.from_state)(nested(list(columns), columns.values()))  # type: ignore[attr-defined]
+    return again
+
+
 class Chunks(Mapping[str, Any]):
     """Tallies by name of examples that are measured chunk by chunk, put together when asked for.
 

@@ -20,95 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from goldassay.measures.answering.matching import Answering, Batch
 from goldassay.measures.answering.records import confidence
-from goldassay.measures.calibration import CalibrationMeasure, Confidences
+from goldassay.measures.calibration import ByConfidence, CalibrationMeasure, Confidences, plain
 from goldassay.statistics.evidence import Floats
-from goldassay.tally import Number, State, divide
-
-COLUMNS = 200
-NAMES = ("n", "score", "nothing")
-Scored = tuple[Number, Number, Number]
-"""How many questions, the sum of their scores, the sum of what an empty answer would score."""
-
-
-class ByConfidence(dict[float, Scored]):
-    """For each confidence (or probability) that was given the evidence of its questions; it adds up exactly.
-
-    Of many examples it holds the sums, and ``rows``: the confidence and the three numbers of each. Their arrays, one
-    column a confidence, are made only where somebody resamples.
-    """
-
-    rows: tuple[Floats, Floats] | None = None
-
-    @classmethod
-    def of(cls, sure: ArrayLike, evidence: ArrayLike) -> Self:
-        """The evidence of many examples; one without a question says nothing.
-
-        >>> ByConfidence.of([0.5, 0.9, 0.5], [(1, 1.0, 0.0), (1, 0.0, 0.0), (1, 0.0, 0.0)])
-        {0.5: (2.0, 1.0, 0.0), 0.9: (1.0, 0.0, 0.0)}
-        """
-        confidences, rows = np.asarray(sure, float), np.asarray(evidence, float).reshape(-1, 3)
-        counts = rows[:, 0] > 0
-        levels, place = np.unique(confidences[counts], return_inverse=True)
-        sums = [np.bincount(place, column, len(levels)).tolist() for column in rows[counts].T]
-        tally = cls(zip(levels.tolist(), zip(*sums, strict=True), strict=True))
-        tally.rows = confidences, rows
-        return tally
-
-    def __add__(self, other: Mapping[float, Scored], /) -> Self:
-        if not isinstance(other, Mapping):
-            return NotImplemented
-        total = type(self)(self)
-        for level, (n, score, nothing) in other.items():
-            mine = total.get(level, (0.0, 0.0, 0.0))
-            total[level] = mine[0] + n, mine[1] + score, mine[2] + nothing
-        return total
-
-    @property
-    def summed(self) -> Self:
-        """The evidence of all examples together."""
-        return type(self)(self)
-
-    def laid_out(self) -> dict[str, object]:
-        """The rows, one column each: all that the evidence of many examples comes from."""
-        confidences, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 3)))
-        return {"confidence": confidences, **dict(zip(NAMES, rows.T, strict=True))}
-
-    def gathered(self, columns: Mapping[str, ArrayLike]) -> Self:
-        """The evidence of the examples that these columns lay out."""
-        return self.of(columns["confidence"], np.column_stack([columns[name] for name in NAMES]))
-
-    @property
-    def weight(self) -> Number:
-        """How many questions."""
-        return sum(n for n, _, _ in self.values())
-
-    def columns(self, descending: bool = False) -> tuple[Floats, Floats]:
-        """The confidences in order, and the evidence: the three numbers by confidence (and by resample)."""
-        levels = sorted(self, reverse=descending)
-        return np.array(levels), np.stack([np.array([self[one][side] for one in levels], float) for side in range(3)])
-
-    def state(self) -> dict[str, dict[str, Number]]:
-        """As JSON. Of many examples arrays, a number an example, for at most `COLUMNS` confidences: above that,
-        neighbours are taken together under the highest of them, so that resampling stays linear."""
-        if self.rows is None:
-            return {repr(level): dict(zip(NAMES, self[level], strict=True)) for level in sorted(self)}
-        confidences, rows = self.rows
-        columns = {}
-        for group in np.array_split(np.array(sorted(self)), min(len(self), COLUMNS)) if self else ():
-            inside = (confidences >= group[0]) & (confidences <= group[-1])
-            columns[repr(float(group[-1]))] = dict(zip(NAMES, (rows * inside[:, None]).T, strict=True))
-        return columns
-
-    def from_state(self, state: State) -> Self:
-        """The evidence again."""
-        return type(self)({float(x): (one["n"], one["score"], one["nothing"]) for x, one in state.items()})
+from goldassay.tally import Number, divide
 
 
 class Risk(ByConfidence):
@@ -132,7 +52,7 @@ class Risk(ByConfidence):
         harmonic = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, round(float((before + n).max())) + 1))))
         grown = harmonic[np.rint(before + n).astype(int)] - harmonic[np.rint(before).astype(int)]
         rate = divide(wrong, n)
-        return _plain(divide((rate * n + (lost - rate * before) * grown).sum(axis=0), n.sum(axis=0), empty=1.0))
+        return plain(divide((rate * n + (lost - rate * before) * grown).sum(axis=0), n.sum(axis=0), empty=1.0))
 
     @property
     def curve(self) -> tuple[Floats, Floats]:
@@ -169,7 +89,7 @@ class Best(ByConfidence):
         if not self:
             return 1.0
         _, sums, n = self.reached
-        return _plain(divide(sums.max(axis=0), n, empty=1.0))
+        return plain(divide(sums.max(axis=0), n, empty=1.0))
 
 
 class Threshold(Best):
@@ -181,11 +101,7 @@ class Threshold(Best):
         if not self:
             return 0.0
         levels, sums, _ = self.reached
-        return _plain(levels[(sums >= sums.max(axis=0) - 1e-9).argmax(axis=0)])
-
-
-def _plain(value: Any) -> Number:
-    return float(value) if np.ndim(value) == 0 else value
+        return plain(levels[(sums >= sums.max(axis=0) - 1e-9).argmax(axis=0)])
 
 
 @dataclass(frozen=True)

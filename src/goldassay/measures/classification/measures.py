@@ -38,8 +38,8 @@ class Batch:
     [0, 1]
     """
 
-    def __init__(self, read: Sequence[Read]) -> None:
-        self.read = read
+    def __init__(self, read: Sequence[Read], pred: Sequence[object] = ()) -> None:
+        self.read, self.pred = read, pred
 
     @cached_property
     def pairs(self) -> dict[tuple[str, str], NDArray[np.int8]]:
@@ -76,7 +76,7 @@ class LabelMeasure(Measure[Any]):
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """The labels of every example."""
-        return Batch([sides(*pair) for pair in zip(gold, pred, strict=True)])
+        return Batch([sides(*pair) for pair in zip(gold, pred, strict=True)], pred)
 
     def errors(self, gold: object, pred: object) -> Review:
         """Which label was taken for which."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from goldassay.fields import read
 from goldassay.measures.classification.measures import (
     INSTITUTIONS,
     MCC,
@@ -18,6 +19,7 @@ from goldassay.measures.classification.measures import (
     Listed,
     OrdinalError,
 )
+from goldassay.measures.classification.probabilities import Calibration, Curve, MulticlassBrier, TopK
 from goldassay.measures.classification.records import institutions
 from goldassay.measures.classification.tally import NONE, OTHER, Labelled
 from goldassay.scorecard import Batches, Scorecard, fold
@@ -49,27 +51,12 @@ def scorecard(
     (0.5, 1.0, 1.0)
     """
     batches = Batches(gold, pred)
-    gold_labels, secondary = _gold_labels(batches)
+    gold_labels, evidence = _evidence(batches)
     listed, warnings = _listed(labels, gold_labels)
     tree: Hierarchy = tuple((name, tuple(members)) for name, members in (hierarchy or {}).items()) or INSTITUTIONS
-    macro = LabelF1(labels=listed)
-    measures: list[LabelMeasure] = [
-        Accuracy(),
-        macro,
-        LabelF1(over="supported", labels=listed),
-        LabelF1("weighted", labels=listed),
-        *(LabelF1(rate=rate, labels=listed) for rate in ("precision", "recall")),
-        LabelF1(over="supported", rate="recall", labels=listed),
-    ]
-    if hierarchy or listed == INSTITUTIONS or (gold_labels <= {*institutions().codes} and not gold_labels <= CHOICES):
-        measures += [Accuracy("group", tree), HierarchyGap(tree)]
-    measures += [Kappa(), MCC(), LabelF1("micro")]
-    if len(gold_labels) > 1 and all(label.removeprefix("-").isdecimal() for label in gold_labels):
-        measures += [Kappa("linear"), Kappa("quadratic"), OrdinalError()]
-    if secondary:
-        measures.append(Accuracy("any"))
+    measures = _measures(listed, tree, bool(hierarchy), gold_labels, evidence)
     card = fold("classification", measures, batches)
-    confusion: Labelled = card.totals[macro.key]
+    confusion: Labelled = card.totals["macro_f1"]
     over, by_label = confusion.counted, confusion.by_label(confusion.counted)
     card.by["label"] = {
         label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.tp + c.fn)}
@@ -90,6 +77,31 @@ def scorecard(
     return card
 
 
+def _measures(
+    listed: Listed, tree: Hierarchy, grouped: bool, gold_labels: set[str], evidence: set[str]
+) -> list[LabelMeasure]:
+    """The measures that these labels and fields have evidence for."""
+    measures: list[LabelMeasure] = [
+        Accuracy(),
+        LabelF1(labels=listed),
+        LabelF1(over="supported", labels=listed),
+        LabelF1("weighted", labels=listed),
+        *(LabelF1(rate=rate, labels=listed) for rate in ("precision", "recall")),
+        LabelF1(over="supported", rate="recall", labels=listed),
+    ]
+    if grouped or listed == INSTITUTIONS or (gold_labels <= {*institutions().codes} and not gold_labels <= CHOICES):
+        measures += [Accuracy("group", tree), HierarchyGap(tree)]
+    measures += [Kappa(), MCC(), LabelF1("micro")]
+    if len(gold_labels) > 1 and all(label.removeprefix("-").isdecimal() for label in gold_labels):
+        measures += [Kappa("linear"), Kappa("quadratic"), OrdinalError()]
+    measures += [Accuracy("any")] if "secondary_labels" in evidence else []
+    if "probabilities" in evidence:
+        measures += [TopK(2), TopK(3), Curve("auroc"), Curve("average_precision"), MulticlassBrier()]
+    if evidence & {"probabilities", "confidence"}:
+        measures += [Calibration(statistic="ece"), Calibration(statistic="brier")]
+    return measures
+
+
 def matrix(confusion: Confusion, labels: Sequence[str]) -> dict[str, dict[str, int]]:
     """Rows of gold, columns of predictions, over ``labels``; OTHER takes what they do not have, if there is any."""
     rest = OTHER if OTHER not in labels else "OTHER (outside the list)"
@@ -101,14 +113,17 @@ def matrix(confusion: Confusion, labels: Sequence[str]) -> dict[str, dict[str, i
     return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}
 
 
-def _gold_labels(batches: Batches) -> tuple[set[str], bool]:
-    """The labels that occur in gold, and whether any example has secondary ones."""
-    labels, secondary = set[str](), False
+def _evidence(batches: Batches) -> tuple[set[str], set[str]]:
+    """The labels that occur in gold, and which fields the records have that not all have."""
+    labels, evidence = set[str](), set[str]()
     for part in batches.chunks():
         batch: Batch = part.of(Accuracy())
-        labels |= {read.gold for read in batch.read}
-        secondary = secondary or any(read.gold_others for read in batch.read)
-    return labels, secondary
+        labels |= {one.gold for one in batch.read}
+        evidence |= {"secondary_labels"} if any(one.gold_others for one in batch.read) else set()
+        for name in ("probabilities", "confidence"):
+            if any(read(pred, name, None) is not None for pred in part.pred if not isinstance(pred, str | int)):
+                evidence.add(name)
+    return labels, evidence
 
 
 def _listed(labels: Sequence[str] | str | None, gold_labels: set[str]) -> tuple[Listed, list[str]]:
