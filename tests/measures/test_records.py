@@ -257,13 +257,15 @@ def test_wrong_values_are_typed(gold: Any, pred: Any, kind: str) -> None:
     assert set(kinds({"f": gold}, {"f": pred})) == {kind}
 
 
-def test_the_marks_of_a_row_name_the_leaves_of_both_sides() -> None:
+def test_an_error_names_its_places_on_both_sides() -> None:
     gold = {"lines": [{"what": "green tea", "qty": 2}, {"what": "red jam", "qty": 1}], "no": "7"}
     pred = {"lines": [{"what": "red jam", "qty": 3}], "vat": 1}
-    errors = [error.state() for error in records.FieldF1()({"record": gold}, {"record": pred}).errors]
-    assert records.marks(errors) == {
-        "gold": {"lines[1].qty": "wrong_value", "lines[0]": "missing_item", "no": "missing_field"},
-        "pred": {"lines[0].qty": "wrong_value", "vat": "invented_field"},
+    errors = records.FieldF1()({"record": gold}, {"record": pred}).errors
+    assert {error.kind: error.context for error in errors} == {
+        "wrong_value": "lines[1].qty | lines[0].qty",
+        "missing_item": "lines[0] | ",
+        "missing_field": "no | ",
+        "invented_field": " | vat",
     }
 
 

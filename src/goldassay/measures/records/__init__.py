@@ -7,11 +7,8 @@ counts), `trees` (Donut's tree edit distance), `mistakes` (errors in words), `sc
 
 from __future__ import annotations
 
-from goldassay.measures.records.comparators import comparator as comparator
 from goldassay.measures.records.measures import MEASURES, FieldF1, RecordAccuracy, SchemaValid, TreeEdit
-from goldassay.measures.records.mistakes import marks as marks
 from goldassay.measures.records.records import perfect
-from goldassay.measures.records.records import record_of as record_of
 from goldassay.measures.records.scorecard import scorecard
 
 __all__ = [

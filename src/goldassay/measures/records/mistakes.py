@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from goldassay.measure import INVALID, RECORD_ERRORS, Error, Review
+from goldassay.measure import INVALID, Error, Review
 from goldassay.measures.records.matching import ROOT, Leaf, Match
 from goldassay.measures.records.records import Read
 
@@ -113,21 +112,6 @@ def _field(place: str) -> str:
 def _places(gold: str, pred: str) -> str:
     """Where an error stands, for the report: its place in gold and, if that differs, in the prediction."""
     return gold if gold == pred else f"{gold} | {pred}"
-
-
-def marks(errors: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """The places of both records that differ, with the kind of the error, from the stored errors of a row.
-
-    >>> marks([{"kind": "wrong_value", "context": "lines[0].qty | lines[1].qty"}])
-    {'gold': {'lines[0].qty': 'wrong_value'}, 'pred': {'lines[1].qty': 'wrong_value'}}
-    """
-    places: dict[str, dict[str, str]] = {"gold": {}, "pred": {}}
-    for error in errors:
-        gold, bar, pred = str(error.get("context", "")).partition(" | ")
-        for side, place in (("gold", gold), ("pred", pred if bar else gold)):
-            if place and error["kind"] in RECORD_ERRORS:
-                places[side][place] = str(error["kind"])
-    return places
 
 
 def _shown(value: Any) -> str:
