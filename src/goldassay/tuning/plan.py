@@ -31,7 +31,7 @@ from goldassay.tuning.edits import Diagnosis, Edit
 from goldassay.tuning.instructions import answer_form
 from goldassay.tuning.measuring import MEASURED, QUIET, Bench, count_measured, race_calls, total
 from goldassay.tuning.patches import apply
-from goldassay.tuning.patterns import find
+from goldassay.tuning.patterns import find, is_right
 from goldassay.tuning.wrappers import demonstrations
 
 if TYPE_CHECKING:
@@ -108,11 +108,6 @@ class Plan:
     def documents(self) -> str:
         """How many examples share a document, in words; empty if none do."""
         return f", {self.per_document:.1f} of each document, which count as one" if self.per_document > 1 else ""
-
-    @property
-    def proof(self) -> int:
-        """How many examples prove: those of test where there are any, else those that choose."""
-        return self.test or self.n
 
     @property
     def refusal(self) -> str:
@@ -245,7 +240,7 @@ def from_pilot(
         baseline=float(total(base).value),
         probes=tuple(probes),
         least=float(stats.t.isf(LUCK[len(probes)], units - 1)) if probes and units > 1 else None,
-        wrong=sum(float(case.evidence.value) < 1 - 1e-9 for case in base) / len(base),
+        wrong=sum(not is_right(case) for case in base) / len(base),
         seconds=(time.perf_counter() - started) / ((len(probes) + 1) * len(dev)),
     )
 

@@ -219,9 +219,9 @@ def _trials(
     trials = {}
     for split in ("dev", "test") if options.test and splits["test"] else ("dev",):
         sides = (("before", before), ("after", after))
-        runs = [measured(program, splits[split], metric, f"{split}-{when}", options) for when, program in sides]
+        first, second = (measured(each, splits[split], metric, f"{split}-{when}", options) for when, each in sides)
         chosen = split == "dev" and name not in optimizers.BLIND
-        trials[split] = replace(_paired(*runs, splits[split], options), chosen=chosen)
+        trials[split] = replace(_paired(first, second, splits[split], options), chosen=chosen)
     return trials
 
 
