@@ -47,13 +47,13 @@ def metric_title(weights: Mapping[str, float]) -> str:
     return f"metric ({' + '.join(f'{weight:g} {name}' for weight, name in terms)})" if terms else "metric"
 
 
-def signed(value: float) -> str:
-    """A difference with its sign, three places.
+def signed(value: float, places: int = 3) -> str:
+    """A difference with its sign.
 
     >>> signed(0.05), signed(-0.2)
     ('+0.050', '−0.200')
     """
-    return f"{value:+.3f}".replace("-", "−")
+    return f"{value:+.{places}f}".replace("-", "−")
 
 
 @dataclass(frozen=True)

@@ -95,9 +95,9 @@ def rate(value: float | None, places: int = 3) -> str:
     return "–" if value is None else f"{value:.{places}f}"
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, places: int = 3) -> str:
     """A difference with its sign; a dash for None."""
-    return "–" if value is None else verdicts.signed(value)
+    return "–" if value is None else verdicts.signed(value, places)
 
 
 def p_value(p: float | None) -> str:
