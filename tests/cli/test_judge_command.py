@@ -124,10 +124,11 @@ def test_eval_writes_verdicts_that_align_takes_without_a_model(labels: Path, tmp
 def test_plan_names_items_and_drift_compares_versions(labels: Path, tmp_path: Path) -> None:
     out = tmp_path / "judged.jsonl"
     run("eval", labels, "--judge", "criterion", "--out", out)
-    chosen = json.loads(run("plan", out, "--judge", "criterion", "--labels", 20, "--origin", "random", "--json"))
+    chosen = json.loads(run("plan", out, "--judge", "criterion", "--labels", 20, "--json"))
     assert (len(set(chosen["items"])), sum(chosen["verdicts"].values())) == (20, 20)
     assert all(int(name[1:]) >= 200 for name in chosen["items"])  # the others have a label
-    assert "Label next: i" in run("plan", labels, "--judge", "criterion", "--labels", 3)
+    assert "Label next: i" in run("plan", out, "--judge", "criterion", "--labels", 3)
+    assert "no verdicts in this file" in refused("plan", labels, "--judge", "criterion")
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     newer = tmp_path / "newer.jsonl"
     newer.write_text("".join(json.dumps({**row, "verdict": "yes"}) + "\n" for row in rows))

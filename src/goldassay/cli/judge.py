@@ -176,13 +176,6 @@ class JudgeOptions:
             terminal.warn(judge.warning)
         return votes
 
-    def named_votes(self, question: QuestionOptions, labels: Labels) -> tuple[str, list[Vote]]:
-        """The judge's name and its vote on every item: the verdicts of the file, unless a judge is named."""
-        if labels.judged and not self.lm and not question.state:
-            return "verdicts of the file", labels.votes
-        member = self.load(question)
-        return str(member), self.votes(member, labels)
-
 
 @use.command(app, "eval")
 def evaluate(
@@ -252,7 +245,12 @@ def align(
     people = question.labels(labels, limit)
     if split or "test" in {item.split for item in people.items}:
         people = people.part(split or "test")
-    name, votes = judge.named_votes(question, people)
+    if people.judged and not judge.lm and not question.state:
+        name, votes = "verdicts of the file", people.votes
+    else:
+        member = judge.load(question)
+        votes = judge.votes(member, people)
+        name = str(member)
     alignment = compare(people, votes, seed=seed, origin=origin)
     if json:
         terminal.answer({"judge": name, **alignment.state()})
@@ -262,24 +260,18 @@ def align(
 
 @use.command(app)
 def plan(
-    items: Annotated[Path, typer.Argument(metavar="FILE", help="Items, labelled or not: jsonl, csv or tsv.")],
+    judged: Annotated[Path, typer.Argument(metavar="FILE", help="Items with verdicts (judge eval --out).")],
     question: QuestionOptions,
-    judge: JudgeOptions,
     labels: Annotated[int, typer.Option("--labels", metavar="N", min=1, help="How many items people can label.")] = 50,
-    origin: Origin = "unknown",
     seed: int = 0,
     json: bool = False,
 ) -> None:
-    """Name the items to label next, for the narrowest interval of the rate.
-
-    Without --lm, the verdicts in the file are used.
-    """
+    """Name the items to label next, for the narrowest interval of the rate."""
     from goldassay.judges.plan import plan as choose
     from goldassay.reporting import judge as tables
 
-    data = question.labels(items, labelled=False)
-    _, votes = judge.named_votes(question, data)
-    result = choose(data, votes, labels, counted=origin in ("random", "verdict"), seed=seed)
+    items = question.labels(judged, labelled=False)
+    result = choose(items, items.votes, labels, seed=seed)
     terminal.answer(result.state()) if json else tables.plan(result)
 
 

@@ -104,6 +104,13 @@ def mean_grade(
 ) -> Graded:
     """The mean of grades, some or all of which people gave; None is no label, or an unknown verdict.
 
+    Args:
+        people: The labels, one an item.
+        verdicts: The judge's grades of the same items.
+        bounds: The ends of the scale.
+        level: Of the intervals.
+        origin: How the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
+
     >>> graded = mean_grade([3.5, 4.0, None], [4.0, 5.0, 2.0], (1, 5))
     >>> round(graded.naive.value, 3), graded.corrected.people_only.value, graded.labels
     (3.667, 3.75, 2)

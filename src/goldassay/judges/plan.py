@@ -37,15 +37,15 @@ class LabelPlan(Report):
     at_random: float
 
 
-def plan(labels: Labels, votes: Sequence[Vote], count: int, *, counted: bool = True, seed: int = 0) -> LabelPlan:
+def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) -> LabelPlan:
     """The items to label next, so that the rate gets the narrowest interval.
+
+    Labels that are there count: they were chosen at random or by the verdict, too.
 
     Args:
         labels: The items, labelled or not.
         votes: The judge's verdicts on them.
         count: How many labels people can give.
-        counted: Whether the labels that are there were chosen at random or by the verdict; others only say which
-            verdicts err, and should not stand in the same file.
         seed: Of the draw.
 
     >>> from goldassay.judges import panel
@@ -65,7 +65,7 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, counted: bool = T
         chance = (sum(truths) + 1) / (len(truths) + 2)
         free = [item.id for item in mine if not item.labels]
         rng.shuffle(free)
-        parts.append((len(mine) / max(1, len(known)), chance, len(truths) if counted else 0, free))
+        parts.append((len(mine) / max(1, len(known)), chance, len(truths), free))
     if not any(free for *_, free in parts):
         raise DataError("every item with a verdict has a label already", file=labels.source or None)
     count = min(count, sum(len(free) for *_, free in parts))
