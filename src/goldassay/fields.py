@@ -123,15 +123,6 @@ def unit(size: int, clusters: Sized | None) -> str:
     return f"{number} {name}{'' if number == 1 else 's'}"
 
 
-def counted(size: int, unit: str) -> str:
-    """So many examples, and the documents that they belong to, if that is the unit.
-
-    >>> counted(3, "2 documents"), counted(3, "3 examples")
-    ('3 examples in 2 documents', '3 examples')
-    """
-    return f"{size} examples{f' in {unit}' if 'document' in unit else ''}"
-
-
 def shared_text(records: Iterable[object]) -> str:
     """A warning if many examples share a text and none names a document; else nothing.
 

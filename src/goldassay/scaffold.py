@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import keyword
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,10 +19,10 @@ from goldassay.gold import anyfields, read
 from goldassay.gold.splits import DATASET_SPLITS, split
 from goldassay.measure import TASKS
 from goldassay.measures.records import schemas
-from goldassay.text.similarity import NEAR
 
 MIN_SPLIT = 10  # records that can be split into train, dev and test
 SMALL = 300  # with fewer records a test split of 15 % can show no realistic gain
+UNEVEN = 0.25  # a label whose shares are as far off on average does not stand on all sides
 SMALL_RATIOS = {"train": 0.4, "dev": 0.2, "test": 0.4}
 
 
@@ -127,25 +126,20 @@ def _sides(types: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[st
 def _split(records: list[dict[str, Any]], inputs: Sequence[str], labels: Sequence[str]) -> list[dict[str, Any]]:
     """The records with a split that preserves the shares of the labels, unless they have one or are too few.
 
-    Near duplicates stay on one side, unless that leaves a frequent label on one side alone: short texts of one form are
-    all nearly the same. Then only those that are exactly the same do.
+    Near duplicates stay on one side, unless that leaves labels on one side alone: short texts of one form are all
+    nearly the same. Then only those that are exactly the same do.
     """
     records = [{name: value for name, value in record.items() if value is not None} for record in records]
     if any("split" in record for record in records) or len(records) < MIN_SPLIT:
         return records
     texts = [{**record, "text": " ".join(str(record[name]) for name in inputs if name in record)} for record in records]
     ratios = SMALL_RATIOS if len(records) < SMALL else DATASET_SPLITS
-    for near in (NEAR, 100.0):
-        sides = split(texts, ratios=ratios, factors=labels, near=near).of
-        parts = Counter((name, str(record[name])) for name in labels for record in records if name in record)
-        places = {(name, str(record.get(name)), sides[record["id"]]) for name in labels for record in records}
-        frequent = [part for part, count in parts.items() if count >= MIN_SPLIT]
-        if set(sides.values()) == {*ratios} and all((*part, side) in places for part in frequent for side in ratios):
-            break
-        if near < 100:
-            message = "texts of one form are nearly the same, so near duplicates stand on both sides of the split"
-            logging.getLogger("goldassay").warning("%s; goldassay gold validate names them", message)
-    return [{"id": record["id"], "split": sides[record["id"]], **record} for record in records]
+    division = split(texts, ratios=ratios, factors=labels)
+    if division.empty or any(deviation.mean > UNEVEN for deviation in division.deviations):
+        message = "texts of one form are nearly the same, so near duplicates stand on both sides of the split"
+        logging.getLogger("goldassay").warning("%s; goldassay gold validate names them", message)
+        division = split(texts, ratios=ratios, factors=labels, near=100.0)
+    return [{"id": record["id"], "split": division.of[record["id"]], **record} for record in records]
 
 
 def _examples(inputs: Sequence[str], outputs: Sequence[str], model: Schema | None) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.fields import clusters, counted, shared_text, unit
+from goldassay.fields import clusters, shared_text, unit
 from goldassay.measure import Measure
 from goldassay.tally import Counts
 
@@ -50,11 +50,6 @@ class Batches:
             return
         for at in range(0, len(self.gold), CHUNK):
             yield Batches(list(self.gold[at : at + CHUNK]), list(self.pred[at : at + CHUNK]))
-
-    @property
-    def documents(self) -> list[object] | None:
-        """The document of each example (`goldassay.fields.clusters`); None if no two examples share one."""
-        return clusters(self.gold)
 
 
 def each(ids: Sequence[str], tallies: Mapping[str, Any]) -> dict[str, dict[str, float | None]]:
@@ -130,9 +125,9 @@ class Scorecard:
         """
         from goldassay.statistics.intervals import interval
 
-        documents = self.shared.documents if self.shared else None
-        self.unit = unit(self.examples, documents)
         gold = self.shared.gold if self.shared else ()
+        documents = clusters(gold)
+        self.unit = unit(self.examples, documents)
         if isinstance(gold, (list, tuple)) and (warning := shared_text(gold)):  # a large file is not read again for it
             self.warnings.append(warning)
         for name, measure in self.measures.items():
@@ -144,7 +139,7 @@ class Scorecard:
     @property
     def size(self) -> str:
         """How many examples there are, and the documents that they belong to, if any two share one."""
-        return counted(self.examples, self.unit)
+        return f"{self.examples} examples{f' in {self.unit}' if 'document' in self.unit else ''}"
 
     def __repr__(self) -> str:
         values = [f"{name}={value:.4f}" for name, value in self.values.items() if value is not None]

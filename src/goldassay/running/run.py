@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import counted, unit
+from goldassay.fields import unit
 from goldassay.measure import OWN, Error, Measure, parse
 from goldassay.measures.judged import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
@@ -151,7 +151,7 @@ class Run:
     @property
     def size(self) -> str:
         """How many examples there are, and the documents that they belong to, if any two share one."""
-        return counted(len(self.rows), self.unit)
+        return f"{len(self.rows)} examples{f' in {self.unit}' if self.clusters else ''}"
 
     @property
     def available(self) -> bool:

@@ -67,10 +67,8 @@ def interval(
         zero: the tallies' zero; None for plain numbers.
         clusters: examples of one cluster (document) count as one.
         method: ``auto`` is ``effective`` for values with bounds and ``t`` for others. ``wilson``: rates of independent
-            examples. ``effective``: Wilson's at the effective sample size; for a mean over classes ``auto`` takes at
-            each end the wider of that and of the classes' (`goldassay.statistics.rates.macro_ends`; ``macro``). ``t``:
-            Student's, with the jackknife's variance; between finite bounds, values that are all alike have Wilson's.
-            ``bootstrap``: percentiles.
+            examples. ``effective``: Wilson's at the effective sample size, which ``auto`` widens for a mean over
+            classes (``macro``). ``t``: Student's, with the jackknife's variance. ``bootstrap``: percentiles.
         bounds: between which the value lies, as `Measure.limits`; None: 0 and 1, if every example's own value does.
         resamples: how many, for the bootstrap.
         level: the share of such intervals that hold the true value.
@@ -79,10 +77,6 @@ def interval(
     >>> rate = interval([1.0, 0.0, 1.0, 1.0])
     >>> round(rate.low, 3), rate.value, round(rate.high, 3), rate.method
     (0.301, 0.75, 0.954, 'wilson')
-    >>> from goldassay.tally import Counts
-    >>> none = interval([Counts(0, 1, 2)] * 16, Counts())
-    >>> none.low, none.value, round(none.high, 3), none.method
-    (0.0, 0.0, 0.221, 'effective')
     """
     check_settings(level, resamples, seed)
     if method not in METHODS:
@@ -109,18 +103,18 @@ def interval(
         raise GoldassayError("a t interval needs at least two examples")
     if method == "t" or (method == "auto" and unbounded):
         return student(value, math.sqrt(variance), n, level, limits)
-    found = _effective_interval(value, variance, n, level, limits)
-    return _widened(found, evidences) if method == "auto" else found
+    estimate = _effective_interval(value, variance, n, level, limits)
+    return _over_classes(estimate, evidences) if method == "auto" else estimate
 
 
-def _widened(found: Interval, evidences: Evidences) -> Interval:
+def _over_classes(estimate: Interval, evidences: Evidences) -> Interval:
     """The interval of a mean over classes, widened to what is known of each; that of another value as it is."""
     classes, rate = evidences.classes(evidences.matrix)
-    if not classes or found.n < 2:
-        return found
-    mean = found.value, found.low, found.high
-    low, high = macro_ends(classes, rate, mean, len(evidences.matrix), found.level)
-    return replace(found, low=low, high=high, method="macro")
+    if not classes or estimate.n < 2:
+        return estimate
+    mean = estimate.value, estimate.low, estimate.high
+    low, high = macro_ends(classes, rate, mean, len(evidences.matrix), estimate.level)
+    return replace(estimate, low=low, high=high, method="macro")
 
 
 def _effective_interval(value: float, variance: float, n: int, level: float, bounds: Bounds) -> Interval:
