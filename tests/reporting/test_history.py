@@ -152,10 +152,46 @@ def test_the_dashboard_opens_from_disk(runs: Path, tmp_path: Path, opened: Calla
     assert seen.page.inner_text("#count") == "1 of 5"
     assert "gold changed from" in seen.page.inner_text("#history")
     assert seen.page.query_selector("[data-chart] svg") is not None
-    seen.quiet()
+    assert seen.said == []
+    assert [Path(address).name for address in seen.asked] == ["index.html", "plotly.js"]
+    assert all(file.stat().st_size < 500_000 for file in files), "the pages share one chart library"
     seen.page.click("tbody tr:not([hidden]) a")
     seen.page.wait_for_selector("html[data-ready=yes]")
     assert seen.said == []
+
+
+def test_the_list_shows_the_interval_of_a_weighted_metric_sorts_and_folds_tunings(
+    runs: Path, two: list[Run], tmp_path: Path, opened: Callable[..., Any]
+) -> None:
+    assert two[1].folder
+    for name in ("before", "after"):
+        shutil.copytree(two[1].folder, runs / "20260106-tune" / name)
+    listed = entries(runs)
+    ends = two[1].interval
+    assert ends is not None
+    child = next(run for run in listed if run.key == "20260106-tune/after")
+    assert (child.value, child.interval) == (two[1].value, (ends.low, ends.high))
+    file = tmp_path / "list.html"
+    file.write_text(listing(listed, runs, live=True), encoding="utf-8")
+    page = opened(file).page
+    shown = page.inner_text("#table tbody")
+    assert "a tuning with 2 runs" in shown
+    assert not page.is_visible("tr[data-key='20260106-tune/after']")
+    page.click("[data-folder='20260106-tune']")
+    row = page.inner_text("tr[data-key='20260106-tune/after']")
+    assert f"[{ends.low:.3f}, {ends.high:.3f}]" in row
+    page.click("#table th .sort:has-text('metric')")
+    values = [
+        float(cell.split()[0])
+        for cell in page.locator("#table tr[data-key] td:nth-of-type(2)").all_inner_texts()
+        if cell[0].isdigit()
+    ]
+    assert values == sorted(values, reverse=True)
+    for key in ("20260101-thirds", "20260102-thirds"):
+        page.check(f"input[value='{key}']")
+    page.select_option("#baseline", "20260102-thirds")
+    assert page.inner_text("#compare") == "Compare 2 runs"
+    assert "metric over time" in page.get_attribute("[data-chart]", "aria-label")
 
 
 @pytest.fixture

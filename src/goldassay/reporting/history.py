@@ -15,6 +15,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.reporting.summary import model_name
 from goldassay.running.folder import read_about
 
+METRIC = "metric"  # the name of the metric's own value, which the list of runs shows
 DEPTH = 3  # a tuning folder holds its runs and stands in the folder of runs itself
 
 
@@ -62,6 +63,42 @@ class RunEntry:
         """The metric's corpus value, once there is one."""
         value = self.about.get("value")
         return None if value is None else float(value)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The low and the high end of the metric's interval."""
+        try:
+            low, high = map(float, self.about.get("interval") or ())
+        except (TypeError, ValueError):
+            return None
+        return low, high
+
+    @property
+    def task(self) -> str:
+        """The tasks of its measures."""
+        measures = [str(about.get("measure", "")) for about in self.about["measures"].values()]
+        return " and ".join(dict.fromkeys(measure.partition(".")[0] for measure in measures if measure))
+
+    @property
+    def folder_of_tuning(self) -> str:
+        """The folder of the tuning that it belongs to; empty for a run of its own."""
+        return self.key.rpartition("/")[0]
+
+    def value_of(self, measure: str) -> tuple[float, float, float] | None:
+        """Value, low and high end of a measure, or of the ``metric``; None if the run has no such value."""
+        value = self.value if measure == METRIC else self.about.get("values", {}).get(measure)
+        if value is None:
+            return None
+        ends = self.interval if measure == METRIC else self.about.get("intervals", {}).get(measure)
+        low, high = ends or (value, value)
+        return float(value), float(low), float(high)
+
+    def conventions(self, measure: str) -> str | None:
+        """The conventions of a measure, or of all that have a weight in the metric."""
+        measures = self.about["measures"]
+        if measure != METRIC:
+            return measures.get(measure, {}).get("conventions")  # type: ignore[no-any-return]
+        return ", ".join(str(about.get("conventions")) for about in measures.values() if about.get("weight", 1))
 
     @property
     def gold(self) -> str:
@@ -119,14 +156,13 @@ class Line:
 
 def lines(runs: Sequence[RunEntry], name: str, measure: str) -> list[Line]:
     """A measure's values of one program over time: a line a model, broken where values cannot be joined."""
-    named = [run for run in runs if run.name == name and measure in run.about.get("values", {})]
+    named = [run for run in runs if run.name == name and run.value_of(measure)]
     drawn: list[Line] = []
     for model in dict.fromkeys(run.model for run in named):
         history = sorted((run for run in named if run.model == model), key=lambda run: run.started)
         for earlier, later in zip([None, *history], history, strict=False):
-            value = float(later.about["values"][measure])
-            low, high = later.about.get("intervals", {}).get(measure, (value, value))
-            point = Point(later, value, float(low), float(high))
+            value, low, high = later.value_of(measure) or (0.0, 0.0, 0.0)
+            point = Point(later, value, low, high)
             change = difference(earlier, later, measure) if earlier else ""
             if earlier is None or change:
                 drawn.append(Line(model, (point,), change))
@@ -137,7 +173,7 @@ def lines(runs: Sequence[RunEntry], name: str, measure: str) -> list[Line]:
 
 def difference(earlier: RunEntry, later: RunEntry, measure: str) -> str:
     """Why two values cannot be joined; empty if they can."""
-    before, after = (run.about["measures"].get(measure, {}).get("conventions") for run in (earlier, later))
+    before, after = (run.conventions(measure) for run in (earlier, later))
     changes = []
     if earlier.about.get("lm") != later.about.get("lm"):
         changes.append("the model is another file of the same name")

@@ -11,7 +11,7 @@ from goldassay.measures.answering.ranking import FIVE
 from goldassay.reporting import summary
 from goldassay.reporting.history import RunEntry
 from goldassay.reporting.ranking import RankedRun
-from goldassay.reporting.summary import ReportedValue, shortened
+from goldassay.reporting.summary import ReportedValue, gold_name, shortened
 from goldassay.reporting.terminal import (
     bounds,
     number,
@@ -158,16 +158,17 @@ def run_list(entries: Sequence[RunEntry]) -> None:
     if not entries:
         plain("No runs yet: goldassay eval extraction:baseline writes the first.")
         return
-    rows = [("metric", "n", "status", "run")]
+    rows = [("metric [95 %]", "n", "gold", "status", "run")]
     for entry in entries:
         status = entry.status if entry.status == "finished" else f"{entry.status}, {entry.done()} of {entry.examples}"
         parts = [entry.name, *([entry.model] if entry.about.get("lm") else [])]
         in_key = all(re.sub(r"[^\w.-]+", "-", part.rpartition("/")[2]) in entry.key for part in parts)
         name = entry.key if in_key else f"{entry.key}  ({' on '.join(parts)})"
-        rows.append((number(entry.value), str(entry.examples), status, name))
-    widths = [max(len(row[place]) for row in rows) for place in range(3)]
-    for value, size, status, name in rows:
-        plain(f"{value:>{widths[0]}}  {size:>{widths[1]}}  {status:{widths[2]}}  {name}")
+        ends = f" [{entry.interval[0]:.3f}, {entry.interval[1]:.3f}]" if entry.interval else ""
+        rows.append((number(entry.value, 3) + ends, str(entry.examples), gold_name(entry.about), status, name))
+    widths = [max(len(row[place]) for row in rows) for place in range(4)]
+    for value, size, gold, status, name in rows:
+        plain(f"{value:<{widths[0]}}  {size:>{widths[1]}}  {gold:{widths[2]}}  {status:{widths[3]}}  {name}")
 
 
 def covaried(values: Mapping[str, Covaried]) -> None:

@@ -10,14 +10,14 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS, target_met
 from goldassay.running.run import Run
-from goldassay.statistics import Interval, interval
+from goldassay.statistics import Interval
 from goldassay.tally import Confusion, Counts
 
 GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")  # a model file by its path
@@ -163,15 +163,11 @@ def overall(run: Run) -> ReportedValue:
     weights = {key: weight for key in run.zero if (weight := run.zero.weights.get(key, 1.0))}
     terms = {key: term(key, run.zero.worst.get(key)) for key in weights}
     if len(weights) == 1:
-        (key,) = weights
-        own = run.intervals.get(key) if run.rows else None
-        return ReportedValue("metric", run.value, own and turned(own, run.zero.worst.get(key)), terms[key])
-    columns: Any = run.zero.with_items(run.folded.columns)
-    bounds = interval(columns, run.zero, clusters=run.clusters) if run.rows else None
+        return ReportedValue("metric", run.value, run.interval, terms[next(iter(weights))])
     text = " + ".join(
         f"{weight:g} {f'({terms[key]})' if key in run.zero.worst else key}" for key, weight in weights.items()
     )
-    return ReportedValue("metric", run.value, bounds, f"weighted mean of {text}")
+    return ReportedValue("metric", run.value, run.interval, f"weighted mean of {text}")
 
 
 def term(name: str, worst: float | None) -> str:
@@ -181,17 +177,6 @@ def term(name: str, worst: float | None) -> str:
     ('accuracy', '1 - brier', '1 - minutes / 60')
     """
     return name if worst is None else f"1 - {name}" + (f" / {worst:g}" if worst != 1 else "")
-
-
-def turned(ends: Interval, worst: float | None) -> Interval:
-    """The interval of what a measure counts in its metric.
-
-    >>> turned(Interval(0.25, 0.125, 0.5), 1.0).low
-    0.5
-    """
-    if worst is None:
-        return ends
-    return replace(ends, value=1 - ends.value / worst, low=1 - ends.high / worst, high=1 - ends.low / worst)
 
 
 def labelled(name: str, worst: Mapping[str, float]) -> str:

@@ -30,8 +30,9 @@ OBJECTS = (
     "values",
     "intervals",
     "by",
+    "corrected",
+    "judge_labels",
 )
-OBJECTS = (*OBJECTS, "corrected", "judge_labels")
 TEXTS = ("name", "status", "started", "finished", "lm", "adapter", "code", "metric")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib import import_module
@@ -184,6 +184,20 @@ class Run:
             return ""
         return "its own temperature" if temperature is None else f"temperature {temperature:g}"
 
+    @cached_property
+    def interval(self) -> Interval | None:
+        """The 95 % interval of the metric's value; None without rows, or where a measure has none."""
+        weighted = [key for key in self.zero if self.zero.weights.get(key, 1.0)]
+        if not self.rows:
+            return None
+        if len(weighted) != 1:
+            columns: Any = self.zero.with_items(self.folded.columns)
+            return interval(columns, self.zero, clusters=self.clusters)
+        own, worst = self.intervals.get(weighted[0]), self.zero.worst.get(weighted[0])
+        if own is None or worst is None:
+            return own
+        return replace(own, value=1 - own.value / worst, low=1 - own.high / worst, high=1 - own.low / worst)
+
     def measure(self, key: str) -> Measure[Any] | None:
         """A measure of this run; None for a function's values."""
         stored = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
@@ -293,6 +307,7 @@ class Run:
         return {
             "unit": self.unit,
             "value": self.value,
+            "interval": [self.interval.low, self.interval.high] if self.interval else None,
             "values": self.values,
             "intervals": {key: [interval.low, interval.high] for key, interval in self.intervals.items()},
             "by": self.by_stratum,

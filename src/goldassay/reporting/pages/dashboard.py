@@ -12,6 +12,7 @@ import json
 import re
 import secrets
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape  # plotly reads a few tags in hover texts
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,16 +22,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import parse
-from goldassay.reporting.history import RunEntry, entries, lines
+from goldassay.reporting.history import METRIC, RunEntry, entries, lines
 from goldassay.reporting.pages import charts
-from goldassay.reporting.pages.document import page
+from goldassay.reporting.pages.document import page, plotly
 from goldassay.reporting.pages.report import report, sources
-from goldassay.reporting.summary import turned
-from goldassay.statistics import Interval
+from goldassay.reporting.summary import gold_name
 
 PROGRAMS = 12  # programs whose history is drawn
 SIDE_BY_SIDE = 4  # runs on the same gold that the static pages show in one report
+LIBRARY = "plotly.js"  # the file that holds the chart library of the static pages
 CACHED = 8  # reports that the server keeps, since one takes a while
 UNREADABLE = (GoldassayError, LookupError, TypeError, ValueError, AttributeError)  # what an odd run raises
 HEADERS = {
@@ -43,7 +43,14 @@ HEADERS = {
 }
 
 
-def listing(runs: Sequence[RunEntry], folder: Path, *, live: bool, links: dict[str, str] | None = None) -> str:
+def listing(
+    runs: Sequence[RunEntry],
+    folder: Path,
+    *,
+    live: bool,
+    links: dict[str, str] | None = None,
+    library: str | None = None,
+) -> str:
     """The page of a folder of runs.
 
     A ``live`` page asks its server how far running runs are and compares the ticked ones; for a static page ``links``
@@ -58,29 +65,25 @@ def listing(runs: Sequence[RunEntry], folder: Path, *, live: bool, links: dict[s
         "live": live,
         "links": links or {},
         "histories": [shown for program in programs if (shown := _history(runs, program, figures))],
-        "measures": {run.key: _interval(run) for run in runs},
+        "tunings": _tunings(runs),
     }
-    return page("history.html", context, scripts=["history.js"], charts=figures, connect=live)
+    return page("history.html", context, scripts=["history.js"], charts=figures, connect=live, library=library)
 
 
-def _interval(run: RunEntry) -> tuple[float, float] | None:
-    """The metric's interval, if the metric is a single measure."""
-    measures = [name for name, about in run.about["measures"].items() if about.get("weight", 1)]
-    ends = run.about.get("intervals", {}).get(measures[0]) if len(measures) == 1 else None
-    if not ends:
-        return None
-    low, high = map(float, ends)
-    own = turned(Interval(0.0, low, high), parse(run.about["measures"][measures[0]]["measure"]).worst)
-    return own.low, own.high
+def _tunings(runs: Sequence[RunEntry]) -> dict[str, int]:
+    """How many runs each tuning's folder holds, by the key of the run before which its row stands."""
+    folders = Counter(run.folder_of_tuning for run in runs if run.folder_of_tuning)
+    first = {folder: next(run.key for run in runs if run.folder_of_tuning == folder) for folder in folders}
+    return {first[folder]: count for folder, count in folders.items()}
 
 
 def _history(runs: Sequence[RunEntry], program: str, figures: list[charts.Chart]) -> dict[str, Any] | None:
-    """One program over time: a chart of its first measure, a table of all values, and where lines break."""
+    """One program over time: a chart of its metric, a table of all values, and where lines break."""
     named = [run for run in runs if run.name == program and run.about.get("values")]
     if len(named) < 2:
         return None
     measures = list(dict.fromkeys(key for run in named for key in run.about["values"]))
-    drawn = lines(runs, program, measures[0])
+    drawn = lines(runs, program, METRIC)
     models = list(dict.fromkeys(line.model for line in drawn))
     series = []
     for line in drawn:
@@ -91,11 +94,11 @@ def _history(runs: Sequence[RunEntry], program: str, figures: list[charts.Chart]
         series.append((line.model, points, models.index(line.model)))
     breaks = {
         (line.points[0].entry.started, line.points[0].entry.key): f"{measure}: {line.why}"
-        for measure in reversed(measures)
+        for measure in (*reversed(measures), METRIC)
         for line in lines(runs, program, measure)
         if line.why
     }
-    figures.append(charts.lines(series, measures[0], [line.points[0].entry.started for line in drawn if line.why]))
+    figures.append(charts.lines(series, METRIC, [line.points[0].entry.started for line in drawn if line.why]))
     return {
         "name": program,
         "chart": len(figures) - 1,
@@ -108,24 +111,28 @@ def _history(runs: Sequence[RunEntry], program: str, figures: list[charts.Chart]
 def dashboard(runs: Path, out: Path) -> list[Path]:
     """Writes a folder of runs as static pages: ``index.html``, a report of each run, and one of runs on the same gold.
 
-    Returns the files, ``index.html`` first.
+    The pages share one file with the chart library. Returns the pages, ``index.html`` first.
     """
     listed = entries(runs)
     pages: dict[str, tuple[list[RunEntry], str | None]] = {f"run {run.key}": ([run], None) for run in listed}
     for name, group in side_by_side(listed).items():
         pages[f"compare {name}"] = (group, f"{name}, {len(group)} runs")
     texts, links, files = {}, {}, file_names(pages)
+    source = plotly()
+    library = LIBRARY if source else None
     for key, (group, title) in pages.items():
         file = files[key]
         try:
-            texts[file] = report(sources([run.folder for run in group]).runs, title=title)
+            texts[file] = report(sources([run.folder for run in group]).runs, title=title, library=library)
         except UNREADABLE:
             continue  # a run that cannot be read stays in the list, without a page
         links[key.removeprefix("run ")] = file
     out.mkdir(parents=True, exist_ok=True)
-    texts = {"index.html": listing(listed, runs, live=False, links=links), **texts}
+    texts = {"index.html": listing(listed, runs, live=False, links=links, library=library), **texts}
     for file, text in texts.items():
         (out / file).write_text(text, encoding="utf-8", errors="replace", newline="\n")
+    if source:
+        (out / LIBRARY).write_text(source, encoding="utf-8")
     return [out / file for file in texts]
 
 
@@ -134,7 +141,7 @@ def side_by_side(runs: Sequence[RunEntry]) -> dict[str, list[RunEntry]]:
     groups: dict[str, list[RunEntry]] = {}
     for run in runs:
         if run.status == "finished" and run.gold and "/" not in run.key:
-            groups.setdefault(f"{run.name.partition('-')[0]} on gold {run.gold}", []).append(run)
+            groups.setdefault(f"{run.task} on {gold_name(run.about) or 'gold'} {run.gold}", []).append(run)
     return {
         name: sorted(group[:SIDE_BY_SIDE], key=lambda run: run.started)
         for name, group in groups.items()

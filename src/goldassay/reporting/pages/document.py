@@ -69,13 +69,13 @@ def packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), compresslevel=6, mtime=0)).decode()
 
 
-def policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = False) -> str:
+def policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = False, beside: bool = False) -> str:
     """The content security policy of a page: these scripts, these styles, and nothing else.
 
     ``style`` attributes are allowed because charts place their marks with them. ``connect`` lets a served page ask its
-    own server.
+    own server; ``beside`` lets a page load the chart library from the file beside it.
     """
-    allowed = " ".join(f"'{digest(script)}'" for script in scripts)
+    allowed = " ".join([*(f"'{digest(script)}'" for script in scripts), *["'self'"] * beside])
     sheets = " ".join(f"'{digest(style)}'" for style in styles)
     rules = {
         "default-src": "'none'",
@@ -144,6 +144,7 @@ def page(
     charts: Sequence[Mapping[str, object]] = (),
     data: Mapping[str, str] = {},
     connect: bool = False,
+    library: str | None = None,
 ) -> str:
     """A whole HTML document.
 
@@ -154,24 +155,27 @@ def page(
         charts: The charts that the template places by their number.
         data: Packed texts by the id of their element.
         connect: Whether the page may ask the server that served it.
+        library: The file beside the page that holds the chart library (`plotly`); None puts it into the page.
     """
-    library = plotly() if charts else None
+    source = plotly() if charts else None
     sources, style = [asset(name) for name in ("page.js", *scripts)], asset("page.css")
-    blobs = {"charts-data": packed(json.dumps(list(charts), ensure_ascii=False)) if library else "", **data}
+    blobs = {"charts-data": packed(json.dumps(list(charts), ensure_ascii=False)) if source else "", **data}
     styles = [style]
     allowed = list(sources)
-    if library:
-        blobs["plotly-source"] = packed(library)
-        styles += own_styles(library)
-        allowed.append(library)
+    if source:
+        styles += own_styles(source)
+        if not library:
+            blobs["plotly-source"] = packed(source)
+            allowed.append(source)
     return (
         environment()
         .get_template(template)
         .render(
             **context,
             version=__version__,
-            charts_shown=bool(library),
-            csp=policy(allowed, styles, connect=connect),
+            charts_shown=bool(source),
+            library=library if source else None,
+            csp=policy(allowed, styles, connect=connect, beside=bool(source and library)),
             style=Markup(style),  # markup of this package, never of a run
             sources=[Markup(source) for source in sources],
             blobs={name: Markup(text) for name, text in blobs.items() if text},  # base64

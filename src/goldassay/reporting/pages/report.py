@@ -96,6 +96,7 @@ def report(
     title: str | None = None,
     seed: int = 0,
     audit: Audit | None = None,
+    library: str | None = None,
 ) -> str:
     """The page as HTML text.
 
@@ -107,6 +108,7 @@ def report(
         title: Of the page; by default the names of the runs.
         seed: Of the paired tests.
         audit: Whether an optimizer helped.
+        library: The file beside the page that holds the chart library; by default it is in the page.
     """
     usable = [_in_memory(run) for run in runs if run.rows]
     stored = dict(zip(map(id, usable), (run for run in runs if run.rows), strict=True))
@@ -149,7 +151,9 @@ def report(
         "tuning_chart": figures.add(effects(tree)),
     }
     packed = data.packs(comparable, [stored[id(run)].rows for run in comparable]) if comparable else {}
-    return page("report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=packed)
+    return page(
+        "report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=packed, library=library
+    )
 
 
 def _worst(run: Run, most: int = 8) -> list[tuple[str, float]]:

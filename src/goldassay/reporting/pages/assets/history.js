@@ -3,17 +3,23 @@
 
 (() => {
   const at = (id) => document.getElementById(id);
-  const rows = [...document.querySelectorAll("#table tbody tr")];
-  const texts = new Map(rows.map((row) => [row, row.innerText.toLowerCase()]));
+  const rows = [...document.querySelectorAll("#table tbody tr[data-key]")];
+  const folders = [...document.querySelectorAll("#table [data-folder]")];
+  const texts = new Map(rows.map((row) => [row, row.textContent.toLowerCase()]));
 
   function filter() {
     const words = at("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const open = new Set(folders.filter((each) => each.getAttribute("aria-expanded") === "true").map((each) => each.dataset.folder));
     let left = 0;
     for (const row of rows) {
-      row.hidden = !words.every((word) => texts.get(row).includes(word));
-      left += row.hidden ? 0 : 1;
+      const matches = words.every((word) => texts.get(row).includes(word));
+      left += matches ? 1 : 0;
+      row.hidden = !matches || (row.dataset.parent && !words.length && !open.has(row.dataset.parent));
     }
     at("count").textContent = `${left} of ${rows.length}`;
+  }
+  for (const button of folders) {
+    button.addEventListener("click", () => { button.setAttribute("aria-expanded", String(button.getAttribute("aria-expanded") !== "true")); filter(); });
   }
   at("search").addEventListener("input", filter);
   filter();
@@ -21,14 +27,19 @@
   const ticks = [...document.querySelectorAll("#table input[type=checkbox]")];
   const button = at("compare");
   const ticked = () => ticks.filter((one) => one.checked).map((one) => one.value).reverse();
+  const first = at("baseline");
   function count() {
+    const chosen = first.value;
+    first.replaceChildren(goldassay.make("option", { value: "" }, "the earliest"), ...ticked().map((key) => goldassay.make("option", { value: key }, key)));
+    first.value = ticked().includes(chosen) ? chosen : "";
     button.disabled = ticked().length < 1;
     button.textContent = ticked().length > 1 ? `Compare ${ticked().length} runs` : "Compare";
   }
   if (button) {
     for (const one of ticks) one.addEventListener("change", count);
     button.addEventListener("click", () => {
-      location.href = `report?${ticked().map((key) => `run=${encodeURIComponent(key)}`).join("&")}`;
+      const keys = [...new Set([first.value, ...ticked()].filter(Boolean))];
+      location.href = `report?${keys.map((key) => `run=${encodeURIComponent(key)}`).join("&")}`;
     });
     count();
   }

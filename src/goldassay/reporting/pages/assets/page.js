@@ -118,8 +118,15 @@ goldassay.make = function (tag, attributes = {}, ...children) {
     library ??= (async () => {
       figures = JSON.parse(await goldassay.unpack("charts-data"));
       const script = document.createElement("script");
-      script.textContent = await goldassay.unpack("plotly-source");
-      document.head.append(script);
+      if (root.dataset.library) {
+        script.src = root.dataset.library;
+        const loaded = new Promise((done, failed) => { script.onload = done; script.onerror = failed; });
+        document.head.append(script);
+        await loaded;
+      } else {
+        script.textContent = await goldassay.unpack("plotly-source");
+        document.head.append(script);
+      }
     })();
     return library;
   }
@@ -166,7 +173,7 @@ goldassay.make = function (tag, attributes = {}, ...children) {
   }
   goldassay.charts = () => Promise.all(places.filter((one) => !one.dataset.drawn).map(show));
 
-  if (places.length && document.getElementById("plotly-source")) {
+  if (places.length && document.getElementById("charts-data")) {
     const near = new IntersectionObserver((entries) => {
       for (const entry of entries) {
         if (entry.isIntersecting) {
