@@ -175,7 +175,7 @@ def repair(tally: Any, errors: Sequence[Error], of: Sequence[Error], lower: bool
     """
     if isinstance(tally, By):
         worst = getattr(tally, "worst", {})
-        typed = any(error.gold_type in tally or error.pred_type in tally for error in of)
+        typed = any(_of_type(key, of) for key in tally)
         sides = {key: (_of_type(key, errors), _of_type(key, of)) if typed else (errors, of) for key in tally}
         return type(tally)({key: repair(tally[key], *sides[key], lower=key in worst) for key in tally})
     share = _share(errors, of)
@@ -203,10 +203,14 @@ def _share(errors: Sequence[Error], of: Sequence[Error], sides: Collection[str] 
 
 
 def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
-    """The errors of a type; where the other side has another type, the side of this one."""
+    """The errors of a type; where the other side has another type, the side of this one.
+
+    The field of a record has the errors of the part that it stands in, too.
+    """
     own = []
     for error in errors:
-        gold, pred = error.gold_type == kind, error.pred_type == kind
+        within = error.kind in RECORD_ERRORS and kind.startswith(f"{error.gold_type}.")
+        gold, pred = error.gold_type == kind or within, error.pred_type == kind
         if gold and not pred and error.pred_type:
             own.append(replace(error, kind="missed"))
         elif pred and not gold and error.gold_type:

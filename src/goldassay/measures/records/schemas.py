@@ -19,7 +19,7 @@ TYPES = {
     "list": "array",
     "object": "object",
 }
-FORMATS = ("date", "date-time", "time")
+FORMATS = ("date", "date-time", "time", "date or time")
 
 
 def schema_text(source: Any) -> str:
@@ -113,13 +113,15 @@ def _leaves(node: Mapping[str, Any], whole: Mapping[str, Any], path: str, above:
         yield from _leaves(node["items"], whole, path, above)
     if "properties" in node or "items" in node:
         return
+    kinds = node.get("type", ())
+    kinds = {kinds} if isinstance(kinds, str) else {*kinds} - {"null"}
     if parts:
         yield from reversed([leaf for part in parts for leaf in _leaves(part, whole, path, above)])
     elif "enum" in node or "const" in node:
         yield path, "enum"
-    elif node.get("type") in ("number", "integer"):
+    elif kinds and kinds <= {"number", "integer"}:
         yield path, "number"
-    elif node.get("type") in ("string", "boolean"):
+    elif kinds & {"string", "boolean", "number", "integer"}:
         yield path, "date" if node.get("format") in FORMATS else "exact"
 
 
@@ -173,8 +175,9 @@ def from_records(records: Iterable[object]) -> dict[str, Any]:
     ['a']
     """
     values = list(records)
-    kinds = {json_type(value) for value in values}
-    schema: dict[str, Any] = {"type": sorted(TYPES[kind] for kind in kinds)}
+    schema: dict[str, Any] = {"type": sorted({TYPES[json_type(value)] for value in values})}
+    if {by_value(value) for value in values if value is not None} == {"date"}:
+        schema["format"] = "date or time"  # a note for comparators; JSON Schema has no such format
     objects = [value for value in values if isinstance(value, dict)]
     if objects:
         names = dict.fromkeys(name for value in objects for name in value)
@@ -183,25 +186,6 @@ def from_records(records: Iterable[object]) -> dict[str, Any]:
         schema |= {"properties": inner, "required": required, "additionalProperties": False}
     items = [item for value in values if isinstance(value, list) for item in value]
     return schema | ({"items": from_records(items)} if items else {})
-
-
-def by_records(records: Iterable[object]) -> dict[str, str]:
-    """The comparator of each leaf field of gold records; of a field whose values differ in type ``exact``."""
-    kinds: dict[str, set[str]] = {}
-
-    def walk(value: Any, path: str) -> None:
-        if isinstance(value, dict):
-            for name, inner in value.items():
-                walk(inner, f"{path}.{name}" if path else name)
-        elif isinstance(value, list):
-            for item in value:
-                walk(item, path)
-        elif value is not None:
-            kinds.setdefault(path, set()).add(by_value(value))
-
-    for record in records:
-        walk(record, "")
-    return {path: kind.pop() if len(kind) == 1 else "exact" for path, kind in kinds.items()}
 
 
 def check(record: object, schema: str, name: object) -> None:

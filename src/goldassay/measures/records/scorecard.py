@@ -46,7 +46,7 @@ def scorecard(
     if not text:
         records = [record_of(gold_field(record, "record")) for part in shared.chunks() for record in part.gold]
         inferred = schemas.schema_text({"title": "that of gold", **schemas.from_records(records)})
-        table = {**schemas.by_records(records), **table}
+        table = {**schemas.by_schema(inferred), **table}
     options = {"schema": text, "compare": table, "blank": blank, "ordered": ordered, "invalid": invalid}
     measures: list[Measure[Any]] = [
         SchemaValid(schema=inferred or text) if isinstance(measure, SchemaValid) else measure
