@@ -273,7 +273,7 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
     tables.ranks(ranks, [place for place, arm in enumerate(arms, start=1) if arm], protocol)
     value = next(iter(usable[0].values), "") if usable else ""
     for run in usable:
-        for line in noise_lines(run):
+        for line in noise_lines(run)[:2]:
             terminal.prose(f"{run.name}: {line}")
     tables.parts(by_stratum(arms), errors_by_type(arms), value, protocol=protocol)
     if ranking:

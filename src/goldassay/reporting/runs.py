@@ -270,7 +270,7 @@ def ranks(by_value: Mapping[str, Sequence[object]], places: Sequence[int], proto
 
 def parts(
     by: Mapping[str, Mapping[str, Mapping[str, Sequence[float | None]]]],
-    errors: Mapping[str, Sequence[int | None]],
+    errors: Mapping[str, Sequence[float | None]],
     value: str,
     protocol: str = "",
 ) -> None:

@@ -160,10 +160,15 @@ def by_stratum(runs: Sequence[Run | None]) -> dict[str, dict[str, dict[str, list
     }
 
 
-def errors_by_type(runs: Sequence[Run | None]) -> dict[str, list[int | None]]:
-    """How many errors each run has, by type; None for a run that is not available."""
+def errors_by_type(runs: Sequence[Run | None]) -> dict[str, list[float | None]]:
+    """How many errors each run has, by type, on average of its repeats; None for a run that is not available."""
     types = sorted({kind for run in runs if run for kind in run.errors_by_type})
-    return {kind: [run.errors_by_type.get(kind, 0) if run else None for run in runs] for kind in types}
+
+    def count(run: Run, kind: str) -> float:
+        errors = run.errors_by_type.get(kind, 0)
+        return errors if run.repeats == 1 else round(errors / run.repeats, 1)
+
+    return {kind: [count(run, kind) if run else None for run in runs] for kind in types}
 
 
 def check_comparable(a: Run, b: Run) -> None:
