@@ -11,29 +11,56 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.secrets import redact, scrub
 
 ABOUT, ROWS = "run.json", "rows.jsonl"
-OBJECTS = (
-    "settings",
-    "model",
-    "versions",
-    "gold",
-    "program",
-    "measures",
-    "process",
-    "cost",
-    "values",
-    "intervals",
-    "by",
-    "corrected",
-    "judge_labels",
-)
-TEXTS = ("name", "status", "started", "finished", "lm", "adapter", "code", "metric")
+Object = dict[str, Any]
+Ends = Annotated[list[float], Field(min_length=2, max_length=2)]
+
+
+class Measured(BaseModel):
+    """A measure in ``run.json``."""
+
+    weight: float = 1.0
+
+
+class Gold(BaseModel):
+    """The gold in ``run.json``."""
+
+    examples: int | None = None
+    sha256: str | None = None
+
+
+class Head(BaseModel):
+    """The shape of ``run.json``, as far as what lists and shows runs relies on it."""
+
+    model_config = ConfigDict(strict=True)
+    name: str | None = None
+    status: str | None = None
+    started: str | None = None
+    finished: str | None = None
+    lm: str | None = None
+    adapter: str | None = None
+    model: Object | None = None
+    settings: Object = {}
+    versions: Object = {}
+    program: Object = {}
+    process: Object = {}
+    by: Object = {}
+    corrected: Object = {}
+    judge_labels: Object = {}
+    gold: Gold = Gold()
+    measures: dict[str, Measured] = {}
+    cost: dict[str, float | Object] = {}
+    value: float = 0.0
+    values: dict[str, float] = {}
+    intervals: dict[str, Ends] = {}
 
 
 def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
@@ -146,24 +173,9 @@ def read_about(folder: Path) -> dict[str, Any]:
     about = jsonl.value(file.read_bytes(), file=file)
     if not isinstance(about, dict):
         raise DataError("not a run", file=file)
-    check_about(about, file)
+    try:
+        Head.model_validate(about)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"][:2]))
+        raise DataError("not a run: this has another shape than goldassay writes", file=file, field=place) from None
     return about
-
-
-def check_about(about: Mapping[str, Any], file: Path) -> None:
-    """Raise if a part of ``run.json`` has another shape than goldassay writes."""
-    shapes: dict[str, Any] = {**dict.fromkeys(OBJECTS, dict), **dict.fromkeys(TEXTS, str | None)}
-    for name, shape in (shapes | {"model": dict | None, "value": int | float}).items():
-        if name in about and not isinstance(about[name], shape):
-            raise DataError("not a run: this has another shape than goldassay writes", file=file, field=name)
-    numbers: dict[str, Any] = {f"values.{key}": value for key, value in (about.get("values") or {}).items()}
-    for key, ends in (about.get("intervals") or {}).items():
-        pair = ends if isinstance(ends, list) and len(ends) == 2 else [None]
-        numbers |= {f"intervals.{key}": number for number in pair if not isinstance(number, int | float)}
-    numbers |= {"gold.examples": (about.get("gold") or {}).get("examples") or 0}
-    numbers |= {f"cost.{key}": value for key, value in (about.get("cost") or {}).items() if key != "outside_rows"}
-    for key, measure in (about.get("measures") or {}).items():
-        numbers[f"measures.{key}"] = measure.get("weight", 1) if isinstance(measure, dict) else None
-    for name, number in numbers.items():
-        if not isinstance(number, int | float):
-            raise DataError("not a run: this has another shape than goldassay writes", file=file, field=name)
