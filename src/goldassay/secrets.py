@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from types import CellType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 if TYPE_CHECKING:
     import dspy
@@ -71,6 +71,8 @@ ROUTE = re.compile(
     r"compat|compatible-mode|serving-endpoints|endpoints|engines|proxy|gateway|llm|beta|local|rest|.{0,3}"
 )
 """Parts of an address's path that are no secrets."""
+PUBLIC = re.compile(r"version|region|model|deployment|format", re.IGNORECASE)  # names in a query, of no secrets
+PLACEHOLDERS = ("not-needed", "not-required", "no-key-required", "lm-studio", "placeholder", "anything")
 HIDDEN, EMPTY = "[hidden]", CellType()
 MOST = 5000  # objects that are looked through for models
 
@@ -127,8 +129,8 @@ def _in_settings(settings: Mapping[str, object], model: str, headers: bool = Fal
     for name, value in settings.items():
         if isinstance(value, Mapping):
             yield from _in_settings(value, model, "header" in name.lower())
-        elif isinstance(value, str) and len(value) >= 4:
-            if SETTING.search(name) or (headers and not HEADERS.match(name)):
+        elif isinstance(value, str):
+            if _rare(value) and (SETTING.search(name) or (headers and not HEADERS.match(name))):
                 yield value
             yield from (part for part in _in_address(value) if part.strip("/") not in model)
 
@@ -142,13 +144,21 @@ def _in_address(text: str, path: bool = True) -> Iterator[str]:
     if user or password:
         pair = f"{unquote(user)}:{unquote(password)}"
         yield from (pair, f"{user}:{password}", b64encode(pair.encode()).decode())
-    values = [password if colon else user, *(piece.partition("=")[2] for piece in parts.query.split("&"))]
-    values += [value for _, value in parse_qsl(parts.query)]
+    values = [password if colon else user]
+    for piece in parts.query.split("&"):
+        name, _, value = piece.partition("=")
+        values += [value] if (SETTING.search(name) or path) and not PUBLIC.search(name) else []
     for segment in parts.path.split("/") if path else ():
         if not ROUTE.fullmatch(segment):
             yield f"/{segment}"
             values += [segment] if len(segment) >= 8 and re.search("[0-9A-Z]", segment) else []
-    yield from (form for value in values for form in (value, unquote(value)) if len(form) >= 4)
+    yield from (form for value in values for form in (value, unquote(value)) if _rare(form))
+
+
+def _rare(value: str) -> bool:
+    """Whether a value hides nothing else where it is hidden: no word, and no placeholder for a key."""
+    long = len(value) >= 8 and value.casefold() not in PLACEHOLDERS
+    return long or (len(value) >= 4 and bool(re.search(r"\d", value)) and bool(re.search(r"\D", value)))
 
 
 def redact(text: str) -> str:

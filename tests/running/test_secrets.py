@@ -72,3 +72,11 @@ def test_what_is_plain_in_an_address_stays() -> None:
     remember(lm)
     text = "asks /v1 of gpt-4o at https://host.example/openai/deployments/gpt-4o/v1"
     assert redact(text) == text
+
+
+@pytest.mark.parametrize("key", ["none", "EMPTY", "test", "not-needed", "ollama"])
+def test_a_placeholder_for_a_key_hides_no_words(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_URL", "http://user:word@host/simple/list?online=true")
+    remember(dspy.LM("openai/x", api_key=key, api_base="http://h/v1?api-version=2024-05-01-preview"))
+    text = f"{key} of these is true since 2024-05-01-preview, word for word, in /simple/list"
+    assert redact(text) == text
