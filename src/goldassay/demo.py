@@ -140,11 +140,13 @@ def _print_comparisons(rows: Sequence[tables.NamedRun], metric: Any) -> None:
     """The two differences that were planned before test was measured, at .025 each, with 97.5 % intervals."""
     zero = metric.measures[VALUE].zero
     for row, other in ((rows[2], rows[1]), (rows[3], rows[0])):
-        effect = compare(row.run.tallies(VALUE), other.run.tallies(VALUE), zero, level=1 - LEVEL)
+        effect = compare(
+            row.run.tallies(VALUE), other.run.tallies(VALUE), zero, clusters=row.run.clusters, level=1 - LEVEL
+        )
         verdict = "no difference shown"
         if effect.p <= LEVEL:
             verdict = "better: proven" if effect.difference > 0 else "worse"
         terminal.line(
             f"{row.name} against {other.name}: {effect.difference:+.3f} [{effect.interval.low:+.3f}, "
-            f"{effect.interval.high:+.3f}], n {effect.n}, p {effect.p:.4f}: [bold]{verdict}[/]"
+            f"{effect.interval.high:+.3f}], {effect.n} {effect.unit}, p {effect.p:.4f}: [bold]{verdict}[/]"
         )

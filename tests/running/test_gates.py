@@ -7,6 +7,7 @@ import pytest
 
 from goldassay import Counts, Mean
 from goldassay.exceptions import GoldassayError
+from goldassay.measures.classification.tally import Labelled
 from goldassay.running.gates import gate
 from goldassay.tally import Tally
 
@@ -70,3 +71,12 @@ def test_what_is_no_gate_is_said() -> None:
         gate([1.0], target=1.0)
     with pytest.raises(GoldassayError, match="looks count from 1"):
         gate([1.0], target=0.5, look=0)
+
+
+def test_labels_that_do_not_occur_leave_no_verdict_on_macro_f1() -> None:
+    # Six of ten labels occur, all right: macro-F1 is .6, and of the other four nothing is known.
+    names = tuple("ABCDEFGHIJ")
+    rows = [Labelled({(label, label): 1.0}) for label in names[:6] for _ in range(30)]
+    assert gate(rows, Labelled({}, names), target=0.8).verdict == "continue"
+    assert gate(rows, Labelled({}, names), target=0.4).verdict == "pass"
+    assert gate(rows, Labelled({}, names[:6]), target=0.8).verdict == "pass"

@@ -214,7 +214,7 @@ def metrics(run: Run) -> dict[str, float]:
         numbers[name] = value
         if interval:
             numbers |= {f"{name}.low": interval.low, f"{name}.high": interval.high}
-    numbers["examples"] = float(len(run.rows))
+    numbers |= {"examples": float(len(run.rows)), "units": float(run.unit.split()[0])}
     numbers["failed"] = float(sum(bool(row.get("error")) for row in run.rows))
     costs = {f"cost.{mlflow_name(str(name))}": value for name, value in run.cost.items()}
     return numbers | {name: float(value) for name, value in costs.items() if isinstance(value, (int, float))}

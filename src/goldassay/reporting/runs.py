@@ -146,7 +146,7 @@ def five(rows: Sequence[Mapping[str, str | float | None]]) -> None:
 def waterfall(stages: Waterfall) -> None:
     """What each stage costs, and the value with each set of stages replaced by gold."""
     rows = [[share.stage, f"{share.cost:+.4f}{bounds(share, '+')}"] for share in stages.shares]
-    title = f"what each stage costs, {stages.examples} examples"
+    title = f"what each stage costs, {stages.examples} examples, intervals over {stages.unit}"
     print_table(title, ["stage", "loss [95 %]"], [*rows, ["rest", f"{stages.rest:+.4f}"]])
     plain(f"value {stages.value:.4f}; with every stage's output from gold {stages.perfect:.4f}")
     for names, value in stages.values.items():

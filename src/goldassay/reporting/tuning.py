@@ -122,7 +122,7 @@ def patches(patches: Sequence[Patch]) -> None:
 def _effect(effect: Effect | None) -> str:
     if effect is None:
         return "–"
-    on = f"[dim]on {escape(effect.split)}, n {effect.n}{', which chose it' * effect.chosen}[/]"
+    on = f"[dim]on {escape(effect.split)}, {effect.size}{', which chose it' * effect.chosen}[/]"
     return f"{effect.difference:+.3f}{bounds(effect, '+')}\n{on}"
 
 
@@ -134,7 +134,7 @@ def patch(patch: Patch, diff: Sequence[str]) -> None:
     for effect in patch.effects:
         values = f"{effect.before:.4f} → {effect.after:.4f}, {effect.difference:+.4f}{bounds(effect, '+')}"
         sure = "which also chose it, so no interval" if effect.chosen else f"p {effect.p:.4f}"
-        out.print(f"on {effect.split}: {values}, {sure}, n {effect.n}, {effect.calls} calls", markup=False)
+        out.print(f"on {effect.split}: {values}, {sure}, {effect.size}, {effect.calls} calls", markup=False)
     _diff(diff)
 
 

@@ -28,7 +28,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.running.identity import now
 from goldassay.running.run import Run
 from goldassay.statistics.evidence import Evidences, Values
-from goldassay.statistics.intervals import Bounds, effective_sample_size
+from goldassay.statistics.intervals import Bounds, effective_sample_size, interval
 
 LOOKS = "looks.jsonl"
 
@@ -140,8 +140,11 @@ def gate(
     share, mark = min(1.0, max(0.0, (value - least) / (most - least))), (target - least) / (most - least)
     level = alpha / (look * (look + 1))
     above = share > mark
-    if n == 0 or _log_ratio(share, size, mark) < math.log(1 / level):
-        return Gate("continue", value, target, n, look, level, _more(share, size / n if n else 1.0, mark, level, n))
+    evidence = interval(tallies, zero, clusters=clusters, bounds=(least, most), level=1 - level)
+    unsure = evidence.method == "macro" and evidence.low < target < evidence.high  # a class may be rare or absent
+    if n == 0 or unsure or _log_ratio(share, size, mark) < math.log(1 / level):
+        more = None if unsure else _more(share, size / n if n else 1.0, mark, level, n)
+        return Gate("continue", value, target, n, look, level, more)
     return Gate("pass" if above != lower_is_better else "fail", value, target, n, look, level)
 
 

@@ -59,6 +59,7 @@ class Waterfall:
     values: Mapping[tuple[str, ...], float]
     """The value of each set of replaced stages."""
     examples: int
+    unit: str = ""
 
     @property
     def rest(self) -> float:
@@ -72,6 +73,7 @@ class Waterfall:
             "perfect_stages": self.perfect,
             "rest": self.rest,
             "examples": self.examples,
+            "unit": self.unit,
             "shares": [
                 {"stage": part.stage, "cost": part.cost, "interval": [part.low, part.high]} for part in self.shares
             ],
@@ -165,7 +167,7 @@ def waterfall(
             low, high = low + weight * value.low, high + weight * value.high
         shares.append(StageCost(name, cost, low, high))
     values = {tuple(name for name in oracles if name in some): float(run.value) for some, run in runs.items()}
-    return Waterfall(values[()], values[tuple(oracles)], tuple(shares), values, n)
+    return Waterfall(values[()], values[tuple(oracles)], tuple(shares), values, n, first.unit)
 
 
 def _check_stages(program: Program, stages: Mapping[str, Oracle]) -> None:

@@ -50,7 +50,7 @@ class CampaignVerdict:
             return "Nothing is kept: no edit was better on train and dev."
         effect, by = self.effect, f" by {self.by}" if self.by else ""
         return (
-            f"Kept: {effect.difference:+.3f} on {effect.n} examples of train and dev, which also chose it, so without "
+            f"Kept: {effect.difference:+.3f} on {effect.size} of train and dev, which also chose it, so without "
             f"an interval. The program is {'proven' if self.proven else 'not proven'}{by}."
         )
 

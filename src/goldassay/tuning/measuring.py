@@ -279,11 +279,12 @@ def effect(
         zero: Empty evidence of the metric.
         how: ``seed``, ``resamples`` and ``level`` of `goldassay.statistics.compare`.
     """
+    documents = clusters(examples)
     difference = compare(
         [case.evidence for case in after],
         [case.evidence for case in before],
         zero,
-        clusters=clusters(examples),
+        clusters=documents,
         **how,
     )
     old = float(total(before).value)
@@ -296,6 +297,7 @@ def effect(
         high=difference.interval.high,
         p=difference.p,
         n=len(after),
+        documents=difference.n if documents else None,
         calls=int(cost.get("calls", 0)),
         tokens=int(cost.get("prompt_tokens", 0) + cost.get("completion_tokens", 0)),
         seconds=round(float(cost.get("seconds", 0.0)), 3),

@@ -35,10 +35,16 @@ class Effect(BaseModel):
     high: float | None = None
     p: float
     n: int
+    documents: int | None = None
     chosen: bool = False
     calls: int = 0
     tokens: int = 0
     seconds: float = 0.0
+
+    @property
+    def size(self) -> str:
+        """How many examples it was measured on, and the documents that they belong to, if any two share one."""
+        return f"{self.n} examples{f' in {self.documents} documents' if self.documents else ''}"
 
     @property
     def reversed(self) -> Effect:
