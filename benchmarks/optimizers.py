@@ -4,8 +4,8 @@
 SIMBA on a scripted model, right about a question with a chance of its own; which questions depends on the prompt. In
 half of the optimizations no prompt is better than another; in the others some prompts are better by the gain. The
 truth is a test of 1,000 fresh questions. The audit reads what the optimizer left, without a call, and then makes the
-fresh proof on 100 other questions. ``--embedded 10`` does the same with the embedded model on institution types.
-``--fixtures FOLDER`` writes small results with the DSPy that is installed, as tests read them (``tests/tuning/audits``;
+fresh proof on 100 other questions. ``--embedded 10`` does the same with the embedded model, which names the language of sentences.
+``--fixtures FOLDER`` writes small results of the DSPy that is installed, which tests read (``tests/tuning/audits``;
 ``.ci/dspy-matrix`` says how other versions are installed). ``--write`` puts the table into ``docs/audit-results.md``.
 """
 
@@ -192,32 +192,31 @@ def wrong(rows: list[dict[str, Any]]) -> tuple[int, int]:
 
 
 def embedded(times: int) -> list[dict[str, Any]]:
-    """Optimizations with the embedded model on institution types, which are few: 12 to choose on, the rest is truth."""
+    """Optimizations with the embedded model: which language a sentence is in, 10 to choose on, 30 for the proof."""
     import goldassay
     from goldassay import lm as models
-    from goldassay import workspace
     from goldassay.gold import load
     from goldassay.tuning.audit.fresh import prove
 
-    part = load("heritage", task="classification").classification
-    program = workspace.target("classification").tunable()
+    pages = load("heritage", task="classification").classification.all
+    known = [page for page in pages if page.get("language")]
+    names = sorted({str(page.language) for page in known})
+    signature = dspy.Signature(f"text -> a: Literal[{', '.join(map(repr, names))}]", "Name the language.")
+    examples = [dspy.Example(text=page.text[:90], a=str(page.language)).with_inputs("text") for page in known]
+    program, rows = dspy.Predict(signature), []
     model = models.for_program(program)
-    rows = []
     with dspy.context(lm=model.lm, adapter=model.adapter):
         for seed in range(times):
-            rng = np.random.default_rng(seed)
-            pool = [list(part.all)[i] for i in rng.permutation(len(part.all))]
-            train, val, fresh = pool[:16], pool[16:28], pool[28:68]
-            name = "random search" if seed % 2 else "MIPROv2"
-            metric = workspace.metric("classification")
-            globals()["right"] = lambda gold, pred, trace=None, metric=metric: float(metric(gold, pred, trace).score)
-            after = optimized(name, program, train, val, seed, size=2)
-            said, naive = reported(name, after)
-            audit, proof = goldassay.audit(after, gold=val), prove(program, after, fresh, metric)
-            rows.append({"name": name, "gain": 1.0, "said": said, "naive": naive, "truth": proof.naive_gain,
-                         "audit": audit, "fresh": proof})  # fmt: skip
+            pool = [examples[i] for i in np.random.default_rng(seed).permutation(len(examples))]
+            train, val, fresh, name = pool[:8], pool[8:18], pool[18:48], "random search"
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                after = optimized(name, program, train, val, seed, size=1)
+                said, naive = reported(name, after)
+                audit, proof = goldassay.audit(after, gold=val), prove(program, after, fresh, right)
+            row = {"name": name, "gain": 1.0, "said": said, "naive": naive, "truth": proof.naive_gain}
+            rows.append({**row, "audit": audit, "fresh": proof})
             print(
-                f"{seed} {name} reported {said:+.3f}, fresh {proof.naive_gain:+.3f}: {audit.verdict}; {proof.verdict}"
+                seed, name, f"reported {said:+.3f}, fresh {proof.naive_gain:+.3f}:", audit.verdict, "|", proof.verdict
             )
     return rows
 

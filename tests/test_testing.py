@@ -167,3 +167,31 @@ def test_the_floor_of_an_error_is_a_ceiling() -> None:
     assert "error is 0.2500" in marked.failure(run, "error", 0, 0.2)
     assert "over 0.2" in marked.failure(run, "error", 0, 0.2)
     assert run.summary()["lower_is_better"] == ["error"]
+
+
+def test_a_saved_state_is_tested(tests: pytest.Pytester) -> None:
+    tests.makepyfile(
+        YEARS
+        + """
+class Echo(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.predict = dspy.Predict("text -> entities")
+
+    def forward(self, text):
+        return years(text) if self.predict.signature.instructions == "Find years." else dspy.Prediction(entities=[])
+
+tuned = Echo()
+tuned.predict.signature = tuned.predict.signature.with_instructions("Find years.")
+tuned.save("tuned.json")
+
+@goldassay.case(Echo(), gold=GOLD[:2], metric=METRIC, floors={"strict_f1": 0.8}, state="tuned.json")
+def test_tuned():
+    pass
+
+@goldassay.case(Echo(), gold=GOLD[:2], metric=METRIC, floors={"strict_f1": 0.8})
+def test_untuned():
+    pass
+"""
+    )
+    tests.runpytest_inprocess().assert_outcomes(passed=1, failed=1)

@@ -31,7 +31,7 @@ from goldassay.fields import clusters
 from goldassay.gold.formats.tables import table
 from goldassay.running.leaks import text_of
 from goldassay.statistics.evidence import Floats
-from goldassay.tuning.audit.verdict import Selected
+from goldassay.tuning.audit.verdict import FRESH, Selected
 
 FORMAT = "goldassay.audit"
 BASELINES = ("baseline", "base", "before", "zero-shot", "zero_shot")
@@ -218,6 +218,10 @@ def _mean(scores: Sequence[float | None]) -> float | None:
 def read(paths: Sequence[Path]) -> Result:
     """One file of an optimizer's result, or files of ``dspy.Evaluate``, the baseline first."""
     contents = [_content(path) for path in paths]
+    for path, content in zip(paths, contents, strict=True):
+        if isinstance(content, dict) and not {"val_subscores", "format"} & set(content):
+            hint = f"; a saved program has no scores, so run it: {FRESH}" * ("metadata" in content)
+            raise DataError(f"not the result of an optimizer{hint}; an audit reads {FORMS}", file=path)
     if len(contents) > 1 or (isinstance(contents[0], list) and "candidate" not in contents[0][0]):
         if len(contents) < 2 or not all(isinstance(content, list) for content in contents):
             raise DataError(
@@ -239,10 +243,7 @@ def read(paths: Sequence[Path]) -> Result:
         raise DataError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", file=path) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"not a complete result of an optimizer: {type(error).__name__}: {error}", file=path) from None
-    hint = "; a saved program has no scores: audit it with goldassay.audit(program) before it is saved" * (
-        "metadata" in content
-    )
-    raise DataError(f"not the result of an optimizer{hint}; an audit reads {FORMS}", file=path)
+    raise DataError(f"not the result of an optimizer; an audit reads {FORMS}", file=path)
 
 
 def _content(path: Path) -> Any:

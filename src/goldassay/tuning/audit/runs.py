@@ -50,7 +50,8 @@ def of_runs(
     else:
         gains = n * np.stack([contributions(run.evidence, first.evidence, zero) for run in others], axis=1)
         best = 1 + int(gains.mean(0).argmax())
-        about = {"chosen": others[best - 1].name, **about}
+        names = [str(run.folder or run.name) for run in runs]
+        about |= {"chosen": names[best], "baseline": names[0]} if len(others) > 1 else {}
         audit = judge(gains, selection=selection, clusters=first.clusters, **about)
         column = best
     leaks = [*leaks, *(f"{run.name}: {warning}" for run in runs for warning in run.warnings)]

@@ -1,0 +1,96 @@
+"""``goldassay audit``: a table, a verdict in CI, fresh proof of saved programs, and the page."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.exceptions import GoldassayError
+
+PROGRAM = """
+import random
+import dspy
+
+class Answer(dspy.Module):
+    def __init__(self):
+        super().__init__()
+        self.predict = dspy.Predict("q -> a")
+
+    def forward(self, q):
+        share = 0.9 if "well" in self.predict.signature.instructions else 0.4
+        return dspy.Prediction(a=q if random.Random(q + str(share)).random() < share else "")
+
+def right(gold, pred, trace=None):
+    return float(gold.q == pred.a)
+
+program = Answer()
+"""
+KEYS = "verdict gain interval naive_gain candidates examples clusters selection needed".split()
+
+
+def run(*words: object) -> Any:
+    result = CliRunner().invoke(app, ["audit", *map(str, words)])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program, two of its states, and a test of 60 questions in 30 documents."""
+    monkeypatch.chdir(tmp_path)
+    Path("answer.py").write_text(PROGRAM)
+    for name, text in (("before", "Answer."), ("after", "Answer <b>well</b>.")):
+        module: Any = dspy.Module()
+        module.predict = dspy.Predict(dspy.Signature("q -> a", text))
+        module.save(f"{name}.json")
+    rng = random.Random(0)
+    rows = [{"id": str(i), "q": str(rng.random()) * 2, "document": f"d{i // 2}"} for i in range(60)]
+    Path("test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def test_fresh_proof_of_two_states_with_its_page(folder: Path) -> None:
+    words = ("--program", "answer.py", "--metric", "answer.py:right", "--gold", "test.jsonl")
+    result = run("before.json", "after.json", *words, "--json", "--out", "page.html", "--fail-unless-better")
+    body = json.loads(result.stdout)
+    assert list(body)[: len(KEYS)] == KEYS
+    assert (result.exit_code, body["verdict"], body["selection"], body["clusters"]) == (0, "helped", "none", 30)
+    assert "+Answer <b>well</b>." in body["diff"]
+    assert set(body["costs"]["before"]) == {"calls", "cached", "tokens", "usd", "seconds"}
+    page = Path("page.html").read_text()
+    assert "Verdict: helped" in page
+    assert "<b>well</b>" not in page
+    again = run(*body["runs"], "--json")  # the same verdict from the runs alone
+    assert json.loads(again.stdout)["interval"] == body["interval"]
+    back = run("after.json", "before.json", *words, "--fail-unless-better")
+    assert back.exit_code == 1
+    assert "made it worse" in back.stdout
+    single = run("after.json", *words)
+    assert "after.json against the program as it is" in " ".join(single.stdout.split())
+    with pytest.raises(GoldassayError, match="takes one state"):
+        run("before.json", "after.json", "after.json", *words)
+
+
+def test_saved_programs_alone_have_no_scores(folder: Path) -> None:
+    with pytest.raises(GoldassayError, match="a saved program has no scores"):
+        run("before.json", "after.json")
+
+
+def test_a_table_and_its_validation_gold(folder: Path) -> None:
+    rng = random.Random(1)
+    scores = [(str(i), name, int(rng.random() < 0.5)) for name in ("base", "x", "y", "z") for i in range(60)]
+    lines = [",".join(map(str, row)) for row in [("example", "candidate", "score"), *scores]]
+    Path("scores.csv").write_text("\n".join(lines) + "\n")
+    plain = json.loads(run("scores.csv", "--json").stdout)
+    assert (plain["candidates"], plain["clusters"], plain["baseline"]) == (3, 60, "base")
+    with_gold = json.loads(run("scores.csv", "--gold", "test.jsonl", "--task", "answer", "--json").stdout)
+    assert with_gold["clusters"] == 30
+    assert run("scores.csv", "--baseline", "x", "--fail-unless-better").exit_code == 1
