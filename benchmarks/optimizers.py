@@ -4,8 +4,8 @@
 SIMBA on a scripted model, right about a question with a chance of its own; which questions depends on the prompt. In
 half of the optimizations no prompt is better than another; in the others some prompts are better by the gain. The
 truth is a test of 1,000 fresh questions. The audit reads what the optimizer left, without a call, and then makes the
-fresh proof on 100 other questions. ``--embedded 10`` does the same with the embedded model, which names the language of sentences.
-``--fixtures FOLDER`` writes small results of the DSPy that is installed, which tests read (``tests/tuning/audits``;
+fresh proof on 100 other questions. ``--embedded 10`` does the same with the embedded model and languages of sentences.
+``--fixtures FOLDER`` writes small results of the installed DSPy, which tests read (``tests/tuning/audits``;
 ``.ci/dspy-matrix`` says how other versions are installed). ``--write`` puts the table into ``docs/audit-results.md``.
 """
 
@@ -21,6 +21,7 @@ import re
 import time
 import warnings
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -114,6 +115,19 @@ def value(program: Any, examples: list[Any]) -> float:
     return float(evaluate(program).score) / 100
 
 
+@cache
+def before(gain: float, seed: int) -> float:
+    """The truth of the program as it is, which all optimizers of a seed start from."""
+    return value(dspy.Predict("q -> a"), parts_of(seed)["truth"])
+
+
+def parts_of(seed: int) -> dict[str, list[Any]]:
+    """The questions of a seed."""
+    sizes = {"train": 40, "val": VALIDATION, "fresh": FRESH, "truth": TRUTH}
+    starts = {part: 10_000 * (seed + 1) + 2000 * place for place, part in enumerate(sizes)}
+    return {part: [example(starts[part] + i) for i in range(n)] for part, n in sizes.items()}
+
+
 def reported(name: str, program: Any) -> tuple[float, bool | None]:
     """The gain that the optimizer's scores say, and whether a naive paired t test says "helped" (None without)."""
     from goldassay.tuning.audit import results
@@ -136,10 +150,7 @@ def one(name: str, gain: float, seed: int) -> dict[str, Any]:
     import goldassay
     from goldassay.tuning.audit.fresh import prove
 
-    offset = 10_000 * (seed + 1)
-    parts = {}
-    for start, (part, n) in enumerate({"train": 40, "val": VALIDATION, "fresh": FRESH, "truth": TRUTH}.items()):
-        parts[part] = [example(offset + 2000 * start + i) for i in range(n)]
+    parts = parts_of(seed)
     lm = Scripted(gain)
     with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
         student = dspy.Predict("q -> a")
@@ -147,7 +158,7 @@ def one(name: str, gain: float, seed: int) -> dict[str, Any]:
         said, naive = reported(name, after)
         if name == "SIMBA":
             said -= value(student, parts["val"])
-        truth = value(after, parts["truth"]) - value(student, parts["truth"])
+        truth = value(after, parts["truth"]) - before(gain, seed)
         audit = goldassay.audit(after, gold=parts["val"])
         fresh = prove(student, after, parts["fresh"], right)
     return {"name": name, "gain": gain, "said": said, "naive": naive, "truth": truth, "audit": audit, "fresh": fresh}

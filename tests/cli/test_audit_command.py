@@ -32,7 +32,7 @@ def right(gold, pred, trace=None):
 
 program = Answer()
 """
-KEYS = "verdict gain interval naive_gain candidates examples clusters selection needed".split()
+KEYS = ["verdict", "gain", "interval", "naive_gain", "candidates", "examples", "clusters", "selection", "needed"]
 
 
 def run(*words: object) -> Any:
@@ -46,7 +46,7 @@ def run(*words: object) -> Any:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program, two of its states, and a test of 60 questions in 30 documents."""
     monkeypatch.chdir(tmp_path)
-    Path("answer.py").write_text(PROGRAM)
+    Path("quiz.py").write_text(PROGRAM)
     for name, text in (("before", "Answer."), ("after", "Answer <b>well</b>.")):
         module: Any = dspy.Module()
         module.predict = dspy.Predict(dspy.Signature("q -> a", text))
@@ -58,7 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_fresh_proof_of_two_states_with_its_page(folder: Path) -> None:
-    words = ("--program", "answer.py", "--metric", "answer.py:right", "--gold", "test.jsonl")
+    words = ("--program", "quiz.py", "--metric", "quiz.py:right", "--gold", "test.jsonl")
     result = run("before.json", "after.json", *words, "--json", "--out", "page.html", "--fail-unless-better")
     body = json.loads(result.stdout)
     assert list(body)[: len(KEYS)] == KEYS
@@ -91,6 +91,6 @@ def test_a_table_and_its_validation_gold(folder: Path) -> None:
     Path("scores.csv").write_text("\n".join(lines) + "\n")
     plain = json.loads(run("scores.csv", "--json").stdout)
     assert (plain["candidates"], plain["clusters"], plain["baseline"]) == (3, 60, "base")
-    with_gold = json.loads(run("scores.csv", "--gold", "test.jsonl", "--task", "answer", "--json").stdout)
+    with_gold = json.loads(run("scores.csv", "--gold", "test.jsonl", "--task", "quiz", "--json").stdout)
     assert with_gold["clusters"] == 30
     assert run("scores.csv", "--baseline", "x", "--fail-unless-better").exit_code == 1

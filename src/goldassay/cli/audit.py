@@ -87,11 +87,12 @@ def _audited(results: list[Path], options: AuditOptions) -> Audit:
 
     gold: dict[str, Any] = {}
     if options.gold:
-        from goldassay.cli.evaluate import examples
+        from goldassay.gold import load
 
-        target = workspace.Target(options.task or "own", Path(), "program")
-        data = examples(options.gold, target, options.split or "dev", **options.reading())
-        gold = {"gold": list(data.examples[: options.limit]), "train": list(data.train)}
+        source = load(options.gold, task=options.task, **options.reading())
+        part = source.task(options.task or next(iter(source.tasks)))
+        chosen = part.split(options.split or "dev") if part.splits else part.all
+        gold = {"gold": list(chosen[: options.limit]), "train": list(part.train) if "train" in part.splits else []}
     return audit(results[0], *results[1:], baseline=options.baseline, margin=options.margin, **gold)
 
 

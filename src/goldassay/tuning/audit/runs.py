@@ -54,5 +54,6 @@ def of_runs(
         about |= {"chosen": names[best], "baseline": names[0]} if len(others) > 1 else {}
         audit = judge(gains, selection=selection, clusters=first.clusters, **about)
         column = best
-    leaks = [*leaks, *(f"{run.name}: {warning}" for run in runs for warning in run.warnings)]
-    return audit.with_findings(leaks, of_scores(scores, [run.name for run in runs], column))
+    leaks = [*leaks, *(f"{run.name}: {warning}" for run in runs for warning in run.about.get("warnings") or ())]
+    noise = dict.fromkeys(text for run in runs for text in run.warnings[len(run.about.get("warnings") or ()) :])
+    return audit.with_findings(leaks, [*noise, *of_scores(scores, [run.name for run in runs], column)])
