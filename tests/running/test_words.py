@@ -108,6 +108,24 @@ def test_a_slow_model_is_not_silent_without_a_terminal(
     assert "judging, 2 of 3: 0 s" in capsys.readouterr().err
 
 
+def test_a_tuning_is_not_silent_without_a_terminal(monkeypatch: pytest.MonkeyPatch, capfd: Any) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.02)
+    slow = dspy.utils.DummyLM([{"label": "C"}] * 99)
+
+    class Slow(dspy.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.label = dspy.Predict("text -> label")
+
+        def forward(self, text: str) -> Any:
+            time.sleep(0.1)
+            return self.label(text=text)
+
+    with terminal.quiet():
+        goldassay.tune(Slow(), {"train": GOLD[:2], "dev": GOLD[2:]}, exact, "bootstrap", lm=slow, progress=True)
+    assert "tuning, " in capfd.readouterr().err
+
+
 def test_an_answer_that_is_cut_off_says_so_and_stays_in_the_row(tmp_path: Path) -> None:
     class Cut:
         def complete(self, request: Any) -> Any:

@@ -30,7 +30,7 @@ from goldassay._dspy_compat import BaseCallback, signature_of
 from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.measure import failed
 from goldassay.metric import Metric, extra_arguments, failed_with
-from goldassay.progress import standard_error
+from goldassay.progress import heartbeat, standard_error
 from goldassay.score import Evidence, Score
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ class Watch(BaseCallback):  # type: ignore[misc]
         if not self._progress:  # DSPy's optimizers print, and show bars of their own
             self._stack.enter_context(redirect_stdout(io.StringIO()))
             self._stack.enter_context(redirect_stderr(io.StringIO()))
+        else:
+            self._stack.enter_context(heartbeat(lambda: f"tuning, {self.scored} answers measured"))
         self._bar.start()
         return self
 
