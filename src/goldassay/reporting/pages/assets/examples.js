@@ -93,9 +93,10 @@
     const [name, direction] = orders[state.sort] ?? [state.sort.slice(0, -1), state.sort.endsWith("-") ? -1 : 1];
     const column = name ? columns.find((each) => each.name === name) : columns.find((each) => each.run === which());
     if (state.sort === "order" || !column?.key) return null;
-    const keys = new Map(shown.map((number) => [number, column.key(number)]));
-    const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-    return { column, direction, by: (a, b) => direction * compare(keys.get(a), keys.get(b)) || a - b };
+    const pairs = shown.map((number) => [column.key(number), number]);
+    pairs.sort((a, b) => (a[0] === b[0] ? a[1] - b[1] : a[0] < b[0] ? -direction : direction));
+    shown = pairs.map((pair) => pair[1]);
+    return { column, direction };
   }
 
   const head = make("div", { class: "row head", role: "row" });
@@ -126,9 +127,7 @@
       if (state.matches && !state.matches.has(number)) continue;
       shown.push(number);
     }
-    const order = ordering();
-    if (order) shown.sort(order.by);
-    heads(order);
+    heads(ordering());
     at("count").textContent = `${shown.length.toLocaleString("en")} of ${n.toLocaleString("en")}`;
     for (const button of document.querySelectorAll("[data-show]")) button.setAttribute("aria-pressed", String(button.dataset.show === state.show));
     space.style.height = `${shown.length * HEIGHT}px`;
