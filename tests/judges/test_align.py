@@ -11,7 +11,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.agreement import Fitted, align, threshold
+from goldassay.judges.agreement import align
+from goldassay.judges.calibration import Fitted, threshold
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.panel import Panel, count, poll

@@ -9,9 +9,10 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import load
-from goldassay.judges.audit import ATTACKS, FAULTS, TESTS, Probe, audit, cases, entity, number, probes_of
+from goldassay.judges.audit import ATTACKS, TESTS, audit, cases
 from goldassay.judges.judge import Judge
 from goldassay.judges.panel import Panel
+from goldassay.judges.probes import FAULTS, Probe, entity, number, probes_of
 
 TOWNS = ["Delft", "Gouda", "Breda", "Zwolle", "Tiel", "Hoorn", "Venlo", "Sneek", "Assen", "Goes"]
 

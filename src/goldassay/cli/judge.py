@@ -337,8 +337,9 @@ def audit(
 ) -> None:
     """Look for biases without labels: planted faults, orders in texts, swapped pairs, length, echo, repeats."""
     from goldassay.gold import load
-    from goldassay.judges.audit import OF_SUPPORT, TESTS, probes_of
+    from goldassay.judges.audit import OF_SUPPORT, TESTS
     from goldassay.judges.audit import audit as run_checks
+    from goldassay.judges.probes import probes_of
     from goldassay.reporting import judge as tables
 
     question = QuestionOptions(tuned)

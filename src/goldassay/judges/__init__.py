@@ -8,8 +8,9 @@
 * `labels` and `run_labels`: people's labels on items and on the answers of a run;
 * `agreement`: judge beside people, corrected estimates, calibration, preferences, and how many more labels are needed;
 * `plan`: which items to label next, and how far two versions of a judge differ;
+* `calibration`: how often verdicts are right, and thresholds and calibrations of scores;
 * `tuning`: a judge tuned on labels;
-* `audit`: planted faults and biases, with pass marks.
+* `audit` and `probes`: planted faults and biases, with pass marks.
 """
 
 from goldassay.judges.judge import Judge, Verdicts, named

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from goldassay.exceptions import DataError
-from goldassay.judges.agreement import Report, coefficient, rate
+from goldassay.judges.agreement import coefficient
+from goldassay.judges.calibration import Report, rate
 from goldassay.judges.labels import Labels
 from goldassay.judges.panel import Vote
 from goldassay.statistics import compare
