@@ -26,6 +26,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "retrieval": {"query": "Ada", "relevant": ["d"]},
     "answering": {"question": "Who?", "answers": ["Ada"]},
     "triples": {"text": "Ada", "triples": []},
+    "records": {"text": "Ada", "record": {"born": 1815}},
     "letters": {"text": "Ada", "year": 1815},
 }
 METRIC = Metric(classification.Accuracy())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -13,7 +14,7 @@ from typing import Any
 import dspy
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import clusters
+from goldassay.fields import clusters, shared_text
 from goldassay.metric import AnyMetric
 from goldassay.running import Run, leaks
 from goldassay.running.budget import Budget, BudgetSpent, Meter
@@ -116,6 +117,8 @@ def tune(
     if sizes.refusal and name == "patches":
         raise DataError(sizes.refusal)
     leaks.check_splits(program, splits)
+    if warning := shared_text([*splits["dev"], *splits["test"]]):
+        logging.getLogger("goldassay").warning("dev and test: %s", warning)
     plan = saved.plan_of(program, splits, name, options.seed, options.settings, options.lm)
     plan["resumed"] = options.resume
     with saved.locked_folder(options.folder):
