@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 LONG = (
+    "audit",
     "claims",
     "coverage",
     "edits",
@@ -14,6 +15,7 @@ LONG = (
     "judging",
     "local_lm",
     "null",
+    "optimizers",
     "report",
     "scale",
     "tuning",

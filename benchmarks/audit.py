@@ -10,7 +10,9 @@ holds. ``--write`` puts the tables into ``docs/audit-results.md``.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -184,13 +186,13 @@ def put(name: str, lines: list[str]) -> None:
     DOCS.write_text(f"{text[:start]}\n\n{chr(10).join(lines)}\n\n{text[end:]}", encoding="utf-8")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     """Run the grid, print it, and fail if a limit is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=500)
     parser.add_argument("--quick", action="store_true", help="a few cells")
     parser.add_argument("--write", action="store_true", help=f"write {DOCS.name}")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     started = time.perf_counter()
     rows = grid(options.repetitions, options.quick)
     breeds = [bred(n, k, redrawn, options.repetitions) for n in (30, 100) for k in (8, 20) for redrawn in (0.3, 1.0)]
@@ -211,4 +213,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

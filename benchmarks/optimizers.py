@@ -18,9 +18,11 @@ import io
 import json
 import logging
 import re
+import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -248,14 +250,14 @@ def fixtures(folder: Path) -> None:
                 file.with_name(f"to-dict-{dspy.__version__}.json").write_text(details, encoding="utf-8")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     """Run, print the table, and fail if a verdict was wrong too often."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=13, help="of each optimizer, with and without a gain")
     parser.add_argument("--embedded", type=int, default=0, metavar="N", help="N optimizations of the embedded model")
     parser.add_argument("--fixtures", type=Path)
     parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
@@ -284,4 +286,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -13,9 +13,12 @@ import numpy as np
 import pytest
 
 import goldassay
+from goldassay import Metric
 from goldassay.exceptions import GoldassayError
+from goldassay.measures import extraction
 from goldassay.running import evaluate
 from goldassay.statistics.selection import select
+from goldassay.tuning import tune
 from goldassay.tuning.audit.fresh import prove
 from goldassay.tuning.audit.verdict import judge
 
@@ -290,3 +293,20 @@ def test_fresh_proof_shows_costs_diff_and_leaks() -> None:
     assert audit.gain == pytest.approx(audit.details["values"]["after"] - audit.details["values"]["before"])
     assert json.loads(json.dumps(audit.state()))["verdict"] == audit.verdict
     assert "<li>" in audit._repr_html_()
+
+
+def test_tune_gives_its_own_results_the_same_verdict(
+    lm: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
+) -> None:
+    gold = {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
+    few = {"num_candidate_programs": 1}
+    tuned = tune(
+        names_program, gold, Metric(extraction.SpanF1()), "labeled", lm=lm, folder=tmp_path / "labeled", progress=False
+    )
+    about = json.loads((tmp_path / "labeled" / "tuning.json").read_text())["audit"]
+    by_folder = goldassay.audit(tmp_path / "labeled")
+    assert about["verdict"] == goldassay.audit(tuned).verdict == by_folder.verdict
+    assert about["interval"] == pytest.approx(list(by_folder.interval or ()))
+    assert (tuned.verdict == "proven on test") == by_folder.better
+    chosen = tune(names_program, gold, metric, "bootstrap", lm=lm, test=False, settings=few, progress=False)
+    assert (chosen.audit.selection, chosen.audit.better) == ("bred", False)  # dev chose it

@@ -242,6 +242,7 @@ def save(
         "dev": tuned.dev.state(),
         "test": tuned.test.state() if tuned.test else None,
         "verdict": tuned.verdict,
+        "audit": tuned.audit.state(),
         "references": {name: trial.state() for name, trial in tuned.references.items()},
         "beside": tuned.beside,
         "cost": tuned.cost,

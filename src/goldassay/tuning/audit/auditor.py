@@ -101,7 +101,7 @@ def _opened(item: Any) -> Any:
     if not isinstance(item, (str, Path)):
         return item
     path = Path(item)
-    if path.suffix or path.is_file():
+    if path.suffix in results.SUFFIXES or path.is_file():
         return path
     folder = run_at(path)
     return of_tuning(folder) if (folder / ABOUT).is_file() else Run.load(folder)

@@ -36,6 +36,7 @@ from goldassay.tuning.audit.verdict import FRESH, Selected
 FORMAT = "goldassay.audit"
 BASELINES = ("baseline", "base", "before", "zero-shot", "zero_shot")
 PICKLES = (".bin", ".pkl", ".pickle", ".joblib")
+SUFFIXES = (".json", ".csv", ".tsv", *PICKLES)
 FORMS = (
     "a file of goldassay.audit.save, GEPA's to_dict(), dspy.Evaluate's JSON or CSV, or a CSV example,candidate,score"
 )
