@@ -299,10 +299,8 @@ def test_tune_gives_its_own_results_the_same_verdict(
     lm: Any, names_program: Any, names_gold: list[Any], tmp_path: Path
 ) -> None:
     gold = {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
-    few = {"num_candidate_programs": 1}
-    tuned = tune(
-        names_program, gold, Metric(extraction.SpanF1()), "labeled", lm=lm, folder=tmp_path / "labeled", progress=False
-    )
+    metric, few = Metric(extraction.SpanF1()), {"num_candidate_programs": 1}
+    tuned = tune(names_program, gold, metric, "labeled", lm=lm, folder=tmp_path / "labeled", progress=False)
     about = json.loads((tmp_path / "labeled" / "tuning.json").read_text())["audit"]
     by_folder = goldassay.audit(tmp_path / "labeled")
     assert about["verdict"] == goldassay.audit(tuned).verdict == by_folder.verdict
