@@ -192,8 +192,8 @@ def test_a_page_calls_the_lower_error_better() -> None:
     page = report([worse, better])
     against = page[page.index('id="against"') :]
     assert '<th scope="row">brier ↓</th><td class="num good">' in against
-    assert ">better<" in page
-    assert ">worse<" not in page
+    assert " is better than " in page
+    assert " is worse than " not in page
     assert "brier $\\downarrow$" in exports.to_latex([worse], ["worse"])
 
 

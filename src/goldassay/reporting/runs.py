@@ -48,9 +48,8 @@ def run(run: Run) -> None:
     title = f"{run.name}: {run.size}{f', {model}' if model else ''}"
     rows = [[_cells(value, task_of.get(value.name, "")).get(column) for column in columns] for value in values]
     print_table(title, columns, rows, left=columns.index("[95 %]"))
-    _direction(run)
     if combined:
-        prose(f"metric is {whole.convention}; tuning improves it")
+        prose(f"metric is {'the ' * (' of ' in whole.convention)}{whole.convention}; tuning improves it")
     if task_of:
         strata(run, next(iter(task_of)))
     corrected(run)
@@ -61,12 +60,6 @@ def run(run: Run) -> None:
     cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
     spent = f"{cost.get('calls', 0)} calls{cached}, {summary.tokens(cost)} tokens, {cost.get('seconds', 0):.1f} s"
     plain(f"{spent}. Run folder: {run.folder}")
-
-
-def _direction(run: Run) -> None:
-    """What the arrow means, if a name has one."""
-    if any(name in run.zero.worst for name in run.values):
-        plain(summary.DIRECTION)
 
 
 def _task(run: Run, name: str) -> str:
@@ -217,14 +210,13 @@ def comparison(runs: Sequence[Run], differences: Sequence[RunComparison], unavai
     """Values side by side, the paired differences, and the examples won and lost."""
     for place, run in enumerate(runs, start=1):
         plain(f"{place}  {run.name}  {run.folder or ''}".rstrip())
-    names = {name: summary.labelled(name, run.zero.worst) for run in runs for name in run.values}
+    names = {name: summary.labelled(name, name in run.zero.worst) for run in runs for name in run.values}
     rows = [
         [label, *("not available" if str(run.folder) in unavailable else with_interval(run, name) for run in runs)]
         for name, label in names.items()
     ]
     title = f"{len(runs)} runs on the same gold{_under(runs)}"
     print_table(title, ["value [95 %]", *map(str, range(1, len(runs) + 1))], rows)
-    _direction(runs[0])
     first = next((place for place, run in enumerate(runs, start=1) if str(run.folder) not in unavailable), 1)
     for place, run in enumerate(runs, start=1):
         ours = [difference for difference in differences if difference.run is run]
@@ -249,7 +241,7 @@ def _differences(title: str, differences: Sequence[Any]) -> None:
         test = difference.comparison
         rows.append(
             [
-                f"{difference.measure}{' ↓' * difference.lower_is_better}",
+                summary.labelled(difference.measure, difference.lower_is_better),
                 f"{test.difference:+.3f}{bounds(test.interval, '+')}",
                 p_value(test.p),
                 "–" if difference.corrected is None else p_value(difference.corrected),

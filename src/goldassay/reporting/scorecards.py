@@ -8,7 +8,7 @@ from itertools import islice
 from rich.markup import escape
 from rich.padding import Padding
 
-from goldassay.reporting.summary import DIRECTION
+from goldassay.reporting.summary import labelled
 from goldassay.reporting.terminal import console, number, plain, print_table, warn
 from goldassay.scorecard import Scorecard
 
@@ -40,14 +40,12 @@ def show(card: Scorecard) -> None:
         rows = []
         for prefix in families:
             *rates, f1 = (f"{prefix}{rate}" for rate in RATES)
-            name = (prefix.rstrip("_") or card.task) + _star(card, f1)
+            name = _label(card, f1, prefix.rstrip("_") or card.task)
             rows.append([name, *(number(card.values[rate]) for rate in rates), *_value(card, f1, wide)])
         print_table(title, ["", *RATES[:2], f"f1{interval}", *convention], rows)
-    rows = [[name + _star(card, name), *_value(card, name, wide)] for name in card.values if name not in in_family]
+    rows = [[_label(card, name, name), *_value(card, name, wide)] for name in card.values if name not in in_family]
     if rows:
         print_table(None if families and not card.protocol else title, ["", f"value{interval}", *convention], rows)
-    if any(measure.lower_is_better for name, measure in card.measures.items() if name in card.values):
-        plain(DIRECTION)
     if card.intervals:
         plain(f"[95 %]: {_methods(card)}")
     if any(name in card.values for name in card.undefined):
@@ -74,10 +72,10 @@ def _under(card: Scorecard) -> str:
     return f", protocol {card.protocol}" if card.protocol else ""
 
 
-def _star(card: Scorecard, name: str) -> str:
-    """Marks a value that is better lower, and one that the protocol does not define."""
+def _label(card: Scorecard, name: str, text: str) -> str:
+    """A value's name; an arrow if lower is better, a star if the protocol does not define it."""
     lower = name in card.measures and card.measures[name].lower_is_better
-    return " ↓" * lower + " *" * (name in card.undefined)
+    return labelled(text, lower) + " *" * (name in card.undefined)
 
 
 def _value(card: Scorecard, name: str, wide: bool) -> list[str]:

@@ -21,7 +21,6 @@ from goldassay.statistics import Interval
 from goldassay.tally import Confusion, Counts
 
 GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")  # a model file by its path
-DIRECTION = "↓: lower is better"
 MISSED, SPURIOUS = ONE_SIDED = ("(missed)", "(spurious)")  # in a confusion matrix of spans
 LABEL_LENGTH, LABEL_COUNT = 40, 25  # a field of your own task is a label if its values are this short and this few
 EMPTY: dict[str, dict[str, Any]] = {
@@ -50,7 +49,7 @@ class ReportedValue:
     @property
     def label(self) -> str:
         """Its name, with an arrow if lower is better."""
-        return labelled(self.name, {self.name: 1.0} if self.lower_is_better else {})
+        return labelled(self.name, self.lower_is_better)
 
     @property
     def met(self) -> bool | None:
@@ -179,9 +178,9 @@ def term(name: str, worst: float | None) -> str:
     return name if worst is None else f"1 - {name}" + (f" / {worst:g}" if worst != 1 else "")
 
 
-def labelled(name: str, worst: Mapping[str, float]) -> str:
-    """A value's name with its direction, if lower is better; `DIRECTION` says what the arrow means."""
-    return f"{name} ↓" if name in worst else name
+def labelled(name: str, lower_is_better: bool) -> str:
+    """A value's name in a table: with an arrow if lower is better."""
+    return f"{name} ↓" if lower_is_better else name
 
 
 def noise_lines(run: Run) -> list[str]:

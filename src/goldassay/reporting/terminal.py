@@ -152,10 +152,14 @@ def print_table(
             table.add_column(column, overflow="fold")
         else:
             table.add_column(column, justify="right", no_wrap=True)
+    arrow = False
     for row in rows:
-        cells = ("" if cell is None else str(cell) for cell in row)
+        cells = ["" if cell is None else str(cell) for cell in row]
         table.add_row(*cells if markup else map(escape, cells))
+        arrow = arrow or "↓" in cells[0]
     console().print(table)
+    if arrow:
+        plain("↓: lower is better")
 
 
 def number(value: float | None, places: int = 4) -> str:
