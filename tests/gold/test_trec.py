@@ -159,3 +159,16 @@ def test_comments_and_grades_written_with_a_point_are_read_as_trec_eval_10_does(
     assert [one["doc_id"] for one in both.pred[0]["results"]] == ["d#1", "d2"]
     assert both.warnings == []
     assert "a grade is a whole number, not '0.7'" in complaint(write(tmp_path / "b.qrels", "q1 0 d1 0.7"))
+
+
+@pytest.mark.parametrize("header", ["query-id\tcorpus-id\tscore\n", ""])
+def test_the_three_columns_of_beir(tmp_path: Path, header: str) -> None:
+    qrels, run = tmp_path / "qrels.tsv", tmp_path / "run.trec"
+    qrels.write_text(f"{header}q1\td1\t2\nq1\td2\t0\nq2\td3\t1\n", encoding="utf-8")
+    run.write_text("q1 Q0 d1 1 0.9 x\nq2 Q0 d4 1 0.9 x\n", encoding="utf-8")
+    both = pairs("retrieval", qrels, run, format="trec")
+    assert [(one["id"], one["relevant"]) for one in both.gold] == [("q1", {"d1": 2, "d2": 0}), ("q2", {"d3": 1})]
+    assert retrieval.scorecard(both.gold, both.pred, measures=["RR"]).values["RR"] == 0.5
+    qrels.write_text(f"{header}q1\td1\t2\nq1\td2\n", encoding="utf-8")
+    with pytest.raises(DataError, match="2 columns where BEIR's qrels"):
+        read(qrels, task="retrieval", format="trec")

@@ -3,7 +3,8 @@
 As in trec_eval, a run's rank column is ignored, because the scores give the order; so is what follows its sixth column,
 and in both files a line that begins with ``#``. A grade under 0 says that a document of the pool was not judged (-1;
 the web tracks' -2 is spam): it is left out, which gives what trec_eval gives for every measure here (its infAP would
-need to know of the pool). The text of the queries is in neither file; the option ``topics`` names a file that has it
+need to know of the pool). Judgements may have three columns, as BEIR's (``query-id corpus-id score``, with that header or
+without it). The text of the queries is in neither file; the option ``topics`` names a file that has it
 (``id<TAB>text`` a line), else the query's id stands for it.
 
 Source: https://trec.nist.gov/data/qrels_eng/, trec_eval's README and its get_qrels.c
@@ -24,7 +25,9 @@ from goldassay.gold.shapes import Side
 
 TASKS = ("retrieval",)
 OPTIONS = ("topics",)
-KINDS = {4: "qrels (query 0 document grade)", 6: "a run (query Q0 document rank score tag)"}
+KINDS = {3: "BEIR's qrels (query document grade)", 4: "qrels (query 0 document grade)", 6: "a run (query Q0 document rank score tag)"}
+
+BEIR = ["query-id", "corpus-id", "score"]
 
 
 def rows(source: Source) -> Iterator[Row]:
@@ -34,7 +37,7 @@ def rows(source: Source) -> Iterator[Row]:
 
 def _cells(source: Source, width: int) -> Iterator[tuple[int, list[str]]]:
     """The cells of each line with its number; what follows the sixth column of a run is cut off, with a warning."""
-    longer = 0
+    longer, begun = 0, False
     for number, line in enumerate(files.lines(source.path), start=1):
         cells = line.split()
         if not cells or line.startswith("#"):
@@ -42,11 +45,16 @@ def _cells(source: Source, width: int) -> Iterator[tuple[int, list[str]]]:
         if len(cells) > width == 6:
             longer += 1
             cells = cells[:width]
+        if width == 4 and len(cells) == 3 and not begun:
+            width = 3
+            if cells == BEIR:
+                continue
+        begun = True
         with source.checking("unreadable", line=number):
             if len(cells) != width:
                 hint = f"is this {KINDS[len(cells)]}?" if len(cells) in KINDS else "is the line cut off?"
                 raise DataError(f"{len(cells)} columns where {KINDS[width]} has {width}; {hint}")
-            yield number, cells
+            yield number, cells if width != 3 else [cells[0], "0", *cells[1:]]
     if longer:
         message = f"{longer} lines of {source.path} have more than six columns; what follows is ignored"
         source.warnings.append(message)
