@@ -114,7 +114,7 @@ class Answering(Common):
     question: str
     answers: list[str]
     reference: NotRequired[str | None]
-    supporting_facts: NotRequired[list[str]]
+    supporting_facts: NotRequired[list[Any]]
     answer_type: NotRequired[str | None]
     documents: NotRequired[list[str]]
     context: NotRequired[str]
@@ -250,6 +250,8 @@ class PredictedAnswering(Predicted):
     answer: str
     confidence: NotRequired[Finite | None]
     retrieved_contexts: NotRequired[list[str]]
+    supporting_facts: NotRequired[list[Any]]
+    results: NotRequired[list[Any]]
     citations: NotRequired[list[Any]]
 
 

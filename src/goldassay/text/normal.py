@@ -57,6 +57,23 @@ def squad_all(texts: Sequence[str]) -> list[str]:
     return [" ".join(part.split()) for part in parts]
 
 
+_SPACED = str.maketrans(dict.fromkeys(f"{punctuation}‘’´`", " "))
+
+
+def triviaqa(text: str) -> str:
+    """A text by TriviaQA's rules: punctuation and underscores become spaces, unlike SQuAD's, which are deleted.
+
+    >>> triviaqa("The Bell-Bottoms’ (a film)")
+    'bell bottoms film'
+    """
+    return " ".join(_ARTICLE.sub(" ", text.lower().translate(_SPACED)).split())
+
+
+def nq_open(text: str) -> str:
+    """A text by the rules of open Natural Questions: SQuAD's, after letters are parted from their marks (NFD)."""
+    return squad(unicodedata.normalize("NFD", text))
+
+
 def unicode(text: str, articles: Iterable[str] = ARTICLES) -> str:
     """A text of any script, made equal.
 

@@ -255,7 +255,7 @@ def _facts(row: LocatedRecord, texts: Mapping[str, str]) -> Iterator[Finding]:
         return
     flat = [_flat(texts[key]) for key in names]
     for index, fact in enumerate(row.record.get("supporting_facts") or ()):
-        if not any(_flat(fact) in text for text in flat):
+        if isinstance(fact, str) and not any(_flat(fact) in text for text in flat):
             message = f"{fact!r} does not stand in {', '.join(names)}"
             yield row.finding("reference", message, f"supporting_facts[{index}]")
 

@@ -3,8 +3,8 @@
 As in trec_eval, a run's rank column is ignored, because the scores give the order; so is what follows its sixth column,
 and in both files a line that begins with ``#``. A grade under 0 says that a document of the pool was not judged (-1;
 the web tracks' -2 is spam): it is left out, which gives what trec_eval gives for every measure here (its infAP would
-need to know of the pool). Judgements may have three columns, as BEIR's (``query-id corpus-id score``, with that header or
-without it). The text of the queries is in neither file; the option ``topics`` names a file that has it
+need to know of the pool). Judgements may have three columns, as BEIR's: ``query-id corpus-id score``, with that header
+or without it. The text of the queries is in neither file; the option ``topics`` names a file that has it
 (``id<TAB>text`` a line), else the query's id stands for it.
 
 Source: https://trec.nist.gov/data/qrels_eng/, trec_eval's README and its get_qrels.c
@@ -25,7 +25,11 @@ from goldassay.gold.shapes import Side
 
 TASKS = ("retrieval",)
 OPTIONS = ("topics",)
-KINDS = {3: "BEIR's qrels (query document grade)", 4: "qrels (query 0 document grade)", 6: "a run (query Q0 document rank score tag)"}
+KINDS = {
+    3: "BEIR's qrels (query document grade)",
+    4: "qrels (query 0 document grade)",
+    6: "a run (query Q0 document rank score tag)",
+}
 
 BEIR = ["query-id", "corpus-id", "score"]
 

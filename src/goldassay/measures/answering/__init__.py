@@ -30,6 +30,7 @@ from goldassay.measures.answering.grounding import (
 )
 from goldassay.measures.answering.matching import squad
 from goldassay.measures.answering.measures import F1, ROUGE, ExactMatch
+from goldassay.measures.answering.protocols import PROTOCOLS, Drop, Kilt, SupportingFacts
 from goldassay.measures.answering.ranking import (
     Confidence,
     FinalScore,
@@ -84,6 +85,7 @@ def perfect(gold: object) -> dict[str, object]:
 __all__ = [
     "F1",
     "MEASURES",
+    "PROTOCOLS",
     "ROUGE",
     "BERTScore",
     "BestThreshold",
@@ -94,10 +96,12 @@ __all__ = [
     "ClaimRate",
     "Confidence",
     "ContextEntityRecall",
+    "Drop",
     "ExactMatch",
     "FactualAccuracy",
     "FinalScore",
     "JudgedMean",
+    "Kilt",
     "LexicalSupport",
     "LostByRetrieval",
     "Relevance",
@@ -105,6 +109,7 @@ __all__ = [
     "SemanticSimilarity",
     "Speed",
     "Support",
+    "SupportingFacts",
     "answers",
     "bertscore",
     "cited",

@@ -23,7 +23,7 @@ import numpy as np
 
 from goldassay.fields import read
 from goldassay.measure import Review
-from goldassay.measures.answering.matching import Answering, Batch, agreement
+from goldassay.measures.answering.matching import Answering, Batch, agreement, overlap
 from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import answers, question, references
 from goldassay.measures.answering.rouge import KINDS, PARTS
@@ -36,18 +36,31 @@ SOURCES = {
     "squad": SQUAD,
     "unicode": f"after {SQUAD}, widened to Unicode by goldassay",
     "mlqa": "Lewis et al., ACL 2020 (MLQA); scripts of other languages without spaces by goldassay",
+    "triviaqa": "Joshi et al., ACL 2017 (evaluation script)",
+    "nq_open": "Min et al., NeurIPS 2020 (EfficientQA's evaluation script)",
+    "hotpotqa": "Yang et al., EMNLP 2018 (evaluation script v1)",
 }
-RULES = {"squad": "SQuAD (ASCII)", "unicode": "NFKC, casefold, Unicode punctuation", "mlqa": "MLQA"}
+RULES = {
+    "squad": "SQuAD (ASCII)",
+    "unicode": "NFKC, casefold, Unicode punctuation",
+    "mlqa": "MLQA",
+    "triviaqa": "TriviaQA (punctuation is a space)",
+    "nq_open": "NFD, SQuAD (ASCII)",
+    "hotpotqa": "SQuAD (ASCII); yes, no and noanswer share words with nothing else",
+}
+PLAIN = {"triviaqa": normal.triviaqa, "nq_open": normal.nq_open, "hotpotqa": normal.squad}
+WHOLE = ("yes", "no", "noanswer")
 
 
 @dataclass(frozen=True)
 class ExactMatch(Answering[Mean]):
     """The share of questions whose answer equals an acceptable one after normalisation.
 
-    ``normalisation``: ``squad`` (ASCII); ``unicode``, for any script, where ``articles`` are the words that do not
-    count; ``mlqa``, MLQA's rules for a ``language`` (a code of two letters), whose articles differ or whose characters
-    are words. ``language="gold"`` reads each question's own ``language``; without one, the script of the question and
-    its answers tells it where it does not separate words, and it is ``en`` elsewhere.
+    ``normalisation``: ``squad`` (ASCII); ``triviaqa``, ``nq_open`` and ``hotpotqa`` as in their evaluation scripts;
+    ``unicode``, for any script, where ``articles`` are the words that do not count; ``mlqa``, MLQA's rules for a
+    ``language`` (a code of two letters), whose articles differ or whose characters are words. ``language="gold"`` reads
+    each question's own ``language``; without one, the script of the question and its answers tells it where it does not
+    separate words, and it is ``en`` elsewhere.
 
     >>> ExactMatch()({"answers": ["Rijksmuseum"]}, {"answer": "the Rijksmuseum."}).tally.value
     1.0
@@ -70,7 +83,7 @@ class ExactMatch(Answering[Mean]):
 
     @property
     def key(self) -> str:
-        """``exact_match``, ``unicode_exact_match``, ``mlqa_exact_match``."""
+        """``exact_match``, ``unicode_exact_match``, ``triviaqa_f1`` and so on."""
         return self.base if self.normalisation == "squad" else f"{self.normalisation}_{self.base}"
 
     @property
@@ -87,7 +100,8 @@ class ExactMatch(Answering[Mean]):
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """The rules, and what an empty answer counts."""
-        empty = {"empty golds": "left out beside others", "unanswerable": "empty is right", "failed": "0"}
+        golds = "kept, F1 0" if self.normalisation in PLAIN else "left out beside others"
+        empty = {"empty golds": golds, "unanswerable": "empty is right", "failed": "0"}
         return {"normalisation": RULES[self.normalisation], "golds": "best", **empty}
 
     @property
@@ -97,6 +111,8 @@ class ExactMatch(Answering[Mean]):
 
     def normalised(self, text: str, language: str) -> str:
         """The text as it is compared."""
+        if self.normalisation in PLAIN:
+            return PLAIN[self.normalisation](text)
         return normal.mlqa(text, language) if language else normal.unicode(text, self.articles)
 
     def tallies(self, batch: Batch) -> Mean:
@@ -112,9 +128,14 @@ class ExactMatch(Answering[Mean]):
         language = ""
         if self.normalisation == "mlqa":
             language = language_of(gold) if self.language == "gold" else self.language.lower()[:2]
-        return agreement(self.normalised(text, language), [self.normalised(one, language) for one in golds])[
-            self.column
-        ]
+        mine, theirs = self.normalised(text, language), [self.normalised(one, language) for one in golds]
+        if self.normalisation not in PLAIN or not golds:
+            return agreement(mine, theirs)[self.column]
+        if self.column == 0:
+            return float(mine in theirs)
+        whole = {*WHOLE} if self.normalisation == "hotpotqa" else set()
+        rates = [overlap(mine, one) for one in theirs if mine and one and (mine == one or not {mine, one} & whole)]
+        return max(rates, default=0.0)
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What was expected, if the agreement is not whole."""

@@ -14,13 +14,14 @@ from typing import Any
 from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, available, available_tokens, register
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Measure, parse
+from goldassay.measure import Measure, check_choice, parse
 from goldassay.measures.answering import citations, claims
 from goldassay.measures.answering.calibration import BestThreshold, Calibration
 from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
 from goldassay.measures.answering.matching import Batch
 from goldassay.measures.answering.measures import F1, ILLEGIBLE, ROUGE, ExactMatch, language_of
+from goldassay.measures.answering.protocols import PROTOCOLS
 from goldassay.measures.answering.ranking import WEIGHTS, Confidence, FinalScore, Robustness, Speed
 from goldassay.measures.answering.records import check_aligned, confidence
 from goldassay.scorecard import Batches, Scorecard, fold
@@ -44,6 +45,7 @@ def scorecard(
     idf: bool = False,
     baseline: Baseline | None = None,
     weights: Mapping[str, float] = WEIGHTS,
+    protocol: str | None = None,
 ) -> Scorecard:
     """All values over aligned records; ``None`` without the evidence or the model.
 
@@ -57,6 +59,7 @@ def scorecard(
         idf: BERTScore weighs tokens by how rare they are among the references.
         baseline: BERTScore is rescaled by it.
         weights: of the ranking's five, for the final score.
+        protocol: only the values of an official protocol, under its names (`protocols`).
 
     Raises:
         DataError: the two sides are not aligned, or a field is not what it should be.
@@ -68,6 +71,11 @@ def scorecard(
     (0.5, 0.8333, None)
     """
     shared = Batches(gold, pred)
+    if protocol is not None:
+        check_choice("protocol", protocol, (*PROTOCOLS,))
+        card = fold("answering", PROTOCOLS[protocol], shared)
+        card.protocol = protocol
+        return card
     facts = _Facts()
     for part in shared.chunks():
         facts.look_for_evidence(part)
