@@ -67,8 +67,8 @@ def names(record: Any) -> list[str]:
     return [str(key) for key in fields if not str(key).startswith(("_", "dspy_"))]
 
 
-def identity(record: object, index: int) -> str:
-    """The id of an example or a row, whatever it is; its place if it has none.
+def identity(record: object, index: object) -> str:
+    """The id of an example or a row, whatever it is; its place (or another name) if it has none.
 
     >>> identity({"id": 0}, 7), identity({}, 7)
     ('0', '7')

@@ -308,3 +308,13 @@ def test_tune_gives_its_own_results_the_same_verdict(
     assert (tuned.verdict == "proven on test") == by_folder.better
     chosen = tune(names_program, gold, metric, "bootstrap", lm=lm, test=False, settings=few, progress=False)
     assert (chosen.audit.selection, chosen.audit.better) == ("bred", False)  # dev chose it
+
+
+def test_an_example_without_a_document_joins_none_in_an_audit(tmp_path: Path) -> None:
+    # Documents 2 and 3 have two examples each; examples 2 and 3, whose ids read like them, have none of their own.
+    documents = ["2", "2", None, None, 3, 3]
+    gold = [dspy.Example(id=n, text=f"t{n}", document=d).with_inputs("text") for n, d in enumerate(documents)]
+    rows = [f"{n},{name},{float(n % 2 or name == 'b')}" for name in "ab" for n in range(6)]
+    file = tmp_path / "scores.csv"
+    file.write_text("example,candidate,score\n" + "\n".join(rows) + "\n")
+    assert goldassay.audit(file, gold=gold, baseline="a").clusters == 4

@@ -38,7 +38,7 @@ def attach(result: Result, gold: Sequence[object], ids: Sequence[str]) -> list[o
         )
     result.texts = {key: text_of(example) for key, example in zip(ids, examples, strict=True)}
     if groups := clusters(examples):
-        result.documents = {key: str(group) for key, group in zip(ids, groups, strict=True)}
+        result.documents = {key: group for key, group in zip(ids, groups, strict=True) if isinstance(group, str)}
     return examples
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from goldassay.exceptions import GoldassayError
+from goldassay.fields import clusters
 from goldassay.running import Run
 from goldassay.running.folder import run_at
 from goldassay.statistics import compare
@@ -131,7 +132,7 @@ def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseli
     names = [candidate.name for candidate in candidates]
     ids, scores, repeats = _once(result, ids, scores)
     gains = np.nan_to_num(scores[:, 1:]) - np.nan_to_num(scores[:, :1])
-    documents = [result.documents.get(key, key) for key in ids] if result.documents else None
+    documents = clusters([{"document": result.documents.get(key)} for key in ids])
     best = names.index(result.chosen) if result.chosen in names else None
     column = 1 + int(gains.mean(0).argmax()) if best is None else best
     about: dict[str, Any] = {"baseline": names[0], "chosen": names[column], "source": result.source, "margin": margin}

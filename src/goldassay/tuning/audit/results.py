@@ -27,7 +27,7 @@ from pydantic import BaseModel, ValidationError
 from goldassay import files
 from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import clusters
+from goldassay.fields import clusters, identity
 from goldassay.gold.formats.tables import table
 from goldassay.running.leaks import text_of
 from goldassay.statistics.evidence import Floats
@@ -177,9 +177,9 @@ def from_evaluations(evaluations: Sequence[Any], names: Sequence[str]) -> Result
 def _aligned(tables: Sequence[Sequence[tuple[dict[str, Any], str, float | None]]], names: Sequence[str]) -> Result:
     """Tables of (fields, text, score) whose rows are the same examples in the same order."""
     first = tables[0]
-    keys = [str(fields.get("id") or text) for fields, text, _ in first]
+    keys = [identity(fields, text) for fields, text, _ in first]
     for name, rows in zip(names, tables, strict=True):
-        other = [str(fields.get("id") or text) for fields, text, _ in rows]
+        other = [identity(fields, text) for fields, text, _ in rows]
         if other != keys:
             place = next(
                 (i for i, pair in enumerate(zip(keys, other, strict=False)) if len(set(pair)) > 1),
@@ -194,7 +194,7 @@ def _aligned(tables: Sequence[Sequence[tuple[dict[str, Any], str, float | None]]
     ]
     result = _gathered("dspy.Evaluate", scored, names)
     result.texts = {key: row[1] for key, row in zip(keys, first, strict=True)}
-    result.documents = {key: str(group) for key, group in zip(keys, groups or (), strict=bool(groups))}
+    result.documents = {key: group for key, group in zip(keys, groups or (), strict=False) if isinstance(group, str)}
     result.baseline, result.one_pair = names[0], len(names) == 2
     return result
 
