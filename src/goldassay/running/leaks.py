@@ -20,7 +20,7 @@ from goldassay.exceptions import LeakError
 from goldassay.fields import identity, read
 from goldassay.text.similarity import NEAR, near_pairs, plain
 
-FEW = 50  # texts that are compared with each other text; more go through an index
+FEW, PAIRS = 50, 500_000  # so many texts, or comparisons, cost less than an index
 WORDS, SHORT = 8, 5  # as many words in a row are a copy, not chance; a shorter input counts if it stands there whole
 INPUTS = ("text", "question", "query")  # of examples that do not say which fields are inputs
 TOKEN = re.compile(r"\w+")
@@ -181,7 +181,7 @@ def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequenc
 
 def _near(ours: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int, float]]:
     """The pairs across that are nearly the same: each with each if ours are few, else in linear time."""
-    if len(ours) > FEW and len(ours) * len(others) > FEW * 1000:
+    if len(ours) > FEW and len(ours) * len(others) > PAIRS:
         pairs = near_pairs([*ours, *others])
         yield from ((mine, other - len(ours), score) for mine, other, score in pairs if mine < len(ours) <= other)
         return
