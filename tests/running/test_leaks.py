@@ -84,6 +84,20 @@ def test_a_short_question_that_stands_whole_in_the_instructions_is_a_leak() -> N
     assert [leak.index for leak in leaks] == [0]
 
 
+def test_what_gold_examples_share_is_no_leak() -> None:
+    gold = [
+        dspy.Example(id=str(n), text=f"{start} the city of {place}", language="Dutch").with_inputs("text", "language")
+        for n, place in enumerate(("Delft", "Gouda", "Haarlem"))
+        for start in ["Minutes of the council meeting that was held in"]
+    ]
+    step = program({"language": "Dutch", "hint": "x"}, signature="language -> hint")
+    assert find_leaks(step, gold) == []
+    told = program(instructions="Texts start with minutes of the council meeting that was held in the city of a place.")
+    assert find_leaks(told, gold) == []
+    told = program(instructions="As in: minutes of the council meeting that was held in the city of Gouda: museum.")
+    assert [leak.id for leak in find_leaks(told, gold)] == ["1"]
+
+
 def test_nearest_examples_count_where_they_are_nearly_the_same_since_an_input_is_not_shown_itself() -> None:
     train = [example("t", TEXT), example("u", "A library of music in The Hague.")]
     for row in train:

@@ -8,6 +8,7 @@ instruction copies an example if it has eight words in a row of its inputs, or a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,16 +83,20 @@ def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
                 demonstrations.setdefault(shared, []).append((text, place))
     for shared, shown in demonstrations.items():
         texts = [plain(text_of(example, shared)) for example in gold]
+        count = Counter(texts)  # what several examples share, such as their language, is none of them
         for mine, other, similarity in _near([plain(text) for text, _ in shown], texts):
-            add(other, shown[mine][1], similarity)
+            if shared == keys or count[texts[other]] == 1:
+                add(other, shown[mine][1], similarity)
     texts = [text_of(example, keys) for example in gold]
     pool = [text_of(example, keys) for example in _pool(program)]
     for mine, other, similarity in _near(list(map(plain, pool)), list(map(plain, texts))) if pool else ():
         if pool[mine] != texts[other]:
             add(other, "the nearest examples", similarity)
     copied = Copies(prompt_texts(program))
+    words = {text: copied.of(text) for text in texts}
+    count = Counter(gram for grams in words.values() for gram in grams)  # a phrase that texts share is none of them
     for index, text in enumerate(texts):
-        if index not in leaks and copied.of(text):
+        if index not in leaks and any(count[gram] == 1 for gram in words[text]):
             add(index, "the instructions")
     return [leaks[index] for index in sorted(leaks)]
 
@@ -198,7 +203,7 @@ def check_instructions(instructions: Iterable[str], held_out: Mapping[str, Seque
     copies = Copies(instructions)
     for split, examples in held_out.items():
         for example in examples:
-            if words := copies.of(text_of(example)):
+            for words in copies.of(text_of(example))[:1]:
                 raise LeakError(
                     f"an instruction copies {words!r} from the {split} split", record=read(example, "id", "?")
                 )
@@ -212,13 +217,13 @@ class Copies:
         self._whole = [f" {' '.join(text)} " for text in tokens if len(text) >= SHORT]
         self._grams = {gram for text in tokens for gram in _grams(text)}
 
-    def of(self, text: str) -> str:
-        """The first words of ``text`` that are a copy; empty if there are none."""
+    def of(self, text: str) -> list[str]:
+        """The words of ``text`` that are a copy, in rows of eight, or all of a short one."""
         tokens = TOKEN.findall(text.casefold()) if self._whole else []
         if SHORT <= len(tokens) < WORDS:
             words = " ".join(tokens)
-            return words if any(f" {words} " in whole for whole in self._whole) else ""
-        return next((gram for gram in _grams(tokens) if gram in self._grams), "") if self._grams else ""
+            return [words] * any(f" {words} " in whole for whole in self._whole)
+        return [gram for gram in _grams(tokens) if gram in self._grams] if self._grams else []
 
 
 def _grams(tokens: Sequence[str]) -> Iterator[str]:
