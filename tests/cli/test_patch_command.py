@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -166,10 +167,14 @@ def test_dev_chooses_and_test_accepts_nothing_that_dev_rejected(workspace: Path,
         )
     file = next(iter(sorted(proposed.glob("add_example*"))))
     name = file.stem
-    file.write_text(file.read_text().replace("status: proposed", "status: rejected\nreason: not shown on dev"))
+    file.write_text(
+        re.sub(
+            "reason: .*", "reason: not shown on dev", file.read_text().replace("status: proposed", "status: rejected")
+        )
+    )
     shown = run("patch", "test", "extraction", name, "--gold", "names", "--split", "test")
     body = body_of(proposed, name)
-    assert "test, n 8" in shown
+    assert "test, 8 examples" in shown
     assert (body["status"], body["effects"][0]["split"]) == ("rejected", "test")
     assert body["effects"][0]["difference"] > 0
     assert body["reason"].endswith("on test, but rejected on dev")

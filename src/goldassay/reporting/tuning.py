@@ -36,7 +36,7 @@ def tuned(result: Tuned, folder: object) -> None:
     for split, trial in trials:
         test = trial.difference
         values = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
-        size = f"{test.n} {test.unit}"
+        size = f"n {test.n}" if test.unit == "examples" else f"{test.n} {test.unit}"
         sure = f"{bounds(test.interval, '+')}, p {p_value(test.p)}, {size}{detectable(test)}"
         plain(f"{split:<5}{values}{f', {size}; it also chose, so no interval' if trial.chosen else sure}")
     for split, trial in trials:
