@@ -208,7 +208,6 @@ def align(
     width: float = 0.1,
     level: float = 0.95,
     seed: int = 0,
-    most: int = 20,
     origin: str = "unknown",
 ) -> JudgeAgreement:
     """A judge's votes (`goldassay.judges.panel.poll`) beside the labels of the same items.
@@ -216,10 +215,9 @@ def align(
     Args:
         labels: the items, labelled or not.
         votes: the judge's, one for each item.
-        width: the width of interval for which the number of labels is computed.
+        width: of the interval for which the number of labels is computed.
         level: of the intervals.
         seed: of the halves that a threshold is learnt and tested on, and of the resamples.
-        most: how many items to label next are named.
         origin: how the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
 
     Raises:
@@ -230,17 +228,14 @@ def align(
     if not both:
         raise DataError("no item has a label and a known verdict, so there is nothing to compare", file=labels.source)
     pairs = [(item.label, vote.label) for item, vote in both]
-    truths = [label == question.positive for label, _ in pairs]
-    positives = [verdict == question.positive for _, verdict in pairs]
     unlabelled = [(item, vote) for item, vote in rows if not item.labels]
+    truths, positives = ([pair[side] == question.positive for pair in pairs] for side in (0, 1))
     others = [vote.label == question.positive for _, vote in unlabelled if vote.label is not None]
     rates, accuracy = Rates.of(truths, positives, level), rate([label == verdict for label, verdict in pairs], level)
     kappa = coefficient(pairs, "cohen", level)
     people = _alpha([list(item.labels.values()) for item in labels.items], question, level)
     unknown = sum(item.label is not None and vote.label is None for item, vote in rows)
     fitted = _fitted(both, question.positive, level, seed)
-    scores = [_score(item, vote, question.positive) for item, vote in unlabelled]
-    chances = [fitted.calibration(score) if fitted and score is not None else score for score in scores]
     needed = _needed({"accuracy": accuracy, "kappa": kappa}, rates, (truths, positives), len(unlabelled), width, level)
     return JudgeAgreement(
         question=question.name,
@@ -261,7 +256,7 @@ def align(
         divided=[Divided(item.id, item.labels, vote.label) for item, vote in rows if item.divided],
         width=width,
         needed=needed,
-        next=to_label_next(unlabelled, chances, most=most, seed=seed),
+        next=to_label_next(unlabelled, _chances(unlabelled, fitted, question.positive), seed=seed),
         warnings=_warnings(labels, pairs, kappa, people, unknown),
         mean=_graded(labels, votes, level, origin),
     )
@@ -315,6 +310,12 @@ def to_label_next(
         certainty = 0.5 if chance is None else abs(chance - 0.5)
         ranked.append((vote.label is not None, -vote.entropy, certainty, rng.random(), item.id))
     return [row[-1] for row in sorted(ranked)[:most]]
+
+
+def _chances(rows: Sequence[tuple[JudgedItem, Vote]], fitted: Fitted | None, positive: str) -> list[float | None]:
+    """The probability that each item is positive, by its score; None without one."""
+    scores = [_score(item, vote, positive) for item, vote in rows]
+    return [fitted.calibration(score) if fitted and score is not None else score for score in scores]
 
 
 def _score(item: JudgedItem, vote: Vote, positive: str) -> float | None:
