@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -11,7 +13,7 @@ import pytest
 from goldassay import Metric, guard
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering
-from goldassay.running import evaluate
+from goldassay.running import Run, evaluate
 from goldassay.tuning import tune
 from goldassay.tuning.measuring import Bench
 
@@ -133,3 +135,26 @@ def sure(question: str) -> Any:
 def test_a_weight_is_never_negative() -> None:
     with pytest.raises(GoldassayError, match="not negative"):
         Metric({answering.ExactMatch(): -1.0})
+
+
+def test_a_run_read_back_keeps_the_direction(tmp_path: Path, gold: dict[str, list[Any]]) -> None:
+    minutes = Metric.of(lambda gold, pred: pred.confidence * 60, name="minutes", lower_is_better=True, worst=60)
+    with dspy.context(lm=lm(learns=False)):
+        run = evaluate(program(), gold["test"], minutes, folder=tmp_path / "r", progress=False)
+    assert (run.values["minutes"], run.value) == pytest.approx((30.0, 0.5))
+    again = Run.load(tmp_path / "r")
+    assert (again.value, again.zero.worst) == (run.value, {"minutes": 60.0})
+    about = json.loads((tmp_path / "r" / "run.json").read_text())
+    about["measures"]["minutes"]["weight"] = -1.0  # as an earlier goldassay said that lower is better
+    (tmp_path / "r" / "run.json").write_text(json.dumps(about))
+    assert Run.load(tmp_path / "r").value == run.value
+
+
+def test_a_function_that_calls_a_metric_has_its_direction(gold: dict[str, list[Any]]) -> None:
+    def wrapped(gold: Any, pred: Any) -> Any:
+        return BRIER(gold, pred)
+
+    metric, score = Metric.of(wrapped), BRIER(gold["test"][0], sure("x"))
+    assert metric(gold["test"][0], sure("x")).score == score.score == 0.0
+    assert metric.zero.worst == {"brier": 1.0}
+    assert "lower is better" in score.feedback
