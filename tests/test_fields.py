@@ -83,6 +83,7 @@ def test_the_document_of_a_record() -> None:
     named = [{"document": "d"}, {"meta": {"document": "d"}}, {"documents": ["d"]}]
     assert clusters(named) == ["d", "d", "d"]
     assert cluster({"documents": ["d", "e"]}, 4) == 4  # a question about two documents belongs to neither
+    assert cluster({"documents": ["a long text " * 50]}, 4) == 4
 
 
 @pytest.mark.parametrize("ids", [[0, "0"], ["1", 1], ["a", "b", "a"], ["1", None]])

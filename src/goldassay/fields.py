@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from goldassay.exceptions import DataError, FieldError
@@ -98,6 +98,7 @@ def cluster(record: object, index: int) -> object:
     if not name and not isinstance(record, (list, tuple)):
         documents = read(record, "documents", None)
         name = str(documents[0]) if isinstance(documents, (list, tuple)) and len(documents) == 1 else ""
+        name = "" if len(name) > PASSAGE else name  # a text, and no name
     return name or index
 
 
@@ -113,13 +114,13 @@ def clusters(records: Iterable[object]) -> list[object] | None:
     return names if len(set(names)) < len(names) else None
 
 
-def unit(size: int, clusters: Sized | None) -> str:
+def unit(size: int, clusters: Iterable[object] | None) -> str:
     """What intervals and tests count: ``size`` examples, or the documents that they belong to.
 
     >>> unit(3, None), unit(3, ["a", "b", "a"])
     ('3 examples', '2 documents')
     """
-    number, name = (size, "example") if clusters is None else (len(set(clusters)), "document")  # type: ignore[call-overload]
+    number, name = (size, "example") if clusters is None else (len(set(clusters)), "document")
     return f"{number} {name}{'' if number == 1 else 's'}"
 
 

@@ -276,16 +276,12 @@ def fields(records: Iterable[Mapping[str, object]]) -> dict[str, str]:
 
 def _is_copied(name: str, records: Sequence[Mapping[str, object]]) -> bool:
     """Whether the text of a field stands as a word in another field of most records."""
-    values = [(str(record[name]), record) for record in records if record.get(name)]
-    copies = sum(
-        any(value in text and re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) for text in _texts(record, name))
-        for value, record in values
-    )
-    return 2 * copies > len(values)
-
-
-def _texts(record: Mapping[str, object], name: str) -> Iterator[str]:
-    return (value for key, value in record.items() if key not in (*ABOUT, name) and isinstance(value, str))
+    several = [record for record in records if record.get(name)]
+    copies = 0
+    for record in several:
+        texts = "\n".join(str(value) for key, value in record.items() if key not in (*ABOUT, name))
+        copies += re.search(rf"(?<!\w){re.escape(str(record[name]))}(?!\w)", texts) is not None
+    return 2 * copies > len(several)
 
 
 def _type(values: Sequence[Any]) -> str:
