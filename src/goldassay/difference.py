@@ -39,6 +39,7 @@ FIELDS = {
     "retrieval": ("relevant", "results", ""),
     "answering": ("answers", "answer", ""),
     "triples": ("triples", "triples", "predicate"),
+    "records": ("record", "record", ""),
 }
 """What gold and a prediction hold, and the type of each item of it."""
 Record = dict[str, Any]

@@ -47,7 +47,7 @@ def agree(
         raise GoldassayError("agreement needs two annotators or more")
     shared, warnings = _shared(records, task)
     figure = partial(figures.make_figure, records=shared, resamples=resamples, seed=seed)
-    if task in ("extraction", "triples"):
+    if task in ("extraction", "triples", "records"):
         if level not in (None, "nominal"):
             values = "classification, linking, retrieval, answering"
             raise GoldassayError(f"a level is for values ({values}), not for {task}")

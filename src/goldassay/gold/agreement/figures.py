@@ -21,6 +21,8 @@ from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.gold.records import grades
 from goldassay.measures.extraction import Batch, Span
 from goldassay.measures.extraction.records import spans
+from goldassay.measures.records.matching import Comparing
+from goldassay.measures.records.records import record_of
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.evidence import row as row_of
 from goldassay.statistics.resampling import Draws
@@ -266,20 +268,23 @@ def word_types(text: str, entities: Sequence[Span]) -> list[str]:
 
 
 def statement_figures(records: ByAnnotator, figure: MakeFigure) -> list[Figure]:
-    """Pairwise F1 of statements: the same subject, predicate and object but for case and spaces."""
-    read = {
-        name: [{_statement(triple) for triple in record["triples"]} if record else None for record in row]
-        for name, row in records.items()
-    }
+    """Pairwise F1 of statements: the same in all parts (or the same field and value) but for case and spaces."""
+    read = {name: [set(_statements(record)) if record else None for record in row] for name, row in records.items()}
     figures = []
     for a, b in combinations(read, 2):
         rows = [(x, y) for x, y in zip(read[a], read[b], strict=True) if x is not None and y is not None]
-        figures.append(_set_f1("triple_f1", (a, b), rows, figure))
+        name = "field_f1" if any(record and "record" in record for record in records[a]) else "triple_f1"
+        figures.append(_set_f1(name, (a, b), rows, figure))
     return figures
 
 
-def _statement(triple: Mapping[str, object]) -> tuple[str, ...]:
-    return tuple(" ".join(str(triple[part]).split()).casefold() for part in ("subject", "predicate", "object"))
+def _statements(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The statements of a record of triples, or the leaf fields of a structured one with their values."""
+    if "record" in record:
+        parts = [(name, value) for name, _, value in Comparing().leaves(record_of(record["record"]))]
+    else:
+        parts = [(triple["subject"], triple["predicate"], triple["object"]) for triple in record["triples"]]
+    return [tuple(" ".join(str(part).split()).casefold() for part in statement) for statement in parts]
 
 
 def set_disagreements(task: str, records: ByAnnotator) -> list[Disagreement]:
@@ -288,8 +293,8 @@ def set_disagreements(task: str, records: ByAnnotator) -> list[Disagreement]:
     for key, having in _having(records):
         by_place: dict[str, dict[str, list[str]]] = {}
         for name, record in having.items():
-            if task == "triples":
-                items = [(" · ".join(_statement(triple)), "stated") for triple in record["triples"]]
+            if task in ("triples", "records"):
+                items = [(" · ".join(statement), "stated") for statement in _statements(record)]
             else:
                 text = record["text"]
                 items = [

@@ -35,6 +35,7 @@ def json_type(value: object) -> str:
     return next((name for kind, name in names if isinstance(value, kind)), "object")
 
 
+@lru_cache(maxsize=65536)
 def folded(value: object) -> str:
     """A text in one Unicode form, without case, its white space as single spaces."""
     return " ".join(unicodedata.normalize("NFKC", str(value)).casefold().split())

@@ -124,12 +124,20 @@ class Comparing:
 
     def _lists(self, gold: Item, pred: Item) -> Match:
         left, right = [*self.items(*gold)], [*self.items(*pred)]
+        ordered = self.ordered == "all" or gold[1] in self.ordered
+        leaves = self._empty(gold, pred, bool(left), bool(right))
+        if not ordered:  # equal items belong together: no other assignment gives more credit
+            equal = _equal(left, right)
+            leaves += [leaf for i, j in equal for leaf in self.match(left[i], right[j])]
+            used = {i for i, _ in equal}, {j for _, j in equal}
+            left, right = (
+                [each for at, each in enumerate(side) if at not in gone]
+                for side, gone in zip((left, right), used, strict=True)
+            )
         matches = [[self.match(a, b) for b in right] for a in left]
         credit = np.array([[_credit(each) for each in row] for row in matches]).reshape(len(left), len(right))
-        ordered = self.ordered == "all" or gold[1] in self.ordered
         pairs = _in_order(credit) if ordered else _assigned(credit, left, right)
         pairs = [(i, j) for i, j in pairs if _belong(matches[i][j])]
-        leaves = self._empty(gold, pred, bool(left), bool(right))
         leaves += [leaf for i, j in pairs for leaf in matches[i][j]]
         for i in sorted({*range(len(left))} - {i for i, _ in pairs}):
             leaves += self._part(left[i], "missing_item", 0)
@@ -185,6 +193,14 @@ def _credit(leaves: Match) -> float:
 def _belong(leaves: Match) -> bool:
     """Whether two items are the same item: something in them is right, or most of it is nearly."""
     return any(leaf.credit for leaf in leaves) or sum(leaf.likeness for leaf in leaves) >= NEAR * max(1, len(leaves))
+
+
+def _equal(left: Sequence[Item], right: Sequence[Item]) -> list[tuple[int, int]]:
+    """The places of items that both sides have, each once."""
+    places: dict[str, list[int]] = {}
+    for at, item in enumerate(right):
+        places.setdefault(repr(item[0]), []).append(at)
+    return [(at, places[key].pop(0)) for at, item in enumerate(left) if places.get(key := repr(item[0]))]
 
 
 def _assigned(credit: Any, left: Sequence[Item], right: Sequence[Item]) -> list[tuple[int, int]]:

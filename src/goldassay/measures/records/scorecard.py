@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldassay.measure import Measure, gold_field
+from goldassay.measure import Measure
 from goldassay.measures.records import schemas
 from goldassay.measures.records.measures import Batch, FieldF1, SchemaValid, listed
-from goldassay.measures.records.records import record_of
+from goldassay.measures.records.records import sides
 from goldassay.scorecard import Batches, Scorecard, by_key, fold
 
 
@@ -44,7 +44,7 @@ def scorecard(
     text, inferred = schemas.schema_text(schema), ""
     table = dict(compare)
     if not text:
-        records = [record_of(gold_field(record, "record")) for part in shared.chunks() for record in part.gold]
+        records = [sides(record, None).gold for part in shared.chunks() for record in part.gold]
         inferred = schemas.schema_text({"title": "that of gold", **schemas.from_records(records)})
         table = {**schemas.by_schema(inferred), **table}
     options = {"schema": text, "compare": table, "blank": blank, "ordered": ordered, "invalid": invalid}

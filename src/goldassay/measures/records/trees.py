@@ -23,11 +23,6 @@ class Node(NamedTuple):
     leaf: bool = False
     children: tuple[Node, ...] = ()
 
-    @property
-    def cost(self) -> int:
-        """What it costs to insert or delete it."""
-        return len(self.label) if self.leaf else 1
-
 
 def accuracy(gold: Any, pred: Any) -> float | None:
     """1 − TED(pred, gold) / TED(empty, gold), at least 0; None if both are empty, 0 if only gold is.
@@ -36,10 +31,10 @@ def accuracy(gold: Any, pred: Any) -> float | None:
     0.8571428571428572
     """
     left, right = tree(normalised(gold)), tree(normalised(pred))
-    size = distance(Node("<root>"), left)
+    size = sum(_postorder(left).costs[:-1])  # from the bare root all other nodes are inserted
     if not size:
-        return 0.0 if distance(Node("<root>"), right) else None
-    return max(0.0, 1 - distance(right, left) / size)
+        return 0.0 if right.children else None
+    return 1.0 if left == right else max(0.0, 1 - distance(right, left) / size)
 
 
 def normalised(value: Any) -> Any:
@@ -70,49 +65,56 @@ def distance(a: Node, b: Node) -> int:
     # Every pair of keyroots (the root, and nodes with a left sibling) gets a table of forest distances, built from the
     # leaves up; where both forests are whole trees the result is the distance of two subtrees, which later tables use.
     left, right = _postorder(a), _postorder(b)
-    trees = [[0] * len(right[0]) for _ in left[0]]
-    for i in _keyroots(left[1]):
-        for j in _keyroots(right[1]):
-            _forests(left, right, i, j, trees)
+    change = [[_change(node, other) for other in right.nodes] for node in left.nodes]
+    trees = [[0] * len(right.nodes) for _ in left.nodes]
+    for i in _keyroots(left.first):
+        for j in _keyroots(right.first):
+            _forests(left, right, i, j, change, trees)
     return trees[-1][-1]
 
 
-Order = tuple[list[Node], list[int]]
+class Order(NamedTuple):
+    """The nodes of a tree, children first; of each its cost, and the place of the leftmost leaf under it."""
+
+    nodes: list[Node]
+    costs: list[int]
+    first: list[int]
 
 
-def _forests(left: Order, right: Order, i: int, j: int, trees: list[list[int]]) -> None:
-    (nodes, first), (others, begin) = left, right
-    top, side = first[i], begin[j]
-    table = [[0] * (j - side + 2) for _ in range(i - top + 2)]
-    for x in range(1, i - top + 2):
-        table[x][0] = table[x - 1][0] + nodes[top + x - 1].cost
-    for y in range(1, j - side + 2):
-        table[0][y] = table[0][y - 1] + others[side + y - 1].cost
-    for x in range(1, i - top + 2):
-        node, above = top + x - 1, table[x - 1]
-        for y in range(1, j - side + 2):
-            other = side + y - 1
-            edits = min(above[y] + nodes[node].cost, table[x][y - 1] + others[other].cost)
-            if first[node] == top and begin[other] == side:
-                table[x][y] = min(edits, above[y - 1] + _change(nodes[node], others[other]))
-                trees[node][other] = table[x][y]
+def _forests(left: Order, right: Order, i: int, j: int, change: list[list[int]], trees: list[list[int]]) -> None:
+    top, side = left.first[i], right.first[j]
+    inserts = right.costs[side : j + 1]
+    row = [0]
+    for cost in inserts:
+        row.append(row[-1] + cost)
+    table = [row]
+    for node in range(top, i + 1):
+        above, cost, whole = table[-1], left.costs[node], left.first[node] == top
+        before, changes, own = table[left.first[node] - top], change[node], trees[node]
+        row = [above[0] + cost]
+        for other, begin in zip(range(side, j + 1), right.first[side : j + 1], strict=True):
+            y = other - side
+            best = min(above[y + 1] + cost, row[y] + inserts[y])
+            if whole and begin == side:
+                own[other] = best = min(best, above[y] + changes[other])
             else:
-                table[x][y] = min(edits, table[first[node] - top][begin[other] - side] + trees[node][other])
+                best = min(best, before[begin - side] + own[other])
+            row.append(best)
+        table.append(row)
 
 
 def _postorder(root: Node) -> Order:
-    """The nodes, children first, and the place of the leftmost leaf under each."""
-    nodes: list[Node] = []
-    first: list[int] = []
+    order = Order([], [], [])
 
     def walk(node: Node) -> int:
         starts = [walk(child) for child in node.children]
-        nodes.append(node)
-        first.append(starts[0] if starts else len(nodes) - 1)
-        return first[-1]
+        order.nodes.append(node)
+        order.costs.append(len(node.label) if node.leaf else 1)
+        order.first.append(starts[0] if starts else len(order.first))
+        return order.first[-1]
 
     walk(root)
-    return nodes, first
+    return order
 
 
 def _keyroots(first: list[int]) -> list[int]:
