@@ -143,11 +143,7 @@ def report(
         "together": [names[0], *(difference.name for difference in against)] if usable else [],
         "traced": any("inputs" in run.rows[0] for run in comparable),
         "ranked": ranked,
-        "pareto": [figures.add(chart) for chart in _pareto(ranked)],
-        "forest": figures.add(_forest(summaries, names)),
-        "curves": [figures.add(chart) for chart in _curves(summaries, names)],
-        "seconds": figures.add(_seconds(summaries, names)),
-        "shares": figures.add(_shares([judge for judge in judges if isinstance(judge.get("corrected"), Mapping)])),
+        **_charts(figures, summaries, names, ranked, judges),
         "tuning_chart": figures.add(effects(tree)),
     }
     packed = data.packs(comparable, [stored[id(run)].rows for run in comparable]) if comparable else {}
@@ -178,6 +174,23 @@ class _Figures(list[charts.Chart]):
             return None
         self.append(chart)
         return len(self) - 1
+
+
+def _charts(
+    figures: _Figures,
+    summaries: Sequence[RunSummary],
+    names: Sequence[str],
+    ranked: Sequence[RankedRun],
+    judges: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The numbers of the charts, by their place in the template."""
+    return {
+        "pareto": [figures.add(chart) for chart in _pareto(ranked)],
+        "forest": figures.add(_forest(summaries, names)),
+        "curves": [figures.add(chart) for chart in _curves(summaries, names)],
+        "seconds": figures.add(_seconds(summaries, names)),
+        "shares": figures.add(_shares([judge for judge in judges if isinstance(judge.get("corrected"), Mapping)])),
+    }
 
 
 def _title(runs: Sequence[Run], tuning: Tuning | None, judges: Sequence[Mapping[str, object]]) -> str:
