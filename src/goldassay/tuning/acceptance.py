@@ -1,8 +1,8 @@
 """The one rule by which edits are accepted, with two verdicts that are never mixed.
 
 *Kept* is what was best on the examples that it was chosen on: better by the estimate, with a two-sided p of ``KEEP`` at
-most. It may be luck, and has no interval: where nothing helps, a 95 % interval of what was kept holds the truth in two
-of three campaigns (docs/power.md). *Proven* is said of a program, and of a patch only if it was tested alone. It rests
+most. It may be luck, and has no interval: where nothing helps, a 95 % interval of what was kept holds the truth in
+six of ten campaigns (docs/power.md). *Proven* is said of a program, and of a patch only if it was tested alone. It rests
 on evidence that the choice had no part in: one look at a held-out test split, or, if there is none, the campaign's own
 hypotheses in a fixed order, each tested at the full level and only if all before it were shown (Maurer, Hothorn,
 Lehmacher 1995), so that the chance of proving anything when no edit helps is ``alpha`` at most.
