@@ -1,11 +1,11 @@
 """The one rule by which edits are accepted, with two verdicts that are never mixed.
 
-*Kept* is what was best on the examples that it was chosen on: better by the estimate, with a two-sided p of ``KEEP`` at
-most. It may be luck, and has no interval: where nothing helps, a 95 % interval of what was kept holds the truth in
-six of ten campaigns (docs/power.md). *Proven* is said of a program, and of a patch only if it was tested alone. It rests
-on evidence that the choice had no part in: one look at a held-out test split, or, if there is none, the campaign's own
-hypotheses in a fixed order, each tested at the full level and only if all before it were shown (Maurer, Hothorn,
-Lehmacher 1995), so that the chance of proving anything when no edit helps is ``alpha`` at most.
+*Kept* is what was best on the examples that it was chosen on: better by the estimate, with a two-sided p of ``KEEP``
+at most. It may be luck, and has no interval: where nothing helps, a 95 % interval of what was kept holds the truth in
+six of ten campaigns (docs/power.md). *Proven* is said of a program, and of a patch only if it was tested alone. It
+rests on evidence that the choice had no part in: one look at a held-out test split, or, if there is none, the
+campaign's own hypotheses in a fixed order, each tested at the full level and only if all before it were shown (Maurer,
+Hothorn, Lehmacher 1995), so that the chance of proving anything when no edit helps is ``alpha`` at most.
 
 One hypothesis is tested twice: by betting at every look, at ``EARLY`` of the level, and by the paired permutation test
 at the end, one-sided, at what is left; the two levels add up to ``alpha``. A p is never smaller than that of the
