@@ -104,10 +104,10 @@ def _best(means: Floats) -> Ints:
     return np.where(np.take_along_axis(means, best[..., None], -1)[..., 0] > 0, best, -1)
 
 
-def _at(values: Floats, column: Ints) -> Floats:
+def _at(values: NDArray[np.floating], column: Ints) -> Floats:
     """The values at a column of the last axis; 0 for the baseline."""
     picked = np.take_along_axis(values, np.maximum(column, 0)[..., None], -1)[..., 0]
-    return np.where(column >= 0, picked, 0.0)
+    return np.where(column >= 0, picked, 0.0).astype(float)
 
 
 def _times(left: NDArray[np.float32], rows: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -123,7 +123,9 @@ def _largest(signs: NDArray[np.float32], rows: NDArray[np.float32], floor: Float
     mean = _times(signs, rows) / n
     square = (rows**2).sum(1) / n
     error = np.sqrt(np.maximum(square - mean**2, (floor**2 * n).astype(np.float32)) / max(n - 1, 1))
-    return np.divide(mean, error, out=np.zeros_like(mean), where=error > 0).max(2)
+    t = np.divide(mean, error, out=np.zeros_like(mean), where=error > 0)
+    largest: Floats = t.max(2)
+    return largest
 
 
 def _cross_fitted(rows: NDArray[np.float32], rng: np.random.Generator) -> Floats:
@@ -133,4 +135,5 @@ def _cross_fitted(rows: NDArray[np.float32], rng: np.random.Generator) -> Floats
     held_out = np.concatenate([np.eye(folds)[:, rng.permutation(n) % folds] for _ in range(ROUNDS)])
     outside = _times(held_out.astype(np.float32), rows)
     inside = rows.sum(1) - outside
-    return _at(outside, _best(inside)).sum(0) / (ROUNDS * n)
+    total: Floats = _at(outside, _best(inside)).sum(0) / (ROUNDS * n)
+    return total

@@ -5,7 +5,7 @@ A leak undoes a verdict: a gain on examples that the prompt shows says nothing a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -59,7 +59,7 @@ def leaks(result: Result, examples: Sequence[Any], train: Sequence[Any] = ()) ->
     return found
 
 
-def _stand_in(state: Mapping[str, Any], keys: Sequence[str]) -> dspy.Module:
+def _stand_in(state: Mapping[str, Any], keys: Iterable[str]) -> dspy.Module:
     """A program with the instructions and demonstrations of a saved state, whatever its class was."""
     program: Any = dspy.Module()
     for index, part in enumerate(_predictors(state)):

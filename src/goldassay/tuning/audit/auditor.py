@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from goldassay.tuning.audit import artefacts, results
 from goldassay.tuning.audit.results import Result
 from goldassay.tuning.audit.runs import of_runs
 from goldassay.tuning.audit.verdict import FRESH, MARGIN, UNKNOWN, Audit, Selected, judge, of_comparison
-from goldassay.tuning.saved import ABOUT, Tuned, read_about
+from goldassay.tuning.saved import Tuned, read_about
+from goldassay.tuning.states import ABOUT
 
 LUCK_SIZES = (30, 100, 300)
 
@@ -169,7 +171,7 @@ def luck(candidates: int, examples: int) -> float:
     [0.14, 0.08, 0.04]
     """
     best = float(stats.norm.ppf((candidates - 0.375) / (candidates + 0.25)))
-    return max(0.0, best) * (0.25 * 2 / 3 / examples) ** 0.5
+    return max(0.0, best) * math.sqrt(0.25 * 2 / 3 / examples)
 
 
 def _without_scores(result: Result, examples: int) -> Audit:

@@ -18,11 +18,11 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import dspy
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from goldassay import files
 from goldassay._dspy_compat import serialize_for_json
@@ -42,13 +42,16 @@ FORMS = (
 )
 
 
+Score = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
+
+
 class Candidate(BaseModel):
     """A candidate: its scores by example (None for one that failed), or its score alone; the candidates it was made
     from, if it was made from others than the baseline."""
 
     name: str
-    score: float | None = None
-    scores: dict[str, float | None] | None = None
+    score: Score | None = None
+    scores: dict[str, Score | None] | None = None
     parents: list[str] = []
 
 
@@ -130,7 +133,7 @@ def _gepa(details: Mapping[str, Any], best: object, state: dict[str, Any] | None
     for index, (scores, parents) in enumerate(zip(details["val_subscores"], details["parents"], strict=True)):
         pairs = scores.items() if isinstance(scores, Mapping) else enumerate(scores)
         names = [str(parent) for parent in parents if parent is not None]
-        by_id = {str(key): number(score) for key, score in pairs}
+        by_id: dict[str, float | None] = {str(key): number(score) for key, score in pairs}
         candidates.append(Candidate(name=str(index), scores=by_id, parents=names))
     return Result(source="GEPA", candidates=candidates, baseline="0", chosen=str(best), state=state)
 
@@ -143,7 +146,8 @@ def _aggregates(program: Any, rows: Sequence[Mapping[str, Any]], state: dict[str
     elif "instruction" in rows[0]:
         source = "COPRO"
     scale = 1.0 if source == "SIMBA" else 100.0
-    candidates = [Candidate(name=str(i), score=float(row["score"]) / scale) for i, row in enumerate(rows)]
+    totals = [number(row["score"]) / scale for row in rows if row.get("score") is not None]
+    candidates = [Candidate(name=str(index), score=total) for index, total in enumerate(totals)]
     before = getattr(program, "trial_logs", {}).get(1, {}).get("full_eval_score")
     if before is not None:
         candidates.append(Candidate(name="before", score=float(before) / scale))
