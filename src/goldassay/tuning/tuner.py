@@ -238,9 +238,16 @@ def _paired(before: Run, after: Run, examples: Sequence[dspy.Example], options: 
 def measured(
     program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, name: str, options: TuneOptions
 ) -> Run:
-    """A run of a program on a split, below the folder; ``name`` is the split's and what the program is.
+    """A run of a program on a split, below the folder.
 
     A program that fails on all examples has no value there: that is an error, not a loss or a tie.
+
+    Args:
+        program: The program.
+        examples: The examples of the split.
+        metric: A `Metric`, or any function of (gold, prediction).
+        name: The split and what the program is, such as ``test-after``.
+        options: How the program is run.
     """
     folder = None if options.folder is None else options.folder / name
     if folder is not None:
