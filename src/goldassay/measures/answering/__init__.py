@@ -44,6 +44,7 @@ from goldassay.measures.answering.ranking import (
 from goldassay.measures.answering.records import answers, reference
 from goldassay.measures.answering.rouge import rouge
 from goldassay.measures.answering.scorecard import scorecard
+from goldassay.measures.answering.translation import BLEU, ChrF
 from goldassay.measures.judged import JudgedMean
 from goldassay.text.words import found_entities, sentences
 
@@ -83,6 +84,7 @@ def perfect(gold: object) -> dict[str, object]:
 
 
 __all__ = [
+    "BLEU",
     "F1",
     "MEASURES",
     "PROTOCOLS",
@@ -91,6 +93,7 @@ __all__ = [
     "BestThreshold",
     "BoundedShare",
     "Calibration",
+    "ChrF",
     "CitationRate",
     "Cited",
     "ClaimRate",
