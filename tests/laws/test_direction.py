@@ -67,7 +67,7 @@ def predictions(task: str, seed: int, right: float) -> list[Any]:
 
 
 def run_of(task: str, measure: Measure[Any], preds: list[Any], name: str) -> Run:
-    run = from_predictions(records(task)[:SIZE], preds, {measure.key: measure}, name=name)
+    run = from_predictions(records(task)[:SIZE], preds, Metric(measure), name=name)
     for row, evidence in zip(run.rows, run.evidence, strict=True):
         row["score"] = float(evidence.value)
     return run
@@ -194,6 +194,8 @@ def test_a_page_calls_the_lower_error_better() -> None:
     assert '<th scope="row">brier ↓</th><td class="num good">' in against
     assert " is better than " in page
     assert " is worse than " not in page
+    assert ">1 - brier [95 %]</th>" in page  # the runs' own table has the metric, whose higher values are better
+    assert "brier (lower is better)" in page
     assert "brier $\\downarrow$" in exports.to_latex([worse], ["worse"])
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.reporting.summary import RunSummary
+from goldassay.reporting.summary import RunSummary, term
 from goldassay.running.comparing import RunComparison
 from goldassay.running.comparing import compare as compare_runs
 from goldassay.running.rows import facets
@@ -35,15 +35,19 @@ def title(name: str) -> str:
     return " ".join(UPPER.get(word, word) for word in name.split("_"))
 
 
-def metric_title(weights: Mapping[str, float]) -> str:
+def metric_title(weights: Mapping[str, float], worst: Mapping[str, float] = {}) -> str:
     """The name of a metric for a sentence.
 
     >>> metric_title({"strict_f1": 1.0, "partial_f1": 0.0}), metric_title({"f1": 0.7, "rougeL": 0.3})
     ('strict F1', 'metric (0.7 F1 + 0.3 rougeL)')
+    >>> metric_title({"brier": 1.0}, {"brier": 1.0}), metric_title({"f1": 1.0, "brier": 1.0}, {"brier": 1.0})
+    ('1 - brier', 'metric (1 F1 + 1 (1 - brier))')
     """
-    terms = [(weight, title(name)) for name, weight in weights.items() if weight]
-    if len(terms) == 1:
-        return terms[0][1]
+    names = {name: title(name) for name, weight in weights.items() if weight}
+    if len(names) == 1:
+        ((name, text),) = names.items()
+        return term(text, worst.get(name))
+    terms = [(weights[name], f"({term(text, worst[name])})" if name in worst else text) for name, text in names.items()]
     return f"metric ({' + '.join(f'{weight:g} {name}' for weight, name in terms)})" if terms else "metric"
 
 
@@ -121,7 +125,7 @@ class Difference:
         single = next((each for each in self.measures if [each.measure] == weighted), None)
         if single and single.lower_is_better:
             return single.comparison, f"{title(single.measure)} (lower is better)"
-        return self.metric, metric_title(self.run.zero.weights)
+        return self.metric, metric_title(self.run.zero.weights, self.run.zero.worst)
 
     @cached_property
     def sentence(self) -> str:
@@ -262,11 +266,14 @@ def run_sentence(summary: RunSummary, name: str) -> str:
     """The value of one run, in one sentence."""
     weighted = [each for each in summary.values if each.weight]
     shown = weighted[0] if len(weighted) == 1 else summary.overall
+    what = metric_title(summary.run.zero.weights, summary.run.zero.worst)
+    if shown.lower_is_better:
+        what = f"{title(shown.name)} (lower is better)"
     value, interval = shown.value, shown.interval
     ends = f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else ""
     missed = [f"{title(each.name)} {each.target:g}" for each in summary.values if each.met is False]
     reached = [each for each in summary.values if each.met]
-    text = f"{name} reaches {value:.3f}{ends} {metric_title(summary.run.zero.weights)} on {summary.run.size}"
+    text = f"{name} reaches {value:.3f}{ends} {what} on {summary.run.size}"
     if missed:
         return f"{text}, short of the target{'s' if len(missed) > 1 else ''} {', '.join(missed)}."
     return f"{text}; {'its targets are' if len(reached) > 1 else 'its target is'} met." if reached else f"{text}."

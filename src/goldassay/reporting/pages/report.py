@@ -129,7 +129,7 @@ def report(
         "few": FEW,
         "sentence": run_sentence(summaries[0], names[0]) if summaries else "",
         "worst": _worst(usable[0]) if usable else [],
-        "metric_name": metric_title(usable[0].zero.weights) if usable else "",
+        "metric_name": metric_title(usable[0].zero.weights, usable[0].zero.worst) if usable else "",
         "notes": [*empty, *excluded, *_notes(usable, names)],
         "facets": strata,
         "parts": parts | strata,
