@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,8 +57,8 @@ def init(
             [name.strip() for name in (text or "").split(",") if name.strip()] for text in (own.inputs, own.outputs)
         ]
         renamed = anyfields.mapping(own.map)
-        options = {"source": own.source, "renamed": renamed, "schema": own.schema}
-        for file in scaffold.write(folder, own.task, *sides, **options, force=force):
+        options: dict[str, Any] = {"source": own.source, "renamed": renamed, "schema": own.schema, "force": force}
+        for file in scaffold.write(folder, own.task, *sides, **options):
             print(file)
         print(f"Try:  cd {folder} && goldassay gold validate gold/{own.task} && goldassay eval {own.task}:baseline")
         return

@@ -281,7 +281,9 @@ def statement_figures(records: ByAnnotator, figure: MakeFigure) -> list[Figure]:
 def _statements(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The statements of a record of triples, or the leaf fields of a structured one with their values."""
     if "record" in record:
-        parts = [(name, value) for name, _, value in Comparing().leaves(record_of(record["record"]))]
+        parts: list[tuple[Any, ...]] = [
+            (name, value) for name, _, value in Comparing().leaves(record_of(record["record"]))
+        ]
     else:
         parts = [(triple["subject"], triple["predicate"], triple["object"]) for triple in record["triples"]]
     return [tuple(" ".join(str(part).split()).casefold() for part in statement) for statement in parts]
