@@ -12,14 +12,16 @@ from functools import cache
 from typing import Any
 from xml.etree import ElementTree
 
+import dspy
 import pytest
 
 from goldassay import Metric
 from goldassay.cli.score import below
 from goldassay.measure import Measure
-from goldassay.measures import answering
+from goldassay.measures import answering, classification
 from goldassay.reporting import exports, ranking, summary
 from goldassay.reporting.pages.report import report
+from goldassay.running import evaluate
 from goldassay.running.comparing import compare, from_predictions, ranked
 from goldassay.running.gates import gate
 from goldassay.running.run import Run
@@ -207,3 +209,16 @@ def test_the_metric_of_an_error_is_one_minus_it_and_its_interval_with_it() -> No
     assert whole.interval is not None
     assert own.interval is not None
     assert (whole.interval.low, whole.interval.high) == pytest.approx((1 - own.interval.high, 1 - own.interval.low))
+
+
+def test_a_confidence_is_held_against_being_right_not_against_the_error() -> None:
+    gold = [dspy.Example(id=str(n), text=str(n), label="M").with_inputs("text") for n in range(8)]
+
+    def program(text: str) -> Any:
+        right = int(text) % 4 > 0
+        return dspy.Prediction(label="M" if right else "G", confidence=0.9 if right else 0.1)
+
+    for measure in (classification.Accuracy(), classification.Cost()):
+        run = evaluate(program, gold, Metric(measure), trace=True, progress=False)
+        pairs, _ = summary.confidences(run)
+        assert sorted(set(pairs)) == [(0.1, 0.0), (0.9, 1.0)]

@@ -334,9 +334,9 @@ def confidences(run: Run) -> tuple[list[tuple[float, float]], int]:
     for row in run.rows:
         prediction, gold = row.get("prediction") or {}, row.get("gold") or {}
         if binary and (confidence := _confidence(prediction)) is not None:
-            tally = run.zero[binary].from_state(row["tallies"][binary])
-            if tally.weight:
-                pairs.append((confidence, float(tally.value)))
+            evidence = run.zero.from_state({binary: row["tallies"][binary]})
+            if evidence[binary].weight:
+                pairs.append((confidence, float(evidence.score(binary))))
                 positives += 1
         spans = _spans(gold)
         positives += len(spans)
