@@ -81,12 +81,12 @@ def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
         for demo in predictor.demos or []:
             for shared, text in _inputs(demo, keys, signature_of(predictor).input_fields):
                 demonstrations.setdefault(shared, []).append((text, place))
-    for shared, shown in demonstrations.items():
+    for shared, pairs in demonstrations.items():
         texts = [plain(text_of(example, shared)) for example in gold]
         count = Counter(texts)  # what several examples share, such as their language, is none of them
-        for mine, other, similarity in _near([plain(text) for text, _ in shown], texts):
+        for mine, other, similarity in _near([plain(text) for text, _ in pairs], texts):
             if shared == keys or count[texts[other]] == 1:
-                add(other, shown[mine][1], similarity)
+                add(other, pairs[mine][1], similarity)
     texts = [text_of(example, keys) for example in gold]
     pool = [text_of(example, keys) for example in _pool(program)]
     for mine, other, similarity in _near(list(map(plain, pool)), list(map(plain, texts))) if pool else ():

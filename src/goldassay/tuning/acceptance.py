@@ -93,9 +93,9 @@ class Ledger:
         A patch is proven if the program is and differs by nothing else, or if a test of it alone said so (``alone``:
         the ids of such patches). Any other one is part of a proven program, which says little about the patch.
         """
-        self.verdict, kept = verdict, self.kept
-        for patch in kept:
-            own = verdict.proven and (len(kept) == 1 or patch.id in alone)
+        self.verdict, patches = verdict, self.kept
+        for patch in patches:
+            own = verdict.proven and (len(patches) == 1 or patch.id in alone)
             patch.status = Status.PROVEN if own else Status.KEPT
             patch.reason = f"part of a proven program ({verdict.by}), not tested alone" if verdict.proven else "kept"
             patch.reason = f"proven ({verdict.by})" if own else patch.reason

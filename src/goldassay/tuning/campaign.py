@@ -152,11 +152,11 @@ class Patches(Teleprompter):
             raise DataError("patching needs train examples to learn from")
         if not student.named_predictors():
             raise GoldassayError("this program has no predictor, so there is no prompt to patch")
-        shown = {leak.index for leak in find_leaks(student, trainset)}  # measured, they would flatter it: only shown on
+        leaks = {leak.index for leak in find_leaks(student, trainset)}  # measured, they would flatter it: only shown on
         order = [index for document in shuffled_documents(trainset, options.seed) for index in document]
-        train = [trainset[index] for index in sorted(order, key=shown.__contains__)]
+        train = [trainset[index] for index in sorted(order, key=leaks.__contains__)]
         races = any(wraps(edit, selected_examples) for bundle in self.bundles for edit in bundle)
-        measurable = len(train) - len(shown)
+        measurable = len(train) - len(leaks)
         examples = [*dev, *train[: min(measurable, count_measured(len(train), len(dev), options.most, races))]]
         if len(spare(train, examples)) < 2 * FEWEST:  # one or two documents: what was left out is no race
             examples = [*dev, *train[: min(measurable, max(0, options.most - len(dev)))]]
