@@ -95,6 +95,7 @@ class _Auditor:
 
 
 audit = _Auditor()
+"""Whether an optimizer helped: ``audit(result)``; ``audit.save(program, FILE)`` keeps what ``program.save`` drops."""
 
 
 def _opened(item: Any) -> Any:
