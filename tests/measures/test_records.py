@@ -439,3 +439,26 @@ def test_a_failed_program_has_missed_the_whole_record() -> None:
     assert read.pred is None
     assert counts(GOLD, None)[2] == 8
     assert records.TreeEdit()({"record": GOLD}, None).tally.total == 0
+
+
+def test_a_record_without_end_is_no_record() -> None:
+    endless: dict[str, Any] = {"a": 1}
+    endless["self"] = endless
+    deep = json.loads("[" * 200 + "]" * 200)
+    for pred in (
+        endless,
+        deep,
+        "[" * 200 + "]" * 200,
+        "[" * 100_000,
+        float("nan"),
+        {"a": float("inf")},
+        b"x",
+        object(),
+    ):
+        card = records.scorecard([{"record": {"a": 1}}], [{"record": pred}])
+        assert card.counts["field"] == {"tp": 0, "fp": 0, "fn": 1}
+        assert "is no record" in card.warnings[0] or "are no record" in card.warnings[0]
+    nested: Any = 1
+    for level in range(38):
+        nested = {"a": [nested]} if level % 2 else {"a": nested}
+    assert records.scorecard([{"record": nested}], [{"record": "{}"}]).values["field_f1"] in (0.0, None)

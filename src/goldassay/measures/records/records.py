@@ -70,16 +70,21 @@ def record_of(value: object) -> Any:
     >>> record_of(make_dataclass("Line", ["qty", "day"])(Decimal("2.5"), date(2024, 3, 1)))
     {'qty': 2.5, 'day': '2024-03-01'}
     """
-    record = jsonl.value(value) if isinstance(value, str) else plain(value)
+    record = plain(jsonl.value(value) if isinstance(value, str) else value)
     if not isinstance(record, (dict, list)):
         raise DataError(f"a record is an object or a list, found {jsonl.dumps(record)[:60]}")
     return record
 
 
-def plain(value: Any) -> Any:
+DEEPEST = 60  # levels of a record; an object that holds itself has more
+
+
+def plain(value: Any, depth: int = 0) -> Any:
     """A value of a record as JSON has it: models and dataclasses are objects, dates texts, sets and tuples lists."""
+    if depth > DEEPEST:
+        raise DataError(f"a record has at most {DEEPEST} levels")
     if isinstance(value, Enum):
-        return plain(value.value)
+        return plain(value.value, depth)
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, (float, Decimal)):
@@ -90,11 +95,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, (date, datetime, time)):
         return value.isoformat()
     if isinstance(value, (set, frozenset)):
-        return sorted(map(plain, value), key=repr)
+        return sorted((plain(item, depth + 1) for item in value), key=repr)
     if isinstance(value, (list, tuple)) and not hasattr(value, "_asdict"):
-        return [plain(item) for item in value]
+        return [plain(item, depth + 1) for item in value]
     if (own := _fields(value)) is not None:
-        return {str(key): plain(inner) for key, inner in own.items()}
+        return {str(key): plain(inner, depth + 1) for key, inner in own.items()}
     from pydantic_core import PydanticSerializationError, to_jsonable_python
 
     try:
