@@ -106,6 +106,13 @@ STRICT["IOE"] = STRICT["IOE2"]
 def step(scheme: str, malformed: str, before: str, letter: str, same: bool) -> tuple[bool, bool, bool]:
     """Whether an entity may open at a tag, goes on there, and has ended well where it does not go on.
 
+    Args:
+        scheme: The scheme.
+        malformed: The reading: ``conlleval`` or ``strict``.
+        before: The letter of the tag before.
+        letter: The letter of the tag.
+        same: Whether both have one type.
+
     >>> step("IOB2", "strict", "O", "I", False), step("IOB2", "conlleval", "O", "I", False)
     ((False, False, False), (True, False, True))
     """

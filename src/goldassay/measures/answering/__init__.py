@@ -3,7 +3,8 @@
 Read in this order: `records` (what a question and an answer are), `matching` (how answers are compared; many questions
 at once), `measures` (exact match, F1 and ROUGE, of which `rouge` has the counts), `embeddings` (similarity,
 BERTScore), `claims` (tables of verdicts and their rates, relevance), `citations`, `grounding` (entities, lexical
-support, facts), `calibration`, `ranking`, `mistakes` (the errors, in words), `scorecard` (everything over a set).
+support, facts), `calibration`, `ranking`, `protocols` (HotpotQA, DROP, KILT and others), `translation` (BLEU, chrF),
+`mistakes` (the errors, in words), `scorecard` (everything over a set).
 """
 
 from __future__ import annotations
