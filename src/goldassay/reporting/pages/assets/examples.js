@@ -170,6 +170,7 @@
     if (picked !== number) return;
     at("detail").replaceChildren(goldassay.render(whole, names), opinion(whole));
     at("detail").scrollTop = 0;
+    goldassay.reach();
     if (open) for (const each of at("detail").querySelectorAll("details.calls")) each.open = true;
     if (!silent) at("detail").setAttribute("aria-live", "polite"); /* what opened by itself is not read out */
     if (!silent) history.replaceState(null, "", `#example=${encodeURIComponent(index.ids[number])}`);

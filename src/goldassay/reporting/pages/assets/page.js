@@ -73,6 +73,16 @@ goldassay.make = function (tag, attributes = {}, ...children) {
     });
   }
 
+  /* What scrolls sideways can be reached by keyboard. */
+  goldassay.reach = function () {
+    for (const box of document.querySelectorAll(".scroll, pre")) {
+      if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.tabIndex = 0; else box.removeAttribute("tabindex");
+    }
+  };
+  addEventListener("resize", goldassay.reach);
+  addEventListener("goldassay-tab", goldassay.reach);
+  goldassay.reach();
+
   /* Tables: a click on a head sorts by its column, the largest first, then the smallest. */
   const keyOf = (cell) => {
     const text = (cell?.querySelector("[data-value]")?.dataset.value ?? cell?.textContent ?? "").trim();
