@@ -53,8 +53,12 @@ def listing(
 ) -> str:
     """The page of a folder of runs.
 
-    A ``live`` page asks its server how far running runs are and compares the ticked ones; for a static page ``links``
-    names the file of each run's report.
+    Args:
+        runs: The runs, the newest first.
+        folder: Their folder.
+        live: Whether a server answers how far running runs are and compares the ticked ones.
+        links: The file of each run's report, for a static page.
+        library: The file beside the page that holds the chart library; by default it is in the page.
     """
     name = folder.resolve().name
     figures: list[charts.Chart] = []
