@@ -83,6 +83,11 @@ def write(
     }
     if not (folder / "README.md").exists():
         texts["README.md"] = README.format(**words, note="" if records else NOTE.format(task=task))
+    return _save(folder, texts, force)
+
+
+def _save(folder: Path, texts: Mapping[str, str], force: bool) -> list[Path]:
+    """The written files; existing ones are overwritten with ``force`` only."""
     written = {folder / name: text for name, text in texts.items()}
     if existing := [str(file) for file in written if file.exists() and not force]:
         raise GoldassayError(f"{existing[0]} exists; name another task or folder, or overwrite it (`force=True`)")
