@@ -104,4 +104,4 @@ def test_a_protocol_by_name(tmp_path: Path) -> None:
     want = {"em": 0.0, "f1": 2 / 3, "sp_em": 1.0, "sp_f1": 1.0, "joint_em": 0.0, "joint_f1": 2 / 3}
     assert found["values"] == pytest.approx(want)
     with pytest.raises(GoldassayError, match="protocol is hotpotqa, musique"):
-        answering.scorecard([record], [{"answer": "x"}], protocol="squad")
+        answering.scorecard([record], [{"answer": "x"}], measures="squad")

@@ -206,6 +206,8 @@ def read(
         if task not in tasks:
             flag = f"--option {name}" if name in use.SETTINGS else f"--{name}"
             raise GoldassayError(f"{flag} is for {' and '.join(tasks)}, not for {task}")
+    if task == "answering" and "protocol" in chosen:
+        chosen["measures"] = chosen.pop("protocol")
     names = {format or formats.guess(file, task) for file in (gold, pred)}
     if "na_probs" in chosen and names != {"squad"}:
         raise GoldassayError("--option na_probs is for format squad; elsewhere a prediction has its confidence")

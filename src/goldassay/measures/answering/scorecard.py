@@ -39,13 +39,12 @@ def scorecard(
     gold: Sequence[object],
     pred: Sequence[object],
     *,
-    measures: Sequence[str | Measure[Any]] | None = None,
+    measures: Sequence[str | Measure[Any]] | str | None = None,
     embedder: Embedder | str | None = None,
     tokens: TokenEmbedder | str | None = None,
     idf: bool = False,
     baseline: Baseline | None = None,
     weights: Mapping[str, float] = WEIGHTS,
-    protocol: str | None = None,
 ) -> Scorecard:
     """All values over aligned records; ``None`` without the evidence or the model.
 
@@ -53,13 +52,12 @@ def scorecard(
         gold: questions with their answers.
         pred: the answers, one for each question.
         measures: only these: names of values (``rouge1``, ``semantic_similarity``), measures, or their reprs
-            (``"ROUGE('Lsum')"``).
+            (``"ROUGE('Lsum')"``); or the name of an official protocol (`PROTOCOLS`), under whose names they stand.
         embedder: makes the vectors of semantic similarity; ``"auto"`` is what is on this machine.
         tokens: makes those of BERTScore; ``"auto"`` likewise.
         idf: BERTScore weighs tokens by how rare they are among the references.
         baseline: BERTScore is rescaled by it.
         weights: of the ranking's five, for the final score.
-        protocol: only the values of an official protocol, under its names (`protocols`).
 
     Raises:
         DataError: the two sides are not aligned, or a field is not what it should be.
@@ -71,11 +69,8 @@ def scorecard(
     (0.5, 0.8333, None)
     """
     shared = Batches(gold, pred)
-    if protocol is not None:
-        check_choice("protocol", protocol, (*PROTOCOLS,))
-        card = fold("answering", PROTOCOLS[protocol], shared)
-        card.protocol = protocol
-        return card
+    if isinstance(measures, str):
+        return _of_protocol(measures, shared)
     facts = _Facts()
     for part in shared.chunks():
         facts.look_for_evidence(part)
@@ -99,6 +94,14 @@ def scorecard(
     _explain_absent(card, chosen, lacking)
     card.by.update(facts.by_kind(card))
     card.warnings += facts.warnings(card)
+    return card
+
+
+def _of_protocol(name: str, shared: Batches) -> Scorecard:
+    """The values of an official protocol."""
+    check_choice("protocol", name, (*PROTOCOLS,))
+    card = fold("answering", PROTOCOLS[name], shared)
+    card.protocol = name
     return card
 
 
