@@ -213,11 +213,12 @@ CONVENTIONS = {"list": "all", "seen": "all", "supported": "supported"}
 def population(shape: str, labels: int) -> Array:
     """The chance of each pair of gold and predicted label; a wrong label is as likely as it is frequent."""
     frequency, first, last = POPULATIONS[shape]
-    shares = frequency(labels) / frequency(labels).sum()
+    counts: Any = frequency
+    shares = counts(labels) / counts(labels).sum()
     recall = np.linspace(first, last, labels)
     table = np.outer(shares * (1 - recall), shares) / (1 - shares)[:, None]
     np.fill_diagonal(table, shares * recall)
-    return table
+    return np.asarray(table)
 
 
 def rare_classes(shape: str, labels: int, n: int, convention: str, draws: int, method: str, size: int = 1) -> Any:
@@ -237,7 +238,9 @@ def rare_classes(shape: str, labels: int, n: int, convention: str, draws: int, m
         occurring = {"list": range(labels), "seen": {*gold, *pred}, "supported": {*gold}}[convention]
         pairs = {(names[c // labels], names[c % labels]): (cells == c).astype(float) for c in np.unique(cells)}
         tally: Any = zero.with_items(pairs)
-        found = interval(tally, zero, clusters=documents, bounds=(0.0, 1.0), method=method)
+        found = interval(
+            tally, zero, clusters=None if documents is None else documents.tolist(), bounds=(0.0, 1.0), method=method
+        )
         ends.append((found.low, found.high))
         truths.append(truth[list(occurring)].mean())
     return _held(ends, np.array(truths))
@@ -326,7 +329,7 @@ def files(draws: int) -> Iterator[str]:
                     quality = rng.beta(MEAN * CONCENTRATION, (1 - MEAN) * CONCENTRATION, (documents, 1))
                     with TemporaryDirectory() as folder:
                         both = write(rng.random((documents, PER_DOCUMENT)) < quality, named, Path(folder))
-                        measures = {"measures": [value]} if task == "answering" else {}
+                        measures: dict[str, Any] = {"measures": [value]} if task == "answering" else {}
                         ends.append(scored(task, *both, **measures).intervals[value])
                 held, width = _held(ends, MEAN)
                 shown.append(f"{held:.3f} ({width:.2f})" if held >= LEAST else f"**{held:.3f}** ({width:.2f})")
@@ -379,7 +382,8 @@ def shifts(draws: int) -> Iterator[str]:
                 rng, ends, alike = np.random.default_rng(n), [], 0
                 for _ in range(draws):
                     labels, verdicts = _judged(rng, n, before, right)
-                    found = corrected(labels, verdicts, _judged(rng, OTHERS, truth, right)[1])
+                    others = _judged(rng, OTHERS, truth, right)[1]
+                    found = corrected(labels.tolist(), verdicts.tolist(), others.tolist())
                     three = found.corrected, found.rogan_gladen or found.chosen, found.chosen
                     ends.append([(each.low, each.high) for each in three if each])
                     alike += found.exchangeable_p >= 0.05

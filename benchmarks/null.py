@@ -113,8 +113,8 @@ def _perfect(one: Evidence) -> Evidence:
     from goldassay.measure import Error
     from goldassay.tuning.patterns import repair
 
-    errors = [Error("wrong_type", "")] * 99
-    return Evidence({key: tally + repair(tally, errors, 1.0) for key, tally in one.items()}, one.weights)
+    errors = [Error("wrong_type", "", "a", "a")] * 99
+    return Evidence(one + repair(one, errors, errors), one.weights, one.worst)
 
 
 def decided(

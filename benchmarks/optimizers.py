@@ -35,8 +35,17 @@ from scipy import stats
 ROOT = Path(__file__).resolve().parents[1]
 OPTIMIZERS = ("random search", "GEPA", "MIPROv2", "SIMBA")
 VALIDATION, FRESH, TRUTH = 30, 100, 1000
-FIELDS = ("new_instruction", "proposed_instruction", "observations", "summary", "program_description")
-FIELDS += ("module_description", "description", "discussion", "module_advice")
+FIELDS = (
+    "new_instruction",
+    "proposed_instruction",
+    "observations",
+    "summary",
+    "program_description",
+    "module_description",
+    "description",
+    "discussion",
+    "module_advice",
+)
 
 
 def chance(*parts: object) -> float:
@@ -141,7 +150,7 @@ def reported(name: str, program: Any) -> tuple[float, bool | None]:
             return float(best), None
         return (best - program.trial_logs[1]["full_eval_score"]) / 100, None
     candidates = {candidate.name: candidate.scores for candidate in result.candidates}
-    after, before = (np.array(list((candidates[key] or {}).values())) for key in (result.chosen, result.baseline))
+    after, before = (np.array(list((candidates[key or ""] or {}).values())) for key in (result.chosen, result.baseline))
     gaps = after - before
     error = max(gaps.std(ddof=1), 1e-9) / len(gaps) ** 0.5
     return float(gaps.mean()), bool(gaps.mean() / error > stats.t.ppf(0.95, len(gaps) - 1))

@@ -161,6 +161,9 @@ def test_ids_that_count_rows_tie_no_documents_together() -> None:
     rows = [{"id": str(n), "text": unlike(n), "document": n // 6} for n in range(60)]
     assert sorted(map(len, grouped(rows))) == [6] * 10
     assert all(split(rows).sizes.values())
-    page = [{"id": "d1", "text": unlike(1)}, {"id": "q", "question": unlike(2), "documents": ["d1"]}]
+    page: list[dict[str, Any]] = [
+        {"id": "d1", "text": unlike(1)},
+        {"id": "q", "question": unlike(2), "documents": ["d1"]},
+    ]
     parts = [{"id": "p", "text": unlike(3), "document": "d1"}, {"id": "p", "question": unlike(4), "document": ""}]
     assert sorted(map(len, grouped([*page, *parts, {"id": "e", "text": unlike(5), "document": ""}]))) == [1, 4]

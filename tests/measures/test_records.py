@@ -50,7 +50,7 @@ class Plain:
     lines: list[dict[str, Any]]
 
 
-GOLD = {
+GOLD: dict[str, Any] = {
     "no": "7",
     "day": "2024-03-01",
     "total": 12.5,
@@ -277,7 +277,10 @@ def best(left: list[Any], right: list[Any]) -> float:
     """The most leaves that any one-to-one assignment of items gets right: all of them are tried."""
     if len(left) > len(right):
         left, right = right, left
-    same = lambda a, b: type(a) is type(b) and a == b  # noqa: E731
+
+    def same(a: Any, b: Any) -> bool:
+        return type(a) is type(b) and bool(a == b)
+
     return max(
         sum(
             a[key] not in (None, "") and same(a[key], b[key]) for a, b in zip(left, order, strict=False) for key in "xy"

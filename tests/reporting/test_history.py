@@ -299,7 +299,8 @@ def test_one_odd_run_hides_no_other(runs: Path, tmp_path: Path) -> None:
     about = json.loads((good / "run.json").read_text())
     shutil.copytree(good, folder / "good")
     places = list(paths(about))
-    for number, (place, odd) in enumerate(product(places, (None, "x", -5, [], {}, [["x"]]))):
+    values: list[Any] = [None, "x", -5, [], {}, [["x"]]]
+    for number, (place, odd) in enumerate(product(places, values)):
         changed = json.loads(json.dumps(about))
         part = changed
         for key in place[:-1]:

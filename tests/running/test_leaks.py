@@ -111,7 +111,8 @@ def test_nearest_examples_count_where_they_are_nearly_the_same_since_an_input_is
 def test_many_demonstrations_are_compared_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("goldassay.running.leaks.PAIRS", 1000)  # so that the index is asked
     texts = [f"{number * 7919:x} was said of {number * 104729:x} in the year {number}" * 2 for number in range(90)]
-    shown = program(*({"text": text} for text in texts))
+    demos: list[dict[str, object]] = [{"text": text} for text in texts]
+    shown = program(*demos)
     gold = [example(str(number), f"{text}!") for number, text in enumerate(texts)]
     gold += [example(f"no-{n}", f"{n * 104731:x} other words {n * 7907:x} about another thing") for n in range(40)]
     assert {leak.id for leak in find_leaks(shown, gold)} == {str(number) for number in range(len(texts))}

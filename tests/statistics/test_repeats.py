@@ -44,7 +44,9 @@ def test_the_parts_of_f1_are_unbiased_and_documents_belong_to_the_examples() -> 
         examples = np.repeat(np.arange(60), 3).tolist()
         parts.append(variance_parts(tallies, Counts(), examples=examples, clusters=[e // 2 for e in examples]))
         values.append(sum(tallies, Counts()).f1)
-    assert np.var(values, ddof=1) == pytest.approx(np.mean([part.error**2 for part in parts]), rel=0.2)
+    assert np.var(np.asarray(values, float), ddof=1) == pytest.approx(
+        np.mean([part.error**2 for part in parts]), rel=0.2
+    )
     # F1 = 2 tp / (tp + 1 + 5) per answer, so that its noise is that of tp: 4 Var(tp | chance) / 36 / 180
     # E[5 p (1 - p)] = 5 / 5; the derivative at the sums is 2 (tp + 6 - tp) / (tp + 6)² = 12 / 8.5² of each answer
     assert np.mean([part.repeats for part in parts]) == pytest.approx((12 / 8.5**2) ** 2 / 180, rel=0.1)

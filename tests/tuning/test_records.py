@@ -35,8 +35,8 @@ def test_without_its_errors_a_record_is_right(pred: Any) -> None:
 
 
 def test_patterns_are_of_fields_and_cost_what_they_lose() -> None:
-    gold = [{"id": str(n), "record": {**GOLD, "no": f"{n}{n}"}} for n in range(8)]
-    pred = [
+    gold: list[dict[str, Any]] = [{"id": str(n), "record": {**GOLD, "no": f"{n}{n}"}} for n in range(8)]
+    pred: list[dict[str, Any]] = [
         {"record": {**one["record"], "day": "1 March"} | ({} if n % 2 else {"lines": []})} for n, one in enumerate(gold)
     ]
     run = from_predictions(gold, pred, {"field_f1": records.FieldF1()}, name="x")
