@@ -67,18 +67,18 @@
   const mark = (run, number) => index.failed[run][number] ? ["✗", "bad"] : index.wrong[run][number] ? ["✗", "bad"] : ["✓", "good"];
   const signed = (value) => (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(3);
   const columns = [
-    { name: "example", width: "minmax(5.5rem, .7fr)", cell: (number) => make("b", { dir: "auto", class: "cell-text" }, index.ids[number]), key: (number) => index.ids[number], fixed: true },
-    { name: "text", width: "minmax(8rem, 2fr)", cell: (number) => text(index.words[number]), key: (number) => index.words[number] },
-    { name: "gold", width: "minmax(6rem, 1.2fr)", cell: (number) => make("div", { class: "cell-text" }, pending(number, 0)) },
+    { name: "example", width: "minmax(4.5rem, .6fr)", cell: (number) => make("b", { dir: "auto", class: "cell-text" }, index.ids[number]), key: (number) => index.ids[number], fixed: true },
+    { name: "text", width: "minmax(6rem, 2fr)", cell: (number) => text(index.words[number]), key: (number) => index.words[number] },
+    { name: "gold", width: "minmax(4.5rem, 1.2fr)", cell: (number) => make("div", { class: "cell-text" }, pending(number, 0)) },
     ...names.slice(0, runs).map((name, run) => ({
-      name, run, width: "minmax(7rem, 1.3fr)", key: (number) => index.scores[run][number],
+      name, run, width: "minmax(5.5rem, 1.3fr)", key: (number) => index.scores[run][number],
       cell: (number) => {
         const [sign, kind] = mark(run, number);
         const differs = run > 0 && Math.abs(index.scores[run][number] - index.scores[0][number]) > 1e-9;
         return make("div", { class: `cell-text answer${differs ? " differs" : ""}` }, make("span", { class: `num ${kind}` }, `${sign} ${index.scores[run][number].toFixed(2)} `), pending(number, run + 1));
       },
     })),
-    ...(runs > 1 ? [{ name: "change", width: "5rem", number: true, key: gain, cell: (number) => make("span", { class: `num ${gain(number) > 1e-9 ? "good" : gain(number) < -1e-9 ? "bad" : "quiet"}` }, signed(gain(number))) }] : []),
+    ...(runs > 1 ? [{ name: "change", width: "4.5rem", number: true, key: gain, cell: (number) => make("span", { class: `num ${gain(number) > 1e-9 ? "good" : gain(number) < -1e-9 ? "bad" : "quiet"}` }, signed(gain(number))) }] : []),
     { name: "seconds", width: "5rem", number: true, hidden: true, key: (number) => index.seconds[which()][number], cell: (number) => make("span", { class: "num" }, index.seconds[which()][number].toFixed(2)) },
     { name: "tokens", width: "5rem", number: true, hidden: true, key: (number) => index.tokens[which()][number], cell: (number) => make("span", { class: "num" }, index.tokens[which()][number].toLocaleString("en")) },
     ...Object.entries(index.strata_names).map(([name, keys]) => ({
