@@ -105,10 +105,11 @@ class _Evaluation:
         place = options.resume or options.folder
         self.folder = None if place is None else Path(place)
         self.size = len(gold) * options.repeats  # rows of the whole run
-        lm, adapter = options.lm or dspy.settings.lm, options.adapter or dspy.settings.adapter
+        lm: Any = options.lm or dspy.settings.lm
+        adapter = options.adapter or dspy.settings.adapter
         self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
         remember(program, metric, lm)
-        self.about = about_run(program, gold, metric, options, lm)  # pyright: ignore[reportArgumentType]
+        self.about = about_run(program, gold, metric, options, lm)
         checks = (leak_warning(find_leaks(program, gold), gold), shared_text(gold)) if options.check_leaks else ()
         for warning in filter(None, checks):
             self.about.setdefault("warnings", []).append(warning)

@@ -84,9 +84,9 @@ class SupportingFacts(Answering[Mean]):
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The rate of one question."""
-        rates = _facts(gold, pred)
+        rates: Any = _facts(gold, pred)
         if self.of == "joint":
-            rates = tuple(a * b for a, b in zip(rates, _answer(gold, pred), strict=True))  # type: ignore[assignment]
+            rates = tuple(a * b for a, b in zip(rates, _answer(gold, pred), strict=True))
         return Mean.of(_rate(rates, self.rate))
 
 

@@ -10,7 +10,7 @@ import ast
 import inspect
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
 from typing import Any
@@ -114,7 +114,7 @@ def embedding(gold: Any, pred: Any, threshold: float = 0.8, model: str = "") -> 
     return bool(left @ right >= threshold)
 
 
-COMPARATORS: dict[str, Callable[..., float]] = {
+COMPARATORS: Mapping[str, Callable[..., float]] = {
     each.__name__: each for each in (exact, normalised, number, money, fuzzy, anls, enum, identifier, embedding)
 } | {"date": iso_date}
 LENIENT = ("money",)  # compare values of different JSON types

@@ -118,7 +118,8 @@ def _fields(value: Any) -> Mapping[Any, Any] | None:
         return {name: getattr(value, name) for name in [*type(value).model_fields, *(value.model_extra or ())]}
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclass_fields(value)}
-    return dict(value._asdict()) if hasattr(value, "_asdict") else None
+    as_dict = getattr(value, "_asdict", None)  # a named tuple
+    return dict(as_dict()) if as_dict else None
 
 
 def perfect(gold: object) -> dict[str, Any]:

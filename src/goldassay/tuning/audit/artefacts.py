@@ -45,7 +45,7 @@ def attach(result: Result, gold: Sequence[object], ids: Sequence[str]) -> list[o
 def leaks(result: Result, examples: Sequence[Any], train: Sequence[Any] = ()) -> list[str]:
     """Where the chosen program's prompts hold the examples that it was measured on, or train does."""
     texts = [{"id": key, "text": text} for key, text in result.texts.items()]
-    gold = list(examples) or texts
+    gold: list[Any] = list(examples) or texts
     found = []
     if result.state and gold:
         keys = input_keys(gold[0]) or [key for key in names(gold[0]) if key != "id"]
@@ -64,7 +64,8 @@ def _stand_in(state: Mapping[str, Any], keys: Iterable[str]) -> dspy.Module:
     program: Any = dspy.Module()
     for index, part in enumerate(_predictors(state)):
         instructions = str((part.get("signature") or {}).get("instructions") or "")
-        predictor = dspy.Predict(dspy.Signature(f"{', '.join(keys)} -> goldassay_output", instructions))
+        signature: Any = dspy.Signature
+        predictor = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
         predictor.demos = [dspy.Example(**demo) for demo in part["demos"] if isinstance(demo, dict)]
         setattr(program, f"predictor_{index}", predictor)
     return program  # type: ignore[no-any-return]
