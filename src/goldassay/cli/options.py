@@ -241,7 +241,7 @@ class FileOptions:
     format: Format = None
     protocol: Annotated[
         str | None,
-        for_gold("--protocol", metavar="NAME", help="An official protocol: hipe, text2kgbench, hotpotqa, drop …"),
+        for_gold("--protocol", metavar="NAME", help="An official protocol: hipe, docred, hotpotqa, drop …"),
     ] = None
     measures: Annotated[
         list[str] | None,

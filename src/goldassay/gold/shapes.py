@@ -134,6 +134,8 @@ class Triple(TypedDict):
     predicate_id: NotRequired[str | None]
     object_id: NotRequired[str | None]
     object_labels: NotRequired[list[str]]
+    evidence: NotRequired[list[int]]
+    in_train: NotRequired[Flag | None]
     rank: NotRequired[str | None]
     domain: NotRequired[str | None]
     verdict: NotRequired[str | None]

@@ -20,7 +20,7 @@ from goldassay.measures.triples.terms import Alignment
 
 FIELDS = (
     "subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels",
-    "rank", "domain", "verdict", "supported", "confidence",
+    "evidence", "rank", "domain", "verdict", "supported", "confidence", "in_train",
 )  # fmt: skip
 NO_TABLE = Alignment()
 VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
@@ -75,7 +75,7 @@ def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     >>> perfect({"triples": [{"subject": "a", "predicate": "b", "object": "c", "rank": "normal", "supported": True}]})
     {'triples': [{'subject': 'a', 'predicate': 'b', 'object': 'c'}]}
     """
-    rows = ({key: triple.triple.get(key) for key in FIELDS[:8]} for triple in gold_triples(gold))
+    rows = ({key: triple.triple.get(key) for key in FIELDS[:9]} for triple in gold_triples(gold))
     return {"triples": [{key: value for key, value in row.items() if value is not None} for row in rows]}
 
 

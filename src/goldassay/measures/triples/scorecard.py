@@ -8,7 +8,8 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Measure
+from goldassay.measure import Measure, check_choice
+from goldassay.measures.triples import docred
 from goldassay.measures.triples.measures import (
     F1,
     OPTIONS,
@@ -27,6 +28,7 @@ from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import By, Counts
 
 RATES = ("precision", "recall", "f1")
+PROTOCOLS = ("text2kgbench", "docred")
 
 
 def scorecard(
@@ -42,7 +44,7 @@ def scorecard(
     Args:
         gold: examples with ``triples``; ``text`` for hallucination, ``domain`` for values by domain.
         pred: predictions with ``triples``, aligned with gold.
-        protocol: ``text2kgbench`` computes the benchmark's own numbers instead.
+        protocol: ``text2kgbench`` and ``docred`` compute the numbers of these benchmarks instead.
         ontology: the content of an ontology file of that form, or a list of relation names.
         options: those of `F1`; ``alignment``, ``prefixes`` and ``equivalents`` are mappings or pairs.
 
@@ -50,9 +52,10 @@ def scorecard(
     >>> scorecard([{"triples": [triple]}], [{"triples": [triple]}]).values["f1"]
     1.0
     """
-    if protocol not in (None, "text2kgbench"):
-        raise GoldassayError(f"triples have the protocol text2kgbench, not {protocol!r}")
+    check_choice("protocol", protocol or PROTOCOLS[0], PROTOCOLS)
     shared = Batches(gold, pred)
+    if protocol == "docred":
+        return fold("triples", docred.PROTOCOL, shared)
     if protocol:
         from goldassay.measures.triples import text2kgbench
 

@@ -1,0 +1,176 @@
+"""DocRED's F1 of relations, its F1 without the facts of the training set (Ign F1), and its F1 of evidence.
+
+A statement is (subject, predicate, object) by its ids, or by its words where it has none. ``evidence`` is a list of
+sentence numbers on both sides. Gold says with ``in_train`` which statements the training set has; `seen` finds them.
+
+Yao et al., DocRED, ACL 2019, and https://github.com/thunlp/DocRED (evaluation.py)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goldassay.measure import EMPTY, Error, Measure, Review
+from goldassay.measures.triples import records
+from goldassay.measures.triples.records import Triple
+from goldassay.statistics.evidence import Floats
+from goldassay.tally import Counts, Number, divide
+from goldassay.tally.sums import Sums
+
+Key = tuple[str, str, str]
+FORMULAS = {
+    "relations": "2 tp / (2 tp + fp + fn) of statements",
+    "ign": "P = (tp − seen) / (tp − seen + fp), R = tp / (tp + fn), F1 = 2 P R / (P + R); seen: tp of the training set",
+    "evidence": "2 tp / (2 tp + fp + fn) of evidence sentences; those of a wrong statement are fp",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen(Sums):
+    """Counts of statements, ``seen`` of whose true positives the training set has; ``value`` is Ign F1.
+
+    >>> Unseen(tp=3, fp=1, fn=1, seen=2).value      # P 1/2, R 3/4
+    0.6
+    """
+
+    tp: Number = 0.0
+    fp: Number = 0.0
+    fn: Number = 0.0
+    seen: Number = 0.0
+
+    @property
+    def weight(self) -> Number:
+        """How many statements there are."""
+        return self.tp + self.fp + self.fn
+
+    @property
+    def value(self) -> Number:
+        """Ign F1; 1 without evidence."""
+        new = self.tp - self.seen
+        precision, recall = divide(new, new + self.fp), divide(self.tp, self.tp + self.fn)
+        return divide(2 * precision * recall, precision + recall) + (self.weight == 0)
+
+
+@dataclass(frozen=True)
+class DocRED(Measure[Any]):
+    """F1 over the corpus of ``relations``, without the facts of the training set (``ign``), or of their ``evidence``.
+
+    ``repeated``: a statement that is predicted again counts ``once`` (where it is most confident, else first), or
+    ``each`` time, as in the first version of the official script.
+
+    >>> written = {"subject": "Emma", "predicate": "author", "object": "Austen", "evidence": [0, 2], "in_train": True}
+    >>> gold = {"triples": [written, {"subject": "Emma", "predicate": "year", "object": "1815", "evidence": [1]}]}
+    >>> pred = {"triples": [{**written, "evidence": [2]}, {**written, "object": "Scott", "evidence": [3]}]}
+    >>> [DocRED(of)(gold, pred).tally.value for of in ("relations", "ign", "evidence")]     # evidence: P 1/2, R 1/3
+    [0.5, 0.0, 0.4]
+    """
+
+    task = "triples"
+    gold_fields = ("triples",)
+    pred_fields = ("triples",)
+    fixed = {"match": "ids, else words", "average": "micro", "empty": EMPTY}
+    source = "Yao et al., ACL 2019 (evaluation.py)"
+    shares = ("repeated",)
+    in_key = ("of",)
+    choices = {"of": tuple(FORMULAS), "repeated": ("once", "each")}
+
+    of: str = "relations"
+    repeated: str = "once"
+
+    @property
+    def key(self) -> str:
+        """``docred_f1``, ``docred_ign_f1``, ``docred_evidence_f1``."""
+        return "docred_f1" if self.of == "relations" else f"docred_{self.of}_f1"
+
+    @property
+    def zero(self) -> Any:  # type: ignore[override]
+        """No evidence."""
+        return Unseen() if self.of == "ign" else Counts()
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The formula of the value."""
+        return FORMULAS[self.of]
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Floats:
+        """A row an example: tp, fp, fn and seen of statements, then tp, fp, fn of evidence."""
+        rows = [self._row(*pair) for pair in zip(gold, pred, strict=True)]
+        return np.array(rows, float).reshape(-1, 7)
+
+    def tallies(self, batch: Floats) -> Any:
+        """The counts of each example."""
+        columns = {"relations": batch[:, :3], "ign": batch[:, :4], "evidence": batch[:, 4:]}[self.of]
+        return type(self.zero)(*columns.T)
+
+    def errors(self, gold: object, pred: object) -> Review:
+        """Missed and spurious statements."""
+        theirs, mine = ({_key(one): one for one in side} for side in self._sides(gold, pred))
+        missed = [
+            Error("missed", f"Missed {one.words}.", one.key[2], gold_type=one.key[1], field="triples")
+            for key, one in theirs.items()
+            if key not in mine
+        ]
+        spurious = [
+            Error("spurious", f"Gold does not have {one.words}.", "", one.key[2], "", one.key[1], field="triples")
+            for key, one in mine.items()
+            if key not in theirs
+        ]
+        return (*missed, *spurious), tuple(one.words for key, one in mine.items() if key in theirs)
+
+    def _sides(self, gold: object, pred: object) -> tuple[list[Triple], list[Triple]]:
+        mine = records.predicted_triples(pred)
+        if self.repeated == "once":
+            mine = list({_key(one): one for one in reversed(mine)}.values())
+        return records.gold_triples(gold), mine
+
+    def _row(self, gold: object, pred: object) -> tuple[float, ...]:
+        expected, mine = self._sides(gold, pred)
+        theirs = {_key(one): one for one in expected}
+        trained = {_key(one) for one in expected if one.triple.get("in_train")}
+        sentences = sum(len(one.triple.get("evidence") or ()) for one in expected)
+        hits = [one for one in mine if _key(one) in theirs]
+        tp, given = len(hits), sum(len(_evidence(one)) for one in mine)
+        right = sum(len(_evidence(one) & _evidence(theirs[_key(one)])) for one in hits)
+        seen = sum(_key(one) in trained for one in hits)
+        return tp, len(mine) - tp, len(theirs) - tp, seen, right, given - right, sentences - right
+
+
+PROTOCOL = {
+    "RE_F1": DocRED(),
+    "Evi_F1": DocRED("evidence"),
+    "RE_ignore_annotated_F1": DocRED("ign"),
+}
+"""The values under the names of the evaluation script."""
+
+
+def seen(statement: Any, train: Container[Key], subjects: Iterable[str], objects: Iterable[str]) -> bool:
+    """Whether the training set has a statement under any pair of its entities' names.
+
+    Args:
+        statement: A gold triple.
+        train: The (subject, predicate, object) of the training set, a set for speed.
+        subjects: All names that the text has for the subject.
+        objects: Likewise for the object.
+
+    >>> triple = {"subject": "J. Austen", "predicate": "wrote", "object": "Emma"}
+    >>> seen(triple, {("Jane Austen", "wrote", "Emma")}, ["J. Austen", "Jane Austen"], ["Emma"])
+    True
+    """
+    predicate = str(statement.get("predicate_id") or statement["predicate"])
+    return any((one, predicate, other) in train for one in subjects for other in objects)
+
+
+def _key(one: Triple) -> Key:
+    ids = (one.triple.get(f"{part}_id") for part in ("subject", "predicate", "object"))
+    subject, predicate, value = (
+        word if known in (None, "") else str(known) for known, word in zip(ids, one.key, strict=True)
+    )
+    return subject, predicate, value
+
+
+def _evidence(one: Triple) -> frozenset[Any]:
+    return frozenset(one.triple.get("evidence") or ())
