@@ -6,6 +6,7 @@ The same code was compared with the official scripts on 4,000 random questions; 
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering
 from goldassay.measures.answering import F1, Drop, ExactMatch, Kilt, SupportingFacts
-from goldassay.measures.answering.protocols import drop
+from goldassay.measures.answering.protocols import drop, rouge_l
 from goldassay.metric import failed_with
 
 
@@ -89,6 +90,51 @@ def test_kilt_counts_an_answer_whose_documents_stand_on_top() -> None:
     ]
     documents["results"] = ["b", "c", "a"]
     assert [value(Kilt(of), ["1800"], "1800", **documents) for of in ("r_precision", "exact", "f1")] == [0.5, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "precision", "recall"),
+    [
+        ("the cat sat", "The cat", 1 / 3, 1 / 2),  # cat: words are compared as they are written
+        ("a a a b", "a c", 1 / 2, 1 / 2),  # distinct words
+        ("x y. z w", "z w x y", 1.0, 1.0),  # the union over the sentences
+        ("a b", "b a", 1 / 2, 1 / 2),  # one word of the two is a common subsequence
+        ("a.b a", "b a. a", 1.0, 1.0),
+        ("b a. c", "a b", 1 / 3, 1 / 2),  # the prediction's last word is dropped where two are as long: b is left
+        ("...", "a", 0.0, 0.0),
+    ],
+)
+def test_kilts_rouge_l(predicted: str, gold: str, precision: float, recall: float) -> None:
+    expected = 2 * precision * recall / (precision + recall + 1e-8)
+    assert rouge_l(predicted, gold) == pytest.approx(expected, rel=1e-12)
+    fields = {"gold": {"documents": ["a"]}, "results": ["b"]}
+    assert value(Kilt("rouge_l", provenance=False), ["zz", " ", gold], predicted, **fields) == rouge_l(predicted, gold)
+    assert value(Kilt("rouge_l"), [gold], predicted, **fields) == 0.0
+
+
+def slow_rouge_l(predicted: str, gold: str) -> float:
+    """By the recursion of the definition, without a table."""
+
+    def longest(x: tuple[str, ...], y: tuple[str, ...]) -> tuple[str, ...]:
+        if not x or not y:
+            return ()
+        if x[-1] == y[-1]:
+            return (*longest(x[:-1], y[:-1]), x[-1])
+        without_gold, without_mine = longest(x[:-1], y), longest(x, y[:-1])
+        return without_gold if len(without_gold) > len(without_mine) else without_mine
+
+    mine, theirs = ([tuple(part.split()) for part in text.split(".") if part.split()] for text in (predicted, gold))
+    union = {word for x in theirs for y in mine for word in longest(x, y)}
+    precision = len(union) / len({word for part in mine for word in part})
+    recall = len(union) / len({word for part in theirs for word in part})
+    return 2 * precision * recall / (precision + recall + 1e-8)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_kilts_rouge_l_beside_its_recursion(seed: int) -> None:
+    rng = random.Random(seed)
+    texts = [". ".join(" ".join(rng.choices("abcd", k=rng.randint(1, 5))) for _ in range(2)) for _ in range(2)]
+    assert rouge_l(*texts) == pytest.approx(slow_rouge_l(*texts), rel=1e-12)
 
 
 def test_a_protocol_by_name(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ from goldassay.measure import Measure, failed, gold_field, pred_field
 from goldassay.measures.answering.matching import Answering, Batch
 from goldassay.measures.answering.measures import F1, WHOLE, ExactMatch
 from goldassay.measures.answering.records import answer, answers
+from goldassay.measures.answering.rouge import common_places
+from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean
 from goldassay.text.normal import squad
 
@@ -174,6 +176,9 @@ class Drop(Answering[Mean]):
 class Kilt(Answering[Mean]):
     """KILT: R-precision of the gold ``documents`` in the ``results``, or an answer's value where R-precision is 1.
 
+    ``rouge_l`` is that of the package rouge (1.0), as the evaluation script; without ``provenance`` an answer's value
+    counts whatever the results are.
+
     >>> gold, pred = {"answers": ["1800"], "documents": ["a", "b"]}, {"answer": "1800", "results": ["a", "c"]}
     >>> Kilt()(gold, pred).tally.value, Kilt("exact")(gold, pred).tally.value
     (0.5, 0.0)
@@ -182,7 +187,7 @@ class Kilt(Answering[Mean]):
     zero = Mean()
     gold_fields = ("answers", "documents")
     pred_fields = ("answer", "results")
-    choices = {"of": ("r_precision", "exact", "f1")}
+    choices = {"of": ("r_precision", "exact", "f1", "rouge_l")}
     fixed: ClassVar[Mapping[str, str]] = {"documents": "one set", "failed": "0"}
     formula = (
         "gold documents among the first R results / R; of an answer: its value where that is 1; mean over questions"
@@ -190,19 +195,53 @@ class Kilt(Answering[Mean]):
     source = "Petroni et al., NAACL 2021 (KILT)"
 
     of: str = "r_precision"
+    provenance: bool = True
 
     @property
     def key(self) -> str:
-        """``r_precision``, ``kilt_exact`` and so on."""
-        return self.of if self.of == "r_precision" else f"kilt_{self.of}"
+        """``r_precision``, ``kilt_exact`` and so on; without provenance ``exact``."""
+        return f"kilt_{self.of}" if self.provenance and self.of != "r_precision" else self.of
 
     def tallies(self, batch: Batch) -> Mean:
         """The value of each question."""
         found = np.array([_r_precision(*pair) for pair in zip(batch.gold, batch.pred, strict=True)])
         if self.of != "r_precision":
-            measure: Measure[Any] = {"exact": ExactMatch(), "f1": F1()}[self.of]
-            found = (found == 1.0) * measure.tallies(batch).total
+            allowed = (found == 1.0) | (not self.provenance)
+            found = allowed * (_rouge_l(batch) if self.of == "rouge_l" else ANSWERS[self.of].tallies(batch).total)
         return Mean(found, np.ones(len(found)))
+
+
+ANSWERS: dict[str, Measure[Any]] = {"exact": ExactMatch(), "f1": F1()}
+
+
+def _rouge_l(batch: Batch) -> Floats:
+    """The ROUGE-L of each answer beside its nearest gold answer; 0 if the program failed."""
+    rows = zip(batch.answers, batch.failed, batch.golds, strict=True)
+    return np.array(
+        [
+            0.0 if lost else max((rouge_l(mine, one) for one in golds if one.strip()), default=0.0)
+            for mine, lost, golds in rows
+        ]
+    )
+
+
+def rouge_l(predicted: str, gold: str) -> float:
+    """ROUGE-L as the package rouge (1.0) computes it: over distinct words, as they are written.
+
+    Sentences end at full stops. The union of the words of a longest common subsequence of each sentence with each
+    of the other text is what both share; of several longest ones the prediction's last words are dropped first.
+
+    >>> round(rouge_l("the cat sat. it slept", "the cat slept"), 4)      # shared: the, cat, slept; P 3/5, R 3/3
+    0.75
+    """
+    mine, theirs = (
+        [" ".join(part.split()).split(" ") for part in text.strip().split(".") if part] for text in (predicted, gold)
+    )
+    if not mine or not theirs:
+        return 0.0
+    shared = {words[place] for other in theirs for words in mine for place in common_places(words, other)}
+    precision, recall = (len(shared) / len({word for words in side for word in words}) for side in (mine, theirs))
+    return 2 * precision * recall / (precision + recall + 1e-8)
 
 
 def _r_precision(gold: object, pred: object) -> float:
@@ -224,6 +263,9 @@ PROTOCOLS: dict[str, dict[str, Measure[Any]]] = {
     "nq_open": {"exact_match": ExactMatch("nq_open")},
     "drop": {"em": Drop("exact"), "f1": Drop()},
     "quoref": {"em": Drop("exact"), "f1": Drop()},
-    "kilt": {"em": ExactMatch(), "f1": F1(), "Rprec": Kilt(), "KILT-em": Kilt("exact"), "KILT-f1": Kilt("f1")},
+    "kilt": {
+        **{"em": ExactMatch(), "f1": F1(), "rougel": Kilt("rouge_l", provenance=False), "Rprec": Kilt()},
+        **{"KILT-em": Kilt("exact"), "KILT-f1": Kilt("f1"), "KILT-rougel": Kilt("rouge_l")},
+    },
 }
 """The values of each protocol under the names of its evaluation script."""

@@ -227,7 +227,7 @@ def summary(prediction: Sequence[Sequence[str]], reference: Sequence[Sequence[st
         places: set[int] = set()
         for other, each in zip(prediction, masks, strict=True):
             if not each.keys().isdisjoint(sentence):
-                places |= _places(sentence, other, each)
+                places |= common_places(sentence, other, each)
         for place in sorted(places):
             word = sentence[place]
             if left[word] > 0 and right[word] > 0:
@@ -245,11 +245,13 @@ def _masks(words: Sequence[str]) -> dict[str, int]:
     return masks
 
 
-def _places(sentence: Sequence[str], other: Sequence[str], masks: Mapping[str, int]) -> set[int]:
+def common_places(sentence: Sequence[str], other: Sequence[str], masks: Mapping[str, int] | None = None) -> set[int]:
     """Where in ``sentence`` the words of one longest common subsequence with ``other`` stand.
 
     The table is kept as a whole number a row: bit j is 0 where the row's length grows from column j to the next.
+    Where it ties, the last word of ``sentence`` is dropped.
     """
+    masks = _masks(other) if masks is None else masks
     full = (1 << len(other)) - 1
     rows = [full]
     for word in sentence:
