@@ -15,7 +15,7 @@ from goldassay.measure import TASKS
 ORACLES = {
     "extraction": "seqeval, nervaluate, scikit-learn, HIPE-scorer's unit data and the counts of official system files",
     "classification": "scikit-learn",
-    "linking": "HIPE-scorer's unit data and the counts of official system files",
+    "linking": "HIPE-scorer's unit data, the counts of official system files, and the definitions of cluster measures",
     "retrieval": "trec_eval's own files, pytrec_eval and ir_measures",
     "answering": "the SQuAD scores of DSPy and torchmetrics, rouge-score, bert-score and RAGChecker's example",
     "triples": "Text2KGBench's published per-sentence results",

@@ -1,8 +1,9 @@
 """Linking: mentions of a text with their ids in a knowledge base, or NIL.
 
 Read in this order: `records` (what is read from a pair, ids that mean the same), `matching` (which answers fit which
-mentions, also in the official scorer's order), `measures` (ranks, NIL, links), `consistency` (ids of several knowledge
-bases), `mistakes` (the errors, in words), `scorecard` (everything over a set).
+mentions, also in the official scorer's order), `measures` (ranks, NIL, links), `clusters` (which mentions are one
+entity), `consistency` (ids of several knowledge bases), `mistakes` (the errors, in words), `scorecard` (everything over
+a set).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure, gold_field
+from goldassay.measures.linking.clusters import Clusters
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, cross_kb_consistency
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, MacroDocLink
@@ -58,6 +60,7 @@ __all__ = [
     "MRR",
     "NILF1",
     "Answer",
+    "Clusters",
     "ConsistencyRate",
     "Coverage",
     "CoverageRate",

@@ -40,7 +40,8 @@ class LinkMeasure(Measure[T]):
     gold_fields = ("text", "links")
     pred_fields = ("links",)
     source = HIPE
-    shares = ("equivalent", "bounds")
+    shares = ("equivalent", "bounds", "typed")
+    typed: ClassVar[bool] = False  # whether the types of links are compared
     counted: ClassVar[str] = ""  # type: ignore[override]
     choices = {
         "bounds": ("given", "word"),
@@ -61,7 +62,10 @@ class LinkMeasure(Measure[T]):
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[Matching]:
         """Every document, read and matched once."""
-        return [Matching(sides(*pair, self.equivalent, self.bounds)) for pair in zip(gold, pred, strict=True)]
+        return [
+            Matching(sides(*pair, self.equivalent, self.bounds, typed=self.typed))
+            for pair in zip(gold, pred, strict=True)
+        ]
 
     def tallies(self, batch: Sequence[Matching]) -> T:
         """The evidence of each document."""
@@ -87,7 +91,8 @@ def _summary(table: IdPairs) -> str:
     return f"{len(table)} pairs #{sha256(repr(table).encode()).hexdigest()[:8]}"
 
 
-def _suffix(over: str) -> str:
+def suffix(over: str) -> str:
+    """What a name says about the mentions that count."""
     return "" if over == "all" else f"_{over}"
 
 
@@ -131,7 +136,7 @@ class HitsAt(_Ranked):
     @property
     def name(self) -> str:  # type: ignore[override]
         """``hits@1`` and so on."""
-        return f"hits@{self.k}{_suffix(self.over)}"
+        return f"hits@{self.k}{suffix(self.over)}"
 
     def gain(self, rank: int) -> float:
         return float(0 < rank <= self.k)
@@ -152,7 +157,7 @@ class MRR(_Ranked):
     @property
     def name(self) -> str:  # type: ignore[override]
         """``mrr`` and so on."""
-        return f"mrr{_suffix(self.over)}"
+        return f"mrr{suffix(self.over)}"
 
     def gain(self, rank: int) -> float:
         return 1 / rank if rank else 0.0
@@ -174,7 +179,7 @@ class Coverage(LinkMeasure[Mean]):
     @property
     def name(self) -> str:  # type: ignore[override]
         """``coverage`` and so on."""
-        return f"coverage{_suffix(self.over)}"
+        return f"coverage{suffix(self.over)}"
 
     def tally(self, matching: Matching) -> Mean:
         """The answered mentions of one document."""
@@ -253,7 +258,7 @@ class LinkF1(LinkMeasure[Counts]):
 
     def _named(self, rate: str) -> str:
         strong, at = "strong_" if self.match == "span" else "", f"@{self.k}" if self.k > 1 else ""
-        return f"{strong}link{_suffix(self.over)}{rate}{at}"
+        return f"{strong}link{suffix(self.over)}{rate}{at}"
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]

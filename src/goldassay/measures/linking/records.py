@@ -3,7 +3,7 @@
 The key of a mention is (document, start, end), never its words. A key that gold repeats is one mention with all the
 ids; a key that a prediction repeats is one answer with all the candidates. Candidates are ranked by score, highest
 first; candidates with equal scores, or any without one, keep the given order. A repeated id counts at its first place.
-No candidates, or ``NIL`` as the first, means "in no knowledge base".
+No candidates, or ``NIL`` as the first, means "in no knowledge base"; ``NIL12`` means the same, and names the entity.
 
 Redirects and other ids that mean the same come from a table that the caller gives.
 """
@@ -33,7 +33,8 @@ IRI = re.compile(
 class Mention(NamedTuple):
     """A gold mention: no ids is NIL; ``bases`` are the ids by knowledge base, as given.
 
-    An ``optional`` mention may be left out; ``parent`` is the span of the mention that this one is part of.
+    An ``optional`` mention may be left out; ``parent`` is the span of the mention that this one is part of. ``name`` is
+    that of an entity in no knowledge base; ``type`` is empty unless types are compared.
     """
 
     start: int
@@ -43,11 +44,18 @@ class Mention(NamedTuple):
     bases: Ids
     optional: bool = False
     parent: tuple[int, int] | None = None
+    name: str = ""
+    type: str = ""
 
     @property
     def nil(self) -> bool:
         """Whether it is in no knowledge base."""
         return not self.ids
+
+    @property
+    def cluster(self) -> str:
+        """The entity that it is a mention of; empty if it has no name."""
+        return min(self.ids, default=self.name)
 
 
 class Answer(NamedTuple):
@@ -62,11 +70,17 @@ class Answer(NamedTuple):
     candidates: tuple[str, ...]
     bases: Ids
     form: str = ""
+    type: str = ""
 
     @property
     def nil(self) -> bool:
         """Whether the answer is "in no knowledge base"."""
-        return not self.candidates or self.candidates[0] == NIL
+        return not self.candidates or self.candidates[0].startswith(NIL)
+
+    @property
+    def cluster(self) -> str:
+        """The entity that it is a mention of; empty if it has no name."""
+        return next((id_ for id_ in self.candidates[:1] if id_ != NIL), "")
 
 
 class Document(NamedTuple):
@@ -82,10 +96,13 @@ class Document(NamedTuple):
     failed: bool = False
 
 
-def sides(gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "given") -> Document:
+def sides(
+    gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "given", *, typed: bool = False
+) -> Document:
     """The mentions and answers of a pair of records, or of two bare lists of links.
 
-    ``bounds="word"`` first widens the spans of both sides to whole words of the text (`widened`).
+    ``bounds="word"`` first widens the spans of both sides to whole words of the text (`widened`). ``typed`` reads the
+    types of links: no answer is right that has another.
 
     >>> gold = [{"start": 0, "end": 4, "ids": {"wikidata": ["Q1"]}}]
     >>> document = sides(gold, [{"start": 0, "end": 4, "candidates": ["Q1"]}])
@@ -97,40 +114,49 @@ def sides(gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "g
     left = gold if isinstance(gold, (list, tuple)) else gold_field(gold, "links")
     right = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
     words = text if bounds == "word" else ""
-    answers, repeated = _answers(right or (), same, words)
-    return Document(tuple(_mentions(left or (), same, words)), tuple(answers), text, repeated, right is None)
+    answers, repeated = _answers(right or (), same, words, typed)
+    return Document(tuple(_mentions(left or (), same, words, typed)), tuple(answers), text, repeated, right is None)
 
 
 def rank(mention: Mention, answer: Answer) -> int:
     """The place of the first right candidate, from 1; 0 if there is none. For a NIL mention, ``NIL`` is right."""
-    if mention.nil and not answer.candidates:
-        return 1
-    right = mention.ids or {NIL}
-    return next((place for place, id_ in enumerate(answer.candidates, start=1) if id_ in right), 0)
+    if mention.type != answer.type:
+        return 0
+    if mention.nil:
+        ids = answer.candidates or (NIL,)
+        return next((place for place, id_ in enumerate(ids, start=1) if id_.startswith(NIL)), 0)
+    return next((place for place, id_ in enumerate(answer.candidates, start=1) if id_ in mention.ids), 0)
 
 
 def _get(link: object, name: str, default: object = None) -> Any:
     return link.get(name, default) if type(link) is dict else read(link, name, default)
 
 
-def _mentions(links: Iterable[Any], same: Mapping[str, str], words: str) -> list[Mention]:
+def _type(link: object, typed: bool) -> str:
+    return str(_get(link, "type") or "") if typed else ""
+
+
+def _mentions(links: Iterable[Any], same: Mapping[str, str], words: str, typed: bool) -> list[Mention]:
     mentions: dict[tuple[int, int], Mention] = {}
     for number, link in enumerate(links):
         where = f"gold links[{number}]"
         span, form = _place(link, where, words)
         bases = _bases(_get(link, "ids"), where)
-        ids = frozenset(same.get(id_, id_) for group in bases.values() for id_ in map(plain, group)) - {NIL}
+        listed = {same.get(id_, id_) for group in bases.values() for id_ in map(plain, group)} - {NIL}
+        ids = frozenset(id_ for id_ in listed if not id_.startswith(NIL))
+        name, type_ = min(listed - ids, default=""), _type(link, typed)
         if before := mentions.get(span):
+            name = name or before.name
             ids, bases = ids | before.ids, {**{base: list(group) for base, group in before.bases.items()}, **bases}
         parent = _get(link, "parent") or None
         if parent:
             first, last = parent
             parent = widened(first, last, words) if words else (first, last)
-        mentions[span] = Mention(*span, form, ids, bases, bool(_get(link, "optional")), parent)
+        mentions[span] = Mention(*span, form, ids, bases, bool(_get(link, "optional")), parent, name, type_)
     return [mentions[span] for span in sorted(mentions)]
 
 
-def _answers(links: Iterable[Any], same: Mapping[str, str], words: str) -> tuple[list[Answer], int]:
+def _answers(links: Iterable[Any], same: Mapping[str, str], words: str, typed: bool) -> tuple[list[Answer], int]:
     """The answers, and how many links were merged into another one."""
     merged: dict[tuple[int, int, str], tuple[Answer, list[tuple[str, float | None]]]] = {}
     count = 0
@@ -141,7 +167,8 @@ def _answers(links: Iterable[Any], same: Mapping[str, str], words: str) -> tuple
         if listed is None:
             listed = [id_ for group in bases.values() for id_ in group]
         key = (*span, form if span[0] < 0 else "")
-        answer, candidates = merged.get(key) or (Answer(*span, form, (), {}, str(_get(link, "form") or "")), [])
+        blank = Answer(*span, form, (), {}, str(_get(link, "form") or ""), _type(link, typed))
+        answer, candidates = merged.get(key) or (blank, [])
         candidates += [_candidate(each, f"{where}.candidates[{place}]") for place, each in enumerate(listed)]
         merged[key] = answer._replace(bases={**answer.bases, **bases}), candidates
     answers = [answer._replace(candidates=_ranked(candidates, same)) for answer, candidates in merged.values()]
