@@ -298,7 +298,7 @@ def test_wrong_calls() -> None:
         ln.HitsAt(1, "some")
     with pytest.raises(GoldassayError, match="k is a whole number from 1"):
         ln.LinkF1(0)
-    with pytest.raises(GoldassayError, match="match is overlap or span"):
+    with pytest.raises(GoldassayError, match="match is overlap, span or entity"):
         ln.MacroDocLink(match="near")
     with pytest.raises(GoldassayError, match="no protocol 'x' for linking; there are hipe and hipe2020"):
         ln.scorecard([], [], protocol="x")

@@ -1,4 +1,4 @@
-"""Clusters of mentions: cases computed by hand, and the definitions word by word on random clusters."""
+"""What TAC, CoNLL and GERBIL count: cases by hand, and the definitions word by word on random clusters."""
 
 from __future__ import annotations
 
@@ -176,3 +176,38 @@ def test_intervals_hold_the_value(scope: str, metric: str) -> None:
     card.estimate()
     low, high = card.intervals[measure.key]
     assert 0 <= low < card.values[measure.key] < high <= 1
+
+
+def test_typed_links_and_the_entities_of_a_document() -> None:
+    def link(start: int, id_: str, type_: str) -> dict[str, Any]:
+        return {"start": start, "end": start + 2, "type": type_, "ids": id_, "candidates": [id_]}
+
+    gold = [link(0, "Q1", "PER"), link(5, "Q1", "PER"), link(10, "Q2", "ORG"), link(15, "NIL1", "ORG")]
+    pred = [link(1, "Q1", "PER"), link(10, "Q2", "GPE"), link(20, "Q3", "ORG"), link(25, "NIL", "PER")]
+    for answers in (pred, [{name: value for name, value in one.items() if name != "ids"} for one in pred]):
+        cases = {  # tp, fp, fn
+            ln.LinkF1(match="span"): (1, 3, 3),  # Q2
+            ln.LinkF1(match="span", typed=True): (0, 4, 4),
+            ln.LinkF1(typed=True): (1, 3, 3),  # Q1 by overlap
+            ln.LinkF1(match="entity"): (2, 1, 0),  # Q1 (once) and Q2; Q3; NIL is no entity
+            ln.LinkF1(match="entity", typed=True): (1, 2, 1),  # Q1 PER
+        }
+        for measure, counts in cases.items():
+            assert tuple(measure(gold, answers).tally.state().values()) == counts, measure
+            assert parse(stored(measure)) == measure
+    assert ln.LinkF1(match="entity", typed=True, rate="recall").key == "typed_entity_link_recall"
+    two = [{"start": 0, "end": 1, "ids": ["Q1", "Q9"]}, {"start": 3, "end": 4, "ids": ["Q9"]}]
+    assert ln.LinkF1(match="entity")(two, [link(0, "Q9", "")]).tally.state() == {"tp": 2, "fp": 0, "fn": 0}
+
+
+def test_a2kb_as_gerbil_counts_it() -> None:
+    # 1 of 2 found and 1 spurious (P 1/2, R 1/2); nothing to find and 1 predicted (0); empty on both sides (1)
+    documents = [([{1}, {4}], [{1}, {7}]), ([], [{2}]), ([], [])]
+    gold = [gold_links(g, "Q") for g, _ in documents]
+    pred = [answers(p, "Q") for _, p in documents]
+    micro = sum((ln.LinkF1()(*pair).tally for pair in zip(gold, pred, strict=True)), ln.LinkF1().zero)
+    assert (micro.precision, micro.recall, micro.f1) == (1 / 3, 1 / 2, 2 / 5)
+    for rate in RATES:
+        macro = ln.MacroDocLink(rate)
+        total = sum((macro(*pair).tally for pair in zip(gold, pred, strict=True)), macro.zero)
+        assert total.value == pytest.approx((1 / 2 + 0 + 1) / 3)

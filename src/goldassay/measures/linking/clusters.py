@@ -195,7 +195,7 @@ class Clusters(LinkMeasure[Any]):
     over: str = "all"
     scope: str = field(default="document", kw_only=True)
     typed: bool = field(default=False, kw_only=True)  # type: ignore[misc]
-    in_key = ("metric", "rate")
+    in_key = ("metric", "rate", "typed")
     choices = {
         "metric": tuple(METRICS),
         "rate": tuple(RATES),

@@ -123,13 +123,13 @@ class Matching:
     def counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
         """A pair counts if the right id is among the first ``k`` candidates.
 
-        ``match`` is ``overlap`` or ``span`` (the same); ``matching`` says how overlaps are paired: one-to-one with the
-        most pairs, or in the order of the official HIPE scorer. An optional mention counts on no side if it is left
-        out or right; one with parts is right if all parts are, and counts once (ELEVANT).
+        ``match`` is ``overlap``, ``span`` (the same) or ``entity`` (`entities`); ``matching`` says how overlaps are
+        paired: one-to-one with the most pairs, or in the order of the official HIPE scorer. An optional mention counts
+        on no side if it is left out or right; one with parts is right if all parts are, and counts once (ELEVANT).
         """
         key = match, k, over, matching
         if key not in self._counts:
-            self._counts[key] = self._count(*key)
+            self._counts[key] = self.entities(k) if match == "entity" else self._count(*key)
         return self._counts[key]
 
     def _count(self, match: str, k: int, over: str, matching: str) -> Counts:
@@ -147,6 +147,14 @@ class Matching:
         hits = sum(self._complete(i, right) for i in roots)
         answers = sum(everything or answer.nil == nil for answer in self.pred)
         return Counts(hits, answers - len(pairs), len(roots) - hits)
+
+    def entities(self, k: int = 1) -> Counts:
+        """The ids of the document, each once, wherever it is mentioned; NIL is none (TAC's ``entity_match``)."""
+        gold = {(one.type, one.ids) for one in self.gold if not one.nil}
+        pred = {(one.type, frozenset(one.candidates[:k])) for one in self.pred if not one.nil}
+        hits = {(right, answer) for right in gold for answer in pred if right[0] == answer[0] and right[1] & answer[1]}
+        found, used = ({pair[side] for pair in hits} for side in (0, 1))
+        return Counts(len(found), len(pred - used), len(gold - found))
 
     def _complete(self, index: int, right: set[int]) -> bool:
         """Whether a mention is right, or all its parts are."""

@@ -29,6 +29,11 @@ from goldassay.tally import FORMULAS, RATES, Counts, Mean, T
 HIPE = "Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)"
 KEY = "document, start, end"
 MERGED = "one answer with the candidates of all"
+NAMES = {  # how a way to match begins a name, and what the field calls it
+    "overlap": ("", "HIPE fuzzy"),
+    "span": ("strong_", "HIPE strict"),
+    "entity": ("entity_", "TAC's entity_match"),
+}
 TABLES = ("equivalent", "resolver")  # conventions that may hold thousands of pairs
 
 
@@ -46,7 +51,7 @@ class LinkMeasure(Measure[T]):
     choices = {
         "bounds": ("given", "word"),
         "over": OVER,
-        "match": ("overlap", "span"),
+        "match": ("overlap", "span", "entity"),
         "matching": MATCHINGS,
         "rate": tuple(RATES),
     }
@@ -228,7 +233,8 @@ class NILF1(LinkMeasure[Counts]):
 class LinkF1(LinkMeasure[Counts]):
     """F1 (or ``rate`` precision, recall) of links, a mention with the right id among the first ``k`` candidates.
 
-    ``match="overlap"``: the mentions overlap (HIPE fuzzy); ``"span"``: they have the same span (HIPE strict).
+    ``match="overlap"``: the mentions overlap (HIPE fuzzy); ``"span"``: they have the same span (HIPE strict);
+    ``"entity"``: the document has the id, wherever (TAC). ``typed``: the types of the links are the same, too.
 
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q1"]}}]
     >>> LinkF1()(gold, [{"start": 2, "end": 9, "candidates": ["Q1"]}]).tally
@@ -244,7 +250,8 @@ class LinkF1(LinkMeasure[Counts]):
     matching: str = "one-to-one"
     match: str = field(default="overlap", kw_only=True)
     rate: str = field(default="f1", kw_only=True)
-    in_key = ("match", "rate")
+    typed: bool = field(default=False, kw_only=True)  # type: ignore[misc]
+    in_key = ("match", "rate", "typed")
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -257,8 +264,8 @@ class LinkF1(LinkMeasure[Counts]):
         return self._named("")
 
     def _named(self, rate: str) -> str:
-        strong, at = "strong_" if self.match == "span" else "", f"@{self.k}" if self.k > 1 else ""
-        return f"{strong}link{suffix(self.over)}{rate}{at}"
+        match, at = NAMES[self.match][0], f"@{self.k}" if self.k > 1 else ""
+        return f"{'typed_' * self.typed}{match}link{suffix(self.over)}{rate}{at}"
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -273,7 +280,7 @@ class LinkF1(LinkMeasure[Counts]):
     @property
     def formula(self) -> str:  # type: ignore[override]
         """The formula of the rate, and what the field calls it."""
-        return f"{FORMULAS[self.rate]}; also known as {'HIPE fuzzy' if self.match == 'overlap' else 'HIPE strict'}"
+        return f"{FORMULAS[self.rate]}; also known as {NAMES[self.match][1]}"
 
     def tally(self, matching: Matching) -> Counts:
         """The counts of one document."""
@@ -300,7 +307,7 @@ class MacroDocLink(LinkMeasure[Mean]):
     @property
     def name(self) -> str:  # type: ignore[override]
         """``macro_doc_link_f1``, ``macro_doc_strong_link_recall`` and so on."""
-        return f"macro_doc_{'strong_' if self.match == 'span' else ''}link_{self.rate}"
+        return f"macro_doc_{NAMES[self.match][0]}link_{self.rate}"
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
