@@ -7,7 +7,7 @@ as an interval under open-world knowledge, which verdicts narrow.
 
 Read in this order: `records` (what is read), `matching`, `measures` (what counts), `ontology`, `mistakes` (the errors,
 in words), `scorecard` (everything over a set). Beside: `objects` and what it compares (`times`, `numeric`), `terms`
-(items and predicates by their names), the protocol `text2kgbench`, and the measures of `docred`.
+(items and predicates by their names), the protocol `text2kgbench`, and the measures of `docred` and `carb`.
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023; Wikidata's data model,
 https://www.mediawiki.org/wiki/Wikibase
@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
+from goldassay.measures.triples.carb import CaRB
 from goldassay.measures.triples.docred import DocRED
 from goldassay.measures.triples.matching import Matching, match
 from goldassay.measures.triples.measures import (
@@ -55,6 +56,7 @@ __all__ = [
     "MEASURES",
     "VERDICTS",
     "Alignment",
+    "CaRB",
     "Calibration",
     "Comparing",
     "DocRED",

@@ -9,7 +9,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, check_choice
-from goldassay.measures.triples import docred
+from goldassay.measures.triples import carb, docred
 from goldassay.measures.triples.measures import (
     F1,
     OPTIONS,
@@ -28,7 +28,7 @@ from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import By, Counts
 
 RATES = ("precision", "recall", "f1")
-PROTOCOLS = ("text2kgbench", "docred")
+PROTOCOLS: dict[str, Any] = {"text2kgbench": {}, "docred": docred.PROTOCOL, "carb": carb.PROTOCOL}
 
 
 def scorecard(
@@ -44,7 +44,7 @@ def scorecard(
     Args:
         gold: examples with ``triples``; ``text`` for hallucination, ``domain`` for values by domain.
         pred: predictions with ``triples``, aligned with gold.
-        protocol: ``text2kgbench`` and ``docred`` compute the numbers of these benchmarks instead.
+        protocol: ``text2kgbench``, ``docred`` and ``carb`` compute the numbers of these benchmarks instead.
         ontology: the content of an ontology file of that form, or a list of relation names.
         options: those of `F1`; ``alignment``, ``prefixes`` and ``equivalents`` are mappings or pairs.
 
@@ -52,10 +52,10 @@ def scorecard(
     >>> scorecard([{"triples": [triple]}], [{"triples": [triple]}]).values["f1"]
     1.0
     """
-    check_choice("protocol", protocol or PROTOCOLS[0], PROTOCOLS)
+    check_choice("protocol", protocol or "text2kgbench", PROTOCOLS)
     shared = Batches(gold, pred)
-    if protocol == "docred":
-        return fold("triples", docred.PROTOCOL, shared)
+    if protocol and protocol != "text2kgbench":
+        return fold("triples", PROTOCOLS[protocol], shared)
     if protocol:
         from goldassay.measures.triples import text2kgbench
 

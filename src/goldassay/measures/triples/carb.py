@@ -1,0 +1,181 @@
+"""CaRB: open information extraction scored word by word, along the confidences.
+
+A statement is (subject, predicate, object), its further arguments joined to the object; without a second argument the
+object is empty. Words are compared as they are written. Each pair of a gold and a predicted statement has a precision
+and a recall over words. At a threshold of confidence, recall is the best of each gold statement; for precision the
+pairs are taken one to one, the best first. The confidence is any number; without one it is 1.
+
+Bhardwaj et al., CaRB: a crowdsourced benchmark for open IE, EMNLP 2019, and https://github.com/dair-iitd/CaRB (carb.py)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from goldassay.fields import read
+from goldassay.measure import EMPTY, Measure, failed, gold_field, pred_field
+from goldassay.measures.calibration import plain
+from goldassay.measures.triples.objects import written
+from goldassay.statistics.evidence import Floats
+from goldassay.tally import Confusion, Number, divide
+
+RATES = ("precision", "recall", "f1", "auc")
+PARTS = ("precision", "recall", "predicted")
+FORMS = {"be", "is", "am", "are", "was", "were", "been", "being"}
+SAYING = ("said", "told", "added", "adds", "says")
+GOLD = ("", "gold")
+Statement = tuple[list[str], list[str], list[str]]  # the words of predicate, subject and object
+
+
+class Thresholds(Confusion):
+    """What each confidence adds to the sums of precision and recall and to the statements, beside those of gold.
+
+    ``value`` is the area under the curve of precision by recall (``auc``), else the rate where F1 is best.
+
+    >>> both = {("0.9", "precision"): 1, ("0.9", "recall"): 1, ("0.9", "predicted"): 1, ("0.5", "predicted"): 1}
+    >>> Thresholds({**both, GOLD: 2}, "f1").value, Thresholds({**both, GOLD: 2}, "auc").value
+    (0.6666666666666666, 0.5)
+    """
+
+    def __init__(self, items: Any = {}, rate: str = "f1") -> None:
+        super().__init__(items)
+        self.rate = rate
+
+    def with_items(self, items: Any) -> Thresholds:  # type: ignore[override]
+        return type(self)(items, self.rate)
+
+    @property
+    def weight(self) -> Number:
+        """How many gold statements there are."""
+        return self.get(GOLD, 0.0)
+
+    @property
+    def value(self) -> Number:
+        """The rate; 0 without predictions, 1 without gold."""
+        gold = np.asarray(self.weight, float)
+        confidences = sorted({key for key, _ in self if key}, key=float, reverse=True)
+        none = np.zeros_like(gold)
+        precise, recalled, said = (
+            np.cumsum([none, *(none + self.get((key, part), 0.0) for key in confidences)], axis=0) for part in PARTS
+        )
+        precision, recall = divide(precise, said, empty=1.0), divide(recalled, gold + 0 * said)
+        if self.rate == "auc":
+            value = (np.diff(recall, axis=0) * (precision[1:] + precision[:-1]) / 2).sum(axis=0)
+        else:
+            f1 = divide(2 * precision * recall, precision + recall)
+            best = len(f1) - 1 - np.argmax(f1[::-1], axis=0)  # of equals, the lowest confidence
+            chosen = {"precision": precision, "recall": recall, "f1": f1}[self.rate]
+            value = np.take_along_axis(chosen, best[None], axis=0)[0] * (said[-1] > 0)
+        return plain(np.where(gold > 0, value, 1.0))
+
+
+@dataclass(frozen=True)
+class CaRB(Measure[Any]):
+    """CaRB's precision, recall or F1 at the confidence where F1 is best, or the area under the curve (``auc``).
+
+    >>> gold = {"triples": [{"subject": "Jane Austen", "predicate": "wrote", "object": "Emma in 1815"}]}
+    >>> pred = {"triples": [{"subject": "Austen", "predicate": "wrote", "object": "Emma", "confidence": 0.9}]}
+    >>> [CaRB(rate)(gold, pred).tally.value for rate in ("precision", "recall")]       # 3/3 and 3/6 words
+    [1.0, 0.5]
+    """
+
+    task = "triples"
+    gold_fields = ("triples",)
+    pred_fields = ("triples",)
+    fixed = {
+        "match": "words of each part",
+        "precision": "one to one, best first",
+        "recall": "best of each",
+        "no gold": "left out",
+        "empty": EMPTY,
+    }
+    formula = "Σ precision / predicted and Σ recall / gold at each confidence; best F1, or the area under the curve"
+    source = "Bhardwaj et al., EMNLP 2019 (carb.py, binary lenient match)"
+    in_key = ("rate",)
+    choices = {"rate": RATES}
+
+    rate: str = "f1"
+
+    @property
+    def key(self) -> str:
+        """``carb_f1``, ``carb_auc`` and so on."""
+        return f"carb_{self.rate}"
+
+    @property
+    def zero(self) -> Thresholds:  # type: ignore[override]
+        """No evidence."""
+        return Thresholds({}, self.rate)
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> dict[tuple[str, str], Floats]:
+        """What each confidence adds, an array with a number an example."""
+        columns: dict[tuple[str, str], Floats] = {}
+        for place, pair in enumerate(zip(gold, pred, strict=True)):
+            for key, number in _steps(*pair).items():
+                columns.setdefault(key, np.zeros(len(gold)))[place] = number
+        return columns
+
+    def tallies(self, batch: dict[tuple[str, str], Floats]) -> Thresholds:
+        """The evidence of each example."""
+        return self.zero.with_items(batch)
+
+
+PROTOCOL = {"AUC": CaRB("auc"), "Precision": CaRB("precision"), "Recall": CaRB("recall"), "F1": CaRB()}
+"""What the evaluation script prints, by name."""
+
+
+def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
+    """What each confidence of one example adds."""
+    expected = [_statement(one) for one in gold_field(gold, "triples") or ()]
+    triples = [] if failed(pred) else list(pred_field(pred, "triples") or ())
+    if not expected:
+        return {}
+    steps, before = {GOLD: float(len(expected))}, (0.0, 0.0, 0)
+    pairs = np.array([[_rates(one, _statement(other)) for other in triples] for one in expected], float)
+    confidences = [1.0 if (raw := read(one, "confidence", None)) is None else float(raw) for one in triples]
+    for confidence in sorted(set(confidences), reverse=True):
+        kept = pairs[:, [place for place, each in enumerate(confidences) if each >= confidence]]
+        sums = (_one_to_one(kept[:, :, 0].copy()), float(kept[:, :, 1].max(axis=1).sum()), kept.shape[1])
+        for part, now, then in zip(PARTS, sums, before, strict=True):
+            steps[repr(confidence), part] = now - then
+        before = sums
+    return steps
+
+
+def _one_to_one(scores: Floats) -> float:
+    """The sum of the scores that are taken one to one, the best first (of equals, the first)."""
+    total = 0.0
+    for _ in range(min(scores.shape)):
+        row, column = np.unravel_index(np.argmax(scores), scores.shape)
+        total += float(scores[row, column])
+        scores[row], scores[:, column] = -1.0, -1.0
+    return total
+
+
+def _statement(triple: Any) -> Statement:
+    predicate, subject, value = (written(read(triple, part)).split() for part in ("predicate", "subject", "object"))
+    return predicate, subject, value
+
+
+def _rates(gold: Statement, pred: Statement) -> tuple[float, float]:
+    """Precision and recall over words; where gold says that somebody says, subject and object may be swapped."""
+    straight = _words(gold, pred)
+    if not any(verb in " ".join(gold[0]) for verb in SAYING) or not pred[2]:
+        return straight
+    return max(straight, _words(gold, (pred[0], pred[2], pred[1])))
+
+
+def _words(gold: Statement, pred: Statement) -> tuple[float, float]:
+    common = (Counter(gold[0]) & Counter(pred[0])).total()
+    rest = Counter(pred[0]) - Counter(gold[0])
+    common += rest["be"] > 0 and not FORMS.isdisjoint(gold[0])  # "be" stands for its forms
+    if not common or (gold[2] and not pred[2]):
+        return 0.0, 0.0
+    parts = [(gold[1], pred[1]), *([(gold[2], pred[2])] if gold[2] else ())]
+    common += sum((Counter(one) & Counter(other)).total() for one, other in parts)
+    predicted = len(pred[0]) + sum(len(other) for _, other in parts)
+    return common / predicted, common / (len(gold[0]) + sum(len(one) for one, _ in parts))
