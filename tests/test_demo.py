@@ -49,7 +49,7 @@ def test_an_error_its_patch_the_verdicts_and_test_beside_the_patterns(printed: A
     assert "12 of dev choose, 12 of test are measured once" in said
     assert re.search(r"One of them, in \w\w-\d{3}: \".+\" \(\w.*\) was missed", said)
     assert "+++ patched" in said  # nearest demonstrations were kept, and the prompt shows one
-    nearest = re.search(r"nearest: (\.?[\d.]+) → ([\d.]+), \+[\d.]+ \[.*\], n \d+: kept", said)
+    nearest = re.search(r"nearest: (\.?[\d.]+) → ([\d.]+), \+[\d.]+, n \d+: kept", said)
     assert nearest
     assert float(nearest[1]) == 0.0 < float(nearest[2])
     assert "form of the answer" not in said  # no local model: DSPy's adapter says how answers are written

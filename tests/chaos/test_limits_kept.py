@@ -77,7 +77,7 @@ def test_requests_a_minute_hold_over_all_workers(endpoint: Any) -> None:
 
 
 def test_cached_calls_are_counted_as_cached(endpoint: Any, tmp_path: Path) -> None:
-    gold = [example for i in range(4) for example in examples(1, f"in 1885 {uuid.uuid4()} {i}")]
+    gold = [example.copy(text=f"in 1885 {uuid.uuid4()} {i}") for i, example in enumerate(examples(4))]
     counts: list[tuple[int, int, int]] = []
     for cache in (True, True, False):
         run = evaluate(
@@ -97,7 +97,7 @@ def test_a_budget_stops_before_the_call_that_is_too_many_and_the_run_goes_on(end
     assert endpoint.calls == 5
     assert str(stopped.value) == (
         f"stopped after 5 of 12 examples: the budget of 5 calls is spent; what was done is safe; resume with "
-        f"--resume {tmp_path / 'r'}"
+        f"`resume={tmp_path / 'r'}`"
     )
     run = evaluate(asks(), examples(12), METRIC, resume=tmp_path / "r", budget="calls=100", **options)
     assert (len(run.rows), run.cost["calls"], endpoint.calls) == (12, 12, 12)
@@ -165,7 +165,7 @@ def test_threads_that_outlive_their_example_are_put_down_to_no_other(endpoint: A
             return right("in 1885")
         return Thrice("left").forward(text)
 
-    gold = [*examples(3), *examples(1, "wait")]
+    gold = [*examples(3), examples(1, "wait")[0].copy(id="last")]
     run = evaluate(patient, gold, METRIC, lm=model(endpoint), threads=1, progress=False, folder=tmp_path / "r")
     assert all(len(row.get("calls", ())) <= 3 for row in run.rows)
     assert not run.rows[-1].get("usage")

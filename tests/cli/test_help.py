@@ -119,7 +119,7 @@ def test_measure_chooses_for_every_task(tmp_path: Path) -> None:
 
 
 OTHERWISE = {"folder": {"runs", "out"}, "workers": {"engine"}, "trace": {"no_trace"}, "adapter": {"lm_option"}}
-PYTHON_ONLY = {"name", "settings", "test", "progress", "ray_address", "seed", "runs"}
+PYTHON_ONLY = {"name", "settings", "test", "progress", "ray_address", "seed", "runs", "check_leaks"}
 
 
 @pytest.mark.parametrize(("words", "function"), [("eval", "evaluate"), ("tune", "tune"), ("compare", "compare")])

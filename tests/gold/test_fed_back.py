@@ -110,7 +110,7 @@ def test_the_whole_gold_set_against_itself_is_one_and_says_so(task: str, root: P
 def test_what_is_wrong_in_predictions_is_still_said(tmp_path: Path) -> None:
     gold, pred = tmp_path / "gold.jsonl", tmp_path / "pred.jsonl"
     gold.write_text('{"id": "a", "text": "x", "label": "M"}\n')
-    pred.write_text('{"id": "a", "label": 7}\n')
+    pred.write_text('{"id": "a", "label": {"name": "M"}}\n')
     with pytest.raises(DataError, match="label"):
         pairs("classification", gold, pred)
 

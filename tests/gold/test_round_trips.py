@@ -90,7 +90,8 @@ def test_jsonl_keeps_everything(tmp_path: Path, records: list[dict[str, Any]]) -
 def test_iob2_in_every_scheme(tmp_path: Path, scheme: str, records: list[dict[str, Any]]) -> None:
     file = tmp_path / "x.iob2"
     write(file, records, task="extraction", scheme=scheme)
-    for malformed in ("conlleval", "strict"):
+    # Read strictly, as seqeval reads, an IOE1 entity that begins with E is none: two that touch are one.
+    for malformed in ("conlleval", "strict") if scheme != "IOE1" else ("conlleval",):
         assert plain(read(file, task="extraction", scheme=scheme, malformed=malformed)) == plain(records)
 
 

@@ -82,8 +82,8 @@ def test_a_reader_that_cannot_be_read_is_a_failure_whose_retrieval_is_still_meas
     assert (made["lost_by_retrieval"].value, made["lost_by_retrieval"].weight) == (0, 1)  # the reader lost it
     elsewhere = metric.assess({**gold, "documents": ["c"]}, found)["lost_by_retrieval"].tally
     assert (elsewhere.value, elsewhere.weight) == (1, 1)
-    nothing = metric.assess(gold, failure(ValueError("no search either")))  # nobody knows what it found
-    assert [nothing[key].tally.weight for key in ("exact_match", "R@1", "lost_by_retrieval")] == [1, 0, 0]
+    nothing = metric.assess(gold, failure(ValueError("no search either")))  # its relevant passages count as missed
+    assert [nothing[key].tally.weight for key in ("exact_match", "R@1", "lost_by_retrieval")] == [1, 1, 0]
     without = metric.assess(gold, {"answer": "1886"})  # a program that does not retrieve
     assert [without[key].tally.weight for key in ("exact_match", "R@1", "lost_by_retrieval")] == [1, 0, 0]
     assert metric.assess(gold, None)["lost_by_retrieval"].tally.weight == 0

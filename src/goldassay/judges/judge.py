@@ -33,7 +33,7 @@ from goldassay.lm.limits import watch
 from goldassay.measures.answering.claims import TABLES, judge_claims
 from goldassay.measures.judged import Verdict
 from goldassay.running.calls import aside
-from goldassay.secrets import scrub
+from goldassay.secrets import remember, scrub
 
 Fields = dict[str, Any]
 Check = Callable[[Fields], str]
@@ -114,6 +114,7 @@ class Judge:
     ) -> None:
         if lm is None:
             raise GoldassayError("a judge needs a model of its own: Judge(lm=dspy.LM(…)) or goldassay.lm.resolve(name)")
+        remember(lm)  # a model that fails must not print its key
         self.lm, self.adapter, self.retries, self.version, self.sample = lm, adapter, retries, version, sample
         self.programs = dict(programs or {})
         self.verdicts: MutableMapping[str, Fields | None] = {} if verdicts is None else verdicts
