@@ -181,7 +181,7 @@ class Clusters(LinkMeasure[Any]):
         rate: ``f1``, ``precision`` or ``recall``.
         over: ``all`` mentions, or those in no knowledge base (``nil``) or in it (``inkb``), each side by its own word.
         scope: ``document``: an id in two documents is two clusters, and what each document counts adds up (CoNLL);
-            ``corpus``: it is one (TAC). Intervals of the corpus' clusters take long.
+            ``corpus``: it is one (TAC).
         typed: A mention is the same only if its type is, too.
 
     >>> gold = [{"start": n, "end": n + 1, "ids": "NIL1"} for n in range(3)]
