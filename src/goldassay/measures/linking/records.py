@@ -101,8 +101,12 @@ def sides(
 ) -> Document:
     """The mentions and answers of a pair of records, or of two bare lists of links.
 
-    ``bounds="word"`` first widens the spans of both sides to whole words of the text (`widened`). ``typed`` reads the
-    types of links: no answer is right that has another.
+    Args:
+        gold: The gold document, or its links.
+        pred: The prediction, or its links.
+        equivalent: Pairs of ids that mean the same.
+        bounds: ``word`` first widens the spans of both sides to whole words of the text (`widened`).
+        typed: Whether types of links are read: then no answer is right that has another type.
 
     >>> gold = [{"start": 0, "end": 4, "ids": {"wikidata": ["Q1"]}}]
     >>> document = sides(gold, [{"start": 0, "end": 4, "candidates": ["Q1"]}])
