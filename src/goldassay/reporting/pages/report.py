@@ -126,10 +126,7 @@ def report(
         "names": names,
         "values": data.values(summaries),
         "against": against,
-        "few": FEW,
-        "sentence": run_sentence(summaries[0], names[0]) if summaries else "",
-        "worst": _worst(usable[0]) if usable else [],
-        "metric_name": metric_title(usable[0].zero.weights, usable[0].zero.worst) if usable else "",
+        **_first(summaries, names),
         "notes": [*empty, *excluded, *_notes(usable, names)],
         "facets": strata,
         "parts": parts | strata,
@@ -141,7 +138,6 @@ def report(
         "tree": tree,
         "judges": judges,
         "together": [names[0], *(difference.name for difference in against)] if usable else [],
-        "traced": any("inputs" in run.rows[0] for run in comparable),
         "ranked": ranked,
         **_charts(figures, summaries, names, ranked, judges),
         "tuning_chart": figures.add(effects(tree)),
@@ -150,6 +146,15 @@ def report(
     return page(
         "report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=packed, library=library
     )
+
+
+def _first(summaries: Sequence[RunSummary], names: Sequence[str]) -> dict[str, Any]:
+    """What the first screen says of the first run."""
+    if not summaries:
+        return {"few": FEW, "sentence": "", "worst": [], "metric_name": ""}
+    run = summaries[0].run
+    title = metric_title(run.zero.weights, run.zero.worst)
+    return {"few": FEW, "sentence": run_sentence(summaries[0], names[0]), "worst": _worst(run), "metric_name": title}
 
 
 def _worst(run: Run, most: int = 8) -> list[tuple[str, float]]:
