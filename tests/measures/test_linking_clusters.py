@@ -77,7 +77,7 @@ def test_single_mentions() -> None:
     # LEA gives a single mention a link to itself: {1} is right; {2} is not, since the response has {2 3}
     assert corpus(ln.Clusters("lea", "recall"), [([{1}, {2}], [{1}, {2, 3}])]) == pytest.approx(1 / 2)
     # a mention without a name is alone: NIL twice is two clusters
-    gold = [{"start": n, "end": n + 1, "ids": {}} for n in (1, 2)]
+    gold: list[dict[str, Any]] = [{"start": n, "end": n + 1, "ids": {}} for n in (1, 2)]
     pred = [{"start": n, "end": n + 1, "candidates": ["NIL"]} for n in (1, 2)]
     for scope in ("document", "corpus"):
         assert ln.Clusters(scope=scope)(gold, pred).tally.value == 1
@@ -175,7 +175,9 @@ def test_intervals_hold_the_value(scope: str, metric: str) -> None:
     card = fold("linking", [measure], Batches(gold, [{"links": answers(p)} for _, p in documents]))
     card.estimate()
     low, high = card.intervals[measure.key]
-    assert 0 <= low < card.values[measure.key] < high <= 1
+    value = card.values[measure.key]
+    assert value is not None
+    assert 0 <= low < value < high <= 1
 
 
 def test_typed_links_and_the_entities_of_a_document() -> None:

@@ -134,7 +134,8 @@ def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
     triples = [] if failed(pred) else list(pred_field(pred, "triples") or ())
     if not expected:
         return {}
-    steps, before = {GOLD: float(len(expected))}, (0.0, 0.0, 0)
+    steps: dict[tuple[str, str], float] = {GOLD: float(len(expected))}
+    before = (0.0, 0.0, 0)
     pairs = np.array([[_rates(one, _statement(other)) for other in triples] for one in expected], float)
     confidences = [1.0 if (raw := read(one, "confidence", None)) is None else float(raw) for one in triples]
     for confidence in sorted(set(confidences), reverse=True):
