@@ -265,11 +265,11 @@ def _kind_changes(first: Run, run: Run) -> list[tuple[str, int, int]]:
 def run_sentence(summary: RunSummary, name: str) -> str:
     """The value of one run, in one sentence."""
     weighted = [each for each in summary.values if each.weight]
-    shown = weighted[0] if len(weighted) == 1 else summary.overall
+    headline = weighted[0] if len(weighted) == 1 else summary.overall
     what = metric_title(summary.run.zero.weights, summary.run.zero.worst)
-    if shown.lower_is_better:
-        what = f"{title(shown.name)} (lower is better)"
-    value, interval = shown.value, shown.interval
+    if headline.lower_is_better:
+        what = f"{title(headline.name)} (lower is better)"
+    value, interval = headline.value, headline.interval
     ends = f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else ""
     missed = [f"{title(each.name)} {each.target:g}" for each in summary.values if each.met is False]
     reached = [each for each in summary.values if each.met]

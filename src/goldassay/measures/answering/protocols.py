@@ -41,7 +41,7 @@ def _facts(gold: object, pred: object) -> Rates:
     """Supporting facts as sets."""
     theirs = None if failed(pred) else pred_field(pred, "supporting_facts", None)
     sets = [gold_field(gold, "supporting_facts", None) or (), theirs or ()]
-    left, right = ({tuple(one) if isinstance(one, list) else one for one in side} for side in sets)
+    left, right = ({tuple(fact) if isinstance(fact, list) else fact for fact in side} for side in sets)
     hits = len(left & right)
     return hits / len(right) if right else 0.0, hits / len(left) if left else 0.0, float(left == right)
 
@@ -49,12 +49,12 @@ def _facts(gold: object, pred: object) -> Rates:
 def _answer(gold: object, pred: object) -> Rates:
     """The words of the answer by HotpotQA's rules, beside the nearest gold answer."""
     mine, best = "" if failed(pred) else squad(answer(pred, gold)), (0.0, 0.0, 0.0)
-    for one in map(squad, answers(gold)):
-        words, others = mine.split(), one.split()
+    for reference in map(squad, answers(gold)):
+        words, others = mine.split(), reference.split()
         common = (Counter(words) & Counter(others)).total()
-        if not failed(pred) and (mine == one or (common and not {mine, one} & {*WHOLE})):
+        if not failed(pred) and (mine == reference or (common and not {mine, reference} & {*WHOLE})):
             rates = (common / len(words), common / len(others)) if common else (0.0, 0.0)
-            best = max(best, (*rates, float(mine == one)), key=lambda rates: (_rate(rates, "f1"), rates[2]))
+            best = max(best, (*rates, float(mine == reference)), key=lambda rates: (_rate(rates, "f1"), rates[2]))
     return best
 
 
@@ -166,9 +166,11 @@ class Drop(Answering[Mean]):
         for gold, pred in batch:
             mine = None if failed(pred) else pred_field(pred, "answer")
             golds = [
-                one for one in gold_field(gold, "answers") if one and (one if isinstance(one, str) else one[0]).strip()
+                reference
+                for reference in gold_field(gold, "answers")
+                if reference and (reference if isinstance(reference, str) else reference[0]).strip()
             ]
-            values.append(max((drop(mine, one)[column] for one in golds), default=0.0) if mine else 0.0)
+            values.append(max((drop(mine, reference)[column] for reference in golds), default=0.0) if mine else 0.0)
         return Mean(np.array(values), np.ones(len(values)))
 
 
@@ -204,11 +206,11 @@ class Kilt(Answering[Mean]):
 
     def tallies(self, batch: Batch) -> Mean:
         """The value of each question."""
-        found = np.array([_r_precision(*pair) for pair in zip(batch.gold, batch.pred, strict=True)])
+        values = np.array([_r_precision(*pair) for pair in zip(batch.gold, batch.pred, strict=True)])
         if self.of != "r_precision":
-            allowed = (found == 1.0) | (not self.provenance)
-            found = allowed * (_rouge_l(batch) if self.of == "rouge_l" else ANSWERS[self.of].tallies(batch).total)
-        return Mean(found, np.ones(len(found)))
+            allowed = (values == 1.0) | (not self.provenance)
+            values = allowed * (_rouge_l(batch) if self.of == "rouge_l" else ANSWERS[self.of].tallies(batch).total)
+        return Mean(values, np.ones(len(values)))
 
 
 ANSWERS: dict[str, Measure[Any]] = {"exact": ExactMatch(), "f1": F1()}
@@ -219,7 +221,7 @@ def _rouge_l(batch: Batch) -> Floats:
     rows = zip(batch.answers, batch.failed, batch.golds, strict=True)
     return np.array(
         [
-            0.0 if lost else max((rouge_l(mine, one) for one in golds if one.strip()), default=0.0)
+            0.0 if lost else max((rouge_l(mine, reference) for reference in golds if reference.strip()), default=0.0)
             for mine, lost, golds in rows
         ]
     )
@@ -247,7 +249,7 @@ def rouge_l(predicted: str, gold: str) -> float:
 def _r_precision(gold: object, pred: object) -> float:
     documents = set(gold_field(gold, "documents", None) or ())
     results = () if failed(pred) else pred_field(pred, "results", None) or ()
-    ids = [one if isinstance(one, str) else str(read(one, "doc_id", "")) for one in results]
+    ids = [result if isinstance(result, str) else str(read(result, "doc_id", "")) for result in results]
     return len(documents & set(ids[: len(documents)])) / len(documents) if documents else 0.0
 
 

@@ -60,17 +60,17 @@ class Thresholds(Confusion):
         gold = np.asarray(self.weight, float)
         confidences = sorted({key for key, _ in self if key}, key=float, reverse=True)
         none = np.zeros_like(gold)
-        precise, recalled, said = (
+        precise, recalled, predicted = (
             np.cumsum([none, *(none + self.get((key, part), 0.0) for key in confidences)], axis=0) for part in PARTS
         )
-        precision, recall = divide(precise, said, empty=1.0), divide(recalled, gold + 0 * said)
+        precision, recall = divide(precise, predicted, empty=1.0), divide(recalled, gold + 0 * predicted)
         if self.rate == "auc":
             value = (np.diff(recall, axis=0) * (precision[1:] + precision[:-1]) / 2).sum(axis=0)
         else:
             f1 = divide(2 * precision * recall, precision + recall)
             best = len(f1) - 1 - np.argmax(f1[::-1], axis=0)  # of equals, the lowest confidence
             chosen = {"precision": precision, "recall": recall, "f1": f1}[self.rate]
-            value = np.take_along_axis(chosen, best[None], axis=0)[0] * (said[-1] > 0)
+            value = np.take_along_axis(chosen, best[None], axis=0)[0] * (predicted[-1] > 0)
         return plain(np.where(gold > 0, value, 1.0))
 
 
@@ -130,17 +130,17 @@ PROTOCOL = {"AUC": CaRB("auc"), "Precision": CaRB("precision"), "Recall": CaRB("
 
 def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
     """What each confidence of one example adds."""
-    expected = [_statement(one) for one in gold_field(gold, "triples") or ()]
+    expected = [_statement(statement) for statement in gold_field(gold, "triples") or ()]
     triples = [] if failed(pred) else list(pred_field(pred, "triples") or ())
     if not expected:
         return {}
     steps: dict[tuple[str, str], float] = {GOLD: float(len(expected))}
     before = (0.0, 0.0, 0)
-    pairs = np.array([[_rates(one, _statement(other)) for other in triples] for one in expected], float)
-    confidences = [1.0 if (raw := read(one, "confidence", None)) is None else float(raw) for one in triples]
+    pairs = np.array([[_rates(tuple_, _statement(other)) for other in triples] for tuple_ in expected], float)
+    confidences = [1.0 if (raw := read(triple, "confidence", None)) is None else float(raw) for triple in triples]
     for confidence in sorted(set(confidences), reverse=True):
-        kept = pairs[:, [place for place, each in enumerate(confidences) if each >= confidence]]
-        sums = (_one_to_one(kept[:, :, 0].copy()), float(kept[:, :, 1].max(axis=1).sum()), kept.shape[1])
+        confident = pairs[:, [place for place, each in enumerate(confidences) if each >= confidence]]
+        sums = (_one_to_one(confident[:, :, 0].copy()), float(confident[:, :, 1].max(axis=1).sum()), confident.shape[1])
         for part, now, then in zip(PARTS, sums, before, strict=True):
             steps[repr(confidence), part] = now - then
         before = sums
@@ -177,6 +177,6 @@ def _words(gold: Statement, pred: Statement) -> tuple[float, float]:
     if not common or (gold[2] and not pred[2]):
         return 0.0, 0.0
     parts = [(gold[1], pred[1]), *([(gold[2], pred[2])] if gold[2] else ())]
-    common += sum((Counter(one) & Counter(other)).total() for one, other in parts)
+    common += sum((Counter(left) & Counter(right)).total() for left, right in parts)
     predicted = len(pred[0]) + sum(len(other) for _, other in parts)
-    return common / predicted, common / (len(gold[0]) + sum(len(one) for one, _ in parts))
+    return common / predicted, common / (len(gold[0]) + sum(len(left) for left, _ in parts))

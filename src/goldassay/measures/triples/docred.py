@@ -108,35 +108,43 @@ class DocRED(Measure[Any]):
 
     def errors(self, gold: object, pred: object) -> Review:
         """Missed and spurious statements."""
-        theirs, mine = ({_key(one): one for one in side} for side in self._sides(gold, pred))
+        theirs, mine = ({_key(statement): statement for statement in side} for side in self._sides(gold, pred))
         missed = [
-            Error("missed", f"Missed {one.words}.", one.key[2], gold_type=one.key[1], field="triples")
-            for key, one in theirs.items()
+            Error("missed", f"Missed {statement.words}.", statement.key[2], gold_type=statement.key[1], field="triples")
+            for key, statement in theirs.items()
             if key not in mine
         ]
         spurious = [
-            Error("spurious", f"Gold does not have {one.words}.", "", one.key[2], "", one.key[1], field="triples")
-            for key, one in mine.items()
+            Error(
+                "spurious",
+                f"Gold does not have {statement.words}.",
+                "",
+                statement.key[2],
+                "",
+                statement.key[1],
+                field="triples",
+            )
+            for key, statement in mine.items()
             if key not in theirs
         ]
-        return (*missed, *spurious), tuple(one.words for key, one in mine.items() if key in theirs)
+        return (*missed, *spurious), tuple(statement.words for key, statement in mine.items() if key in theirs)
 
     def _sides(self, gold: object, pred: object) -> tuple[list[Triple], list[Triple]]:
         mine = records.predicted_triples(pred)
         if self.repeated == "once":
-            mine = list({_key(one): one for one in reversed(mine)}.values())
+            mine = list({_key(statement): statement for statement in reversed(mine)}.values())
         return records.gold_triples(gold), mine
 
     def _row(self, gold: object, pred: object) -> tuple[float, ...]:
         expected, mine = self._sides(gold, pred)
-        theirs = {_key(one): one for one in expected}
-        trained = {_key(one) for one in expected if one.triple.get("in_train")}
-        sentences = sum(len(one.triple.get("evidence") or ()) for one in expected)
-        hits = [one for one in mine if _key(one) in theirs]
-        tp, given = len(hits), sum(len(_evidence(one)) for one in mine)
-        right = sum(len(_evidence(one) & _evidence(theirs[_key(one)])) for one in hits)
-        seen = sum(_key(one) in trained for one in hits)
-        return tp, len(mine) - tp, len(theirs) - tp, seen, right, given - right, sentences - right
+        theirs = {_key(statement): statement for statement in expected}
+        trained = {_key(statement) for statement in expected if statement.triple.get("in_train")}
+        sentences = sum(len(statement.triple.get("evidence") or ()) for statement in expected)
+        hits = [statement for statement in mine if _key(statement) in theirs]
+        tp, evidenced = len(hits), sum(len(_evidence(statement)) for statement in mine)
+        right = sum(len(_evidence(statement) & _evidence(theirs[_key(statement)])) for statement in hits)
+        seen = sum(_key(statement) in trained for statement in hits)
+        return tp, len(mine) - tp, len(theirs) - tp, seen, right, evidenced - right, sentences - right
 
 
 PROTOCOL = {
@@ -161,16 +169,16 @@ def seen(statement: Any, train: Container[Key], subjects: Iterable[str], objects
     True
     """
     predicate = str(statement.get("predicate_id") or statement["predicate"])
-    return any((one, predicate, other) in train for one in subjects for other in objects)
+    return any((subject, predicate, other) in train for subject in subjects for other in objects)
 
 
-def _key(one: Triple) -> Key:
-    ids = (one.triple.get(f"{part}_id") for part in ("subject", "predicate", "object"))
+def _key(statement: Triple) -> Key:
+    ids = (statement.triple.get(f"{part}_id") for part in ("subject", "predicate", "object"))
     subject, predicate, value = (
-        word if known in (None, "") else str(known) for known, word in zip(ids, one.key, strict=True)
+        word if id_ in (None, "") else str(id_) for id_, word in zip(ids, statement.key, strict=True)
     )
     return subject, predicate, value
 
 
-def _evidence(one: Triple) -> frozenset[Any]:
-    return frozenset(one.triple.get("evidence") or ())
+def _evidence(statement: Triple) -> frozenset[Any]:
+    return frozenset(statement.triple.get("evidence") or ())

@@ -68,7 +68,7 @@ def listing(
         "entries": runs,
         "live": live,
         "links": links or {},
-        "histories": [shown for program in programs if (shown := _history(runs, program, figures))],
+        "histories": [history for program in programs if (history := _history(runs, program, figures))],
         "tunings": _tunings(runs),
     }
     return page("history.html", context, scripts=["history.js"], charts=figures, connect=live, library=library)

@@ -46,17 +46,17 @@ def leaks(result: Result, examples: Sequence[Any], train: Sequence[Any] = ()) ->
     """Where the chosen program's prompts hold the examples that it was measured on, or train does."""
     texts = [{"id": key, "text": text} for key, text in result.texts.items()]
     gold: list[Any] = list(examples) or texts
-    found = []
+    messages = []
     if result.state and gold:
         keys = input_keys(gold[0]) or [key for key in names(gold[0]) if key != "id"]
         warning = leak_warning(find_leaks(_stand_in(result.state, keys), gold), gold)
-        found += [warning] if warning else []
+        messages += [warning] if warning else []
     if train:
         try:
             check_examples(train, {"validation": gold})
         except LeakError as error:
-            found.append(f"train stands in validation: {error}")
-    return found
+            messages.append(f"train stands in validation: {error}")
+    return messages
 
 
 def _stand_in(state: Mapping[str, Any], keys: Iterable[str]) -> dspy.Module:
