@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from goldassay import fields
 from goldassay.measure import Measure
 from goldassay.measures.records import schemas
 from goldassay.measures.records.measures import Batch, FieldF1, SchemaValid, listed
@@ -56,10 +57,12 @@ def scorecard(
 
     def look(part: Batches) -> None:
         batch: Batch = part.of(measures[0])
-        reasons.extend(read.reason for read in batch.read if read.reason)
+        ids = (fields.read(record, "id", None) for record in part.gold)
+        reasons.extend(f"record {key}: {read.reason}" for key, read in zip(ids, batch.read, strict=True) if read.reason)
 
     card = fold("records", measures, shared, look)
     card.by["field"] = by_key(card.totals[FieldF1(average="macro").key])
     if reasons:
-        card.warnings.append(f"{len(reasons)} predictions are no record and count as missed; the first: {reasons[0]}")
+        number = "1 prediction is" if len(reasons) == 1 else f"{len(reasons)} predictions are"
+        card.warnings.append(f"{number} no record, so the gold counts as missed; the first: {reasons[0]}")
     return card

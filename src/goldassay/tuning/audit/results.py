@@ -266,7 +266,7 @@ def _content(path: Path) -> Any:
     if not (isinstance(content, dict) or (isinstance(content, list) and all(isinstance(row, dict) for row in content))):
         raise DataError(f"not the result of an optimizer; an audit reads {FORMS}", file=path)
     if not content:
-        raise DataError("there are no scores in it", file=path)
+        raise DataError("there are no scores in it; a table has the columns example, candidate, score", file=path)
     return content
 
 
