@@ -66,7 +66,7 @@ def test_fresh_proof_of_two_states_with_its_page(folder: Path) -> None:
     assert "+Answer <b>well</b>." in body["diff"]
     assert set(body["costs"]["before"]) == {"calls", "cached", "tokens", "usd", "seconds"}
     page = Path("page.html").read_text()
-    assert "Verdict: helped" in page
+    assert '<p class="sentence">Helped: +' in page
     assert "<b>well</b>" not in page
     again = run(*body["runs"], "--json")  # the same verdict from the runs alone
     assert json.loads(again.stdout)["interval"] == body["interval"]

@@ -75,6 +75,9 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     file = tmp_path / "tuning.html"
     file.write_text(pages.report(found.runs, tuning=found.tuning), encoding="utf-8")
     seen = opened(file)
+    assert found.tuning is not None
+    assert seen.page.inner_text(".sentence >> nth=0") == found.tuning.sentence
+    assert f"{about['verdict']} ({about['cost']['calls']} calls" in found.tuning.sentence
     tree = seen.page.inner_text("#tuning ol.tree >> nth=0")
     assert "the program as it was" in tree
     for entry in jsonl.rows(tuned / "ledger.jsonl"):
