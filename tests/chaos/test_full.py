@@ -40,7 +40,7 @@ def like_anybody() -> None:
 
 
 def goldassay(*more: object, cwd: Path, limit: str = "", plain: bool = False) -> subprocess.CompletedProcess[str]:
-    words = f"{sys.executable} -m goldassay.cli eval extraction.py:program --gold gold.jsonl {' '.join(map(str, more))}"
+    words = f"{sys.executable} -m goldassay eval extraction.py:program --gold gold.jsonl {' '.join(map(str, more))}"
     before = like_anybody if plain else None
     command = ["bash", "-c", f"{limit} {words}"]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, preexec_fn=before)

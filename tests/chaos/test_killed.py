@@ -38,7 +38,7 @@ def gold(folder: Path, n: int) -> None:
 
 def command(*more: object) -> list[str]:
     words = ["eval", "extraction.py:program", "--gold", "gold.jsonl", "--threads", "2", "--json", *map(str, more)]
-    return [sys.executable, "-m", "goldassay.cli", *words]
+    return [sys.executable, "-m", "goldassay", *words]
 
 
 def written(runs: Path) -> int:

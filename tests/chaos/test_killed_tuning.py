@@ -31,7 +31,7 @@ def workspace(folder: Path, names_gold: list[Any], names_source: str) -> None:
 def command(endpoint: Any) -> list[str]:
     options = {"api_base": endpoint.url, "api_key": "none", "cache": "false"}
     words = [word for name, value in options.items() for word in ("--lm-option", f"{name}={value}")]
-    tunes = [sys.executable, "-m", "goldassay.cli", "tune", "extraction.py:program", "--gold", "gold.jsonl"]
+    tunes = [sys.executable, "-m", "goldassay", "tune", "extraction.py:program", "--gold", "gold.jsonl"]
     return [*tunes, "--optimizer", "patches", "--lm", "openai/m", *words]
 
 

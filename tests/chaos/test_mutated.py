@@ -61,7 +61,7 @@ def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
 
 def test_process_substitution_works(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_bytes(LINE)
-    score = f"{sys.executable} -m goldassay.cli score extraction --format jsonl"
+    score = f"{sys.executable} -m goldassay score extraction --format jsonl"
     line = f"{score} --gold <(sleep 0.2; cat x.jsonl) --pred <(cat x.jsonl) --json"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -73,7 +73,7 @@ def test_process_substitution_is_gold_for_a_task_of_ones_own_and_a_device_is_non
     (tmp_path / "metric.py").write_text(
         "def metric(gold, pred):\n    return gold.label == pred.label\n", encoding="utf-8"
     )
-    command = f"{sys.executable} -m goldassay.cli eval mine.py:program --metric metric.py --split all --json --gold "
+    command = f"{sys.executable} -m goldassay eval mine.py:program --metric metric.py --split all --json --gold "
     line = command + """<(echo '{"id": "a", "text": "x", "label": "x"}')"""
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -50,7 +50,7 @@ def test_a_command_that_is_stopped_says_how_to_go_on(
     ],
 )
 def test_standard_output_that_is_full_closed_or_left(into: str, code: int, says: str) -> None:
-    line = f"set -o pipefail; {sys.executable} -m goldassay.cli gold schema extraction {into}"
+    line = f"set -o pipefail; {sys.executable} -m goldassay gold schema extraction {into}"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (code, says)
 

@@ -120,7 +120,7 @@ def test_whatever_else_is_printed_goes_to_standard_error(tmp_path: Path) -> None
         "print('loaded')\ndef program(text):\n    print('ran')\n    return {'entities': []}\n"
     )
     (tmp_path / "gold.jsonl").write_text('{"id": 1, "text": "in Delft", "entities": []}\n')
-    call = [sys.executable, "-m", "goldassay.cli", "eval", "mine.py", "--task", "extraction", "--gold", "gold.jsonl"]
+    call = [sys.executable, "-m", "goldassay", "eval", "mine.py", "--task", "extraction", "--gold", "gold.jsonl"]
     done = subprocess.run([*call, "--json"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout)["examples"] == 1
     assert "loaded\nran\n" in done.stderr

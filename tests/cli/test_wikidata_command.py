@@ -142,7 +142,7 @@ def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
         "evaluate", "--dataset", "bench.yaml", "--profile", "slow.py:Slow", "--endpoint", "store.nt", "--cache-only",
         "--out", "out/k.json",
     ]  # fmt: skip
-    process = subprocess.Popen([sys.executable, "-m", "goldassay.cli", "wikidata", *command], cwd=place)
+    process = subprocess.Popen([sys.executable, "-m", "goldassay", "wikidata", *command], cwd=place)
     deadline = monotonic() + 60
     while monotonic() < deadline and not any(
         rows.read_bytes().count(b"\n") for rows in place.glob("out/k-run-*/rows.jsonl")

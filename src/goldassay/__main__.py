@@ -1,4 +1,4 @@
-"""``python -m goldassay.cli``."""
+"""``python -m goldassay``."""
 
 from goldassay.cli import main
 
