@@ -23,6 +23,19 @@ from goldassay.measures.records import schemas
 MIN_SPLIT = 10  # records that can be split into train, dev and test
 SMALL = 300  # with fewer records a test split of 15 % can show no realistic gain
 UNEVEN = 0.25  # a label whose shares are as far off on average does not stand on all sides
+PLACEHOLDERS = (
+    "Write a text of yours here.",
+    "Every line of this file is an example.",
+    "What the program reads comes first.",
+    "Then follows the expected answer.",
+    "Examples of dev choose between programs.",
+    "They are never shown to a model.",
+    "Add as many as you have.",
+    "Test is for the last look.",
+    "Nothing is tuned on it.",
+    "A hundred examples show large gains.",
+)
+"""Inputs of the examples to replace, no two nearly the same."""
 SMALL_RATIOS = {"train": 0.4, "dev": 0.2, "test": 0.4}
 
 
@@ -150,7 +163,7 @@ def _split(records: list[dict[str, Any]], inputs: Sequence[str], labels: Sequenc
 def _examples(inputs: Sequence[str], outputs: Sequence[str], model: Schema | None) -> list[dict[str, Any]]:
     return [
         {"id": f"example-{number}", "split": side}
-        | {name: f"{name} {number}: write yours here" for name in inputs}
+        | {name: f"{PLACEHOLDERS[number - 1]} ({name} {number})" for name in inputs}
         | {name: schemas.example(model.text, number) if model else f"{name} {number % 2}" for name in outputs}
         for number, side in enumerate(("train",) * 4 + ("dev",) * 3 + ("test",) * 3, start=1)
     ]
@@ -185,6 +198,7 @@ def _words(
     return {
         "task": task,
         "title": task.replace("_", " "),
+        "pad": " " * len(task),
         "class": ("Read" if model else "") + "".join(map(str.title, task.split("_"))),
         "imports": MODEL.format(model=model.name, copy=model.copy) if model else "",
         "paths": "from pathlib import Path\n" if model else "",
@@ -357,8 +371,8 @@ goldassay eval {task}:baseline                    # what a model has to beat
 goldassay eval {task} --errors                    # the program, on the embedded model; --lm names another
 goldassay tune {task} --optimizer patches --plan  # what gain can be shown at this size, and what that costs
 goldassay tune {task} --optimizer patches         # edits of the prompt; chosen on train and dev, proven on test
-goldassay compare RUN RUN                         # two run folders, with a paired test
-goldassay report RUN... --out report.html         # one page to look at
+goldassay compare RUN RUN                   {pad}# two run folders, with a paired test
+goldassay report RUN... --out report.html   {pad}# one page to look at
 python -m pytest tests
 ```
 """

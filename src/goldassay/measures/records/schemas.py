@@ -135,28 +135,31 @@ def _resolved(node: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str,
 
 
 def example(schema: str, number: int = 1) -> Any:
-    """A record that a schema allows, to be replaced by a real one; required fields alone, with the defaults of none.
+    """A record with every field of a schema, to be replaced by a real one.
 
-    >>> example('{"properties": {"no": {"type": "string"}, "n": {"type": "integer"}}, "required": ["no"]}')
-    {'no': 'no 1'}
+    >>> example('{"properties": {"no": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}}')
+    {'no': 'no 1', 'tags': ['tags 1']}
     """
     whole = parsed(schema)
-    return _example(whole, whole, "", number)
+    return _example(whole, whole, "", number, ())
 
 
-def _example(node: Mapping[str, Any], whole: Mapping[str, Any], name: str, number: int) -> Any:
-    node = _resolved(node, whole)
+def _example(node: Mapping[str, Any], whole: Mapping[str, Any], name: str, number: int, above: tuple[str, ...]) -> Any:
+    reference = str(node.get("$ref", ""))
+    if reference in above:  # a model that holds itself ends here
+        return None
+    above, node = (*above, reference) if reference else above, _resolved(node, whole)
     parts = [part for key in ("anyOf", "oneOf", "allOf") for part in node.get(key, ())]
     if parts:
-        return _example(parts[0], whole, name, number)
+        return _example(parts[0], whole, name, number, above)
     if "enum" in node or "const" in node:
         choices = node.get("enum") or [node["const"]]
         return choices[number % len(choices)]
     if "properties" in node:
-        required = node.get("required", ())
-        return {key: _example(node["properties"][key], whole, key, number) for key in required}
+        return {key: _example(inner, whole, key, number, above) for key, inner in node["properties"].items()}
     if node.get("type") == "array":
-        return [_example(node.get("items", {}), whole, name, number)]
+        item = _example(node.get("items", {}), whole, name, number, above)
+        return [] if item is None else [item]
     values: dict[str, Any] = {
         "integer": number,
         "number": float(number),
