@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 QUIET = "GOLDASSAY_QUIET"
@@ -58,7 +59,7 @@ def bar(console: Console, shown: bool = True) -> Progress:
     """A bar with the number done, the time taken and the time left; gone when it ends, silent without a terminal."""
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=16 if console.width >= 80 else 4),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
@@ -88,15 +89,19 @@ def heartbeat(text: Callable[[], str]) -> Iterator[None]:
 
 
 class Bar:
-    """How far a run is: a bar with the corpus value so far, or a line every `EVERY` seconds without a terminal."""
+    """How far a run is: program, value so far, done, elapsed, left; a bar, or a line every `EVERY` s elsewhere."""
 
-    def __init__(self, total: int, done: int = 0, shown: bool = True) -> None:
+    def __init__(self, total: int, done: int = 0, shown: bool = True, *, name: str = "", measure: str = "") -> None:
         self._console = standard_error()
+        self._measure = measure[:16]
+        room = max(8, self._console.width - 56 - len(self._measure))  # the numbers stay whole on a narrow terminal
+        self._name = name if len(name) <= room else f"{name[: room - 1]}…"
         self._progress = bar(self._console, shown)
         self.shown = not self._progress.disable
         self._lines = shown and not self.shown and not quiet()
-        self._task = self._progress.add_task("evaluating", total=total, completed=done)
-        self._total, self._next = total, time.monotonic() + EVERY
+        self._total, self._before, self._started = total, done, time.monotonic()
+        self._next = self._started + EVERY
+        self._task = self._progress.add_task(escape(self._name), total=total, completed=done)
 
     def __enter__(self) -> Bar:
         self._progress.start()
@@ -108,9 +113,16 @@ class Bar:
     def show(self, done: int, evidence: Any, failed: int = 0) -> None:
         """Redraw, with the corpus value so far; or print a line if it is time."""
         if self.shown:
-            text = f"value {float(evidence.value):.3f}" if done else "evaluating"
-            self._progress.update(self._task, completed=done, description=text)
+            value = f" {self._measure} {float(evidence.value):.3f}" if done else ""
+            self._progress.update(self._task, completed=done, description=escape(self._name + value))
         elif self._lines and time.monotonic() >= self._next:
             self._next = time.monotonic() + EVERY
-            failures = f", {failed} failed" if failed else ""
-            print(f"evaluated {done} of {self._total}{failures}{waiting()}", file=self._console.file, flush=True)
+            print(self._line(done, evidence, failed) + waiting(), file=self._console.file, flush=True)
+
+    def _line(self, done: int, evidence: Any, failed: int) -> str:
+        elapsed = time.monotonic() - self._started
+        value = f", {self._measure} {float(evidence.value):.3f}" if done else ""
+        each = elapsed / (done - self._before) if done > self._before else 0.0
+        left = f", {each * (self._total - done):.0f} s left" if each else ""
+        failures = f", {failed} failed" if failed else ""
+        return f"{self._name or 'run'}{value}, evaluated {done} of {self._total}{failures}, {elapsed:.0f} s{left}"

@@ -317,9 +317,9 @@ def test_verdicts_in_every_direction() -> None:
 
     bad, good = run([0.0] * 20), run([1.0] * 20)
     names = ("A", "B")
-    assert verdict_of(bad, good, names, []).sentence.startswith("B is better than A by +1.000 [+")
-    assert verdict_of(good, bad, names, []).sentence.startswith("B is worse than A by −1.000 [−")
-    assert verdict_of(good, good, names, []).sentence == "B and A score the same in score on all 20 examples."
-    mixed = verdict_of(run([1.0, 0.0] * 10), run([1.0] * 9 + [0.0] * 11), names, [])
+    assert verdict_of((bad, good), names, []).sentence.startswith("B is better than A by +1.000 [+")
+    assert verdict_of((good, bad), names, []).sentence.startswith("B is worse than A by -1.000 [-")
+    assert verdict_of((good, good), names, []).sentence == "B and A score the same in score on all 20 examples."
+    mixed = verdict_of((run([1.0, 0.0] * 10), run([1.0] * 9 + [0.0] * 11)), names, [])
     assert mixed.verdict == "open"
     assert "cannot be told" in mixed.sentence

@@ -236,7 +236,7 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
     from goldassay.reporting import runs as tables
     from goldassay.reporting.pages.data import labels
     from goldassay.reporting.summary import noise_lines
-    from goldassay.reporting.verdicts import difference
+    from goldassay.reporting.verdicts import difference, stratum_differences
     from goldassay.running.comparing import by_stratum, errors_by_type, ranked
     from goldassay.running.comparing import compare as compare_runs
 
@@ -247,7 +247,13 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
     ranks = ranked(usable, seed=seed) if len(usable) > 2 else {}
     names = labels(usable)
     verdicts = [
-        difference(usable[0], run, (names[0], name), [each for each in comparisons if each.run is run], seed)
+        difference(
+            (usable[0], run),
+            (names[0], name),
+            [each for each in comparisons if each.run is run],
+            seed,
+            parts=list(stratum_differences(usable[0], run)),
+        )
         for run, name in zip(usable[1:], names[1:], strict=True)
     ]
     protocol = tables.protocol(runs)
@@ -271,16 +277,17 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
         return
     tables.comparison(runs, comparisons, missing)
     tables.ranks(ranks, [place for place, arm in enumerate(arms, start=1) if arm], protocol)
-    value = next(iter(usable[0].values), "") if usable else ""
     for run in usable:
         for line in noise_lines(run)[:2]:
             terminal.prose(f"{run.name}: {line}")
-    tables.parts(by_stratum(arms), errors_by_type(arms), value, protocol=protocol)
+    places = [place for place, arm in enumerate(arms, start=1) if arm]
+    for place, each in zip(places[1:], verdicts, strict=True):
+        tables.moved(each, (place, places[0]))
     if ranking:
         tables.ranking(ranking[0])
         terminal.plain(f"Written: {', '.join(map(str, ranking[1]))}")
     for each in verdicts:
-        terminal.prose(each.sentence)
+        tables.verdict(each)
 
 
 def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: bool) -> None:
@@ -317,13 +324,12 @@ def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: 
 
         scorecards.show(card)
         return
-    table = terminal.under_title(f"{task}: the share of model, gold and measure in each change")
-    for name in ("value", "before", "after", *PARTS):
-        table.add_column(name, justify="left" if name == "value" else "right")
-    for name, change in splits.items():
-        shares = [f"{getattr(change, part):+.4f}" for part in PARTS]
-        table.add_row(name, terminal.number(change.before), terminal.number(change.after), *shares)
-    terminal.console().print(table)
+    rows = [
+        [name, *map(terminal.number, (each.before, each.after)), *(f"{getattr(each, part):+.4f}" for part in PARTS)]
+        for name, each in splits.items()
+    ]
+    title = f"{task}: the share of model, gold and measure in each change"
+    terminal.print_table(title, ["value", "before", "after", *PARTS], rows)
     for text in card.warnings:
         terminal.warn(text)
 

@@ -166,6 +166,7 @@ def _run_folder(resume: Path | None, runs: Path, label: str, model: str | None) 
 def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Run | None, json: bool) -> None:
     from goldassay.reporting import runs as tables
     from goldassay.reporting import terminal, tuning
+    from goldassay.reporting.verdicts import run_sentence
     from goldassay.running.covariate import with_covariate
     from goldassay.tuning.patterns import find
 
@@ -183,11 +184,13 @@ def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Ru
     tables.run(run)
     tables.covaried(covaried)
     if errors:
-        tuning.patterns(patterns[:20])
+        tuning.patterns(patterns)
     if judge is not None:
         terminal.line(f"Judge {judge}: {getattr(judge, 'calls', 0)} calls, {getattr(judge, 'tokens', 0)} tokens.")
     for key, gate in gates.items():
         terminal.line(f"{key}, look {gate.look} at this gold: {gate}")
+    if errors:
+        terminal.prose(run_sentence(run, run.name))
 
 
 def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, Any], page: Path, json: bool) -> None:

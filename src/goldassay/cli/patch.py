@@ -48,11 +48,11 @@ def patterns(run: use.Run, limit: use.Show = 20, json: bool = False) -> None:
     from goldassay.running import Run
     from goldassay.tuning.patterns import find
 
-    errors = find(Run.load(run).cases)[:limit]
+    errors = find(Run.load(run).cases)
     if json:
-        terminal.answer({"patterns": [pattern.state() for pattern in errors]})
+        terminal.answer({"patterns": [pattern.state() for pattern in errors[:limit]]})
     else:
-        tables.patterns(errors)
+        tables.patterns(errors, limit)
 
 
 @use.command(app)

@@ -84,7 +84,8 @@ def score(
         if explain:
             scorecards.explanations(card)
         for each in explanations:
-            print("\n" + "\n".join(each.lines()))
+            for text in ("", *each.lines()):
+                terminal.plain(text)
         if not reading.protocol and task in ("extraction", "linking") and _format(reading.format, gold, task) == "hipe":
             terminal.hint("matched one-to-one; --protocol hipe gives the values of the official HIPE scorer")
     missed = below(card, floors, check.sure)

@@ -13,15 +13,21 @@ from goldassay.reporting.history import RunEntry
 from goldassay.reporting.ranking import RankedRun
 from goldassay.reporting.summary import ReportedValue, gold_name, shortened
 from goldassay.reporting.terminal import (
+    Styled,
     bounds,
+    console,
+    listed,
     number,
     p_value,
     plain,
     print_table,
     prose,
+    signed,
+    styled,
     warn,
     with_interval,
 )
+from goldassay.reporting.verdicts import Difference, PartDifference
 from goldassay.running.comparing import RunComparison
 from goldassay.running.covariate import Covaried
 from goldassay.running.run import Run
@@ -66,7 +72,7 @@ def _task(run: Run, name: str) -> str:
     return str(run.about.get("measures", {}).get(name, {}).get("measure", "")).partition(".")[0]
 
 
-def _cells(value: ReportedValue, task: str) -> dict[str, str]:
+def _cells(value: ReportedValue, task: str) -> dict[str, object]:
     rates = {"precision": value.precision, "recall": value.recall}
     return {
         "task": task,
@@ -74,7 +80,7 @@ def _cells(value: ReportedValue, task: str) -> dict[str, str]:
         "[95 %]": number(value.value) + bounds(value.interval),
         **{name: "" if rate is None else number(rate) for name, rate in rates.items()},
         "target": "" if value.target is None else f"{value.target:.2f}",
-        "met": {True: "yes", False: "no", None: ""}[value.met],
+        "met": {True: styled("yes", "better"), False: styled("no", "worse"), None: ""}[value.met],
     }
 
 
@@ -97,8 +103,8 @@ def strata(run: Run, measure: str, most: int = 8) -> None:
         if len(keys) > 1:
             parts = sorted(keys.items(), key=lambda item: -item[1]["examples"])
             cells = [f"{key} {number(part.get(measure))} (n {part['examples']:.0f})" for key, part in parts[:most]]
-            more = f", and {len(parts) - most} more" if len(parts) > most else ""
-            prose(f"{measure} by {stratum}: {', '.join(cells)}{more}")
+            more = [f"and {len(parts) - most} more"] if len(parts) > most else []
+            listed(f"{measure} by {stratum}", [*cells, *more])
 
 
 def ranking(systems: Sequence[RankedRun]) -> None:
@@ -151,17 +157,26 @@ def run_list(entries: Sequence[RunEntry]) -> None:
     if not entries:
         plain("No runs yet: goldassay eval extraction:baseline writes the first.")
         return
-    rows = [("metric [95 %]", "n", "gold", "status", "run")]
+    rows = [("value [95 %]", "n", "model", "gold", "status", "run")]
     for entry in entries:
         status = entry.status if entry.status == "finished" else f"{entry.status}, {entry.done()} of {entry.examples}"
-        parts = [entry.name, *([entry.model] if entry.about.get("lm") else [])]
-        in_key = all(re.sub(r"[^\w.-]+", "-", part.rpartition("/")[2]) in entry.key for part in parts)
-        name = entry.key if in_key else f"{entry.key}  ({' on '.join(parts)})"
-        ends = f" [{entry.interval[0]:.3f}, {entry.interval[1]:.3f}]" if entry.interval else ""
-        rows.append((number(entry.value, 3) + ends, str(entry.examples), gold_name(entry.about), status, name))
-    widths = [max(len(row[place]) for row in rows) for place in range(4)]
-    for value, size, gold, status, name in rows:
-        plain(f"{value:<{widths[0]}}  {size:>{widths[1]}}  {gold:{widths[2]}}  {status:{widths[3]}}  {name}")
+        in_key = re.sub(r"[^\w.-]+", "-", entry.name) in entry.key
+        name = entry.key if in_key else f"{entry.key}  ({entry.name})"
+        rows.append(
+            (
+                number(entry.value, 3) + bounds(entry.interval),
+                str(entry.examples),
+                entry.model,
+                gold_name(entry.about),
+                status,
+                name,
+            )
+        )
+    widths = [max(len(row[place]) for row in rows) for place in range(6)]
+    apart = "  " if sum(widths) + 2 * len(widths) <= console().width else "\n    "
+    for value, size, *texts, name in rows:
+        cells = [f"{text:{width}}" for text, width in zip(texts, widths[2:], strict=False)]
+        plain(f"{value:<{widths[0]}}  {size:>{widths[1]}}  {'  '.join(cells)}".rstrip() + f"{apart}{name}")
 
 
 def covaried(values: Mapping[str, Covaried]) -> None:
@@ -242,9 +257,9 @@ def _differences(title: str, differences: Sequence[Any]) -> None:
         rows.append(
             [
                 summary.labelled(difference.measure, difference.lower_is_better),
-                f"{test.difference:+.3f}{bounds(test.interval, '+')}",
+                styled(f"{signed(test.difference)}{bounds(test.interval, '+')}", difference.change),
                 p_value(test.p),
-                "–" if difference.corrected is None else p_value(difference.corrected),
+                p_value(difference.corrected),
                 f"{test.smallest_detectable:.3f}" if test.smallest_detectable else "–",
                 f"{len(difference.won)}:{len(difference.lost)}",
             ]
@@ -260,41 +275,31 @@ def ranks(by_value: Mapping[str, Sequence[object]], places: Sequence[int], proto
         print_table(title, ["value", *map(str, places)], [[name, *row] for name, row in by_value.items()])
 
 
-def parts(
-    by: Mapping[str, Mapping[str, Mapping[str, Sequence[float | None]]]],
-    errors: Mapping[str, Sequence[float | None]],
-    value: str,
-    protocol: str = "",
-) -> None:
-    """Where runs differ most: strata by a value times their examples, error types by their number.
+def moved(difference: Difference, places: tuple[int, int]) -> None:
+    """What moved most between a run and the baseline, by stratum and kind of error; ``places`` are their numbers."""
+    title = "{} against {}".format(*places) + _under([difference.run])
+    parts = sorted((part for part in difference.parts if part.size > 1e-9), key=lambda part: -part.size * part.n)
+    rows = [
+        [f"{part.facet} {part.key}", part.n, number(part.before), number(part.after), _change(part)]
+        for part in parts[:MANY]
+    ]
+    if rows:
+        print_table(f"{title}, by stratum", ["stratum", "n", "before", "after", "change [95 %]"], rows)
+    kinds = [kind for kind in difference.kinds if kind[1] != kind[2]][:MANY]
+    if kinds:
+        print_table(f"{title}, errors by type", ["type", "before", "after"], kinds)
 
-    Args:
-        by: Strata, then keys, then values: one a run.
-        errors: Error types, then how many errors each run has.
-        value: The value by which strata are compared.
-        protocol: The official protocol under which files were scored, if any.
-    """
-    under = f", protocol {protocol}" if protocol else ""
-    strata: list[tuple[float, list[str]]] = []
-    for stratum, keys in by.items():
-        for key, values in keys.items():
-            n = max(size for size in values["examples"] if size is not None)
-            present = [number for number in values.get(value, ()) if number is not None]
-            if present and max(present) > min(present):
-                cells = [f"{stratum} {key}", f"{n:.0f}", *map(number, values[value])]
-                strata.append(((max(present) - min(present)) * n, cells))
-    kinds: list[tuple[float, list[str]]] = []
-    for kind, counts in errors.items():
-        present = [count for count in counts if count is not None]
-        if max(present) > min(present):
-            kinds.append((max(present) - min(present), [kind, *("–" if n is None else str(n) for n in counts)]))
-    for title, heads, rows in (
-        (f"{value} by stratum{under}, where the runs differ most", ["stratum", "n"], strata),
-        (f"errors by type{under}, where the runs differ most", ["type"], kinds),
-    ):
-        if rows:
-            largest = [row for _, row in sorted(rows, key=lambda row: -row[0])[:MANY]]
-            print_table(title, [*heads, *map(str, range(1, len(largest[0]) - len(heads) + 1))], largest)
+
+def verdict(difference: Difference) -> None:
+    """The verdict in one sentence."""
+    style = difference.verdict if difference.verdict in ("better", "worse") else "bold"
+    console().print(styled(difference.sentence, style), markup=True)
+
+
+def _change(part: PartDifference) -> Styled:
+    """A difference with its interval; coloured where the interval leaves 0 out."""
+    change = "better" if part.low > 0 else "worse" if part.high < 0 else ""
+    return styled(f"{signed(part.difference)}{bounds(part, '+')}", change)
 
 
 @dataclass(frozen=True)

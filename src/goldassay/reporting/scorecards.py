@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from goldassay.reporting.summary import labelled
-from goldassay.reporting.terminal import console, number, plain, print_table, warn
+from goldassay.reporting.terminal import bounds, console, number, plain, print_table, warn
 from goldassay.scorecard import Scorecard
 
 RATES = ("precision", "recall", "f1")
@@ -80,8 +80,7 @@ def _label(card: Scorecard, name: str, text: str) -> str:
 
 def _value(card: Scorecard, name: str, wide: bool) -> list[str]:
     """A value with its interval and, on a wide terminal, its convention."""
-    ends = card.intervals.get(name)
-    cell = number(card.values[name]) + (f" [{ends[0]:.3f}, {ends[1]:.3f}]" if ends else "")
+    cell = number(card.values[name]) + bounds(card.intervals.get(name))
     return [cell, card.conventions.get(name, "").partition("[")[2].removesuffix("]")] if wide else [cell]
 
 

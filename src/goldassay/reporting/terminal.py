@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from textwrap import fill
 from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -18,6 +19,7 @@ from rich.errors import MarkupError
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
+from rich.theme import Theme
 
 from goldassay import jsonl
 from goldassay.progress import bar as progressing
@@ -44,7 +46,11 @@ def visible(text: str) -> str:
 
 
 TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what Rich reads as markup
-OURS = {"bold", "dim", "italic", "yellow", "/"}
+COLOURS = {"verdict.better": "green", "verdict.worse": "red"}
+OURS = {"bold", "dim", "italic", "yellow", "/", *COLOURS}
+NAME = 24  # the width to which a column of names folds before others move to a table below
+TIE = "\ue000"  # stands for a blank at which no line ends
+PADDING = 3  # of a column: a blank on each side, and the line
 
 
 class Screen(Console):
@@ -76,7 +82,7 @@ def _literal(match: re.Match[str]) -> str:
 
 def console(error: bool = False) -> Console:
     """Where tables go: standard output, or standard error."""
-    return Screen(file=sys.stderr if error else sys.stdout, highlight=False, soft_wrap=False)
+    return Screen(file=sys.stderr if error else sys.stdout, highlight=False, theme=Theme(COLOURS))
 
 
 def pieces(value: object) -> Iterator[str]:
@@ -129,37 +135,74 @@ def answers_alone() -> Iterator[None]:
         os.close(stdout)
 
 
-def under_title(title: str | None, **options: Any) -> Table:
-    """A table that is at least as wide as its title, so that the title does not wrap."""
-    return Table(title=title, title_justify="left", min_width=min(len(title or ""), console().width), **options)
+class Styled(str):
+    """A cell with goldassay's own tags; other cells are data."""
+
+    __slots__ = ()
+
+
+def styled(text: object, style: str) -> Styled:
+    """A cell that is ``better``, ``worse`` or in a style of `OURS`; data stays data.
+
+    >>> styled("0.9", "better")
+    '[verdict.better]0.9[/]'
+    """
+    tag = f"verdict.{style}" if f"verdict.{style}" in COLOURS else style
+    return Styled(f"[{tag}]{escape(str(text))}[/]" if tag else escape(str(text)))
 
 
 def print_table(
-    title: str | None, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1, markup: bool = False
+    title: str | None, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1, note: str = ""
 ) -> None:
-    """Prints rows under a title.
+    """Prints rows under a title. Columns that do not fit stand in tables below, each with the first columns again.
 
     Args:
         title: Stands above the table, which is at least as wide.
         columns: The heads.
-        rows: The cells; None is an empty cell.
-        left: So many columns are aligned left and fold where they are too wide; the others are aligned right.
-        markup: Whether cells may hold goldassay's own tags; otherwise they are data.
+        rows: The cells; None is an empty cell, and only `Styled` text may hold tags.
+        left: So many columns are aligned left and fold where they are too wide; the others are aligned right, and
+            nothing in them is ever cut.
+        note: A line below that explains the columns.
     """
-    table = under_title(title and escape(title))
-    for place, column in enumerate(columns):
-        if place < left:
-            table.add_column(column, overflow="fold")
-        else:
-            table.add_column(column, justify="right", no_wrap=True)
-    arrow = False
-    for row in rows:
-        cells = ["" if cell is None else str(cell) for cell in row]
-        table.add_row(*cells if markup else map(escape, cells))
-        arrow = arrow or "↓" in cells[0]
-    console().print(table)
-    if arrow:
+    screen = console()
+    cells = [
+        [cell if isinstance(cell, Styled) else Styled(escape("" if cell is None else str(cell))) for cell in row]
+        for row in rows
+    ]
+    heads = [Styled(escape(column)) for column in columns]
+    widths = [
+        PADDING + max(screen.measure(screen.render_str(row[place])).maximum for row in (heads, *cells))
+        for place in range(len(columns))
+    ]
+    for shown in _fitting(widths, left, screen.width):
+        width = min(len(title or ""), screen.width)
+        table = Table(title=title and escape(title), title_justify="left", min_width=width)
+        for place in shown:
+            options: Any = {"overflow": "fold"} if place < left else {"justify": "right", "no_wrap": True}
+            table.add_column(heads[place], **options)
+        for row in cells:
+            table.add_row(*(row[place] for place in shown))
+        screen.print(table)
+        title = None
+    if any("↓" in row[0] for row in cells):
         plain("↓: lower is better")
+    if note:
+        plain(note)
+
+
+def _fitting(widths: Sequence[int], left: int, width: int) -> Iterator[list[int]]:
+    """The columns of each table: the first ones, which may fold down to a name, and as many others as fit."""
+    columns = list(range(len(widths)))
+    first, rest = columns[:left], columns[left:]
+    fixed = 1 + sum(min(NAME + PADDING, widths[place]) for place in first)
+    while True:
+        size = 1
+        while size < len(rest) and fixed + sum(widths[place] for place in rest[: size + 1]) <= width:
+            size += 1
+        yield first + rest[:size]
+        rest = rest[size:]
+        if not rest:
+            return
 
 
 def number(value: float | None, places: int = 4) -> str:
@@ -168,9 +211,19 @@ def number(value: float | None, places: int = 4) -> str:
 
 
 def bounds(interval: Any, sign: str = "") -> str:
-    """The ends of an interval, `` [0.471, 0.765]``, with a blank before; empty for None, and if it has none."""
-    ends = interval and interval.low is not None
-    return f" [{interval.low:{sign}.3f}, {interval.high:{sign}.3f}]" if ends else ""
+    """The ends of an interval, with a blank before; empty for None, and if it has none.
+
+    >>> bounds((0.4713, 0.7654)), bounds(None)
+    (' [0.471, 0.765]', '')
+    """
+    ends: Any = interval if isinstance(interval, tuple) else interval and (interval.low, interval.high)
+    return f" [{ends[0]:{sign}.3f}, {ends[1]:{sign}.3f}]" if ends and ends[0] is not None else ""
+
+
+def listed(head: str, items: Iterable[str]) -> None:
+    """Prints items behind a head; lines end between items, so that a name and its number stay together."""
+    tied = ", ".join(item.replace(" ", TIE) for item in items)
+    prose(_filled(f"{head}: {tied}", console().width).replace(TIE, " "))
 
 
 def prose(text: str) -> None:
@@ -179,28 +232,40 @@ def prose(text: str) -> None:
 
 
 def line(text: str) -> None:
-    """Prints one line of prose."""
+    """Prints one line of prose, which may hold goldassay's own tags."""
     console().print(text, markup=True)
 
 
+def _whole(text: str, *, error: bool = False, markup: bool = False) -> None:
+    """One line however long it is; a terminal breaks it between words, so that no number and no path is cut."""
+    out = console(error)
+    lines = [_filled(each, out.width) if out.is_terminal else each for each in text.split("\n")]
+    out.print("\n".join(lines), markup=markup, soft_wrap=True)
+
+
+def _filled(text: str, width: int) -> str:
+    """Text with a line break between words wherever a line ends; long words, such as paths, stay whole."""
+    return fill(text, width, break_long_words=False, break_on_hyphens=False, replace_whitespace=False)
+
+
 def plain(text: str) -> None:
-    """Prints one line of data as it stands, however long it is."""
-    console().print(text, markup=False, soft_wrap=True)
+    """Prints one line of data as it stands."""
+    _whole(text)
 
 
 def note(text: str) -> None:
     """Prints one line about progress on standard error."""
-    console(error=True).print(text, markup=False, soft_wrap=True)
+    _whole(text, error=True)
 
 
 def warn(text: str) -> None:
-    """Prints one warning on standard error, in one line however long it is."""
-    console(error=True).print(f"[yellow]warning:[/] {escape(text)}", markup=True, soft_wrap=True)
+    """Prints one warning on standard error."""
+    _whole(f"[yellow]warning:[/] {escape(text)}", error=True, markup=True)
 
 
 def hint(text: str) -> None:
     """Prints on standard error what a person may want to know next."""
-    console(error=True).print(f"[dim]hint:[/] {escape(text)}", markup=True, soft_wrap=True)
+    _whole(f"[dim]hint:[/] {escape(text)}", error=True, markup=True)
 
 
 @contextmanager
@@ -244,10 +309,19 @@ def with_interval(run: Run, name: str) -> str:
     return number(run.values.get(name)) + bounds(run.intervals.get(name))
 
 
-def p_value(p: float) -> str:
-    """A p-value with three places.
+def p_value(p: float | None) -> str:
+    """A p-value with three places; a dash for None.
 
-    >>> p_value(0.0314), p_value(0.0001)
-    ('0.031', '<.001')
+    >>> p_value(0.0314), p_value(0.0001), p_value(None)
+    ('0.031', '<0.001', '–')
     """
-    return f"{p:.3f}" if p >= 0.001 else "<.001"
+    return "<0.001" if p is not None and p < 0.001 else number(p, 3)
+
+
+def signed(value: float, places: int = 3) -> str:
+    """A difference with its sign.
+
+    >>> signed(0.05), signed(-0.2)
+    ('+0.050', '-0.200')
+    """
+    return f"{value:+.{places}f}"

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from goldassay.reporting.summary import noise_lines
-from goldassay.reporting.terminal import bounds, console, number, p_value, plain, print_table, prose, with_interval
+from goldassay.reporting.terminal import (
+    Styled,
+    bounds,
+    console,
+    number,
+    p_value,
+    plain,
+    print_table,
+    prose,
+    styled,
+    with_interval,
+)
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
     from goldassay.statistics import Comparison
@@ -79,18 +90,19 @@ def detectable(test: Comparison) -> str:
     return f", detectable {test.smallest_detectable:.3f}" if test.smallest_detectable else ""
 
 
-def patterns(patterns: Sequence[Pattern]) -> None:
+def patterns(patterns: Sequence[Pattern], most: int = 8) -> None:
     """Error patterns, the most costly first: examples, how many errors, in how many examples, the loss."""
     rows = []
-    for pattern in patterns:
+    for pattern in patterns[:most]:
         types = " → ".join(part for part in (pattern.gold_type, pattern.pred_type) if part)
-        name = f"{escape(pattern.kind)} {escape(types)}"
-        details = "".join(f"\n  [dim]{escape(line)}[/]" for line in _details(pattern))
-        rows.append([name + details, pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
+        lines = [escape(f"{pattern.kind} {types}"), *(f"  {styled(line, 'dim')}" for line in _details(pattern))]
+        rows.append([Styled("\n".join(lines)), pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
     if rows:
-        print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows, markup=True)
+        print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows)
     else:
         plain("No errors.")
+    if len(patterns) > most:
+        plain(f"and {len(patterns) - most} more (all with --json)")
 
 
 def _details(pattern: Pattern) -> list[str]:
@@ -111,10 +123,11 @@ def patches(patches: Sequence[Patch]) -> None:
     for patch in patches:
         effect = patch.effects[-1] if patch.effects else None
         p = p_value(effect.p) if effect and not effect.chosen else ""
-        status = f"{patch.status}\n[dim]{escape(patch.reason)}[/]" if "program" in patch.reason else patch.status
-        rows.append([f"{patch.id}\n[dim]{escape(patch.edit[:160])}[/]", status, _effect(effect), p])
+        reason = patch.reason if "program" in patch.reason else ""
+        cells = [_with_detail(patch.id, patch.edit[:160]), _with_detail(patch.status, reason)]
+        rows.append([*cells, _effect(effect), p])
     if rows:
-        print_table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2, markup=True)
+        print_table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2)
     else:
         plain("No patches yet. To make some:  goldassay patch propose TASK --run RUN")
 
@@ -122,8 +135,13 @@ def patches(patches: Sequence[Patch]) -> None:
 def _effect(effect: Effect | None) -> str:
     if effect is None:
         return "–"
-    on = f"[dim]on {escape(effect.split)}, {effect.size}{', which chose it' * effect.chosen}[/]"
-    return f"{effect.difference:+.3f}{bounds(effect, '+')}\n{on}"
+    on = f"on {effect.split}, {effect.size}{', which chose it' * effect.chosen}"
+    return _with_detail(f"{effect.difference:+.3f}{bounds(effect, '+')}", on)
+
+
+def _with_detail(text: str, detail: str) -> Styled:
+    """A cell with a second line that is dim."""
+    return Styled(escape(text) + (f"\n{styled(detail, 'dim')}" if detail else ""))
 
 
 def patch(patch: Patch, diff: Sequence[str]) -> None:

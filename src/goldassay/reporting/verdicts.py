@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.reporting.summary import RunSummary, term
+from goldassay.reporting.summary import RunSummary, overall, term, values
+from goldassay.reporting.terminal import bounds, signed
 from goldassay.running.comparing import RunComparison
 from goldassay.running.comparing import compare as compare_runs
 from goldassay.running.rows import facets
@@ -49,15 +50,6 @@ def metric_title(weights: Mapping[str, float], worst: Mapping[str, float] = {}) 
         return term(text, worst.get(name))
     terms = [(weights[name], f"({term(text, worst[name])})" if name in worst else text) for name, text in names.items()]
     return f"metric ({' + '.join(f'{weight:g} {name}' for weight, name in terms)})" if terms else "metric"
-
-
-def signed(value: float, places: int = 3) -> str:
-    """A difference with its sign.
-
-    >>> signed(0.05), signed(-0.2)
-    ('+0.050', '−0.200')
-    """
-    return f"{value:+.{places}f}".replace("-", "−")
 
 
 @dataclass(frozen=True)
@@ -131,7 +123,7 @@ class Difference:
     def sentence(self) -> str:
         """What the difference says, in one sentence."""
         name, (test, measure) = self.name, self._headline
-        gap = f"{signed(test.difference)} [{signed(test.interval.low)}, {signed(test.interval.high)}]"
+        gap = f"{signed(test.difference)}{bounds(test.interval, '+')}"
         where = f"on {self.run.size}"
         if self.verdict == "same":
             return f"{name} and {self.baseline} score the same in {measure} on all {self.run.size}."
@@ -174,14 +166,13 @@ def differences(
             excluded.append(f"{name} is not compared example by example: {error}")
             continue
         comparable.append(run)
-        parts = [*_type_differences(summaries[0], summary), *_stratum_differences(first, run)]
-        compared.append(difference(first, run, (names[0], name), measures, seed, parts=parts))
+        parts = [*_type_differences(summaries[0], summary), *stratum_differences(first, run)]
+        compared.append(difference((first, run), (names[0], name), measures, seed, parts=parts))
     return comparable, compared, excluded
 
 
 def difference(
-    first: Run,
-    run: Run,
+    runs: tuple[Run, Run],
     names: tuple[str, str],
     measures: Sequence[RunComparison],
     seed: int = 0,
@@ -191,14 +182,14 @@ def difference(
     """A run against the baseline on the same examples, by the metric.
 
     Args:
-        first: The baseline.
-        run: The run.
-        names: What the sentence calls them, the baseline first.
+        runs: The baseline and the run.
+        names: What the sentence calls them.
         measures: How they differ by each measure.
         seed: Of the permutation test.
         parts: How they differ by type and stratum.
     """
-    scores = [[float(row["score"]) for row in each.rows] for each in (first, run)]
+    first, run = runs
+    scores = [[float(row["score"]) for row in each.rows] for each in runs]
     same = list(run.zero) == list(first.zero)
     evidence = (run.evidence, first.evidence, run.zero) if same else (scores[1], scores[0], None)
     metric = compare(*evidence, clusters=run.clusters, seed=seed)
@@ -217,7 +208,7 @@ def _part(
     return PartDifference(facet, key, n, evidence.of(before), evidence.of(after), ends.low, ends.high)
 
 
-def _stratum_differences(first: Run, run: Run) -> Iterator[PartDifference]:
+def stratum_differences(first: Run, run: Run) -> Iterator[PartDifference]:
     """By each key of each stratum that has more than one; in the metric."""
     if list(run.zero) != list(first.zero):
         return
@@ -262,18 +253,17 @@ def _kind_changes(first: Run, run: Run) -> list[tuple[str, int, int]]:
     return sorted(changes, key=lambda change: (-abs(change[2] - change[1]), change[0]))
 
 
-def run_sentence(summary: RunSummary, name: str) -> str:
+def run_sentence(run: Run, name: str) -> str:
     """The value of one run, in one sentence."""
-    weighted = [each for each in summary.values if each.weight]
-    headline = weighted[0] if len(weighted) == 1 else summary.overall
-    what = metric_title(summary.run.zero.weights, summary.run.zero.worst)
+    reported = values(run)
+    weighted = [each for each in reported if each.weight]
+    headline = weighted[0] if len(weighted) == 1 else overall(run)
+    what = metric_title(run.zero.weights, run.zero.worst)
     if headline.lower_is_better:
         what = f"{title(headline.name)} (lower is better)"
-    value, interval = headline.value, headline.interval
-    ends = f" [{interval.low:.3f}, {interval.high:.3f}]" if interval else ""
-    missed = [f"{title(each.name)} {each.target:g}" for each in summary.values if each.met is False]
-    reached = [each for each in summary.values if each.met]
-    text = f"{name} reaches {value:.3f}{ends} {what} on {summary.run.size}"
+    missed = [f"{title(each.name)} {each.target:g}" for each in reported if each.met is False]
+    reached = sum(each.met is True for each in reported)
+    text = f"{name} reaches {headline.value:.3f}{bounds(headline.interval)} {what} on {run.size}"
     if missed:
         return f"{text}, short of the target{'s' if len(missed) > 1 else ''} {', '.join(missed)}."
-    return f"{text}; {'its targets are' if len(reached) > 1 else 'its target is'} met." if reached else f"{text}."
+    return f"{text}; {'its targets are' if reached > 1 else 'its target is'} met." if reached else f"{text}."

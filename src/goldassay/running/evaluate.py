@@ -205,10 +205,12 @@ class _Evaluation:
 
     def _work(self, engine: Measuring | Cluster, failures: Failures, threads: int) -> str:
         """Make and keep the missing rows; the reason to stop early, or nothing."""
-        bar = Bar(self.size, len(self.rows), self.options.progress)
         repeats = self.options.repeats
         zero = self.metric.zero
-        total = sum((zero.from_state(row["tallies"]) for row in self.rows), zero) if bar.shown else zero
+        weighted = [key for key in zero if zero.weights.get(key, 1.0)]
+        labels = {"name": str(self.about["name"]), "measure": weighted[0] if len(weighted) == 1 else "metric"}
+        bar = Bar(self.size, len(self.rows), self.options.progress, **labels)
+        total = sum((zero.from_state(row["tallies"]) for row in self.rows), zero) if self.options.progress else zero
 
         def make(number: int) -> Row:
             index, repeat = divmod(number, repeats)
@@ -223,7 +225,7 @@ class _Evaluation:
                 self.rest.add(earlier.get("usage", {}))
             row, offset = self.writer.row(row) if self.writer else (row, 0)
             self.rows.add(row, offset)
-            total = total + zero.from_state(row["tallies"]) if bar.shown else total
+            total = total + zero.from_state(row["tallies"]) if self.options.progress else total
             return failures.add(str(row["id"]), str(row.get("error") or ""), engine.hopeless)
 
         with bar:

@@ -9,10 +9,9 @@ from typing import Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from goldassay.reporting import terminal
-from goldassay.reporting.terminal import console, number, under_title
+from goldassay.reporting.terminal import number, print_table
 from goldassay.wikidata import annotations as verdict_file
 
 VALUES = {
@@ -31,28 +30,19 @@ VALUES = {
 LIMIT = 15
 
 
-def _table(title: str, *columns: str, numeric: Sequence[str] = ()) -> Table:
-    table: Table = under_title(title)
-    for name in columns:
-        table.add_column(
-            name, justify="right" if name in numeric else "left", no_wrap=name in numeric or name == columns[0]
-        )
-    return table
-
-
 def result_tables(result: Mapping[str, Any]) -> None:
     """The values of an evaluation, its domains and properties, and what failed."""
     total, about = result["aggregate"], result["run_metadata"]
     name = about.get("article") or about.get("dataset") or ""
     count = f"{total['articles']} article{'' if total['articles'] == 1 else 's'}"
-    table = _table(f"{escape(str(name))}: {count} against Wikidata", "value", "", "meaning", numeric=("",))
+    rows = []
     rate = {"low": total["novel_discovery_rate_low"], "high": total["novel_discovery_rate_high"]}
     intervals = {**total.get("intervals", {}), "novel_discovery_rate": rate if rate["low"] is not None else None}
     for key, meaning in VALUES.items():
         interval = intervals.get(key)
         bounds = f" [{interval['low']:.3f}, {interval['high']:.3f}]" if interval else ""
-        table.add_row(key, escape(number(total.get(key)) + bounds), meaning)
-    console().print(table)
+        rows.append([key, meaning, number(total.get(key)) + bounds])
+    print_table(f"{name}: {count} against Wikidata", ["value", "meaning", "[95 %]"], rows, left=2)
     kinds = ", ".join(f"{count} {kind}" for kind, count in total["match_kinds"].items() if count)
     terminal.plain(f"{total['total_riverbank_triples']} triples: {kinds or 'none'}.")
     if len(result["by_domain"]) > 1:
@@ -79,38 +69,37 @@ def _rate_table(facet: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
     """Precision, recall and F1 by domain or property."""
     if not rows:
         return
-    columns = ("gold", "precision", "recall", "recall of said", "f1")
-    table = _table(f"by {facet}", facet, *columns, numeric=columns)
+    cells = []
     for name, row in list(rows.items())[:LIMIT]:
         gold = row["true_positives"] + row["false_negatives"]
         predicted = row["true_positives"] + row["false_positives"]
         evidence = {"precision": predicted, "recall": gold, "recall_supported": 1, "f1": gold + predicted}
-        table.add_row(escape(name), str(gold), *(number(row[key] if n else None) for key, n in evidence.items()))
-    console().print(table)
+        cells.append([name, gold, *(number(row[key] if n else None) for key, n in evidence.items())])
+    print_table(f"by {facet}", [facet, "gold", "precision", "recall", "recall of said", "f1"], cells)
     if len(rows) > LIMIT:
         terminal.plain(f"… and {len(rows) - LIMIT} more in the result")
 
 
 def gap_table(report: Mapping[str, Any]) -> None:
     """Properties with low recall."""
-    counts = ("found", "gold", "recall")
-    table = _table(f"recall below {report['threshold']:g}", "property", *counts, "example", numeric=counts)
+    rows = []
     for gap in report["gaps"][:LIMIT]:
         example = gap["extraction_examples"][0]["example_text"] if gap["extraction_examples"] else gap["notes"]
-        cells = str(gap["matched_count"]), str(gap["total_count"]), number(gap["recall"]), escape(example)
-        table.add_row(escape(f"{gap['property_id']} {gap['property_label']}"), *cells)
-    console().print(table)
+        name, counts = f"{gap['property_id']} {gap['property_label']}", (gap["matched_count"], gap["total_count"])
+        rows.append([name, example, *counts, number(gap["recall"])])
+    columns = ["property", "example", "found", "gold", "recall"]
+    print_table(f"recall below {report['threshold']:g}", columns, rows, left=2)
     if report["unknown_recall"]:
         terminal.plain(f"No recall is known of {', '.join(report['unknown_recall'])}: the file has only precision.")
 
 
 def patch_table(report: Mapping[str, Any]) -> None:
     """The patches that the errors suggest."""
-    table = _table("patches", "action", "reason", "edit")
-    for patch in report["prompt_patches"]:
-        edit = patch.get("text") or patch.get("example", {}).get("text", "")
-        table.add_row(patch["action"], escape(patch["rationale"]), escape(str(edit)))
-    console().print(table)
+    rows = [
+        [patch["action"], patch["rationale"], patch.get("text") or patch.get("example", {}).get("text", "")]
+        for patch in report["prompt_patches"]
+    ]
+    print_table("patches", ["action", "reason", "edit"], rows, left=3)
     missed, wrong = report["false_negative_patterns"], report["false_positive_patterns"]
     terminal.plain(f"{len(missed)} patterns of missed statements, {len(wrong)} of wrong values.")
 
@@ -125,12 +114,11 @@ def problem_list(problems: Sequence[Mapping[str, str]], size: str) -> None:
 def discovery_table(report: Mapping[str, Any]) -> None:
     """The novel discovery rate, by domain and overall."""
     counts = {"correct": "right", "incorrect": "wrong", "uncertain": "unsure", "in_wikidata": "known"}
-    columns = ("rate", "95 %", *counts.values())
-    table = _table("novel discovery rate", "domain", *columns, numeric=columns)
+    rows = []
     for name, row in {**report["by_domain"], "all": report}.items():
         bounds = f"{row['low']:.2f}–{row['high']:.2f}" if row["low"] is not None else "–"
-        table.add_row(escape(name), number(row["novel_discovery_rate"]), bounds, *(f"{row[key]:g}" for key in counts))
-    console().print(table)
+        rows.append([name, number(row["novel_discovery_rate"]), bounds, *(f"{row[key]:g}" for key in counts)])
+    print_table("novel discovery rate", ["domain", "rate", "95 %", *counts.values()], rows)
     if report["judged"] < report["annotations"]:
         terminal.plain(f"{report['annotations'] - report['judged']} of {report['annotations']} are still open.")
     for note in report["notes"]:

@@ -21,8 +21,9 @@ from markupsafe import Markup
 
 from goldassay import __version__
 from goldassay.measures.classification.records import institutions
-from goldassay.reporting import verdicts
+from goldassay.reporting import terminal
 from goldassay.reporting.summary import gold_name, model_name
+from goldassay.reporting.terminal import number, p_value
 
 HERE = Path(__file__).parent
 CODED = ("label", "type", "custodian_type")  # facets whose keys may be codes of institution types
@@ -90,23 +91,23 @@ def policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = Fal
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
-def rate(value: float | None, places: int = 3) -> str:
+def rate(value: float | None) -> str:
     """A number with three places; a dash for None."""
-    return "–" if value is None else f"{value:.{places}f}"
+    return typeset(number(value, 3))
 
 
 def signed(value: float | None, places: int = 3) -> str:
     """A difference with its sign; a dash for None."""
-    return "–" if value is None else verdicts.signed(value, places)
+    return "–" if value is None else typeset(terminal.signed(value, places))
 
 
-def p_value(p: float | None) -> str:
-    """A p-value.
+def typeset(text: str) -> str:
+    """Text whose negative numbers have a minus sign instead of a hyphen.
 
-    >>> p_value(0.0314), p_value(0.0001), p_value(None)
-    ('.031', '<.001', '–')
+    >>> typeset("B-2: -0.2 [-0.300, +0.1] on 2026-11-23")
+    'B-2: −0.2 [−0.300, +0.1] on 2026-11-23'
     """
-    return "–" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+    return re.sub(r"(?<![\w.-])-(?=\d)", "−", text)
 
 
 def code(key: object, facet: str = "") -> str:
@@ -119,7 +120,15 @@ def code(key: object, facet: str = "") -> str:
     return f"{key} · {names[str(key)]}" if str(key) in names else str(key)
 
 
-FILTERS = {"rate": rate, "signed": signed, "p": p_value, "model": model_name, "gold": gold_name, "code": code}
+FILTERS = {
+    "rate": rate,
+    "signed": signed,
+    "typeset": typeset,
+    "p": p_value,
+    "model": model_name,
+    "gold": gold_name,
+    "code": code,
+}
 
 
 @cache

@@ -154,7 +154,7 @@ def _first(summaries: Sequence[RunSummary], names: Sequence[str]) -> dict[str, A
         return {"few": FEW, "sentence": "", "worst": [], "metric_name": ""}
     run = summaries[0].run
     title = metric_title(run.zero.weights, run.zero.worst)
-    return {"few": FEW, "sentence": run_sentence(summaries[0], names[0]), "worst": _worst(run), "metric_name": title}
+    return {"few": FEW, "sentence": run_sentence(run, names[0]), "worst": _worst(run), "metric_name": title}
 
 
 def _worst(run: Run, most: int = 8) -> list[tuple[str, float]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from goldassay import jsonl
 from goldassay.reporting.pages import charts
-from goldassay.reporting.verdicts import signed
+from goldassay.reporting.terminal import signed
 
 LONGEST = 2000  # characters of an edit
 GOOD = ("kept", "proven", "applied", "better", "needed")
