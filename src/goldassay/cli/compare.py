@@ -117,7 +117,9 @@ class RankingOptions:
 
 
 def compare(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN RUN... | TASK", help="Run folders, or a task.")],
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN RUN... | TASK", help="Run folders, logs of other tools, or a task.")
+    ],
     systems: SystemOptions,
     reading: use.FileOptions,
     ranking: RankingOptions,
@@ -141,9 +143,10 @@ def compare(
     elif systems.repeats > 1:
         raise GoldassayError("--repeats is for programs: goldassay compare TASK --program NAME --repeats 3")
     elif systems.gold is None and not systems.pred:
-        if extra := next((name for name, value in vars(reading).items() if value), None):
+        document = use.settings(reading.option, {"document": use.Setting(())}).get("document")
+        if extra := next((name for name, value in vars(reading).items() if value and name != "option"), None):
             raise GoldassayError(f"--{'measure' if extra == 'measures' else extra} is for files; {HELP}")
-        loaded = _load(runs)
+        loaded = _load(runs, document)
     elif systems.gold is None or len(runs) != 1:
         raise GoldassayError(HELP)
     elif systems.before or len(systems.pred or ()) == 1:
@@ -155,12 +158,14 @@ def compare(
     _show(loaded, ranking.test, seed, json, _write(loaded, ranking.weights(), seed, out))
 
 
-def _load(folders: Sequence[str]) -> list[Run]:
-    from goldassay.running import Run
+def _load(places: Sequence[str], document: str | None) -> list[Run]:
+    from goldassay.running.logs import runs_at, split_name
 
-    if len(folders) < 2:
+    several = len(places) > 1 or split_name(places[0])[0].is_file()
+    runs = [run for place in places for run in runs_at(place, document=document)] if several else []
+    if len(runs) < 2:
         raise GoldassayError(f"compare needs two runs or more; {HELP}")
-    return [Run.load(Path(folder)) for folder in folders]
+    return runs
 
 
 def measured(

@@ -32,7 +32,9 @@ Task = Annotated[
     str,
     typer.Argument(metavar="TASK", help="extraction, classification, linking, retrieval, answering or triples."),
 ]
-Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")]
+Run = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run folder, or a log of another tool (FILE, or FILE:SYSTEM).")
+]
 GoldSet = Annotated[str, typer.Argument(metavar="SET|FILE", help="The name of a gold set, its folder, or a file.")]
 OfTask = Annotated[str | None, for_gold("--task", metavar="TASK", help="The task, if the file does not imply it.")]
 Format = Annotated[
@@ -85,7 +87,7 @@ Settings = Annotated[
         metavar="NAME=VALUE",
         help="A setting of the task (repeat): labels=A,B or FILE; bounds=word; malformed=strict; scheme=NAME; "
         "equivalent=FILE; na_probs=FILE; ontology=FILE; skip_bad=N; of records schema=FILE, compare=FIELD=HOW;…, "
-        "blank=null, ordered=LIST, invalid=counted.",
+        "blank=null, ordered=LIST, invalid=counted. Of another tool's log: document=FIELD of its metadata.",
     ),
 ]
 

@@ -152,8 +152,8 @@ def report(
         list[Path] | None,
         typer.Argument(
             metavar="RUN...",
-            help="Run folders, the baseline first; the folder of a tuning; the output of judge align --json. With "
-            "--serve and --site a folder of runs (default: runs).",
+            help="Run folders or logs of other tools, the baseline first; the folder of a tuning; the output of judge "
+            "align --json. With --serve and --site a folder of runs (default: runs).",
         ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The page to write.")] = Path("report.html"),

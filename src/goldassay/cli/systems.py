@@ -100,10 +100,11 @@ def _load(task: str, place: str, data: SplitExamples, state: Path | None) -> tup
 
 def run_all(job: Job) -> list[Any]:
     """A run of each system, in a folder of ``--out``, after the runs that exist."""
-    from goldassay.running import Run, evaluate, new_folder
+    from goldassay.running import evaluate, new_folder
+    from goldassay.running.logs import runs_at
 
     data = job.examples()
-    runs = [Run.load(place) for place in job.systems.pred or []]
+    runs = [run for place in job.systems.pred or [] for run in runs_at(place)]
     programs = systems(job, data)
     if len(programs) + len(runs) < 2:
         raise GoldassayError("compare needs two systems or more: add another --program, --state, --lm or --pred RUN")

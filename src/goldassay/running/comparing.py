@@ -15,6 +15,7 @@ from goldassay.exceptions import ConventionError
 from goldassay.fields import check_unique, shared_text
 from goldassay.measure import Measure
 from goldassay.metric import Metric
+from goldassay.running import logs
 from goldassay.running.example import measured_row
 from goldassay.running.identity import described_measures, gold_hash
 from goldassay.running.run import Run
@@ -68,7 +69,7 @@ class RunComparison:
 
 
 def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> list[RunComparison]:
-    """Runs (or their folders) on the same gold against the first of them, by every measure, corrected for their number.
+    """Runs, their folders or other tools' logs, against the first of them, by every measure, corrected for the number.
 
     Raises:
         ConventionError: The runs are on other gold, or were measured under other conventions.
@@ -83,7 +84,7 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
     >>> result.measure, result.comparison.difference, result.won
     ('score', 1.0, ('0', '1', '2', '3'))
     """
-    first, *others = (run if isinstance(run, Run) else Run.load(run) for run in runs)
+    first, *others = (run for place in runs for run in ([place] if isinstance(place, Run) else logs.runs_at(place)))
     for other in others:
         check_comparable(first, other)
     pairs = [(other, name) for other in others for name in first.values if name in other.values]

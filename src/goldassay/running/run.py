@@ -78,7 +78,7 @@ class Run:
     @property
     def warnings(self) -> list[str]:
         """What makes the values doubtful: gold examples in the program's prompts, noise that was not measured."""
-        warnings = [str(warning) for warning in self.about.get("warnings") or ()]
+        warnings = [str(warning) for name in ("warnings", "notes") for warning in self.about.get(name) or ()]
         if temperature := self.unmeasured_noise:
             warnings.append(
                 f"each example was asked once, at {temperature}: the intervals cannot tell the model's own noise apart "
@@ -337,11 +337,20 @@ class Run:
 
     @classmethod
     def load(cls, folder: Path | str, metric: Metric | None = None) -> Run:
-        """A run from its folder, or by its name in ``runs``; also an interrupted one.
+        """A run from its folder, or by its name in ``runs``; also an interrupted one, and another tool's log.
 
-        ``metric`` is needed only for measures of one's own.
+        ``metric`` is needed only for measures of one's own. A log of several systems is read by
+        `goldassay.running.logs.read_log`, or as ``FILE:NAME``.
         """
-        return stored(run_at(Path(folder)), metric)[0]
+        from goldassay.running.logs import runs_at, split_name
+
+        if not split_name(folder)[0].is_file():
+            return stored(run_at(Path(folder)), metric)[0]
+        run, *others = runs_at(folder)
+        if others:
+            names = ", ".join(each.name for each in (run, *others))
+            raise GoldassayError(f"{folder} has several systems: {names}; name one as {run.folder}")
+        return run
 
 
 def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> tuple[Run, Rows]:

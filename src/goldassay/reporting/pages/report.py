@@ -22,6 +22,7 @@ from goldassay.reporting.pages.tuning import Tuning, effects
 from goldassay.reporting.summary import ReportedValue, RunSummary
 from goldassay.reporting.verdicts import FEW, differences, metric_title, run_sentence
 from goldassay.running.folder import run_at
+from goldassay.running.logs import KINDS, read_log, split_name
 from goldassay.running.rows import FEW as MEMORY
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
@@ -43,11 +44,13 @@ class Sources:
 
 
 def sources(places: Sequence[Path]) -> Sources:
-    """Reads run folders, one tuning folder, and files written by ``goldassay judge align --json``."""
+    """Reads run folders, one tuning folder, logs of other tools, and what ``goldassay judge align --json`` writes."""
     loaded = Sources()
     for place in places:
-        if place.suffix == ".json" and not place.is_dir():
-            loaded.judges.append(_judge(place))
+        if split_name(place)[0].is_file():
+            logged = read_log(place)
+            loaded.runs += logged
+            loaded.judges += [] if logged else [_judge(place)]
             continue
         folder = run_at(place)
         if not (folder / "tuning.json").is_file():
@@ -58,19 +61,19 @@ def sources(places: Sequence[Path]) -> Sources:
         loaded.tuning = Tuning.load(folder)
         loaded.runs += map(Run.load, loaded.tuning.runs)
     if not places:
-        raise GoldassayError("a report needs a run folder, a tuning folder, or the agreement of a judge as JSON")
+        raise GoldassayError(
+            "a report needs a run folder, a tuning folder, a log of another tool, or the agreement of a judge as JSON"
+        )
     return loaded
 
 
 def _judge(file: Path) -> Mapping[str, Any]:
     try:
         agreement = json.loads(file.read_text(encoding="utf-8"))
-    except OSError:
-        raise GoldassayError(f"no file {file}") from None
     except (ValueError, RecursionError):
-        raise DataError("not JSON; a report takes the agreement of a judge as JSON", file=file) from None
+        agreement = None
     if not isinstance(agreement, dict) or "judge" not in agreement:
-        raise DataError("not the agreement of a judge as JSON", file=file)
+        raise DataError(f"neither the agreement of a judge as JSON nor a log of {KINDS}", file=file)
     return agreement
 
 

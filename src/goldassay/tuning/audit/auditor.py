@@ -14,6 +14,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.fields import clusters
 from goldassay.running import Run
 from goldassay.running.folder import run_at
+from goldassay.running.logs import read_log, split_name
 from goldassay.statistics import compare
 from goldassay.tuning.audit import artefacts, results
 from goldassay.tuning.audit.results import Result
@@ -46,8 +47,8 @@ class _Auditor:
                 ``track_stats=True``), GEPA's ``detailed_results``, a `Tuned` or its folder, or a file: of
                 ``goldassay.audit.save``, of GEPA's ``to_dict()``, or a CSV with the columns ``example``, ``candidate``,
                 ``score`` and perhaps ``parent`` and ``document``.
-            more: With results of ``dspy.Evaluate`` (or their files) or runs (or their folders): those of other
-                programs on the same examples; the first is the baseline.
+            more: With results of ``dspy.Evaluate`` (or their files), runs (or their folders) or logs of other tools:
+                those of other programs on the same examples; the first is the baseline.
             gold: The validation examples, in order or with the ids of the scores: for leaks and documents.
             train: The training examples, for leaks.
             baseline: The name of the baseline, if the result does not say it.
@@ -62,7 +63,8 @@ class _Auditor:
         >>> result.verdict, result.selection, result.gain == result.naive_gain
         ('helped', 'none', True)
         """
-        items = [_opened(item) for item in (result, *more)]
+        opened = [_opened(item) for item in (result, *more)]
+        items = [item for each in opened for item in (each if isinstance(each, list) else [each])]
         if all(isinstance(item, Run) for item in items):
             return of_runs(items, margin=margin)
         if len(items) == 1 and isinstance(items[0], Audit):
@@ -105,7 +107,10 @@ def _opened(item: Any) -> Any:
     if not isinstance(item, (str, Path)):
         return item
     path = Path(item)
-    if path.suffix in results.SUFFIXES or path.is_file():
+    if split_name(path)[0].is_file() and path.suffix.lower() not in results.PICKLES:
+        logged = read_log(path)
+        return path if not logged or logged[0].about["settings"]["log"] == "dspy.Evaluate" else logged
+    if path.suffix in results.SUFFIXES:
         return path
     folder = run_at(path)
     return of_tuning(folder) if (folder / ABOUT).is_file() else Run.load(folder)

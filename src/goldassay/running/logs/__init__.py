@@ -1,0 +1,101 @@
+"""Logs of other tools, read as runs: Inspect, promptfoo, deepeval, MLflow and ``dspy.Evaluate``.
+
+Each tool has one small module here with a function ``systems`` that turns the content of a file into `System`s: their
+samples, with the scores that the tool gave. `goldassay.running.logs.system` makes a run of each. Whatever takes a run
+folder takes such a file too; of a file with several systems, ``FILE:NAME`` is one of them.
+
+What a file is follows from its content. Nothing in it is executed, and archives are never unpacked to disk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from goldassay import files, jsonl
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.running.folder import run_at
+from goldassay.running.logs import deepeval, dspy, inspect, mlflow, promptfoo
+from goldassay.running.logs.system import System, as_run
+from goldassay.running.run import Run
+
+TOOLS = (inspect, promptfoo, deepeval, mlflow, dspy)
+LARGEST = 2**30  # bytes of a file
+KINDS = "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces) and dspy.Evaluate (JSON, CSV)"
+
+
+def read_log(place: Path | str, *, document: str | None = None) -> list[Run]:
+    """The runs in another tool's log, one a system; empty if the file is no log that is known.
+
+    Args:
+        place: The file, or ``FILE:NAME`` for one of its systems.
+        document: The field of the samples' metadata that names their document; by default ``document``.
+
+    Raises:
+        DataError: The file is damaged, or has no scores.
+    """
+    file, name = split_name(place)
+    try:
+        found = _systems(file)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
+    names = [system.name for system in found]
+    places = [file if len(found) == 1 else Path(f"{file}:{each}") for each in names]
+    runs = [as_run(system, place, document) for system, place in zip(found, places, strict=True)]
+    if not name or not runs:
+        return runs
+    if name not in names:
+        raise GoldassayError(f"{file} has no system {name!r}; it has {', '.join(names)}")
+    return [runs[names.index(name)]]
+
+
+def runs_at(place: Path | str, *, document: str | None = None) -> list[Run]:
+    """The run of a folder, or the runs of another tool's log."""
+    file, _ = split_name(place)
+    if not file.is_file():
+        return [Run.load(file)]
+    runs = read_log(place, document=document)
+    if not runs:
+        raise DataError(f"not a run folder and no log that can be read; there are readers for {KINDS}", file=file)
+    return runs
+
+
+def split_name(place: Path | str) -> tuple[Path, str]:
+    """The file, and the name of a system in it, which may hold colons itself."""
+    text = str(place)
+    for at, sign in enumerate(text):
+        if sign == ":" and Path(text[:at]).is_file():
+            return Path(text[:at]), text[at + 1 :]
+    return run_at(Path(place)), ""
+
+
+def _systems(file: Path) -> Sequence[System]:
+    content = _content(file)
+    for tool in TOOLS:
+        found: Sequence[System] | None = tool.systems(content, file)
+        if found is not None:
+            return found
+    return ()
+
+
+def _content(file: Path) -> Any:
+    """What the file holds: an Inspect archive as one object, the rows of a CSV, or JSON."""
+    with files.opened(file) as stream:
+        data = stream.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise DataError(f"larger than {LARGEST >> 30} GiB; split the log", file=file)
+    if data.startswith(b"PK"):
+        return inspect.unzipped(data, file)
+    if file.suffix.lower() in (".csv", ".tsv"):
+        return dspy.rows_of_table(file)
+    return as_json(data, file)
+
+
+def as_json(data: bytes, file: Path) -> Any:
+    """Parsed JSON, in which NaN may stand for a missing score, as Python writes it."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return jsonl.value(data, file=file)  # which says where it is wrong
