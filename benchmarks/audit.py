@@ -137,7 +137,7 @@ def tables(rows: list[Row], breeds: list[Row], repetitions: int) -> list[str]:
     lines = [
         f"{len(rows)} cells, {repetitions} repetitions each (ten times as many where the bias came near its limit).",
         "",
-        "| | measured | required |",
+        "| figure | measured | required |",
         "|---|---|---|",
         f'| "helped" where nothing helps, mean of {len(null)} cells | {mean(null, "helped"):.3f} | .06 at most |',
         f'| "helped" where nothing helps, worst cell | {max(r["helped"] for r in null):.3f} | .08 at most |',

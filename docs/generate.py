@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import html
 import json
+from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,7 +14,7 @@ from typing import Any
 import typer
 
 from goldassay.cli import app
-from goldassay.measure import TASKS
+from goldassay.measure import TASKS, Measure
 
 ORACLES = {
     "extraction": "seqeval, nervaluate, scikit-learn, HIPE-scorer's unit data and the counts of official system files",
@@ -24,22 +28,47 @@ ORACLES = {
 
 
 def measures() -> str:
-    """Every registered measure with its conventions, formula, source and oracle."""
+    """The tasks, each with what its measures are tested against, and the page that has them."""
     out = [
         "# Measures",
         "",
-        "The registered measures: the name in reports, the definition and its source.",
+        "Each task has a page: the values that `score` and `eval` print, then the classes behind them.",
     ]
+    out += ["", "| task | values | tested against |", "|---|---|---|"]
     for task in TASKS:
-        room = import_module(f"goldassay.measures.{task}")
-        out += ["", f"## {task.capitalize()}", "", _first(room), "", f"Tested against {ORACLES[task]}."]
-        out += ["", "| value | as a measure | formula | source |", "|---|---|---|---|"]
-        for measure in room.MEASURES:
-            kind = type(measure)
-            made = f"`{task}.{measure!r}` ([example][{kind.__module__}.{kind.__qualname__}])"
-            cells = (f"`{measure.conventions}`", made, measure.formula, measure.source)
-            out.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
-    return "\n".join(out) + "\n"
+        count = len(import_module(f"goldassay.measures.{task}").MEASURES)
+        out.append(f"| [{task}]({task}.md) | {count} | {ORACLES[task]} |")
+    out += [
+        "",
+        "A value prints with its conventions, such as `strict_f1[match=strict]`, and is an object with parameters in",
+    ]
+    out += ['Python: `extraction.SpanF1(match="partial")`. [Conventions](../explanation/conventions.md) says why.', ""]
+    return "\n".join(out)
+
+
+def task_page(task: str) -> str:
+    """The registered measures of a task with conventions, formula and source, and its Python names."""
+    package = import_module(f"goldassay.measures.{task}")
+    out = [f"# {task.capitalize()}", "", _first(package), "", f"Tested against {ORACLES[task]}.", "", "## Values"]
+    out += ["", "| value | definition |", "|---|---|"]
+    for measure in package.MEASURES:
+        kind = type(measure)
+        name = f"[`{measure.key}`][{kind.__module__}.{kind.__qualname__}]"
+        conventions = measure.conventions.removeprefix(measure.key).strip("[]")
+        definition = f"{measure.formula}. Source: {measure.source}.<br>`{task}.{_shortest(measure)}`"
+        details = f"<br><small>{html.escape(conventions)}</small>" if conventions else ""
+        cells = (name, definition + details)
+        out.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+    return "\n".join([*out, "", f"## In Python: `goldassay.measures.{task}`", *_entries(_on_page(task))]) + "\n"
+
+
+def _shortest(measure: Any) -> str:
+    """The call that makes a measure, with the arguments that differ from the default only."""
+    fields = [field for field in dataclasses.fields(measure) if field.init]
+    arguments = [
+        f"{field.name}={value!r}" for field in fields if (value := getattr(measure, field.name)) != field.default
+    ]
+    return f"{type(measure).__name__}({', '.join(arguments)})"
 
 
 def commands() -> str:
@@ -63,7 +92,7 @@ def _options(command: Any) -> list[str]:
         if isinstance(default, (str, int, float, Path)) and default not in (False, "") and "default" not in text:
             text += f" Default: {default}."
         rows.append(f"| `{spelling}` {metavar} | {text} |")
-    return ["| | |", "|---|---|", *rows] if rows else []
+    return ["| option | meaning |", "|---|---|", *rows] if rows else []
 
 
 def _walk(command: Any, words: tuple[str, ...]) -> list[tuple[tuple[str, ...], Any]]:
@@ -108,16 +137,67 @@ def _names(package: Any) -> list[str]:
     return [name for name in names if str(getattr(getattr(package, name), "__module__", "")).startswith("goldassay")]
 
 
-def python() -> str:
-    """The public names, each with its docstring."""
-    out = ["# Python", "", "The public names. The tests run every example."]
-    for room, names in api().items():
-        out += ["", f"## {room}", "", _first(import_module(room))] if names else []
-        for name in names:
-            thing = getattr(import_module(room), name)
+PAGES = {
+    "metric": "Metrics and scores",
+    "runs": "Runs and reports",
+    "tuning": "Tuning and audits",
+    "gold": "Gold",
+    "statistics": "Statistics",
+    "judges": "Judges",
+    "models": "Language models and embeddings",
+    "compat": "Functions of the founding documents",
+}
+"""The pages of what is no task's own; the first takes what no other page has."""
+
+PAGE_OF = {"running": "runs", "reporting": "runs", "testing": "runs", "lm": "models", "embedding": "models"}
+
+
+def _on_page(page: str) -> list[Any]:
+    """The public objects of a page, in the order of their names."""
+    return [thing for name, thing in public() if name == page]
+
+
+def public() -> list[tuple[str, Any]]:
+    """Every public object with the page that documents it: the task's, or by the package it is defined in."""
+    out = []
+    for package, names in api().items():
+        for thing in (getattr(import_module(package), name) for name in names):
             if hasattr(thing, "__name__"):
-                out += ["", f"::: {thing.__module__}.{thing.__name__}", "    options:", "      heading_level: 3"]
+                parts = (package if "measures" in package else thing.__module__).split(".")
+                page = parts[2] if parts[1] == "measures" else PAGE_OF.get(parts[1], parts[1])
+                out.append((page if page in (*PAGES, *TASKS) else "metric", thing))
+    return out
+
+
+def python() -> str:
+    """Every public name in one line, with a link to where it is documented; each row has the anchor of its name."""
+    out = [
+        "# Python",
+        "",
+        "The public names. Each page has their arguments and an example; the tests run every example.",
+    ]
+    for page, title in [*PAGES.items(), *((task, task.capitalize()) for task in TASKS)]:
+        out += ["", f"## [{title}]({page}.md)", "", "| name | what it is |", "|---|---|"]
+        for thing in _on_page(page):
+            place = f"{thing.__module__}.{thing.__name__}"
+            anchor = f'<span id="{place}"></span>'
+            out.append(f"| {anchor}[`{thing.__name__}`]({page}.md#{place}) | {_first(thing).replace('|', '&#124;')} |")
     return "\n".join(out) + "\n"
+
+
+def python_page(page: str) -> str:
+    """The names of one page, each with its docstring."""
+    return "\n".join([f"# {PAGES[page]}", *_entries(_on_page(page))]) + "\n"
+
+
+def _entries(things: list[Any]) -> list[str]:
+    """A heading with signature and docstring for each; of a measure not its methods, which are the same for all."""
+    out = []
+    for thing in things:
+        out += ["", f"::: {thing.__module__}.{thing.__name__}"]
+        if isinstance(thing, type) and issubclass(thing, Measure) and thing is not Measure:
+            out += ["    options:", "      members: false"]
+    return out
 
 
 def examples() -> str:
@@ -140,11 +220,21 @@ def _first(room: Any) -> str:
     return (room.__doc__ or "").split("\n\n")[0].replace("\n", " ")
 
 
+def pages() -> dict[str, Callable[[], str]]:
+    """The pages of the reference that are made, each with the function that writes it."""
+    whole = {"examples": examples, "measures": measures, "commands": commands, "python": python}
+    return {
+        **whole,
+        **{page: partial(python_page, page) for page in PAGES},
+        **{task: partial(task_page, task) for task in TASKS},
+    }
+
+
 def write() -> None:
     """Write the pages into the site that mkdocs builds."""
     import mkdocs_gen_files
 
-    for page, text in {"examples": examples, "measures": measures, "commands": commands, "python": python}.items():
+    for page, text in pages().items():
         with mkdocs_gen_files.open(f"reference/{page}.md", "w") as file:
             file.write(text())
 

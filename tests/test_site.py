@@ -1,4 +1,4 @@
-"""The documentation as a site: opened from disk in a real browser at three widths, and searched without a network."""
+"""The documentation as a site: opened from disk in a real browser at two widths, and searched without a network."""
 
 from __future__ import annotations
 
@@ -38,15 +38,39 @@ def test_the_reference_shows_options_as_they_are_typed(site: Path) -> None:
 
 
 def test_every_public_name_has_its_place_in_the_reference(site: Path, root: Path) -> None:
-    text = (site / "reference" / "python.html").read_text(encoding="utf-8")
-    documented = set(re.findall(r'id="(goldassay\.[\w.]+)"', text))
+    whole = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    listed = dict(re.findall(r'<span id="(goldassay\.[\w.]+)"></span><a href="(\w+)\.html#', whole))
+    pages = {name: (site / "reference" / f"{name}.html").read_text(encoding="utf-8") for name in set(listed.values())}
+    documented = {place for place, page in listed.items() if f'id="{place}"' in pages[page]}
     for line in (root / "tests" / "api.txt").read_text(encoding="utf-8").splitlines():
         package, names = line.split(": ")
         for thing in (getattr(import_module(package), name) for name in names.split()):
             assert not hasattr(thing, "__name__") or f"{thing.__module__}.{thing.__name__}" in documented
 
 
-@pytest.mark.parametrize("width", [390, 900, 1400])
+def test_no_page_takes_long_to_open(site: Path) -> None:
+    assert [page.name for page in site.rglob("*.html") if page.stat().st_size > 300_000] == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing(site: Path, chromium: Any, width: int, scheme: Any) -> None:
+    sync = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="no axe: pip install axe-playwright-python"
+    )
+    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+    try:
+        page = context.new_page()
+        for name in ("index", "how-to/reports", "reference/records"):
+            page.goto((site / f"{name}.html").as_uri())
+            page.wait_for_selector(".md-search[aria-label]", state="attached")
+            result = sync.Axe().run(page).response["violations"]
+            assert [(rule["id"], [node["html"][:120] for node in rule["nodes"]]) for rule in result] == [], name
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1400])
 def test_the_site_is_read_and_searched_from_disk(site: Path, chromium: Any, width: int) -> None:
     said: list[str] = []
     asked: list[str] = []
@@ -56,7 +80,7 @@ def test_the_site_is_read_and_searched_from_disk(site: Path, chromium: Any, widt
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
-        for name in ("index", "tutorials/own-task", "reference/measures", "reference/examples"):
+        for name in ("index", "tutorials/own-task", "reference/extraction", "reference/examples"):
             page.goto((site / f"{name}.html").as_uri())
             assert page.inner_text("h1")
             assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing runs out of the page
