@@ -14,8 +14,8 @@ class Rules(dspy.Module):
     """The first year for when, the first small number for how many, the first capitals for who."""
 
     def forward(self, question):
-        asked = {"When": r"\b\d{4}\b", "How many": r"\b\d{1,3}\b", "Who": r"(?!The)[A-Z]\w+ [A-Z]\w+"}
-        pattern = next((pattern for word, pattern in asked.items() if question.startswith(word)), "$")
+        patterns = {"When": r"\b\d{4}\b", "How many": r"\b\d{1,3}\b", "Who": r"(?!The)[A-Z]\w+ [A-Z]\w+"}
+        pattern = next((pattern for word, pattern in patterns.items() if question.startswith(word)), "$")
         return dspy.Prediction(answer=re.search(pattern, PASSAGE)[0])
 
 
@@ -26,7 +26,9 @@ questions = {
     "Where is it?": ["Delft", "in Delft"],
     "When was it rebuilt?": [],  # the passage does not say it: the right answer is empty
 }
-gold = [dspy.Example(question=question, answers=known).with_inputs("question") for question, known in questions.items()]
+gold = [
+    dspy.Example(question=question, answers=answers).with_inputs("question") for question, answers in questions.items()
+]
 metric = Metric({answering.ExactMatch(): 0.5, answering.F1(): 0.5})
 run = evaluate(Rules(), gold, metric, progress=False)
 interval = run.intervals["f1"]

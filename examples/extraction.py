@@ -12,10 +12,10 @@ class Patterns(dspy.Module):
     """Years, and the capitalised word behind "in"; any DSPy module will do."""
 
     def forward(self, text):
-        found = [(*m.span(), "TIME") for m in re.finditer(r"\b\d{4}\b", text)]
-        found += [(*m.span(1), "PLACE") for m in re.finditer(r"\bin ([A-Z]\w+)", text)]
+        spans = [(*m.span(), "TIME") for m in re.finditer(r"\b\d{4}\b", text)]
+        spans += [(*m.span(1), "PLACE") for m in re.finditer(r"\bin ([A-Z]\w+)", text)]
         return dspy.Prediction(
-            entities=[{"start": a, "end": b, "type": kind, "text": text[a:b]} for a, b, kind in found]
+            entities=[{"start": a, "end": b, "type": kind, "text": text[a:b]} for a, b, kind in spans]
         )
 
 

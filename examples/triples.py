@@ -14,8 +14,8 @@ class Patterns(dspy.Module):
     """Inception (P571) and place (P131), as the sentences say them."""
 
     def forward(self, text):
-        found = [(m["s"], key, m["o"]) for key, pattern in PATTERNS.items() for m in re.finditer(pattern, text)]
-        return dspy.Prediction(triples=[{"subject": s, "predicate": p, "object": o} for s, p, o in found])
+        triples = [(m["s"], key, m["o"]) for key, pattern in PATTERNS.items() for m in re.finditer(pattern, text)]
+        return dspy.Prediction(triples=[{"subject": s, "predicate": p, "object": o} for s, p, o in triples])
 
 
 facts = {
@@ -24,8 +24,8 @@ facts = {
     "Louvre opened in 1793, Prado in 1819.": [("Louvre", "P571", "1793"), ("Prado", "P571", "1819")],
 }
 gold = [
-    dspy.Example(text=text, triples=[{"subject": s, "predicate": p, "object": o} for s, p, o in known])
-    for text, known in facts.items()
+    dspy.Example(text=text, triples=[{"subject": s, "predicate": p, "object": o} for s, p, o in triples])
+    for text, triples in facts.items()
 ]
 gold = [example.with_inputs("text") for example in gold]
 metric = Metric(triples.F1())

@@ -73,8 +73,8 @@ class Searching(dspy.Module):  # type: ignore[misc]
         """The passages that hold the answer, as `search` gives them; none where it stands in none."""
         if self._indexed is None:
             self.search("")
-        known = [name for name in gold.get("documents") or () if name in self._texts]
-        return [{"doc_id": name, "score": 1.0, "source": "gold", "text": self._texts[name]} for name in known]
+        documents = [name for name in gold.get("documents") or () if name in self._texts]
+        return [{"doc_id": name, "score": 1.0, "source": "gold", "text": self._texts[name]} for name in documents]
 
     def index(self, passages: str | Path | Iterable[Any]) -> Any:
         """The same program over these passages: a JSON Lines file, or records with ``id`` and ``text``."""
@@ -83,7 +83,7 @@ class Searching(dspy.Module):  # type: ignore[misc]
         return self
 
     def search(self, question: str) -> list[dict[str, Any]]:
-        """What was found, best first, as retrieval measures it."""
+        """The passages for a question, best first, as retrieval measures them."""
         if self._indexed is None:
             self.index(load("heritage").retrieval.passages)
         source = getattr(self._indexed, "source", "bm25")
@@ -111,26 +111,26 @@ class Reading(Searching):
         return dspy.Prediction(reply=Reply(answer=gold_answer(gold, passages), confidence=1.0))
 
     def forward(self, question: str) -> dspy.Prediction:
-        """The answer, how sure, from which passages; without passages there is nothing to read."""
+        """The answer with its confidence and passages; without passages the model is not asked."""
         results = self.search(question)
         texts = [result["text"] for result in results][: self.reads]
         if not texts:
             return dspy.Prediction(answer="", confidence=0.0, retrieved_contexts=[], results=[])
         try:
-            made = self.read(passages=texts, question=question).reply
-        except AdapterParseError as error:  # the reader failed, the search did not: what it found is still measured
+            reply = self.read(passages=texts, question=question).reply
+        except AdapterParseError as error:  # the reader failed; the results of the search still count
             lost = failure(error)
             lost.retrieved_contexts, lost.results = texts, results
             return lost
-        answer, confidence = said(made.answer), sure(made.confidence)
+        answer, confidence = stated_answer(reply.answer), sure(reply.confidence)
         return dspy.Prediction(answer=answer, confidence=confidence, retrieved_contexts=texts, results=results)
 
     def to_demo(self, example: Any) -> dict[str, Any]:
         """A gold example as the reader's demonstration: its own passage, its shortest answer."""
-        known = example.get("answers") or []
+        answers = example.get("answers") or []
         passages = [example["context"]] if example.get("context") else list(example.get("supporting_facts") or [])
-        answer = min(known, key=len) if known else ""
-        return {"passages": passages, "reply": Reply(answer=answer, confidence=1.0 if known else 0.0)}
+        answer = min(answers, key=len) if answers else ""
+        return {"passages": passages, "reply": Reply(answer=answer, confidence=1.0 if answers else 0.0)}
 
 
 class Pretrained(Searching):
@@ -158,16 +158,16 @@ class Pretrained(Searching):
 
 
 def gold_answer(gold: Any, texts: Sequence[str]) -> str:
-    """What reading these texts should give: the answer where one of them says it, else nothing.
+    """The answer of a perfect reader of these texts: gold's if one of them contains it, else none.
 
-    A right reader that is given the wrong passages abstains, so what searching loses stays searching's.
+    With the wrong passages it abstains, so an error of the search is not charged to the reader.
     """
-    known = (one for one in gold.get("answers") or () if any(one.lower() in text.lower() for text in texts))
-    return next(known, "")
+    matches = (answer for answer in gold.get("answers") or () if any(answer.lower() in text.lower() for text in texts))
+    return next(matches, "")
 
 
-def said(answer: Any) -> str:
-    """An answer as text; the ways of saying that there is none are none."""
+def stated_answer(answer: Any) -> str:
+    """An answer as text; one that says that there is no answer is empty."""
     text = str(answer or "").strip()
     return "" if NOTHING.fullmatch(text) else text
 
@@ -199,15 +199,15 @@ class Overlap(Searching):
 
     def fit(self, train: Sequence[Any]) -> Overlap:
         """The baseline with the threshold that is best on ``train``."""
-        made = Overlap(self.depth, 0.0)
-        made._indexed, made._texts, made._weights = self._indexed, self._texts, self._weights
-        found = [(example, made(question=example["question"])) for example in train]
+        fitted = Overlap(self.depth, 0.0)
+        fitted._indexed, fitted._texts, fitted._weights = self._indexed, self._texts, self._weights
+        predictions = [(example, fitted(question=example["question"])) for example in train]
         values = {}
         for threshold in (step / 20 for step in range(20)):
-            kept = [(gold, pred if pred.confidence >= threshold else {"answer": ""}) for gold, pred in found]
-            values[threshold] = sum(F1()(gold, pred).tally.value for gold, pred in kept)
-        made.threshold = max(values, key=lambda step: (values[step], -step)) if values else self.threshold
-        return made
+            pairs = [(gold, pred if pred.confidence >= threshold else {"answer": ""}) for gold, pred in predictions]
+            values[threshold] = sum(F1()(gold, pred).tally.value for gold, pred in pairs)
+        fitted.threshold = max(values, key=lambda step: (values[step], -step)) if values else self.threshold
+        return fitted
 
     def index(self, passages: str | Path | Iterable[Any]) -> Any:
         """The same program over these passages, with the weights of their words."""
@@ -230,35 +230,37 @@ class Overlap(Searching):
 
     def read(self, question: str, texts: Sequence[str]) -> tuple[str, float]:
         """The answer in these texts, empty below the threshold, and how much of the question its sentence holds."""
-        asked = set(tokens(question))
+        question_words = set(tokens(question))
         best, confidence = "", 0.0
         for text in texts:
             for sentence in sentences(text):
-                share = self._share(asked, set(tokens(sentence)))
+                share = self._share(question_words, set(tokens(sentence)))
                 if share > confidence:
                     best, confidence = sentence, share
         return picked(question, best) if confidence >= self.threshold else "", confidence
 
-    def _share(self, asked: set[str], words: set[str]) -> float:
+    def _share(self, question_words: set[str], words: set[str]) -> float:
         """How much of the question's weight the words carry; words that no passage has count as rare ones."""
         rare = math.log(1 + max(len(self._texts), 1))
-        total = sum(self._weights.get(word, rare) for word in sorted(asked))
-        shared = sum(self._weights.get(word, rare) for word in sorted(asked & words))
+        total = sum(self._weights.get(word, rare) for word in sorted(question_words))
+        shared = sum(self._weights.get(word, rare) for word in sorted(question_words & words))
         return min(1.0, shared / total) if total else 0.0
 
 
 def picked(question: str, sentence: str) -> str:
     """The part of a sentence that a question of this kind asks for, or all of it."""
-    asked = question.lower()
-    new = [name for name in found_entities(sentence) if name.lower() not in asked]
-    years: list[str] = [year for year in YEAR.findall(sentence) if year not in asked]
-    numbers: list[str] = [number for number in NUMBER.findall(sentence) if number not in asked and number not in years]
-    if ASKS_WHEN.search(asked) and years:
+    lowered = question.lower()
+    new = [name for name in found_entities(sentence) if name.lower() not in lowered]
+    years: list[str] = [year for year in YEAR.findall(sentence) if year not in lowered]
+    numbers: list[str] = [
+        number for number in NUMBER.findall(sentence) if number not in lowered and number not in years
+    ]
+    if ASKS_WHEN.search(lowered) and years:
         return years[0]
-    if ASKS_HOW_MANY.search(asked) and (numbers or years):
+    if ASKS_HOW_MANY.search(lowered) and (numbers or years):
         return (numbers or years)[0]
     names = [name for name in new if not any(c.isdigit() for c in name)]
-    return names[0] if ASKS_NAME.search(asked) and names else sentence
+    return names[0] if ASKS_NAME.search(lowered) and names else sentence
 
 
 program = Reading()

@@ -75,11 +75,11 @@ class NearestDocuments(dspy.Module):
 
     def fit(self, train: Sequence[Any]) -> NearestDocuments:
         """The baseline that knows the training texts."""
-        made = NearestDocuments(self.k)
-        made.labels = [example["label"] for example in train]
-        made.vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
-        made.vectors = made.vectorizer.fit_transform([example["text"] for example in train])
-        return made
+        fitted = NearestDocuments(self.k)
+        fitted.labels = [example["label"] for example in train]
+        fitted.vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True)
+        fitted.vectors = fitted.vectorizer.fit_transform([example["text"] for example in train])
+        return fitted
 
     def forward(self, text: str) -> dspy.Prediction:
         """The type of one text; U before ``fit``."""

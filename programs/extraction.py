@@ -40,7 +40,7 @@ class Extraction(dspy.Module):
     """Names by a language model; offsets by code (`goldassay.text.locate`).
 
     A name that does not stand in the text is kept with ``start`` and ``end`` of ``None``: the measures count it as
-    spurious and say so. A name that is said again without standing there again says nothing new, and counts once.
+    spurious and say so. A name that is repeated without standing there again counts once.
     """
 
     def __init__(self) -> None:
@@ -63,13 +63,13 @@ class Extraction(dspy.Module):
 
 def _placed(text: str, mentions: Sequence[Mention] | None) -> dspy.Prediction:
     names = [mention.text for mention in mentions or []]
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    entities: dict[tuple[Any, ...], dict[str, Any]] = {}
     for mention, place in zip(mentions or [], locate(text, names), strict=True):
         start, end = place or (None, None)
         words = mention.text if place is None else text[start:end]
         key = (start, end, mention.type) if place else (words.casefold(), mention.type)
-        found.setdefault(key, {"start": start, "end": end, "type": mention.type, "text": words})
-    return dspy.Prediction(entities=list(found.values()))
+        entities.setdefault(key, {"start": start, "end": end, "type": mention.type, "text": words})
+    return dspy.Prediction(entities=list(entities.values()))
 
 
 MONTH = (
@@ -120,14 +120,14 @@ class PatternExtraction(dspy.Module):
 
     def fit(self, train: Sequence[Any]) -> PatternExtraction:
         """The baseline that also knows the names of ``train``, each with the type that it mostly has there."""
-        made = PatternExtraction()
+        fitted = PatternExtraction()
         seen: dict[str, Counter[str]] = {}
         for example in train:
             for span in example["entities"]:
                 if span["type"] not in ("TMP", "IDENTIFIER") and len(span["text"]) > 2:
                     seen.setdefault(span["text"], Counter())[span["type"]] += 1
-        made.names = {name: types.most_common(1)[0][0] for name, types in seen.items()}
-        return made
+        fitted.names = {name: types.most_common(1)[0][0] for name, types in seen.items()}
+        return fitted
 
     def forward(self, text: str) -> dspy.Prediction:
         """The entities of a text; of overlapping finds the longest stays."""
@@ -140,19 +140,19 @@ class PatternExtraction(dspy.Module):
         )
 
     def _found(self, text: str) -> Iterator[tuple[int, int, str]]:
-        for found in TIME.finditer(text):
-            yield found.start(), found.end(), "TMP"
-        for found in CODE.finditer(text):
-            yield found.start(), found.end(), "IDENTIFIER"
+        for match in TIME.finditer(text):
+            yield match.start(), match.end(), "TMP"
+        for match in CODE.finditer(text):
+            yield match.start(), match.end(), "IDENTIFIER"
         for kind, pattern in INSTITUTIONS.items():
-            for found in pattern.finditer(text):
-                if not found["alone"] or found["alone"].casefold() != found["name"].casefold():
-                    yield found.start("name"), found.end("name"), kind
-        for found in PLACE.finditer(text):
-            yield found.start(1), found.end(1), "TOP"
+            for match in pattern.finditer(text):
+                if not match["alone"] or match["alone"].casefold() != match["name"].casefold():
+                    yield match.start("name"), match.end("name"), kind
+        for match in PLACE.finditer(text):
+            yield match.start(1), match.end(1), "TOP"
         for name, kind in self.names.items():
-            for found in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-                yield found.start(), found.end(), kind
+            for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+                yield match.start(), match.end(), kind
 
 
 def _institution(words: str) -> re.Pattern[str]:
@@ -183,13 +183,13 @@ class Together(dspy.Module):
         """The entities of a text, in its order."""
         sure = list(self.patterns(text=text).entities)
         more = [
-            one
-            for one in self.model(text=text).entities
-            if one["type"] in self.types
-            and one["start"] is not None
-            and all(one["end"] <= other["start"] or other["end"] <= one["start"] for other in sure)
+            entity
+            for entity in self.model(text=text).entities
+            if entity["type"] in self.types
+            and entity["start"] is not None
+            and all(entity["end"] <= other["start"] or other["end"] <= entity["start"] for other in sure)
         ]
-        return dspy.Prediction(entities=sorted([*sure, *more], key=lambda one: (one["start"], one["end"])))
+        return dspy.Prediction(entities=sorted([*sure, *more], key=lambda entity: (entity["start"], entity["end"])))
 
 
 program = Extraction()

@@ -35,20 +35,20 @@ def labels() -> LabelTable:
 def find_mentions(text: str, table: LabelTable) -> list[dict[str, Any]]:
     """The table's names as they stand in the text, the longest first; then others of several capitalised words."""
     words = [match.span() for match in WORD.finditer(text)]
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     for size in range(min(table.longest, len(words)), 0, -1):
         for first in range(len(words) - size + 1):
             span = (words[first][0], words[first + size - 1][1])
-            if _free(span, found) and text[span[0]].isupper() and table.exact(text[span[0] : span[1]]):
-                found.append(span)
+            if _free(span, spans) and text[span[0]].isupper() and table.exact(text[span[0] : span[1]]):
+                spans.append(span)
     for match in NAME.finditer(text):
         start, end = match.span()
         lead = text[start:end].split(" ", 1)
         if lead[0].lower() in ARTICLES:
             start += len(lead[0]) + 1
-        if " " in text[start:end] and _free((start, end), found):
-            found.append((start, end))
-    return [{"start": start, "end": end, "text": text[start:end]} for start, end in sorted(found)]
+        if " " in text[start:end] and _free((start, end), spans):
+            spans.append((start, end))
+    return [{"start": start, "end": end, "text": text[start:end]} for start, end in sorted(spans)]
 
 
 def _free(span: tuple[int, int], taken: Sequence[tuple[int, int]]) -> bool:
@@ -81,10 +81,16 @@ class Linker(dspy.Module):
 
 
 def gold_links(gold: Sequence[Any], text: str, mentions: Sequence[Any]) -> list[dict[str, Any]]:
-    """The links that mentions should have: those of gold's mention at the same place; NIL where gold has none."""
-    known = {(one["start"], one["end"]): [name for several in one["ids"].values() for name in several] for one in gold}
-    right = [known.get((one["start"], one["end"]), []) for one in mentions]
-    return [_link(one, [Match(name, "", 100.0) for name in names]) for one, names in zip(mentions, right, strict=True)]
+    """The right links of mentions: those of gold's mention at the same place, NIL if gold has none."""
+    gold_ids = {
+        (mention["start"], mention["end"]): [name for group in mention["ids"].values() for name in group]
+        for mention in gold
+    }
+    right = [gold_ids.get((mention["start"], mention["end"]), []) for mention in mentions]
+    return [
+        _link(mention, [Match(name, "", 100.0) for name in names])
+        for mention, names in zip(mentions, right, strict=True)
+    ]
 
 
 class ExactLinker(Linker):
@@ -93,7 +99,9 @@ class ExactLinker(Linker):
     def link(self, text: str, mentions: Sequence[Any]) -> list[dict[str, Any]]:
         """The links of these mentions."""
         table = self.table or labels()
-        return [_link(one, [Match(found, "", 100.0) for found in table.exact(one["text"])]) for one in mentions]
+        return [
+            _link(mention, [Match(name, "", 100.0) for name in table.exact(mention["text"])]) for mention in mentions
+        ]
 
 
 class FuzzyLinker(Linker):
@@ -105,10 +113,10 @@ class FuzzyLinker(Linker):
 
     def link(self, text: str, mentions: Sequence[Any]) -> list[dict[str, Any]]:
         """The links of these mentions."""
-        near = (self.table or labels()).best([one["text"] for one in mentions], self.k)
+        near = (self.table or labels()).best([mention["text"] for mention in mentions], self.k)
         return [
-            _link(one, matches if matches and matches[0].score >= self.threshold else [])
-            for one, matches in zip(mentions, near, strict=True)
+            _link(mention, matches if matches and matches[0].score >= self.threshold else [])
+            for mention, matches in zip(mentions, near, strict=True)
         ]
 
 
@@ -122,7 +130,7 @@ class Choose(dspy.Signature):
 
 
 class Linking(Linker):
-    """The nearest entries by their names; which one it is, or none, by a language model.
+    """Finds the nearest entries by their names; a language model chooses one of them, or none.
 
     A mention that is far from every name (under ``floor``) is NIL without asking. The entries that were not chosen
     follow the chosen one as further candidates.
@@ -136,35 +144,37 @@ class Linking(Linker):
     def link(self, text: str, mentions: Sequence[Any]) -> list[dict[str, Any]]:
         """The links of these mentions."""
         links = []
-        for one, near in self._offers(text, mentions):
-            number = self.choose(**self._asked(text, one, near)).choice if near else 0
-            links.append(_link(one, _ordered(near, number)))
+        for mention, near in self._offers(text, mentions):
+            number = self.choose(**self._question(text, mention, near)).choice if near else 0
+            links.append(_link(mention, _ordered(near, number)))
         return links
 
     async def aforward(self, text: str, mentions: Sequence[Any] | None = None) -> dspy.Prediction:
         """The same, asynchronously."""
         links = []
-        for one, near in self._offers(text, self.find(text, mentions)):
-            number = (await self.choose.acall(**self._asked(text, one, near))).choice if near else 0
-            links.append(_link(one, _ordered(near, number)))
+        for mention, near in self._offers(text, self.find(text, mentions)):
+            number = (await self.choose.acall(**self._question(text, mention, near))).choice if near else 0
+            links.append(_link(mention, _ordered(near, number)))
         return dspy.Prediction(links=links)
 
     def to_demo(self, example: Any) -> dict[str, Any]:
         """A gold example as the predictor's demonstration: its first mention, a linked one before one that is NIL."""
         offers = list(self._offers(example["text"], example["links"]))
-        shown = [(one, near) for one, near in offers if near]
-        if not shown:
+        linkable = [(mention, near) for mention, near in offers if near]
+        if not linkable:
             return {}
-        one, near = next((pair for pair in shown if _right(*pair)), shown[0])
-        return {**self._asked(example["text"], one, near), "choice": _right(one, near)}
+        mention, near = next((pair for pair in linkable if _right(*pair)), linkable[0])
+        return {**self._question(example["text"], mention, near), "choice": _right(mention, near)}
 
     def _offers(self, text: str, mentions: Sequence[Any]) -> Iterator[tuple[Any, list[Match]]]:
         """Each mention with the entries that are offered."""
         table = self.table or labels()
-        for one, near in zip(mentions, table.best([_words(text, one) for one in mentions], OFFERED), strict=True):
-            yield one, [match for match in near if match.score >= self.floor]
+        for mention, near in zip(
+            mentions, table.best([_words(text, mention) for mention in mentions], OFFERED), strict=True
+        ):
+            yield mention, [match for match in near if match.score >= self.floor]
 
-    def _asked(self, text: str, mention: Any, near: Sequence[Match]) -> dict[str, Any]:
+    def _question(self, text: str, mention: Any, near: Sequence[Match]) -> dict[str, Any]:
         table = self.table or labels()
         entries = [table[match.id] for match in near]
         listed = [f"{n}. {entry.label}: {entry.description}" for n, entry in enumerate(entries, start=1)]
@@ -177,7 +187,7 @@ def _words(text: str, mention: Any) -> str:
 
 def _right(mention: Any, near: Sequence[Match]) -> int:
     """The number of the right entry; 0 where it is not offered."""
-    ids = {one for group in mention["ids"].values() for one in group}
+    ids = {name for group in mention["ids"].values() for name in group}
     return next((number for number, match in enumerate(near, start=1) if match.id in ids), 0)
 
 

@@ -53,15 +53,13 @@ class Searching(dspy.Module):  # type: ignore[misc]
         """The best passages by this retriever's index."""
         if self._indexed is None:
             self.index(load("heritage").retrieval.passages)
-        found: list[tuple[str, float]] = self._indexed.search(query, self.depth)  # pyright: ignore[reportOptionalMemberAccess]
-        return found
+        hits: list[tuple[str, float]] = self._indexed.search(query, self.depth)  # pyright: ignore[reportOptionalMemberAccess]
+        return hits
 
-    def results(self, found: Iterable[tuple[str, float, str]]) -> list[dict[str, Any]]:
-        """Records of what was found, with the text for whoever reads the errors."""
+    def results(self, hits: Iterable[tuple[str, float, str]]) -> list[dict[str, Any]]:
+        """Hits as records, with their texts for whoever reads the errors."""
         texts = {passage.id: passage.text for passage in self._indexed.passages}
-        return [
-            {"doc_id": name, "score": score, "source": source, "text": texts[name]} for name, score, source in found
-        ]
+        return [{"doc_id": name, "score": score, "source": source, "text": texts[name]} for name, score, source in hits]
 
     def _made(self, passages: Any) -> Any:
         return BM25Index(passages)

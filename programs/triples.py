@@ -72,13 +72,13 @@ class Triples(dspy.Module):  # type: ignore[misc]
         self.say = dspy.Predict(Say.with_updated_fields("statements", type_=list[statement]))
 
     def forward(self, text: str) -> dspy.Prediction:
-        """The statements of a text; the same one is said once, with its greatest confidence."""
-        found: dict[tuple[str, str, str], float] = {}
-        for one in self.say(text=text).statements or ():
-            key = (one.subject.strip(), self.properties[one.predicate], one.object.strip())
+        """The statements of a text, each once, with its greatest confidence."""
+        confidences: dict[tuple[str, str, str], float] = {}
+        for statement in self.say(text=text).statements or ():
+            key = (statement.subject.strip(), self.properties[statement.predicate], statement.object.strip())
             if key[0] and key[2]:
-                found[key] = max(found.get(key, 0.0), one.confidence)
-        return dspy.Prediction(triples=[_triple(*key, confidence) for key, confidence in found.items()])
+                confidences[key] = max(confidences.get(key, 0.0), statement.confidence)
+        return dspy.Prediction(triples=[_triple(*key, confidence) for key, confidence in confidences.items()])
 
     def to_demo(self, example: Any) -> dict[str, Any]:
         """A gold example as the predictor's demonstration; statements of other properties are left out."""
@@ -160,20 +160,20 @@ class PatternTriples(dspy.Module):  # type: ignore[misc]
         self.kinds: set[str] = set()
 
     def fit(self, train: Sequence[Any]) -> PatternTriples:
-        """The baseline with what ``train`` shows: rates of its patterns (Laplace's rule), and the kinds named there."""
-        made = PatternTriples()
+        """The baseline with the success rates of its patterns on ``train`` (Laplace's rule) and the kinds named there."""
+        fitted = PatternTriples()
         named = Counter(t["object"] for example in train for t in example["triples"] if t["predicate"] == "P31")
-        made.kinds = set(named)
+        fitted.kinds = set(named)
         right: Counter[str] = Counter()
         tried: Counter[str] = Counter()
         for example in train:
-            for rule, triple in made.found(example["text"]):
+            for rule, triple in fitted.matches(example["text"]):
                 tried[rule] += 1
                 right[rule] += bool(match(example, {"triples": [triple]}, excluded=()).pairs)
-        made.rates = {rule: (right[rule] + 1) / (tried[rule] + 2) for rule in tried}
-        return made
+        fitted.rates = {rule: (right[rule] + 1) / (tried[rule] + 2) for rule in tried}
+        return fitted
 
-    def found(self, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def matches(self, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """What each rule finds: the first object of each pattern, as a triple about the text's subject."""
         subject = _subject(text)
         if subject is None:
@@ -193,24 +193,24 @@ class PatternTriples(dspy.Module):  # type: ignore[misc]
 
     def forward(self, text: str) -> dspy.Prediction:
         """The statements of a text; once fitted, only by patterns that are right in at least LEAST of the cases."""
-        kept = [triple for rule, triple in self.found(text) if self.rates.get(rule, 1.0) >= LEAST]
-        return dspy.Prediction(triples=kept)
+        triples = [triple for rule, triple in self.matches(text) if self.rates.get(rule, 1.0) >= LEAST]
+        return dspy.Prediction(triples=triples)
 
 
 def _subject(text: str) -> str | None:
     """The name that looks most like an institution's: a word for one, several words, early in the text."""
     best: tuple[float, str] | None = None
-    for found in re.finditer(NAME, text):
-        words = found[0].split()
+    for candidate in re.finditer(NAME, text):
+        words = candidate[0].split()
         while words and STOP.fullmatch(words[0].casefold()):
             words = words[1:]
         name = " ".join(words).removesuffix(".")
         if not any(word[:1].isupper() for word in words):
             continue
         score = 2.0 * bool(KIND.search(name.casefold())) + 0.5 * (len(words) > 1) + 0.3 * text.count(name)
-        if len(words) == 1 and (not found.start() or text[: found.start()].rstrip()[-1:] in ".:;!?"):
+        if len(words) == 1 and (not candidate.start() or text[: candidate.start()].rstrip()[-1:] in ".:;!?"):
             score -= 0.8  # any word begins a sentence with a capital
-        score -= found.start() / max(1, len(text)) + 0.5 * bool(
+        score -= candidate.start() / max(1, len(text)) + 0.5 * bool(
             re.search(rf"\b(?:in|te|à|from) {re.escape(name)}", text)
         )
         if best is None or score > best[0]:
