@@ -160,7 +160,7 @@ class PatternTriples(dspy.Module):  # type: ignore[misc]
         self.kinds: set[str] = set()
 
     def fit(self, train: Sequence[Any]) -> PatternTriples:
-        """The baseline with the success rates of its patterns on ``train`` (Laplace's rule) and the kinds named there."""
+        """The baseline with its patterns' success rates on ``train`` (Laplace's rule) and the kinds named there."""
         fitted = PatternTriples()
         named = Counter(t["object"] for example in train for t in example["triples"] if t["predicate"] == "P31")
         fitted.kinds = set(named)
