@@ -210,7 +210,11 @@ class _Evaluation:
         weighted = [key for key in zero if zero.weights.get(key, 1.0)]
         labels = {"name": str(self.about["name"]), "measure": weighted[0] if len(weighted) == 1 else "metric"}
         bar = Bar(self.size, len(self.rows), self.options.progress, **labels)
-        total = sum((zero.from_state(row["tallies"]) for row in self.rows), zero) if self.options.progress else zero
+
+        def evidence(row: Row) -> Any:  # for the progress; a function's own values are known by their rows only
+            return zero.from_state({key: state for key, state in row["tallies"].items() if key in zero})
+
+        total = sum((evidence(row) for row in self.rows), zero) if self.options.progress else zero
 
         def make(number: int) -> Row:
             index, repeat = divmod(number, repeats)
@@ -225,7 +229,7 @@ class _Evaluation:
                 self.rest.add(earlier.get("usage", {}))
             row, offset = self.writer.row(row) if self.writer else (row, 0)
             self.rows.add(row, offset)
-            total = total + zero.from_state(row["tallies"]) if self.options.progress else total
+            total = total + evidence(row) if self.options.progress else total
             return failures.add(str(row["id"]), str(row.get("error") or ""), engine.hopeless)
 
         with bar:
