@@ -85,6 +85,9 @@ def test_a_cut_or_broken_line_is_left_out() -> None:
     assert form is not None
     assert form.read("TOP: Delft\nGRP") == {"mentions": [{"type": "TOP", "text": "Delft"}]}
     assert form.read("-") == form.read("") == {"mentions": []}
+    two = Lines.of(create_model("Outputs", label=(str, ...), year=(int, ...)).model_json_schema())
+    assert two is not None
+    assert two.read("I do not know") == {}
 
 
 class Names(dspy.Signature):

@@ -36,47 +36,8 @@ ITEMS, CHARACTERS, TOP_CHARACTERS = 12, 64, 400
 LETTERS = 8  # of a word: bounds in characters become bounds in words for copied text
 
 
-class Field:
-    """A part of an answer; `Scalar`, `ObjectLine` and `Items` are its forms."""
-
-    open_ended = False
-    """Whether its text may always go on, so that a grammar has to name the token that ends the turn."""
-
-    def line(self, value: Any) -> str:
-        """The value on one line."""
-        raise NotImplementedError
-
-    def parse(self, text: str) -> Any:
-        """The value of a line."""
-        raise NotImplementedError
-
-    def rule(self, grammar: Grammar, listed: bool = False) -> str:
-        """The grammar of a line; ``listed`` for an item of a list."""
-        raise NotImplementedError
-
-    def render(self, value: Any) -> str:
-        """The value where it is the whole answer."""
-        return self.line(value)
-
-    def titled(self, name: str, value: Any) -> str:
-        """The value after its name, where there are other fields."""
-        return f"{name}: {self.line(value)}"
-
-    def read(self, lines: Sequence[str]) -> Any:
-        """The value of the lines that belong to this field."""
-        return self.parse(" ".join(lines))
-
-    def whole_rule(self, grammar: Grammar) -> str:
-        """The grammar where this is the whole answer."""
-        return self.rule(grammar)
-
-    def titled_rule(self, name: str, grammar: Grammar) -> str:
-        """The grammar after the field's name."""
-        return f"{_quoted(name + ': ')} {self.rule(grammar)}"
-
-
 @dataclass(frozen=True)
-class Scalar(Field):
+class Scalar:
     """A value on one line: one of several labels, a text, a number, yes or no."""
 
     kind: str
@@ -87,18 +48,14 @@ class Scalar(Field):
     minimum: float | None = None
     maximum: float | None = None
 
-    @property
-    def open_ended(self) -> bool:  # type: ignore[override]
-        """All but labels and truth values."""
-        return not self.labels and self.kind != "boolean"
-
     def line(self, value: Any) -> str:
+        """The value on one line."""
         if value is None or value == "":
             return NOTHING
         return str(value).lower() if self.kind == "boolean" else " ".join(str(value).split())
 
     def parse(self, text: str) -> Any:
-        """A text that does not fit the kind stays a text: the adapter reports it."""
+        """The value of a line. A text that does not fit the kind stays a text: the adapter reports it."""
         text = text.strip()
         if text == NOTHING:
             return None if self.optional else ("" if self.kind == "text" else text)
@@ -108,6 +65,7 @@ class Scalar(Field):
             return text
 
     def rule(self, grammar: Grammar, listed: bool = False) -> str:
+        """The grammar of a line; ``listed`` for an item of a list, or a part of an object on one line."""
         length = self.max_length or (grammar.characters if listed else TOP_CHARACTERS)
         if self.labels:
             rule = " | ".join(map(_quoted, self.labels))
@@ -135,79 +93,73 @@ class Scalar(Field):
 
 
 @dataclass(frozen=True)
-class ObjectLine(Field):
-    """An object of scalars on one line: ``TYPE: text`` for a label and a text, else its values between bars."""
+class Field:
+    """An output: a scalar (under no name), an object of scalars, or a list of either, an item a line.
 
-    fields: Mapping[str, Scalar]
+    An object stands on one line: ``TYPE: text`` for a label and a text, else its values between bars.
+    """
 
-    @property
-    def open_ended(self) -> bool:  # type: ignore[override]
-        return list(self.fields.values())[-1].open_ended
-
-    @property
-    def mention(self) -> tuple[str, str] | None:
-        """The names of the label and of the text, where the object has just these two."""
-        labels = [name for name, field in self.fields.items() if field.labels]
-        texts = [name for name, field in self.fields.items() if field.kind == "text" and not field.labels]
-        return (labels[0], texts[0]) if len(self.fields) == 2 and len(labels) == len(texts) == 1 else None
-
-    @property
-    def _order(self) -> tuple[Sequence[str], str]:
-        return (self.mention, ": ") if self.mention else (list(self.fields), " | ")
-
-    def line(self, value: Any) -> str:
-        names, separator = self._order
-        return separator.join(self.fields[name].line(value.get(name)) for name in names)
-
-    def parse(self, text: str) -> dict[str, Any] | None:
-        """The object of a line; None if it lacks a part."""
-        names, separator = self._order
-        parts = text.split(separator, len(names) - 1)
-        if len(parts) < len(names):
-            return None
-        return {name: self.fields[name].parse(part) for name, part in zip(names, parts, strict=True)}
-
-    def rule(self, grammar: Grammar, listed: bool = False) -> str:
-        names, separator = self._order
-        return f" {_quoted(separator)} ".join(self.fields[name].rule(grammar, listed=True) for name in names)
-
-    def render(self, value: Any) -> str:
-        return Lines(self.fields).titled(value)
-
-    def read(self, lines: Sequence[str]) -> Any:
-        if any(line.startswith(f"{next(iter(self.fields))}:") for line in lines):
-            return Lines(self.fields).read_titled(lines)
-        return super().read(lines)
-
-    def whole_rule(self, grammar: Grammar) -> str:
-        return Lines(self.fields).titled_rules(grammar)
-
-
-@dataclass(frozen=True)
-class Items(Field):
-    """A list, an item a line."""
-
-    item: Scalar | ObjectLine
+    parts: Mapping[str, Scalar]
+    listed: bool = False
     max_items: int | None = None
 
-    def render(self, value: Any) -> str:
-        return LINE.join([*map(self.item.line, value), NOTHING])
+    @property
+    def is_object(self) -> bool:
+        """Whether its values have names of their own."""
+        return "" not in self.parts
+
+    @property
+    def open_ended(self) -> bool:
+        """Whether its text may always go on, so that a grammar has to name the token that ends the turn."""
+        last = list(self.parts.values())[-1]
+        return not self.listed and not last.labels and last.kind != "boolean"
+
+    @property
+    def _order(self) -> tuple[list[str], str]:
+        """The names of the parts as a line has them, and what stands between them."""
+        labels = [name for name, part in self.parts.items() if part.labels]
+        texts = [name for name, part in self.parts.items() if part.kind == "text" and not part.labels]
+        is_mention = len(self.parts) == 2 and len(labels) == len(texts) == 1
+        return (labels + texts, ": ") if is_mention else (list(self.parts), " | ")
+
+    def line(self, value: Any) -> str:
+        """A value, or an item of a list, on one line."""
+        names, separator = self._order
+        return separator.join(self.parts[name].line(value.get(name) if name else value) for name in names)
+
+    def parse(self, text: str) -> Any:
+        """The value of a line; None if it lacks a part."""
+        names, separator = self._order
+        texts = text.split(separator, len(names) - 1)
+        values = {name: self.parts[name].parse(part) for name, part in zip(names, texts, strict=False)}
+        return values.get("", values if len(values) == len(names) else None)
+
+    def rule(self, grammar: Grammar) -> str:
+        """The grammar of a line."""
+        names, separator = self._order
+        inner = self.listed or self.is_object
+        return f" {_quoted(separator)} ".join(self.parts[name].rule(grammar, inner) for name in names)
 
     def titled(self, name: str, value: Any) -> str:
-        return LINE.join([f"{name}:", *(f"- {self.item.line(item)}" for item in value)]) if value else f"{name}: -"
-
-    def read(self, lines: Sequence[str]) -> list[Any]:
-        shown = [line.removeprefix("- ").strip() for line in lines]
-        items = [self.item.parse(line) for line in shown if line and line != NOTHING]
-        return [item for item in items if item is not None]
-
-    def whole_rule(self, grammar: Grammar) -> str:
-        item = self.item.rule(grammar, listed=True)
-        return f'({item} "\\n"){{0,{self.max_items or grammar.items}}} {_quoted(NOTHING)}'
+        """The value after its name, where there are other fields."""
+        if not self.listed:
+            return f"{name}: {self.line(value)}"
+        return LINE.join([f"{name}:", *(f"- {self.line(item)}" for item in value)]) if value else f"{name}: -"
 
     def titled_rule(self, name: str, grammar: Grammar) -> str:
-        item = f'"\\n- " {self.item.rule(grammar, listed=True)}'
+        """The grammar after the field's name."""
+        if not self.listed:
+            return f"{_quoted(name + ': ')} {self.rule(grammar)}"
+        item = f'"\\n- " {self.rule(grammar)}'
         return f'{_quoted(name + ":")} (" -" | ({item}){{1,{self.max_items or grammar.items}}})'
+
+    def read(self, lines: Sequence[str]) -> Any:
+        """The value of the lines that belong to this field."""
+        if not self.listed:
+            return self.parse(" ".join(lines))
+        texts = [line.removeprefix("- ").strip() for line in lines]
+        items = [self.parse(text) for text in texts if text and text != NOTHING]
+        return [item for item in items if item is not None]
 
 
 @dataclass(frozen=True)
@@ -230,33 +182,44 @@ class Lines:
     def of(cls, schema: Schema) -> Lines | None:
         """The form of a schema; None if it is nested deeper than lines can show."""
         fields = {name: _field(part, schema) for name, part in schema.get("properties", {}).items()}
-        known = {name: field for name, field in fields.items() if field is not None}
-        return cls(known) if known and len(known) == len(fields) else None
+        shown = {name: field for name, field in fields.items() if field is not None}
+        return cls(shown) if shown and len(shown) == len(fields) else None
 
     @property
     def has_list(self) -> bool:
         """Whether an output is a list."""
-        return any(isinstance(field, Items) for field in self.fields.values())
+        return any(field.listed for field in self.fields.values())
+
+    @property
+    def _alone(self) -> tuple[str, Field, Lines | None] | None:
+        """The only field with its name; an object alone has a line for each of its parts."""
+        if len(self.fields) > 1:
+            return None
+        ((name, field),) = self.fields.items()
+        inner = {part: Field({"": scalar}) for part, scalar in field.parts.items()}
+        return name, field, Lines(inner) if field.is_object and not field.listed else None
 
     def render(self, values: Mapping[str, Any]) -> str:
         """The values, as a demonstration shows them; a field without a value is left out."""
-        if len(self.fields) == 1 and values.keys() & self.fields.keys():
-            ((name, field),) = self.fields.items()
-            return field.render(values[name])
-        return self.titled({name: value for name, value in values.items() if name in self.fields}, partial=True)
+        if self._alone and self._alone[0] in values:
+            name, field, inner = self._alone
+            if inner:
+                return inner.titled({part: values[name].get(part) for part in field.parts})
+            return LINE.join([*map(field.line, values[name]), NOTHING]) if field.listed else field.line(values[name])
+        return self.titled(values)
 
-    def titled(self, values: Mapping[str, Any], partial: bool = False) -> str:
-        """Each value after its name; ``partial`` leaves out fields without a value."""
-        names = [name for name in self.fields if not partial or name in values]
-        return LINE.join(self.fields[name].titled(name, values.get(name)) for name in names)
+    def titled(self, values: Mapping[str, Any]) -> str:
+        """Each value after its name."""
+        return LINE.join(field.titled(name, values[name]) for name, field in self.fields.items() if name in values)
 
     def read(self, text: str) -> dict[str, Any]:
         """The values of an answer; a missing field is left out."""
         lines = text.strip().splitlines()
-        if len(self.fields) == 1:
-            ((name, field),) = self.fields.items()
-            return {name: field.read(lines)}
-        return self.read_titled(lines)
+        if not self._alone:
+            return self.read_titled(lines)
+        name, field, inner = self._alone
+        has_titles = inner and any(line.startswith(f"{next(iter(field.parts))}:") for line in lines)
+        return {name: inner.read_titled(lines) if inner and has_titles else field.read(lines)}
 
     def read_titled(self, lines: Sequence[str]) -> dict[str, Any]:
         """The values of lines in which each field stands after its name, in the order of the form."""
@@ -268,7 +231,7 @@ class Lines:
                 places[name], start = place, place + 1
         ends = [*list(places.values())[1:], len(lines)]
         values = {}
-        for (name, place), end in zip(places.items(), ends, strict=True):
+        for (name, place), end in zip(places.items(), ends, strict=False):
             head = lines[place].removeprefix(f"{name}:").strip()
             values[name] = self.fields[name].read(([head] if head else []) + list(lines[place + 1 : end]))
         return values
@@ -291,9 +254,14 @@ class Lines:
                 to their bound.
         """
         grammar = Grammar(source, items, characters)
-        fields = list(self.fields.values())
-        start = fields[0].whole_rule(grammar) if len(fields) == 1 else self.titled_rules(grammar)
-        if end_tokens and fields[-1].open_ended:
+        if self._alone:
+            _, field, inner = self._alone
+            start = inner.titled_rules(grammar) if inner else field.rule(grammar)
+            if field.listed:
+                start = f'({start} "\\n"){{0,{field.max_items or items}}} {_quoted(NOTHING)}'
+        else:
+            start = self.titled_rules(grammar)
+        if end_tokens and list(self.fields.values())[-1].open_ended:
             start = f"({start}) <[{','.join(map(str, end_tokens))}]>"
         rules = [f"start: {start}", *(f"{name}: {rule}" for rule, name in grammar.rules.items())]
         return "%llguidance {}\n" + "\n".join(rules) + "\n"
@@ -319,19 +287,20 @@ class Grammar:
 
 def _field(part: Schema, root: Schema) -> Field | None:
     part = _resolved(part, root)
-    if part.get("type") == "array":
-        item = _field(part.get("items") or {}, root)
-        return Items(item, part.get("maxItems")) if isinstance(item, (Scalar, ObjectLine)) else None
-    if "properties" not in part:
-        return _scalar(part, root)
-    fields = {name: _field(inner, root) for name, inner in part["properties"].items()}
-    scalars = {name: field for name, field in fields.items() if isinstance(field, Scalar)}
-    if not fields or len(scalars) < len(fields):
+    listed, most = part.get("type") == "array", part.get("maxItems")
+    if listed:
+        part = _resolved(part.get("items") or {}, root)
+    if "properties" in part:
+        parts = {name: _scalar(_resolved(inner, root), root) for name, inner in part["properties"].items()}
+    else:
+        parts = {"": _scalar(part, root)}
+    scalars = {name: scalar for name, scalar in parts.items() if scalar is not None}
+    if not scalars or len(scalars) < len(parts):
         return None
     text = scalars.get("text")
     if text and text.kind == "text" and not text.labels and scalars.keys() & {"type", "label"}:
         scalars["text"] = replace(text, copied=True)
-    return ObjectLine(scalars)
+    return Field(scalars, listed, most)
 
 
 def _scalar(part: Schema, root: Schema) -> Scalar | None:

@@ -16,7 +16,7 @@ import re
 import secrets
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
@@ -229,57 +229,29 @@ def _complete_parts(text: str) -> str:
     return complete(text) if text.lstrip().startswith("{") else text.rpartition("\n")[0] or text
 
 
-DECODER = json.JSONDecoder()
-KEY = re.compile(r'\s*,?\s*("(?:[^"\\]|\\.)*")\s*:\s*')
-AFTER = re.compile(r"[\s,\]}]")
-BETWEEN = re.compile(r"[\s,]*")
-ESCAPE = 12  # characters of the longest JSON escape, a surrogate pair
+NUMBER = "0123456789.eE+-"
 
 
 def complete(text: str) -> str:
     """The JSON object that a cut answer surely holds.
+
+    The longest beginning that becomes an object by closing a text, a list or the object itself: what was begun
+    inside of a list or of an inner object cannot be closed so, and goes. A number that may go on is not whole.
 
     >>> complete('{"entities": [{"type": "TOP", "text": "Delft"}, {"type": "TM')
     '{"entities": [{"type": "TOP", "text": "Delft"}]}'
     >>> complete('{"reason": "It ope')
     '{"reason": "It ope"}'
     """
-    try:
+    with suppress(ValueError):
         json.loads(text)
         return text
-    except json.JSONDecodeError:
-        place = text.index("{") + 1
-    fields: dict[str, Any] = {}
-    while key := KEY.match(text, place):
-        value = _value(text, key.end())
-        if value is None:
-            begun = _begun(text, key.end())
-            fields |= {} if begun is None else {json.loads(key[1]): begun}
-            break
-        fields[json.loads(key[1])], place = value
-    return json.dumps(fields, ensure_ascii=False)
-
-
-def _value(text: str, place: int) -> tuple[Any, int] | None:
-    """A complete value and where it ends. A number with nothing after it may lack digits."""
-    try:
-        value, end = DECODER.raw_decode(text, place)
-    except json.JSONDecodeError:
-        return None
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return None if number and not AFTER.match(text, end) else (value, end)
-
-
-def _begun(text: str, place: int) -> Any:
-    """What is sure of a value that was cut: the complete items of a list, the words of a text so far."""
-    if text[place : place + 1] == "[":
-        items, place = [], place + 1
-        while value := _value(text, BETWEEN.match(text, place).end()):  # type: ignore[union-attr]
-            items.append(value[0])
-            place = value[1]
-        return items
-    if text[place : place + 1] == '"':
-        for end in range(len(text), max(place, len(text) - ESCAPE), -1):  # the end may cut an escape in two
-            if value := _value(f'{text[place:end]}"', 0):
-                return value[0].encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
-    return None
+    for end in range(len(text), 0, -1):
+        in_number = text[end - 1].isdigit() and (end == len(text) or text[end] in NUMBER)
+        closings = ('"}',) if in_number else ("}", "]}", '"}')
+        for closing in closings:
+            with suppress(ValueError):  # also half of a surrogate pair, which cannot be encoded
+                whole = text[:end] + closing
+                json.dumps(json.loads(whole), ensure_ascii=False).encode()
+                return whole
+    return "{}"
