@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from goldassay.measures.triples.times import DAY, MONTH, YEAR, date_of, day_number
 from goldassay.wikidata import sparql
 from goldassay.wikidata.entities import TIME, Item, Statement, _is_julian, _pad
-from goldassay.wikidata.store import CLAIM, DEEP, FETCHED, MAIN
+from goldassay.wikidata.store import FETCHED
 
 if TYPE_CHECKING:
     import pyoxigraph
 
+CLAIM, MAIN, DEEP = sparql.PROP, f"{sparql.PROP}statement/", f"{sparql.PROP}statement/value/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 POINT = "http://www.opengis.net/ont/geosparql#wktLiteral"
 NO_WIKIPEDIA = (
@@ -91,8 +92,6 @@ def _triples(item: Item, declared: set[str]) -> Iterator[tuple[str, str, Any]]:
         yield article, f"{sparql.SCHEMA}about", node
         yield article, f"{sparql.SCHEMA}isPartOf", f"https://{language}.wikipedia.org/"
         yield article, f"{sparql.SCHEMA}name", _text(title, language)
-    for old in item.merged:
-        yield sparql.ENTITY + old, f"{sparql.OWL}sameAs", node
     if item.fetched:
         page = f"https://www.wikidata.org/wiki/Special:EntityData/{item.id}"
         yield page, FETCHED, _literal(item.fetched, "dateTime")

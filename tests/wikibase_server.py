@@ -6,7 +6,6 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -86,8 +85,6 @@ class Handler(BaseHTTPRequestHandler):
             return self.send(int(how), "busy", "text/plain")
         if how.startswith("retry "):
             return self.send(429, "busy", "text/plain", {"Retry-After": how.removeprefix("retry ")})
-        if how == "retry date":
-            return self.send(429, "busy", "text/plain", {"Retry-After": formatdate(time.time() + 1, usegmt=True)})
         if how == "slow":
             time.sleep(0.6)
         if how == "type":

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -31,7 +29,7 @@ def test_who_asks_is_said(server: Any, web: Web, delft: str, monkeypatch: pytest
     assert "me@example.org" in headers["user-agent"]
 
 
-@pytest.mark.parametrize("how", ["429", "500", "502", "503", "504", "cut", "garbled", "slow", "retry 0", "retry date"])
+@pytest.mark.parametrize("how", ["429", "500", "502", "503", "504", "cut", "garbled", "slow", "retry 0"])
 def test_what_may_pass_is_tried_again(how: str, server: Any, web: Web, delft: str) -> None:
     server.answers.behave(PATH, how)
     assert web.json(delft)["title"] == "Delft"
@@ -90,24 +88,19 @@ def test_requests_keep_their_distance(server: Any, delft: str) -> None:
     assert time.monotonic() - started >= 0.3
 
 
+@pytest.mark.parametrize(
+    "url", ["http://[bad", "ftp://example.org/x", "no address", "http://127.0.0.1:1/x", "http://127.0.0.1:x/"]
+)
+def test_an_address_that_leads_nowhere_is_an_error_of_one_line(url: str) -> None:
+    web = Web(pause=0.0, wait=0.01, retries=1, timeout=0.5)
+    try:
+        with pytest.raises(FetchError) as error:
+            web.json(url)
+    finally:
+        web.client.close()
+    assert "\n" not in str(error.value)
+
+
 def test_nobody_there_is_one_line(web: Web) -> None:
     with pytest.raises(FetchError, match=r"^http://127\.0\.0\.1:9/x: ConnectError .*in 3 attempts"):
         web.json("http://127.0.0.1:9/x")
-
-
-@pytest.mark.parametrize("target", ["http://elsewhere.test/page", "//elsewhere.test/page"])
-def test_a_redirect_to_another_site_is_refused(target: str, web: Web) -> None:
-    class Redirect(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(302)
-            self.send_header("Location", target)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Redirect) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        with pytest.raises(FetchError, match="redirects to http://elsewhere.test/page, another site"):
-            web.json(f"http://127.0.0.1:{server.server_port}/page")
-        server.shutdown()

@@ -1,20 +1,16 @@
-"""``goldassay wikidata fetch``: from a real query service to a file that answers the same offline."""
+"""``goldassay wikidata fetch``: from a real query service into the cache, which answers the same offline."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import wikibase_rdf as rdf
 from typer.testing import CliRunner, Result
 
+from goldassay.cache import Cache
 from goldassay.cli import app
-from goldassay.exceptions import GoldassayError
 from goldassay.wikidata.client import WikidataClient
-from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.wikipedia import WikipediaClient
 
 
@@ -33,55 +29,23 @@ def fetch(*more: object) -> Result:
     return CliRunner().invoke(app, ["wikidata", "fetch", *(str(one) for one in more)])
 
 
-def test_what_is_frozen_answers_as_the_service_did(server: Any, folder: Path) -> None:
-    done = fetch("--article", "Douglas Adams", "--endpoint", server.sparql, "--out", "frozen.nt")
+def test_what_was_fetched_answers_as_the_service_did(server: Any, folder: Path) -> None:
+    done = fetch("--article", "Douglas Adams", "--endpoint", server.sparql)
     assert done.exit_code == 0, (done.output, done.exception)
-    assert "1 of 1 items" in done.stdout
-    there = WikidataClient(server.sparql).item("Q42")
-    here = WikidataClient(folder / "frozen.nt").item_of("Douglas Adams")
-    assert replace(here, fetched="", statements=()) == replace(there, fetched="", statements=())
-    assert sorted(map(repr, here.statements)) == sorted(map(repr, there.statements))
-    assert datetime.fromisoformat(here.fetched) == datetime.fromisoformat(there.fetched)
-    assert WikidataClient(folder / "frozen.nt").names(["Q5"])["Q5"][0] == "human"
-    assert not list(folder.glob("*.part"))
+    assert "1 of 1 articles" in done.stdout
+    there = WikidataClient(server.sparql, cache=Cache(use="none")).item("Q42")
+    seen = len(server.answers.seen)
+    languages = ("en", "en", "nl", "de", "fr", "mul")
+    offline = WikidataClient(server.sparql, languages=languages, cache=Cache(use="only"))
+    here = offline.item_of("Douglas Adams")
+    assert (here.labels, here.statements) == (there.labels, there.statements)
+    assert offline.names(sorted(set(here.items())))["Q5"][0] == "human"
+    assert len(server.answers.seen) == seen
 
 
 def test_what_failed_is_said_and_the_rest_is_kept(server: Any, folder: Path) -> None:
-    done = fetch(
-        "--article", "Douglas Adams", "--article", "Nobody at all", "--endpoint", server.sparql, "--out", "frozen.nt"
-    )
+    done = fetch("--article", "Douglas Adams", "--article", "Nobody at all", "--endpoint", server.sparql)
     assert done.exit_code == 1
-    assert "1 of 2 items" in done.stdout
+    assert "1 of 2 articles" in done.stdout
     assert "no item has the en article 'Nobody at all'" in " ".join(done.stderr.split())
-    assert WikidataClient(folder / "frozen.nt").item("Q42").id == "Q42"
-
-
-def test_what_tells_namesakes_apart_is_frozen_too(folder: Path) -> None:
-    """Classes of values that share a name, and the id that the benchmark declares and that was merged."""
-
-    def statement(name: str, value: str) -> Statement:
-        return Statement(name, value, "wikibase-item")
-
-    rdf.write(
-        [
-            Item("Q42", {"en": "Douglas Adams"}, {}, {"enwiki": "Douglas Adams"},
-                 (statement("P31", "Q5"), statement("P19", "Q90"), statement("P26", "Q91")), merged=("Q41",)),
-            Item("Q90", {"en": "Paris"}, statements=(statement("P31", "Q515"),)),
-            Item("Q91", {"en": "Paris"}, statements=(statement("P31", "Q5"),)),
-            Item("Q5", {"en": "human"}, statements=(statement("P31", "Q16889133"),)),
-        ],
-        folder / "whole.nt",
-    )  # fmt: skip
-    (folder / "set.yaml").write_text("articles:\n- {title: Douglas Adams, qid: Q41, domain: d}\n")
-    done = fetch("--dataset", "set.yaml", "--endpoint", "whole.nt", "--out", "frozen.nt")
-    assert done.exit_code == 0, (done.output, done.exception)
-    client = WikidataClient(folder / "frozen.nt")
-    assert client.classes(["Q90", "Q91", "Q5"]) == {"Q90": {"Q515"}, "Q91": {"Q5"}}  # "human" is one thing here
-    assert client.merged_into("Q41") == "Q42"
-    assert len(client.item("Q42").statements) == 3
-
-
-def test_the_file_is_n_triples(folder: Path) -> None:
-    done = fetch("--article", "Douglas Adams", "--out", "frozen.csv")
-    assert isinstance(done.exception, GoldassayError)
-    assert "name a .nt file" in str(done.exception)
+    assert WikidataClient(server.sparql, cache=Cache(use="only")).item("Q42").id == "Q42"

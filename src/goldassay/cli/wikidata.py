@@ -76,19 +76,20 @@ class WorkOptions:
 
 
 @use.command(app)
-def fetch(
-    articles: ArticleOptions,
-    out: Annotated[Path, typer.Option(metavar="FILE", help="The .nt file.")] = Path("wikidata.nt"),
-) -> None:
-    """Freeze a benchmark: articles go to the cache, items to a file that evaluate takes as --endpoint."""
+def fetch(articles: ArticleOptions, threads: use.Threads = 1) -> None:
+    """Fetch a benchmark's articles and items into the cache, from which evaluate --cache-only takes them, offline."""
+    from goldassay.exceptions import FetchError
     from goldassay.reporting import terminal
-    from goldassay.wikidata import benchmark
+    from goldassay.running.options import RunOptions
+    from goldassay.wikidata.evaluation import fetch_articles
 
     refs, _ = articles.refs()
-    triples, failed = benchmark.fetch(refs, articles.sources(), out, language=articles.language or "en")
+    options = RunOptions(threads=threads, max_failures=1.0)
+    fetched = list(fetch_articles(refs, articles.sources(), articles.language or "en", options))
+    failed = [f"{ref.title}: {error}" for ref, error in zip(refs, fetched, strict=True) if isinstance(error, FetchError)]
     for failure in failed:
         terminal.warn(failure)
-    terminal.line(f"{len(refs) - len(failed)} of {len(refs)} items, {triples} triples: {out}")
+    terminal.line(f"{len(refs) - len(failed)} of {len(refs)} articles with their items are in the cache")
     if failed:
         raise SystemExit(1)
 

@@ -1,8 +1,8 @@
-"""A benchmark: the articles to evaluate, with domain and item; and freezing what Wikidata says about them.
+"""A benchmark: the articles to evaluate, with domain and item; the sources and the profile of an evaluation.
 
 Articles are YAML ``{title, qid, domain}`` under ``articles``; the counts that a file declares are checked, and a sample
 preserves the shares of the domains. The item of an article is found by its sitelink; the declared id is compared with
-it. `fetch` writes the items to a file, so that an evaluation runs offline.
+it.
 
 A profile says which program is evaluated, with which model, under which conventions. It is a program as for
 ``goldassay eval`` (``triples:Articles``, ``programs/mine.py:program``), or a YAML file::
@@ -29,17 +29,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from rich.progress import track
 
 from goldassay import files
 from goldassay.cache import Cache
-from goldassay.exceptions import DataError, FetchError, GoldassayError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples.objects import Comparing
-from goldassay.progress import standard_error
-from goldassay.wikidata import store
 from goldassay.wikidata.alignment import OURS, PropertyAlignmentTable, validated
-from goldassay.wikidata.articles import shared_names
 from goldassay.wikidata.client import LANGUAGES, WDQS, WikidataClient
 from goldassay.wikidata.scoring import Scoring, VerdictKey
 from goldassay.wikidata.wikipedia import WikipediaClient
@@ -204,44 +200,3 @@ def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> tuple[Artic
     rng = random.Random(seed)
     chosen = [index for name, indices in members.items() for index in rng.sample(indices, take[name])]
     return tuple(articles[index] for index in sorted(chosen))
-
-
-def fetch(refs: Sequence[ArticleRef], sources: Sources, file: Path, *, language: str = "en") -> tuple[int, list[str]]:
-    """Writes the items of articles, with the names of their values, as N-Triples; the articles go to the cache.
-
-    Returns the number of triples, and what could not be fetched.
-
-    Values that share a name with another of their item get their classes (P31), which tell them apart.
-
-    Args:
-        refs: The articles, with their items if they are known.
-        sources: Where articles and items come from.
-        file: A ``.nt`` file.
-        language: The language of the Wikipedia.
-    """
-    if file.suffix != ".nt":
-        raise GoldassayError(f"{file}: statements are written as N-Triples; name a .nt file")
-    failed: list[str] = []
-    return store.write(_lines(refs, sources, language, failed), file), failed
-
-
-def _lines(refs: Sequence[ArticleRef], sources: Sources, language: str, failed: list[str]) -> Iterator[str]:
-    client, console = sources.wikidata, standard_error()
-    values: dict[str, list[str]] = {}
-    for ref in track(refs, "fetching", console=console, disable=not console.is_terminal, transient=True):
-        try:
-            item = client.item_of(sources.wikipedia.article(ref.title).title, language)
-            is_merged = ref.qid and ref.qid != item.id and client.merged_into(ref.qid) == item.id
-            lines = list(store.item_lines(client, item.id))
-        except FetchError as error:
-            failed.append(f"{ref.title}: {error}")
-            continue
-        values[item.id] = item.items()
-        yield from lines
-        if is_merged:
-            yield store.redirect_line(ref.qid, item.id)
-    qids = dict.fromkeys([*values, *(qid for some in values.values() for qid in some)])
-    yield from store.name_lines(client, qids)
-    names = client.names(qids)
-    ambiguous = {name for some in values.values() for name in shared_names({qid: names[qid] for qid in some})}
-    yield from store.class_lines(client, sorted(ambiguous - set(values)))

@@ -14,9 +14,10 @@ from typing import Any, Protocol
 from goldassay.cache import Cache, Fetched
 from goldassay.exceptions import CacheOnlyError, FetchError, NotFoundError
 from goldassay.measures.triples.objects import EXCLUDED
+from goldassay.secrets import redact
 from goldassay.wikidata import entities, sparql
 from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.web import Web, public_address
+from goldassay.wikidata.web import Web
 
 WDQS = "https://query.wikidata.org/sparql"
 LANGUAGES = ("en", "nl", "de", "fr", "mul")
@@ -56,7 +57,7 @@ class Service:
             return self.cache.get("sparql", f"{self.url} {query}", lambda: self._fetch(query))
         except CacheOnlyError:
             raise CacheOnlyError(
-                f"the answer of {public_address(self.url)} is not in {self.cache.folder}, and only the "
+                f"the answer of {redact(self.url)} is not in {self.cache.folder}, and only the "
                 "cache may be asked; fetch it first, or use a local file of Wikidata (`endpoint=FILE`)"
             ) from None
 
@@ -66,7 +67,7 @@ class Service:
         try:
             rows: list[Binding] = answer["results"]["bindings"]
         except (KeyError, TypeError):
-            raise FetchError(f"{public_address(self.url)}: no SPARQL results; is it a SPARQL endpoint?") from None
+            raise FetchError(f"{redact(self.url)}: no SPARQL results; is it a SPARQL endpoint?") from None
         return rows
 
 

@@ -45,8 +45,6 @@ class Item:
     sitelinks: Mapping[str, str] = field(default_factory=dict)
     statements: tuple[Statement, ...] = ()
     fetched: str = ""
-    merged: tuple[str, ...] = ()
-    """Ids that were merged into it."""
 
     def names(self) -> tuple[str, ...]:
         """Labels first, then aliases, each once.

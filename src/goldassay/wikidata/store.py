@@ -1,4 +1,4 @@
-"""A local store of Wikidata (pyoxigraph), which answers the queries of the service, and the files that it reads.
+"""A local store of Wikidata (pyoxigraph), which answers the queries of the service.
 
 Source: https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format
 """
@@ -9,19 +9,18 @@ import bz2
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from goldassay.exceptions import DataError, GoldassayError, MissingExtra
+from goldassay.exceptions import DataError, MissingExtra
 from goldassay.wikidata import sparql
 
 if TYPE_CHECKING:
-    from goldassay.wikidata.client import Binding, WikidataClient
+    from goldassay.wikidata.client import Binding
 
-CLAIM, MAIN, DEEP = sparql.PROP, f"{sparql.PROP}statement/", f"{sparql.PROP}statement/value/"
 FETCHED = f"{sparql.PROV}generatedAtTime"
 """When an item was fetched, as a property of the page with its data."""
 FORMATS = {".nt": "N_TRIPLES", ".ttl": "TURTLE", ".nq": "N_QUADS"}
@@ -83,84 +82,3 @@ class TripleStore:
 
 def _suffix(file: Path) -> str:
     return (Path(file.stem) if file.suffix in OPENERS else file).suffix
-
-
-def write(lines: Iterable[str], file: Path) -> int:
-    """Writes N-Triples, whole or not at all; returns the number of lines."""
-    count = 0
-    part = file.with_name(f"{file.name}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        output = part.open("w", encoding="utf-8")
-    except OSError as error:
-        raise GoldassayError(f"{file}: cannot be written: {error.strerror}") from None
-    with output:
-        for count, line in enumerate(lines, start=1):  # noqa: B007
-            output.write(line)
-    part.replace(file)
-    return count
-
-
-def item_lines(client: WikidataClient, qid: str) -> Iterator[str]:
-    """An item as N-Triples, made of the rows that the service answers, so that a store answers the same."""
-    rows, fetched = client.endpoint.select(sparql.statements(qid))
-    node = sparql.ENTITY + qid
-    for row in rows:
-        statement, name = row["statement"]["value"], row["property"]["value"].removeprefix(sparql.ENTITY)
-        for key, space in (("claim", CLAIM), ("statementProperty", MAIN), ("statementValue", DEEP)):
-            yield _line(row["property"]["value"], sparql.ONTOLOGY + key, _iri(space + name))
-        yield _line(row["property"]["value"], f"{sparql.ONTOLOGY}propertyType", row["type"])
-        yield _line(node, CLAIM + name, _iri(statement))
-        yield _line(statement, f"{sparql.ONTOLOGY}rank", row["rank"])
-        yield _line(statement, MAIN + name, row["value"])
-        parts = {name: row[key] for group in sparql.VALUE_PARTS for key, name in group.items() if key in row}
-        for key, value in parts.items():
-            yield _line(f"{statement}-value", sparql.ONTOLOGY + key, value)
-        if parts:
-            yield _line(statement, DEEP + name, _iri(f"{statement}-value"))
-    for row in client.endpoint.select(sparql.sitelinks(qid))[0]:
-        article = row["article"]["value"]
-        yield _line(article, f"{sparql.SCHEMA}about", _iri(node))
-        yield _line(article, f"{sparql.SCHEMA}isPartOf", row["site"])
-        yield _line(article, f"{sparql.SCHEMA}name", row["name"])
-    if fetched:
-        day = {"type": "literal", "value": fetched, "datatype": "http://www.w3.org/2001/XMLSchema#dateTime"}
-        yield _line(f"https://www.wikidata.org/wiki/Special:EntityData/{qid}", FETCHED, day)
-
-
-def name_lines(client: WikidataClient, qids: Iterable[str]) -> Iterator[str]:
-    """Labels and aliases of items as N-Triples."""
-    for row in client.select_items(lambda some: sparql.names(some, client.languages), qids):
-        is_alias = row["alias"]["value"] in ("true", "1")
-        yield _line(row["item"]["value"], f"{sparql.SKOS}altLabel" if is_alias else f"{sparql.RDFS}label", row["name"])
-
-
-def class_lines(client: WikidataClient, qids: Iterable[str]) -> Iterator[str]:
-    """The classes (P31) of items as N-Triples."""
-    for number, row in enumerate(client.select_items(sparql.classes, qids)):
-        statement = f"{sparql.ENTITY}statement/class-{number}"
-        yield _line(row["item"]["value"], f"{CLAIM}P31", _iri(statement))
-        yield _line(statement, f"{MAIN}P31", row["class"])
-
-
-def redirect_line(old: str, new: str) -> str:
-    """That an item was merged into another."""
-    return _line(sparql.ENTITY + old, f"{sparql.OWL}sameAs", _iri(sparql.ENTITY + new))
-
-
-def _iri(iri: str) -> dict[str, str]:
-    return {"type": "uri", "value": iri}
-
-
-def _line(subject: str, predicate: str, term: Mapping[str, str]) -> str:
-    """A triple whose object is a term of SPARQL's JSON; JSON's escapes are those of N-Triples, too."""
-    value = json.dumps(term["value"], ensure_ascii=False)
-    if term["type"] == "uri":
-        value = f"<{term['value']}>"
-    elif term["type"] == "bnode":
-        value = f"_:{term['value']}"
-    elif "xml:lang" in term:
-        value += f"@{term['xml:lang']}"
-    elif "datatype" in term:
-        value += f"^^<{term['datatype']}>"
-    return f"<{subject}> <{predicate}> {value} .\n"

@@ -13,16 +13,14 @@ import os
 import threading
 import time
 import weakref
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import tenacity
 
 from goldassay import __version__
 from goldassay.exceptions import FetchError, NotFoundError
+from goldassay.secrets import redact
 
 RETRIED = (429, 500, 502, 503, 504)
 HOME = "https://pypi.org/project/goldassay/"
@@ -47,23 +45,12 @@ class Web:
         wait: Seconds before the first retry.
     """
 
-    def __init__(
-        self,
-        *,
-        pause: float = 0.2,
-        retries: int = 4,
-        timeout: float = 30.0,
-        wait: float = 1.0,
-    ) -> None:
-        self.pause, self.retries = pause, retries
+    def __init__(self, *, pause: float = 0.2, retries: int = 4, timeout: float = 30.0, wait: float = 1.0) -> None:
+        self.pause, self.attempts = pause, retries + 1
         self._backoff = tenacity.wait_exponential(multiplier=wait, max=LONGEST_WAIT) + tenacity.wait_random(0, wait / 4)
         contact = os.environ.get("GOLDASSAY_CONTACT", "").strip() or HOME
-        self.client = httpx.Client(
-            timeout=timeout,
-            headers={"User-Agent": f"goldassay/{__version__} ({contact}) httpx/{httpx.__version__}"},
-            follow_redirects=True,
-            event_hooks={"response": [_check_redirect]},
-        )
+        agent = f"goldassay/{__version__} ({contact}) httpx/{httpx.__version__}"
+        self.client = httpx.Client(timeout=timeout, headers={"User-Agent": agent}, follow_redirects=True)
         weakref.finalize(self, self.client.close)
         self._next = 0.0
         self._lock = threading.Lock()
@@ -71,92 +58,50 @@ class Web:
     def json(self, url: str, **request: Any) -> Any:
         """Fetches an address and reads its JSON; ``request`` are httpx's options (with ``data`` it is a POST)."""
         retrying = tenacity.Retrying(
-            stop=tenacity.stop_after_attempt(self.retries + 1),
-            retry=tenacity.retry_if_exception(lambda error: isinstance(error, TemporaryError)),
+            stop=tenacity.stop_after_attempt(self.attempts),
+            retry=tenacity.retry_if_exception_type(TemporaryError),
             wait=self._wait,
             reraise=True,
         )
         try:
             return retrying(self._fetch, url, request)
         except TemporaryError as error:
-            attempts = f"in {self.retries + 1} attempts; try again later, or use what is cached"
-            raise FetchError(f"{error} {attempts}") from None
+            message = f"{error} in {self.attempts} attempts; try again later, or use what is cached"
+            raise FetchError(message) from None
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
         after = getattr(error, "after", None)
-        return float(self._backoff(state)) if after is None else float(after)
+        return float(self._backoff(state) if after is None else after)
 
     def _fetch(self, url: str, request: dict[str, Any]) -> Any:
+        address = redact(url)
         with self._lock:
             time.sleep(max(0.0, self._next - time.monotonic()))
             self._next = time.monotonic() + self.pause
         try:
             response = self.client.request("POST" if "data" in request else "GET", url, **request)
         except (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError) as error:
-            raise TemporaryError(f"{public_address(url)}: {type(error).__name__} {str(error)[:80]}".strip()) from None
+            raise TemporaryError(f"{address}: {type(error).__name__} {str(error)[:80]}".strip()) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise FetchError(f"{public_address(url)}: {type(error).__name__}: {str(error)[:200]}") from None
-        _check_status(response, public_address(url))
+            raise FetchError(f"{address}: {type(error).__name__}: {str(error)[:200]}") from None
+        _check_status(response, address)
         try:
             return json.loads(response.content)
         except ValueError:
-            raise TemporaryError(f"{public_address(url)}: the JSON is truncated") from None
-
-
-def _check_redirect(response: httpx.Response) -> None:
-    """Lets a server redirect to its own site only, and never from https to http."""
-    if response.has_redirect_location:
-        source, target = response.url, response.url.join(response.headers["location"])
-        if _site(source.host) != _site(target.host) or (source.scheme, target.scheme) == ("https", "http"):
-            addresses = f"{public_address(str(source))}: redirects to {public_address(str(target))}"
-            raise FetchError(f"{addresses}, another site; ask that address if you trust it")
-
-
-def _site(host: str) -> str:
-    """The last two labels of a host name, so that ``en.m.wikipedia.org`` and ``en.wikipedia.org`` are one site."""
-    labels = host.split(".")
-    return host if labels[-1].isdigit() else ".".join(labels[-2:])
+            raise TemporaryError(f"{address}: the JSON is truncated") from None
 
 
 def _check_status(response: httpx.Response, address: str) -> None:
-    status = response.status_code
+    status, after = response.status_code, response.headers.get("retry-after", "")
     if status in RETRIED:
-        after = retry_after(response.headers.get("retry-after", ""))
-        if after is not None and after > LONGEST_WAIT:
-            raise FetchError(f"{address}: status {status}; the server asks to wait {after:.0f} s")
-        raise TemporaryError(f"{address}: status {status}", after)
+        seconds = float(after) if after.isdecimal() else None
+        if seconds and seconds > LONGEST_WAIT:
+            raise FetchError(f"{address}: status {status}; the server asks to wait {seconds:.0f} s")
+        raise TemporaryError(f"{address}: status {status}", seconds)
     if status in (404, 410):
         raise NotFoundError(f"{address}: no such page (status {status})")
     if not response.is_success:
         raise FetchError(f"{address}: status {status}: {' '.join(response.text.split())[:120]}")
     if "json" not in (kind := response.headers.get("content-type", "")):
         raise FetchError(f"{address}: expected JSON, got {kind or 'no content type'!r}; is the address right?")
-
-
-def retry_after(header: str) -> float | None:
-    """The seconds of a ``Retry-After`` header, which is a number or a date.
-
-    >>> retry_after("120"), retry_after("soon")
-    (120.0, None)
-    """
-    if header.strip().isdecimal():
-        return float(header)
-    try:
-        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None
-
-
-def public_address(url: str) -> str:
-    """An address for a message, without password, key or query.
-
-    >>> public_address("https://user:secret@example.org:8080/page?key=secret")
-    'https://example.org:8080/page'
-    """
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "invalid address"
-    return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
