@@ -103,7 +103,7 @@ class Articles(ArticleReader):
     """
 
     def __init__(self) -> None:
-        super().__init__(Triples({row.label: row.id for row in PropertyAlignmentTable.ours().rows}))
+        super().__init__(Triples({row.label: row.id for row in PropertyAlignmentTable.of().rows}))
 
 
 CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'.\-]*[\w’']"

@@ -12,7 +12,7 @@ from goldassay.wikidata.alignment import PropertyAlignmentTable, contradictions,
 
 @pytest.fixture(scope="module")
 def table() -> PropertyAlignmentTable:
-    return PropertyAlignmentTable.ours()
+    return PropertyAlignmentTable.of()
 
 
 def test_ours_has_sixty_properties_and_no_defect(table: PropertyAlignmentTable) -> None:

@@ -26,7 +26,7 @@ from goldassay.wikidata.evaluation import evaluate_articles
 from goldassay.wikidata.improvement import recall_gaps
 from goldassay.wikidata.results import load, load_rows
 
-TABLE = PropertyAlignmentTable.ours()
+TABLE = PropertyAlignmentTable.of()
 
 
 def evaluated(clients: Any, articles: list[ArticleRef], program: Any, output: Path) -> dict[str, Any]:

@@ -86,7 +86,9 @@ def fetch(articles: ArticleOptions, threads: use.Threads = 1) -> None:
     refs, _ = articles.refs()
     options = RunOptions(threads=threads, max_failures=1.0)
     fetched = list(fetch_articles(refs, articles.sources(), articles.language or "en", options))
-    failed = [f"{ref.title}: {error}" for ref, error in zip(refs, fetched, strict=True) if isinstance(error, FetchError)]
+    failed = [
+        f"{ref.title}: {error}" for ref, error in zip(refs, fetched, strict=True) if isinstance(error, FetchError)
+    ]
     for failure in failed:
         terminal.warn(failure)
     terminal.line(f"{len(refs) - len(failed)} of {len(refs)} articles with their items are in the cache")
@@ -242,7 +244,7 @@ def alignment(
     from goldassay.wikidata import report
     from goldassay.wikidata.alignment import PropertyAlignmentTable, contradictions, problems
 
-    ours = PropertyAlignmentTable.ours()
+    ours = PropertyAlignmentTable.of()
     checked = PropertyAlignmentTable.of(table) if table else ours
     defects = [*problems(checked), *(contradictions(checked, ours) if table else ())]
     size = f"{len(checked.by_id)} properties"

@@ -24,7 +24,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, Va
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples.objects import kind as value_type
-from goldassay.measures.triples.terms import PREFIXES, Alignment, NamePairs, canonical
+from goldassay.measures.triples.terms import PREFIXES, NamePairs, canonical
 from goldassay.measures.triples.times import read as read_time
 from goldassay.text.normal import normal
 
@@ -62,11 +62,6 @@ class PropertyRow(BaseModel):
         return {normal(words): qid for words, qid in {**noted, **self.values}.items()}
 
 
-class _Head(BaseModel):
-    count: int | None = None
-    prefixes: dict[str, str] = {}
-
-
 def validated(model: Any, value: object, path: object, place: str = "") -> Any:
     """A value checked by pydantic; the first thing that is wrong becomes a `DataError` with its place."""
     try:
@@ -93,7 +88,7 @@ class Meaning:
 class PropertyAlignmentTable:
     """A table of properties.
 
-    >>> table = PropertyAlignmentTable.ours()
+    >>> table = PropertyAlignmentTable.of()
     >>> sorted(table.meaning("http://schema.org/birthDate").properties), sorted(table.meaning("born").properties)
     (['P569'], ['P19', 'P569'])
     >>> sorted(table.meaning("born", value="1867").properties), sorted(table.meaning("ex:hobby").properties)
@@ -115,20 +110,13 @@ class PropertyAlignmentTable:
         for row in self.rows:
             self._forward.setdefault(row.id, [row])
             self._forward.setdefault(canonical(row.label), [row])
-        self.alignment = Alignment(self.pairs, self.prefixes)
 
     @classmethod
     def of(cls, path: str | Path = OURS) -> PropertyAlignmentTable:
-        """Reads a table from its file."""
-        _, metadata, entries = kits.load(path, "alignment")
-        head = validated(_Head, dict(metadata), path)
+        """Reads a table from its file; without one it is goldassay's own."""
+        _, head, entries = kits.load(path, "alignment")
         rows = [validated(PropertyRow, entry, path, f"alignments[{number}]") for number, entry in enumerate(entries)]
-        return cls(rows, tuple(head.prefixes.items()), head.count)
-
-    @classmethod
-    def ours(cls) -> PropertyAlignmentTable:
-        """The table that comes with goldassay."""
-        return cls.of(OURS)
+        return cls(rows, tuple((head.get("prefixes") or {}).items()), head.get("count"))
 
     @property
     def pairs(self) -> NamePairs:
@@ -168,7 +156,7 @@ class PropertyAlignmentTable:
     def value(self, property: str, words: object) -> str | None:
         """The item that words for a value of this property stand for.
 
-        >>> PropertyAlignmentTable.ours().value("P21", "Woman")
+        >>> PropertyAlignmentTable.of().value("P21", "Woman")
         'Q6581072'
         """
         return self.by_id[property].items.get(normal(str(words))) if property in self.by_id else None
@@ -202,7 +190,7 @@ class Problem:
 def problems(table: PropertyAlignmentTable) -> list[Problem]:
     """Every defect of a table: ``count``, ``duplicate``, ``unreachable``, ``ambiguous``, ``prefix``, ``inverse``.
 
-    >>> problems(PropertyAlignmentTable.ours())
+    >>> problems(PropertyAlignmentTable.of())
     []
     """
     return [*_row_problems(table), *_ambiguous(table), *_undeclared_prefixes(table)]

@@ -20,7 +20,7 @@ from goldassay.measures.triples.records import Triple
 from goldassay.text.normal import normal, signed
 from goldassay.wikidata.alignment import PropertyAlignmentTable, value_kind
 from goldassay.wikidata.entities import Item
-from goldassay.wikidata.resolver import CandidateItem, ClassHierarchy, EntityResolver, Resolution
+from goldassay.wikidata.resolver import CandidateItem, EntityResolver, Resolution, kinds_of
 
 CONTEXT = 60  # characters on either side
 ERA = rf"\s?(?:{times.BEFORE}|{times.AFTER})(?!\w)"
@@ -133,13 +133,16 @@ class Subject:
     """An article with its item.
 
     Args:
-        title: The title of the article.
+        title: The title of the article, after redirects.
         item: The item that the article is about.
         names: Labels and aliases of the items that are values of its statements.
         domain: The benchmark's domain.
         text: The text of the article.
         redirects: From an id or title to another.
         types: Classes (P31) of values that share a name with another.
+        key: Identifies the article in a benchmark.
+        fetched: When its parts were fetched.
+        about: What else the result says of it.
     """
 
     title: str
@@ -149,6 +152,9 @@ class Subject:
     text: str = ""
     redirects: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    key: str = ""
+    fetched: tuple[str, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     def gold(self) -> list[dict[str, Any]]:
         """The statements of the item, without unknown values and deprecated statements.
@@ -165,7 +171,7 @@ class Subject:
                 values[key] = triple
         return list(values.values())
 
-    def resolver(self, hierarchy: ClassHierarchy) -> EntityResolver:
+    def resolver(self) -> EntityResolver:
         """Resolves names to the item and to the items that are values of its statements."""
         item = self.item
         candidates = [CandidateItem(item.id, item.names() or (self.title,), frozenset(item.items(INSTANCE_OF)))]
@@ -173,7 +179,7 @@ class Subject:
             if qid != item.id:
                 candidates.append(CandidateItem(qid, tuple(names), self.types.get(qid, frozenset())))
         titles = dict.fromkeys([*item.sitelinks.values(), self.title], item.id)
-        return EntityResolver(candidates, titles=titles, redirects=self.redirects, hierarchy=hierarchy)
+        return EntityResolver(candidates, titles=titles, redirects=self.redirects)
 
 
 def _value_key(value: Any) -> str:
@@ -196,14 +202,12 @@ def shared_names(names: Mapping[str, Sequence[str]]) -> list[str]:
     return sorted({qid for qids in by_name.values() if len(qids) > 1 for qid in qids})
 
 
-def align(
-    triples: Iterable[object], subject: Subject, table: PropertyAlignmentTable, hierarchy: ClassHierarchy
-) -> list[dict[str, Any]]:
+def align(triples: Iterable[object], subject: Subject, table: PropertyAlignmentTable) -> list[dict[str, Any]]:
     """A program's triples with items and properties; a statement that is repeated in other words is listed once, with
     its highest confidence."""
-    entities = subject.resolver(hierarchy)
+    entities = subject.resolver()
     item = subject.item.id
-    kinds = {item: hierarchy.kinds(entities.types.get(item, ()), subject.domain)}
+    kinds = {item: kinds_of(entities.types.get(item, ()), subject.domain)}
     predictions: dict[tuple[str, str, str], dict[str, Any]] = {}
     for number, source in enumerate(triples):
         values = {name: read(source, name, None) for name in FIELDS}

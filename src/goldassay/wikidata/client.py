@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from goldassay.cache import Cache, Fetched
 from goldassay.exceptions import CacheOnlyError, FetchError, NotFoundError
@@ -19,19 +19,14 @@ from goldassay.wikidata import entities, sparql
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.web import Web
 
+if TYPE_CHECKING:
+    from goldassay.wikidata.store import TripleStore
+
 WDQS = "https://query.wikidata.org/sparql"
 LANGUAGES = ("en", "nl", "de", "fr", "mul")
 PAGE = 5000
 BATCH = 50  # items in one query
 Binding = dict[str, dict[str, str]]
-
-
-class SparqlEndpoint(Protocol):
-    """Answers a query with all its rows, and the date of the oldest data among them."""
-
-    def select(self, query: str) -> tuple[list[Binding], str]:
-        """The rows of a query, as SPARQL's JSON has them."""
-        ...
 
 
 class Service:
@@ -72,7 +67,7 @@ class Service:
 
 
 class WikidataClient:
-    """Items from an endpoint: a URL, a file or folder of statements, or a `SparqlEndpoint`.
+    """Items from an endpoint: a URL, a file or folder of statements, or one that is open.
 
     Args:
         endpoint: Where the items are.
@@ -84,7 +79,7 @@ class WikidataClient:
 
     def __init__(
         self,
-        endpoint: str | Path | SparqlEndpoint = WDQS,
+        endpoint: str | Path | Service | TripleStore = WDQS,
         *,
         languages: Sequence[str] = LANGUAGES,
         excluded: Iterable[str] = EXCLUDED,
@@ -96,7 +91,7 @@ class WikidataClient:
 
             remote = str(endpoint).startswith(("http://", "https://"))
             endpoint = Service(str(endpoint), web, cache) if remote else TripleStore.load(endpoint)
-        self.endpoint: SparqlEndpoint = endpoint
+        self.endpoint = endpoint
         self.languages = tuple(dict.fromkeys(languages))
         self.excluded = {_fold_type(name) for name in excluded}
 

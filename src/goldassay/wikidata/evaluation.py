@@ -32,7 +32,6 @@ from goldassay.running.run import Run
 from goldassay.wikidata import results
 from goldassay.wikidata.articles import Subject, shared_names
 from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources, file_version
-from goldassay.wikidata.results import Article
 from goldassay.wikidata.scoring import Scoring, VerdictKey
 
 ENOUGH = 20  # articles after which failed fetches may stop the evaluation
@@ -41,10 +40,10 @@ ENOUGH = 20  # articles after which failed fetches may stop the evaluation
 class ArticleProgram(dspy.Module):  # type: ignore[misc]
     """A program whose triples are resolved and aligned with the article's item."""
 
-    def __init__(self, program: Any, articles: Sequence[Article], scoring: Scoring) -> None:
+    def __init__(self, program: Any, articles: Sequence[Subject], scoring: Scoring) -> None:
         super().__init__()
         self.program, self.scoring = program, scoring
-        self.subjects = {article.key: article.subject for article in articles}
+        self.subjects = {article.key: article for article in articles}
 
     def forward(self, key: str, text: str, title: str) -> dspy.Prediction:
         """The aligned triples of an article."""
@@ -62,7 +61,7 @@ def read_triples(program: Any, text: str, title: str) -> list[object]:
     return list(triples)
 
 
-def fetch_article(ref: ArticleRef, sources: Sources, language: str = "en") -> Article:
+def fetch_article(ref: ArticleRef, sources: Sources, language: str = "en") -> Subject:
     """An article with its text, its item and the names of the item's values."""
     page, wikidata = sources.wikipedia.article(ref.title), sources.wikidata
     item = wikidata.item_of(page.title, language)
@@ -75,14 +74,13 @@ def fetch_article(ref: ArticleRef, sources: Sources, language: str = "en") -> Ar
             about["declared_qid"] = ref.qid
     names = wikidata.names(sorted(set(item.items())))
     types = wikidata.classes(shared_names(names))
-    subject = Subject(page.title, item, names, ref.domain, page.text, redirects, types)
     dates = tuple(date for date in (page.fetched, item.fetched) if date)
-    return Article(ref.key, subject, dates, about)
+    return Subject(page.title, item, names, ref.domain, page.text, redirects, types, ref.key, dates, about)
 
 
 def fetch_articles(
     refs: Sequence[ArticleRef], sources: Sources, language: str = "en", options: RunOptions | None = None
-) -> Iterator[Article | FetchError]:
+) -> Iterator[Subject | FetchError]:
     """The articles in their order; what cannot be fetched is its error.
 
     Raises:
@@ -90,7 +88,7 @@ def fetch_articles(
     """
     settings = options or RunOptions()
 
-    def fetch(ref: ArticleRef) -> Article | FetchError:
+    def fetch(ref: ArticleRef) -> Subject | FetchError:
         try:
             return fetch_article(ref, sources, language)
         except FetchError as error:
@@ -141,7 +139,7 @@ def evaluate_articles(
     started, settings = time.perf_counter(), options or RunOptions()
     scoring = profile.scoring(verdicts)
     fetched = list(zip(refs, fetch_articles(refs, sources, profile.language, settings), strict=True))
-    articles = [article for _, article in fetched if isinstance(article, Article)]
+    articles = [article for _, article in fetched if isinstance(article, Subject)]
     failed = [
         {"article_title": ref.title, "domain": ref.domain, "stage": "fetch", "error": f"FetchError: {article}"}
         for ref, article in fetched
@@ -152,7 +150,7 @@ def evaluate_articles(
     settings = settings.changed(lm=model.lm, adapter=model.adapter, name="wikidata")
     conventions = _conventions(program, model, sources, profile, scoring)
     folder = output.with_name(f"{output.stem}-run-{_digest([conventions, [article.key for article in articles]])}")
-    gold = [article.example(scoring) for article in articles]
+    gold = [scoring.example(article) for article in articles]
     rows, resumed = _run(ArticleProgram(program, articles, scoring), gold, scoring.metric, folder, settings)
     about = {
         "date": datetime.now(UTC).isoformat(),

@@ -53,7 +53,7 @@ def recall_gaps(
     rows = result.get("by_property")
     if not isinstance(rows, Mapping) or not rows:
         raise DataError("it has no by_property, so there is no property to analyse; evaluate again", file=file)
-    table = table or PropertyAlignmentTable.ours()
+    table = table or PropertyAlignmentTable.of()
     measured = {
         name: row
         for name, row in rows.items()

@@ -1,27 +1,25 @@
 """A table of labels, and an exact search for the labels that are nearest to a mention.
 
-Every mention is compared with every name (labels and aliases, ignoring case) by rapidfuzz's ``ratio``,
-100 · (1 − (length − 2 LCS) / length), where LCS is the longest common subsequence and length that of both. `cdist`
-takes the LCS with several names in one SIMD instruction, so comparing everything beats an index. The result is that of
+Every mention is compared with every name (labels and aliases, ignoring case) by rapidfuzz's ``ratio``. `cdist` compares
+several names in one SIMD instruction, so comparing everything beats an index. The result is that of
 ``rapidfuzz.process.extract``, with ties in table order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rapidfuzz import process
-from rapidfuzz.distance import LCSseq
+from rapidfuzz import fuzz, process
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 
-CHUNK = 100  # mentions that are scored at once: with 100,000 names a block of 10 MB
+CHUNK = 100  # mentions that are scored at once: with 100,000 names a block of 80 MB
 
 
 class Match(NamedTuple):
@@ -53,17 +51,16 @@ class LabelTable:
     """
 
     entries: tuple[LabelEntry, ...]
-    workers: int = field(default=1, compare=False)
 
     @classmethod
-    def of(cls, names: Mapping[str, Sequence[str]], workers: int = 1) -> LabelTable:
+    def of(cls, names: Mapping[str, Sequence[str]]) -> LabelTable:
         """A table from ids with their names, the label first."""
-        return cls(tuple(LabelEntry(qid, label, tuple(aliases)) for qid, (label, *aliases) in names.items()), workers)
+        return cls(tuple(LabelEntry(qid, label, tuple(aliases)) for qid, (label, *aliases) in names.items()))
 
     @classmethod
-    def load(cls, path: str | Path, workers: int = 1) -> LabelTable:
+    def load(cls, path: str | Path) -> LabelTable:
         """A table from JSON Lines: ``{"id", "label", "aliases", "description", "kind"}``."""
-        return cls(tuple(_read_entries(path)), workers)
+        return cls(tuple(_read_entries(path)))
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -118,18 +115,12 @@ class LabelTable:
             raise GoldassayError(f"k must be a whole number from 1, got {k!r}")
         if not self.entries:
             return [[] for _ in mentions]
-        names = self._names[0]
-        lengths = np.fromiter(map(len, names), float)
-        folded = list(map(fold, mentions))
+        folded, nearest = list(map(fold, mentions)), dict[str, list[Match]]()
         unique = list(dict.fromkeys(folded))
-        nearest: dict[str, list[Match]] = {}
         for start in range(0, len(unique), CHUNK):
             chunk = unique[start : start + CHUNK]
-            dtype = np.uint8 if max(map(len, chunk)) < 256 else np.uint32
-            scored = process.cdist(chunk, names, scorer=LCSseq.similarity, dtype=dtype, workers=self.workers)
-            for mention, common in zip(chunk, scored, strict=True):
-                total = lengths + len(mention)
-                nearest[mention] = self._nearest(100 * (1 - (total - 2.0 * common) / total), k)
+            scores = process.cdist(chunk, self._names[0], scorer=fuzz.ratio, dtype=np.float64)
+            nearest |= {mention: self._nearest(row, k) for mention, row in zip(chunk, scores, strict=True)}
         return [list(nearest[mention]) for mention in folded]
 
     def _nearest(self, scores: Any, k: int) -> list[Match]:

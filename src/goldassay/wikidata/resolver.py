@@ -31,32 +31,22 @@ def _class_tree() -> dict[str, Any]:
     return tree
 
 
-class ClassHierarchy:
-    """What kind of thing an item is, by its classes (P31) followed upwards (P279) to a few broad kinds.
+def kinds_of(types: Iterable[str], domain: str | None = None) -> frozenset[str]:
+    """What kinds of thing an item is, by its classes (P31) followed upwards (P279) to a few broad kinds.
 
-    Args:
-        parents: Superclasses of classes, beside the built-in ones.
+    An item without any is of the kind of the benchmark's domain.
 
-    >>> ClassHierarchy().kinds(["Q515"]), ClassHierarchy().kinds([], "biography_living")
+    >>> kinds_of(["Q515"]), kinds_of([], "biography_living")
     (frozenset({'place'}), frozenset({'person'}))
     """
-
-    def __init__(self, parents: Mapping[str, Iterable[str]] | None = None) -> None:
-        self.parents: dict[str, list[str]] = dict(_class_tree()["parents"])
-        for name, above in (parents or {}).items():
-            self.parents[name] = [*self.parents.get(name, ()), *above]
-
-    def kinds(self, types: Iterable[str], domain: str | None = None) -> frozenset[str]:
-        """The broad kinds of an item with these classes; without any, the kind of the benchmark's domain."""
-        seen, queue = set(types), list(types)
-        while queue:
-            above = [name for name in self.parents.get(queue.pop(), ()) if name not in seen]
-            seen.update(above)
-            queue += above
-        roots, domains = _class_tree()["kinds"], _class_tree()["domains"]
-        return frozenset(roots[name] for name in seen & roots.keys()) or frozenset(
-            [domains[domain]] if domain in domains else []
-        )
+    tree = _class_tree()
+    seen, queue = set(types), list(types)
+    while queue:
+        above = [name for name in tree["parents"].get(queue.pop(), ()) if name not in seen]
+        seen.update(above)
+        queue += above
+    kinds = frozenset(tree["kinds"][name] for name in seen & tree["kinds"].keys())
+    return kinds or frozenset([tree["domains"][domain]] if domain in tree["domains"] else [])
 
 
 CONFIDENCE = {"id": 1.0, "sitelink": 1.0, "redirect": 0.98, "label": 0.95, "alias": 0.9, "context": 0.8}
@@ -95,7 +85,6 @@ class EntityResolver:
         candidates: The items that a name may mean.
         titles: Article titles of items.
         redirects: From an id or a title to another.
-        hierarchy: Classes and their superclasses.
         threshold: From which ratio (0 to 1) names are similar.
 
     >>> curie = CandidateItem("Q7186", ("Marie Curie", "Maria Skłodowska"), frozenset(["Q5"]))
@@ -110,10 +99,8 @@ class EntityResolver:
         *,
         titles: Mapping[str, str] | None = None,
         redirects: Mapping[str, str] | None = None,
-        hierarchy: ClassHierarchy | None = None,
         threshold: float = 0.9,
     ) -> None:
-        self.hierarchy = hierarchy or ClassHierarchy()
         self.threshold = threshold
         self.redirects = {_key(name): target for name, target in (redirects or {}).items()}
         self.titles = {normal(title): qid for title, qid in (titles or {}).items()}
@@ -166,7 +153,7 @@ class EntityResolver:
     ) -> Resolution:
         """Of the items with a name, the only one, the only one of an expected kind, or the only one labelled so."""
         qids = sorted({self._follow(qid) for qid in named})
-        fitting = [qid for qid in qids if expected & self.hierarchy.kinds(self.types.get(qid, frozenset()))]
+        fitting = [qid for qid in qids if expected & kinds_of(self.types.get(qid, ()))]
         labelled = [qid for qid in qids if named.get(qid) == "label"]
         if len(qids) > 1 and len(fitting) == 1:
             others = ", ".join(qid for qid in qids if qid != fitting[0])

@@ -16,11 +16,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import dspy
 
 from goldassay import files, jsonl
 from goldassay.cache import age, old
@@ -44,31 +41,9 @@ MEASURES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Article:
-    """A fetched article: its key in the benchmark, its subject, when it was fetched, and what else the result says."""
-
-    key: str
-    subject: Subject
-    fetched: tuple[str, ...] = ()
-    about: Mapping[str, Any] = field(default_factory=dict)
-
-    def example(self, scoring: Scoring) -> dspy.Example:
-        """The article as a gold example."""
-        subject = self.subject
-        return dspy.Example(
-            id=self.key,
-            key=self.key,
-            text=subject.text,
-            title=subject.title,
-            triples=scoring.gold(subject),
-            strata={"domain": subject.domain},
-        ).with_inputs("key", "text", "title")
-
-
 def fold(
     rows: Sequence[Mapping[str, Any]],
-    articles: Sequence[Article],
+    articles: Sequence[Subject],
     gold: Sequence[Mapping[str, Any]],
     failed: Sequence[Mapping[str, str]],
     metadata: Mapping[str, object],
@@ -90,7 +65,7 @@ def fold(
         scoring.evidence(own["triples"], prediction["triples"])
         for own, prediction in zip(gold, predictions, strict=True)
     ]
-    domains = [article.subject.domain for article in articles]
+    domains = [article.domain for article in articles]
 
     def values(members: Sequence[int]) -> tuple[Scorecard, dict[str, Any]]:
         card = scorecard([gold[i] for i in members], [predictions[i] for i in members], **scoring.options)
@@ -99,9 +74,9 @@ def fold(
     card, aggregate = values(range(len(rows)))
     stored = [
         {
-            "article_title": article.subject.title,
-            "domain": article.subject.domain,
-            "qid": article.subject.item.id,
+            "article_title": article.title,
+            "domain": article.domain,
+            "qid": article.item.id,
             "tally": {name: float(getattr(card.tallies["f1"], name)[index]) for name in COUNTS},
             **evidence[index],
         }
@@ -127,7 +102,7 @@ def fold(
     return {**result, "article_result": per_article[0]} if single else result
 
 
-def _metadata(rows: Sequence[Mapping[str, Any]], articles: Sequence[Article], failed: int) -> dict[str, Any]:
+def _metadata(rows: Sequence[Mapping[str, Any]], articles: Sequence[Subject], failed: int) -> dict[str, Any]:
     """How many articles were evaluated and failed, and how old their data is."""
     return {
         "articles_evaluated": len(articles),
@@ -173,13 +148,13 @@ def _counts(tally: Mapping[str, float], counts: Mapping[str, int]) -> dict[str, 
     }
 
 
-def _article(article: Article, row: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
+def _article(article: Subject, row: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
     """One article, in riverbank's fields."""
     counts, tally = stored["counts"], stored["tally"]
     return {
-        "article_title": article.subject.title,
-        "wikidata_qid": article.subject.item.id,
-        "domain": article.subject.domain,
+        "article_title": article.title,
+        "wikidata_qid": article.item.id,
+        "domain": article.domain,
         "riverbank_triples": counts.get("predicted", 0),
         "wikidata_statements": counts.get("statements", 0),
         **rates(tally),

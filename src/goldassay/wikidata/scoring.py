@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import dspy
+
 from goldassay.measures import triples as measures
 from goldassay.measures.triples import objects
 from goldassay.measures.triples.matching import EXACT, NO_MATCH, PARTIAL, Matching, related
@@ -21,7 +23,6 @@ from goldassay.metric import Metric
 from goldassay.text.normal import normal
 from goldassay.wikidata.alignment import PropertyAlignmentTable
 from goldassay.wikidata.articles import ArticleText, Subject, align
-from goldassay.wikidata.resolver import ClassHierarchy
 
 DUPLICATE, NOVEL = "duplicate", "novel"
 KINDS = (EXACT, PARTIAL, DUPLICATE, NOVEL, NO_MATCH)
@@ -34,13 +35,11 @@ class Scoring:
 
     Args:
         table: The alignment table.
-        hierarchy: The class tree.
         comparing: How values compare.
         verdicts: Human verdicts on novel triples, by `verdict_key`.
     """
 
-    table: PropertyAlignmentTable = field(default_factory=PropertyAlignmentTable.ours)
-    hierarchy: ClassHierarchy = field(default_factory=ClassHierarchy)
+    table: PropertyAlignmentTable = field(default_factory=PropertyAlignmentTable.of)
     comparing: Comparing = field(default_factory=Comparing)
     verdicts: Mapping[VerdictKey, str] = field(default_factory=dict)
 
@@ -67,6 +66,17 @@ class Scoring:
         """The one-to-one matching of an article's statements and predictions."""
         return measures.F1(**self.options).match({"triples": gold}, {"triples": predictions})
 
+    def example(self, subject: Subject) -> dspy.Example:
+        """An article as a gold example."""
+        return dspy.Example(
+            id=subject.key,
+            key=subject.key,
+            text=subject.text,
+            title=subject.title,
+            triples=self.gold(subject),
+            strata={"domain": subject.domain},
+        ).with_inputs("key", "text", "title")
+
     def gold(self, subject: Subject) -> list[dict[str, Any]]:
         """The statements of the item, each with whether the text supports it, in which words and which sentence."""
         triples = subject.gold()
@@ -81,7 +91,7 @@ class Scoring:
 
     def predictions(self, subject: Subject, triples: Iterable[object]) -> list[dict[str, Any]]:
         """A program's triples, resolved, aligned, and with people's verdicts."""
-        predictions = align(triples, subject, self.table, self.hierarchy)
+        predictions = align(triples, subject, self.table)
         for triple in predictions:
             triple["verdict"] = self.verdicts.get(verdict_key(subject.title, *triple["original"]))
         return predictions
