@@ -19,7 +19,7 @@ HIPE = "TOKEN\tNE-COARSE-LIT\tMISC\n# document_id = a\nDelft\tB-loc\t_\n# docume
 KG = (
     '{"id": "a", "sent": "x is y", "triples": [{"sub": "x", "rel": "is", "obj": "y"}]}\n'
     '{"id": "a", "sent": "x is z", "triples": []}\n{"id": "b", "triples": []}\nnot json\n'
-    '{"id": "c", "sent": "q", "triples": [{"sub": "x", "rel": "is", "obj": 3}]}\n'
+    '{"id": "c", "sent": "q", "triples": [{"sub": "x", "rel": "is", "obj": [3]}]}\n'
 )
 
 

@@ -116,10 +116,10 @@ def test_wrong_offsets_are_named_with_the_right_place(tmp_path: Path) -> None:
         (
             {"type_classification": {}},
             "classification",
-            "record e1, type_classification: not as in the format: 'primary_type'",
+            "record e1, type_classification: not as in the format json: no 'primary_type'",
         ),
         ({"ner_annotations": [{"start": 0}]}, "extraction", "record e1"),
-        ({"text": None}, "extraction", "[0]: an entry is an object with an 'id' and a 'text'"),
+        ({"text": None}, "extraction", "[0]: the text of an entry is None"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, change: dict[str, Any], task: str, expected: str) -> None:

@@ -70,11 +70,11 @@ def test_choices_are_labels(file: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tasks", "said"),
     [
-        ([{"id": 1}], "record 1, data: a task has no data"),
-        ([{"id": 1, "data": {"text": 5}}], "data.text: a task has no text"),
+        ([{"id": 1}], "record 1: not as in the format label-studio: no 'data'"),
+        ([{**task("x"), "data": {"text": 5}}], "text: input should be a valid string, found 5"),
         ([task("in Delft", labels(0, 2, "Delft", "TOP"))], "'Delft' does not stand at 0–2"),
-        ([task("in Delft", labels(3, 99, None, "TOP"))], "3–99 is outside the text of 8 characters"),
-        ([task("in Delft", {"type": "labels", "value": {"start": 0}})], "a region needs start, end and labels"),
+        ([task("in Delft", labels(3, 99, None, "TOP"))], "does not stand at 3–99 of the text"),
+        ([task("in Delft", {"type": "labels", "value": {"start": 0}})], "record a: .*no 'end'"),
     ],
 )
 def test_what_is_wrong_is_one_line(file: Any, tasks: list[Any], said: str) -> None:

@@ -86,9 +86,13 @@ def test_a_prediction_for_an_unknown_question(tmp_path: Path) -> None:
     ("content", "side", "expected"),
     [
         ([], "gold", "not SQuAD: an object with 'data' is needed"),
-        ({"data": [{"title": "x"}]}, "gold", "data[0]: an article has 'paragraphs'"),
-        ({"data": [{"paragraphs": [{}]}]}, "gold", "data[0].paragraphs[0]: a paragraph has a 'context'"),
-        ({"data": [{"paragraphs": [{"context": "x", "qas": [{}]}]}]}, "gold", "0/0: a question has an 'id'"),
+        ({"data": [{"title": "x"}]}, "gold", "data[0]: not as in the format squad: no 'paragraphs'"),
+        ({"data": [{"paragraphs": [{}]}]}, "gold", "data[0].paragraphs[0]: not as in the format squad: no 'context'"),
+        (
+            {"data": [{"paragraphs": [{"context": "x", "qas": [{}]}]}]},
+            "gold",
+            "0/0: not as in the format squad: no 'id'",
+        ),
         ({"data": []}, "pred", "predictions are one object {id: answer}"),
         ({"a": 3}, "pred", "record a, answer: input should be a valid string, found 3"),
     ],

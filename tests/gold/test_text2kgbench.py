@@ -80,16 +80,16 @@ def test_responses_are_parsed_as_the_benchmark_parsed_them(real_data: Path) -> N
     ("row", "side", "expected"),
     [
         ('{"id": "a", "sent": "x', "gold", "g.jsonl:1: not JSON: Unterminated string starting at (column 21)"),
-        ({"sent": "x"}, "gold", "g.jsonl:1: a line is an object with an 'id'"),
-        ({"id": "a", "triples": []}, "gold", "g.jsonl:1: record a, sent: no text"),
-        ({"id": "a"}, "pred", "g.jsonl:1: record a: neither 'triples' nor 'response'"),
+        ({"sent": "x"}, "gold", "g.jsonl:1: not as in the format text2kgbench: no 'id'"),
+        ({"id": "a", "triples": []}, "gold", "g.jsonl:1: record a: not as in the format text2kgbench: no 'sent'"),
+        ({"id": "a"}, "pred", "g.jsonl:1: record a: not as in the format text2kgbench: no 'response'"),
         (
             {"id": "a", "triples": [["s", "r"]]},
             "pred",
             "g.jsonl:1: record a, triples[0]: a triple is a subject, a relation",
         ),
-        ({"id": "a", "sent": "x", "triples": "s"}, "gold", "g.jsonl:1: record a, triples: a list of triples is needed"),
-        ({"id": "a", "sent": "x", "triples": 3}, "pred", "g.jsonl:1: record a, triples: a list of triples is needed"),
+        ({"id": "a", "sent": "x", "triples": "s"}, "gold", "g.jsonl:1: record a, triples[0]: a triple is a subject"),
+        ({"id": "a", "sent": "x", "triples": 3}, "pred", "g.jsonl:1: record a: not as in the format"),
     ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, row: object, side: str, expected: str) -> None:

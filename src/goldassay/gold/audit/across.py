@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from goldassay import workspace
@@ -40,31 +39,34 @@ def documents(rows: RowsByTask) -> Iterator[LocatedRecord]:
     return (row for task, of_task in rows.items() if task not in ABOUT_OTHERS for row in of_task)
 
 
-def duplicates(rows: Sequence[LocatedRecord], near: float = NEAR) -> Iterator[Finding]:
-    """Doubles among the records of one task."""
+def duplicates(
+    rows: Sequence[LocatedRecord], near: float = NEAR, fields: Sequence[str] | None = None
+) -> Iterator[Finding]:
+    """Doubles among the records of one task, by id and by the text of their input, or of these fields."""
+    names = [INPUTS[rows[0].task]] if fields is None and rows else fields or ()
     first: dict[str, LocatedRecord] = {}
-    unique = []
     for row in rows:
         other = first.setdefault(str(row.record["id"]), row)
-        if other is row:
-            unique.append(row)
-        else:
+        if other is not row:
             where = other.file if other.line is None else f"line {other.line}"
             yield row.finding("id", f"another record has this id ({where}); each record needs its own", "id")
-    same = [[unique[index] for index in members] for members in distinct([_input(row) for row in unique])]
+    unique = list(first.values())
+    texts = ["\n".join(str(row.record.get(name) or "") for name in names) for row in unique]
+    same = distinct(texts)
     sides = []  # for each text its first row on each side of the split
-    for head, *others in same:
+    for head, *others in ([unique[index] for index in members] for members in same):
         by_split = {head.record.get("split"): head}
         for row in others:
-            yield _double(next((other for other in by_split.values() if _leaks(other, row)), head), row, None)
+            leaked = (other for other in by_split.values() if _leaks(other, row))
+            yield _double(next(leaked, head), row, None, names[0])
             by_split.setdefault(row.record.get("split"), row)
         sides.append(list(by_split.values()))
     reported: dict[int, Finding] = {}  # one finding a text: a leak if there is one
-    for i, j, score in sorted(near_pairs([_input(members[0]) for members in same], near)):
+    for i, j, score in sorted(near_pairs([texts[members[0]] for members in same], near)):
         if j not in reported or reported[j].kind != "leak":
             apart = next(((a, b) for b in sides[j] for a in sides[i] if _leaks(a, b)), None)
             if apart or j not in reported:
-                reported[j] = _double(*(apart or (sides[i][0], sides[j][0])), score)
+                reported[j] = _double(*(apart or (sides[i][0], sides[j][0])), score, names[0])
     yield from reported.values()
 
 
@@ -73,20 +75,16 @@ def _leaks(a: LocatedRecord, b: LocatedRecord) -> bool:
     return bool(first and second and first != second)
 
 
-def _double(a: LocatedRecord, b: LocatedRecord, score: float | None) -> Finding:
+def _double(a: LocatedRecord, b: LocatedRecord, score: float | None, field: str) -> Finding:
     """The finding for two rows with one text (no score), or with nearly one."""
     how = "the same text as" if score is None else f"nearly ({score:.0f} %) the text of"
     if _leaks(a, b):
         splits = f"in {b.record.get('split')} and not in {a.record.get('split')}"
-        return b.finding("leak", f"{how} {a.record['id']}, but {splits}; keep both on one side", INPUTS[b.task])
+        return b.finding("leak", f"{how} {a.record['id']}, but {splits}; keep both on one side", field)
     label = a.record.get("label")
     if score is None and label != b.record.get("label"):
         return b.finding("conflict", f"the same text as {a.record['id']}, which has the label {label}", "label")
-    return b.finding("duplicate" if score is None else "near", f"{how} {a.record['id']}", INPUTS[b.task])
-
-
-def _input(row: LocatedRecord) -> str:
-    return str(row.record.get(INPUTS[row.task]) or "")
+    return b.finding("duplicate" if score is None else "near", f"{how} {a.record['id']}", field)
 
 
 def slips(rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
@@ -163,15 +161,7 @@ def own_task(rows: Sequence[LocatedRecord], near: float) -> Iterator[Finding]:
         return
     kinds = anyfields.fields(row.record for row in rows)
     inputs = [name for name in workspace.inputs(rows[0].task) or [] if name in kinds]
-    texts = inputs or [name for name, kind in kinds.items() if kind == "str"]
-    # Their texts are compared as those of extraction are.
-    shadows = []
-    for number, row in enumerate(rows):
-        text = "\n".join(str(row.record.get(name) or "") for name in texts) or f"without text {number}"
-        record = {"id": row.record["id"], "split": row.record.get("split"), "text": text}
-        shadows.append(replace(row, task="extraction", record=record))
-    for finding in duplicates(shadows, near):
-        yield replace(finding, field=texts[0]) if finding.field == "text" and texts else finding
+    yield from duplicates(rows, near, inputs or [name for name, kind in kinds.items() if kind == "str"])
     missing = Counter(name for row in rows for name in kinds if row.record.get(name) in (None, ""))
     for row in rows:
         for name in kinds:

@@ -133,11 +133,18 @@ class Source:
 
     @contextmanager
     def checking(self, kind: str = "schema", **place: Any) -> Iterator[None]:
-        """Report a `DataError` raised inside as a fault of this file, at this place, and go on."""
+        """Report what is raised inside as a fault of this file, at this place, and go on.
+
+        A reader takes the fields that its format has; one that is absent, or of another kind, raises Python's error.
+        """
         try:
             yield
         except DataError as error:
             self.faults.report(error.at(**{"file": self.path, **place}), kind)
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+            what = f"no {error}" if isinstance(error, KeyError) else str(error)
+            fault = DataError(f"not as in the format {self.format}: {what}", **{"file": self.path, **place})
+            self.faults.report(fault, kind)
 
 
 def module(name: str) -> ModuleType:

@@ -31,6 +31,7 @@ PARTS = {
     "linking": "entity_linking",
     "answering": "qa_pairs",
 }
+LABELS = {"primary_type": "label", "secondary_types": "secondary_labels", "rationale": "rationale"}
 Entry = Mapping[str, Any]
 
 
@@ -49,42 +50,36 @@ def rows(source: Source) -> Iterator[Row]:
     if flat and not entries:
         raise DataError("the file is empty", file=source.path)
     for number, entry in enumerate(entries):
-        with source.checking():
+        with source.checking(field=f"[{number}]"):
             if flat:
                 yield Row(tables.from_object(entry, number, source))
                 continue
-            if not isinstance(entry, dict) or "id" not in entry or not isinstance(entry.get("text"), str):
-                raise DataError("an entry is an object with an 'id' and a 'text'", field=f"[{number}]")
+            if not isinstance(entry["text"], str):
+                raise DataError(f"the text of an entry is {entry['text']!r}")
             if part in entry:
-                yield from (Row(record) for record in _records(entry, source))
+                with source.checking(record=entry["id"], field=part):
+                    yield from map(Row, _records(entry, source))
     if not any(flat or (isinstance(entry, dict) and part in entry) for entry in entries):
         raise DataError(f"no entry has {part}", file=source.path)
 
 
-def _records(entry: Entry, source: Source) -> list[dict[str, Any]]:
+def _records(entry: Entry, source: Source) -> Iterator[dict[str, Any]]:
     about = {"id": entry["id"], **{key: entry[key] for key in ABOUT_ENTRY if key in entry}}
     part = entry[PARTS[source.task]]
-    try:
-        if source.task == "extraction":
-            records = [{**about, "text": entry["text"], "entities": part}]
-        elif source.task == "classification":
-            names = {"primary_type": "label", "secondary_types": "secondary_labels", "rationale": "rationale"}
-            labels = {names[key]: part[key] for key in names if key == "primary_type" or key in part}
-            records = [{**about, "text": entry["text"], **labels}]
-        elif source.task == "linking":
-            records = [{**about, "text": entry["text"], "links": _links(entry)}]
-        else:
-            records = [_question(entry, about, pair, number) for number, pair in enumerate(part, start=1)]
-        if source.side == "gold":
-            return records
-        for record in records if source.task in SPANS else ():  # predictions have no text to prove spans by later
+    document = {**about, "text": entry["text"]}
+    if source.task == "extraction":
+        records = [{**document, "entities": part}]
+    elif source.task == "classification":
+        labels = {field: part[key] for key, field in LABELS.items() if key == "primary_type" or key in part}
+        records = [{**document, **labels}]
+    elif source.task == "linking":
+        records = [{**document, "links": _links(entry)}]
+    else:
+        records = [_question(entry, about, pair, number) for number, pair in enumerate(part, start=1)]
+    for record in records:
+        if source.side == "pred" and source.task in SPANS:  # predictions have no text to prove spans by later
             prove(record["text"], record[SPANS[source.task]], SPANS[source.task])
-        return [as_prediction(record, source.task) for record in records]
-    except (AttributeError, KeyError, TypeError) as error:
-        what = f"not as in the format: {error}"
-        raise DataError(what, record=entry["id"], field=PARTS[source.task]) from None
-    except DataError as error:
-        raise error.at(record=entry["id"]) from None
+        yield record if source.side == "gold" else as_prediction(record, source.task)
 
 
 def _links(entry: Entry) -> list[dict[str, Any]]:
@@ -141,8 +136,7 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
         if task == "extraction":
             entry["ner_annotations"] = record["entities"]
         elif task == "classification":
-            keys = {"primary_type": "label", "secondary_types": "secondary_labels", "rationale": "rationale"}
-            part = {key: record.get(field) for key, field in keys.items()}
+            part = {key: record.get(field) for key, field in LABELS.items()}
             entry["type_classification"] = {key: value for key, value in part.items() if value is not None}
         elif task == "linking":
             _add_links(entry, record)

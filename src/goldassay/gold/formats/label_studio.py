@@ -34,38 +34,19 @@ def rows(source: Source) -> Iterator[Row]:
     content = files.json_value(source.path)
     if not isinstance(content, list):
         raise DataError("not Label Studio's: a list of tasks is needed", file=source.path)
-    empty = bool(content)
+    part, empty = "predictions" if source.side == "pred" else "annotations", bool(content)
     for number, task in enumerate(content, start=1):
         with source.checking(record=number):
-            record = _record(task, number, source)
-            if record is not None:
-                empty = False
-                yield Row(record)
+            data = task["data"]
+            name = str(data.get("id", task.get("id", number)))
+            with source.checking(record=name):
+                results = [item for item in task.get(part) or () if not item.get("was_cancelled")]
+                for first in results[:1]:
+                    empty = False
+                    annotations = _annotations(first.get("result") or [], data["text"], source.task)
+                    yield Row({"id": name, **_data_fields(data, source), **annotations})
     if empty and source.side == "pred":
         raise DataError("no task has a prediction", file=source.path)
-
-
-def _record(task: Any, number: int, source: Source) -> dict[str, Any] | None:
-    data = task.get("data") if isinstance(task, Mapping) else None
-    if not isinstance(data, Mapping):
-        raise DataError("a task has no data", field="data")
-    name, text = str(data.get("id", task.get("id", number))), data.get("text")
-    try:
-        if not isinstance(text, str):
-            raise DataError("a task has no text", field="data.text")
-        results = task.get("predictions" if source.side == "pred" else "annotations") or ()
-        if not isinstance(results, (list, tuple)):
-            raise DataError(f"annotations are a list, not {results!r:.40}", field="annotations")
-        first = next((item for item in results if isinstance(item, Mapping) and not item.get("was_cancelled")), None)
-        if first is None:
-            return None
-        regions = first.get("result") or []
-        if not isinstance(regions, list):
-            raise DataError(f"a result is a list of regions, not {regions!r:.40}", field="result")
-        record = {"id": name, **_data_fields(data, source)}
-        return record | _annotations([item for item in regions if isinstance(item, Mapping)], text, source.task)
-    except DataError as error:
-        raise error.at(record=name) from None
 
 
 def _data_fields(data: Mapping[str, Any], source: Source) -> dict[str, Any]:
@@ -78,37 +59,25 @@ def _data_fields(data: Mapping[str, Any], source: Source) -> dict[str, Any]:
 
 def _annotations(regions: list[Mapping[str, Any]], text: str, task: str) -> dict[str, Any]:
     if task == "extraction":
-        spans = [_entity(region.get("value"), text) for region in regions if region.get("type") == "labels"]
+        spans = [_entity(region["value"], text) for region in regions if region["type"] == "labels"]
         return {"entities": sorted(spans, key=lambda span: (span["start"], span["end"]))}
-    labels: list[str] = []
-    for region in regions:
-        if region.get("type") == "choices":
-            value = region.get("value")
-            choices = value.get("choices") if isinstance(value, Mapping) else None
-            if not isinstance(choices, list) or not choices:
-                raise DataError("a choice without choices", field="result.value.choices")
-            labels += map(str, choices)
+    choices = [region["value"]["choices"] for region in regions if region["type"] == "choices"]
+    labels = [str(label) for several in choices for label in several]
     if not labels:
         raise DataError("nobody chose a label", field="result")
     return {"label": labels[0], **({"secondary_labels": labels[1:]} if labels[1:] else {})}
 
 
-def _entity(value: Any, text: str) -> dict[str, Any]:
+def _entity(value: Mapping[str, Any], text: str) -> dict[str, Any]:
     """An entity of a region; its offsets are proved by its words if it has them."""
-    try:
-        start, end, label = int(value["start"]), int(value["end"]), str(value["labels"][0])
-    except (KeyError, TypeError, ValueError, IndexError):
-        raise DataError(f"a region needs start, end and labels, not {value!r}"[:200]) from None
-    words = value.get("text")
+    start, end, label, words = int(value["start"]), int(value["end"]), str(value["labels"][0]), value.get("text")
     if isinstance(words, str) and text[start:end] != words:
         # A browser counts UTF-16 units: the characters of the first `start` units are the real offset.
-        first = len(text.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "replace"))
-        if text[first : first + len(words)] != words:
-            message = f"{words!r} does not stand at {start}–{end}, where the text has {text[start:end]!r}"
-            raise DataError(message, field="result.value")
-        start, end = first, first + len(words)
-    if not 0 <= start < end <= len(text):
-        raise DataError(f"{start}–{end} is outside the text of {len(text)} characters")
+        start = len(text.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "replace"))
+        end = start + len(words)
+    if not 0 <= start < end <= len(text) or words not in (None, text[start:end]):
+        message = f"{words!r} does not stand at {value['start']}–{value['end']} of the text"
+        raise DataError(message, field="result.value")
     return {"start": start, "end": end, "type": label, "text": text[start:end]}
 
 

@@ -10,6 +10,7 @@ Source: https://rajpurkar.github.io/SQuAD-explorer/
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,15 +34,10 @@ def rows(source: Source) -> Iterator[Row]:
     several = len({name.rpartition("/")[0] for _, name, _ in paragraphs}) > 1
     for paragraph, name, title in paragraphs:
         about = {"document": name.rpartition("/")[0]} if several else {}
-        questions = paragraph.get("qas", [])
         with source.checking(field=name):
-            if not isinstance(questions, list):
-                raise DataError(f"'qas' is a list of questions, not {questions!r:.40}")
-        for question in questions if isinstance(questions, list) else ():
-            with source.checking():
-                if not isinstance(question, dict) or not {"id", "question"} <= question.keys():
-                    raise DataError("a question has an 'id' and a 'question'", field=name)
-                yield Row(_record(question, paragraph, name, title, source.task) | about)
+            for question in paragraph.get("qas", []):
+                with source.checking(field=name):
+                    yield Row(_record(question, paragraph, name, title, source.task) | about)
 
 
 def passages(path: str | Path) -> list[dict[str, object]]:
@@ -55,20 +51,15 @@ def _paragraphs(source: Source) -> Iterator[tuple[dict[str, Any], str, str]]:
     content = files.json_value(source.path)
     if not isinstance(content, dict) or not isinstance(content.get("data"), list):
         raise DataError("not SQuAD: an object with 'data' is needed", file=source.path)
-    repeats: dict[str, int] = {}
+    repeats: Counter[str] = Counter()
     for number, article in enumerate(content["data"]):
-        paragraphs = article.get("paragraphs") if isinstance(article, dict) else None
         with source.checking(field=f"data[{number}]"):
-            if not isinstance(paragraphs, list):
-                raise DataError("an article has 'paragraphs'")
             title = str(article.get("title", number))
-            repeats[title] = repeats.get(title, 0) + 1
+            repeats[title] += 1
             label = title if repeats[title] == 1 else f"{title}#{repeats[title]}"
-        for index, paragraph in enumerate(paragraphs if isinstance(paragraphs, list) else ()):
-            with source.checking(field=f"data[{number}].paragraphs[{index}]"):
-                if not isinstance(paragraph, dict) or not isinstance(paragraph.get("context"), str):
-                    raise DataError("a paragraph has a 'context'")
-                yield paragraph, f"{label}/{index}", title
+            for index, paragraph in enumerate(article["paragraphs"]):
+                with source.checking(field=f"data[{number}].paragraphs[{index}]"):
+                    yield paragraph | {"context": paragraph["context"]}, f"{label}/{index}", title
 
 
 def _record(
@@ -77,9 +68,6 @@ def _record(
     if task == "retrieval":
         return {"id": question["id"], "query": question["question"], "relevant": {name: 1}}
     answers = question.get("answers", [])
-    if not isinstance(answers, list) or not all(isinstance(answer, dict) and "text" in answer for answer in answers):
-        message = "answers are a list of objects with a 'text'"
-        raise DataError(message, record=question["id"], field="answers")
     others = {key: value for key, value in question.items() if key not in ("id", "question", "answers")}
     record = {
         "id": question["id"],
@@ -100,17 +88,10 @@ def _predictions(source: Source) -> Iterator[Row]:
         raise DataError("predictions are one object {id: answer}", file=source.path)
     file = source.option("na_probs")
     no_answer = None if file is None else files.json_value(file)
-    for name, probability in no_answer.items() if isinstance(no_answer, dict) else ():
-        if isinstance(probability, bool) or not isinstance(probability, (int, float)) or not 0 <= probability <= 1:
-            raise DataError(f"a probability lies between 0 and 1, not {probability!r}", file=file, record=name)
     for name, answer in answers.items():
         with source.checking(record=name):
-            record = {"id": name, "answer": "" if answer is None else answer}
-            if file is not None:
-                if not isinstance(no_answer, dict) or name not in no_answer:
-                    raise DataError("this prediction has no probability of no answer", file=file)
-                record["confidence"] = 1 - no_answer[name]
-            yield Row(record)
+            confidence = {} if no_answer is None else {"confidence": 1 - no_answer[name]}
+            yield Row({"id": name, "answer": "" if answer is None else answer, **confidence})
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:

@@ -41,7 +41,7 @@ def rows(source: Source) -> Iterator[Row]:
             continue
         with source.checking("unreadable", line=number):
             value = strict.value(line, line=number)
-            with source.checking(line=number):
+            with source.checking(line=number, record=value["id"]):
                 record = _record(value, source.side)
                 gold = gold or _is_gold(value)
                 with source.checking("id", line=number, record=record["id"]):
@@ -58,41 +58,23 @@ def rows(source: Source) -> Iterator[Row]:
 
 def _is_gold(row: Mapping[str, Any]) -> bool:
     """Whether a line is one of gold: its statements are objects with a ``rel``, or in fields of their own."""
-    triples = row.get("triples", [row])
-    return "sent" in row and any(
-        isinstance(triple, dict) and ("rel" in triple or "rel_label" in triple)
-        for triple in (triples if isinstance(triples, list) else ())
-    )
+    stated = [triple for triple in row.get("triples", [row]) if isinstance(triple, dict)]
+    return "sent" in row and any("rel" in triple or "rel_label" in triple for triple in stated)
 
 
-def _record(row: Any, side: Side) -> dict[str, Any]:
-    if not isinstance(row, dict) or row.get("id") in (None, ""):
-        raise DataError("a line is an object with an 'id'")
+def _record(row: Mapping[str, Any], side: Side) -> dict[str, Any]:
     name = str(row["id"])
-    try:
-        if side == "gold" or _is_gold(row):
-            if not isinstance(row.get("sent"), str):
-                raise DataError("no text", field="sent")
-            triples = _gold_triples(row)
-            if side == "gold":
-                return {"id": name, "text": row["sent"], "triples": triples}
-            # As its own prediction its relations are written as those of outputs are.
-            outputs = [{**triple, "predicate": triple["predicate"].replace(" ", "_")} for triple in triples]
-            return {"id": name, "triples": outputs}
-        if "triples" in row:
-            return {"id": name, "triples": _triples(row["triples"])}
-        if not isinstance(row.get("response"), str):
-            raise DataError("neither 'triples' nor 'response'")
-        return {"id": name, "triples": parse(row["response"])}
-    except DataError as error:
-        raise error.at(record=name) from None
+    if side == "gold":
+        return {"id": name, "text": row["sent"], "triples": _gold_triples(row)}
+    if _is_gold(row):  # As its own prediction its relations are written as those of outputs are.
+        triples = [{**triple, "predicate": triple["predicate"].replace(" ", "_")} for triple in _gold_triples(row)]
+        return {"id": name, "triples": triples}
+    return {"id": name, "triples": _triples(row["triples"]) if "triples" in row else parse(row["response"])}
 
 
 def _gold_triples(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     if "triples" in row or "rel_label" not in row:
-        return _triples(row.get("triples"))
-    if not all(isinstance(row.get(key), str) for key in LABELS.values()):
-        raise DataError("a training line has sub_label, rel_label and obj_label")
+        return _triples(row["triples"])
     return [{field: row[key] for field, key in (LABELS | IDS).items() if row.get(key) is not None}]
 
 
@@ -109,13 +91,11 @@ def parse(response: str) -> list[dict[str, object]]:
     ]
 
 
-def _triples(items: Any) -> list[dict[str, Any]]:
-    if not isinstance(items, list):
-        raise DataError("a list of triples is needed", field="triples")
+def _triples(items: list[Any]) -> list[dict[str, Any]]:
     triples = []
     for index, item in enumerate(items):
         parts = [item.get(key, item.get(field)) for field, key in PARTS.items()] if isinstance(item, dict) else item
-        if not isinstance(parts, list) or len(parts) != 3 or not all(isinstance(part, str) for part in parts):
+        if not isinstance(parts, list) or len(parts) != 3:
             message = f"a triple is a subject, a relation and an object, not {item!r}"
             raise DataError(message, field=f"triples[{index}]")
         triples.append(dict(zip(PARTS, parts, strict=True)))
