@@ -47,18 +47,17 @@ def agree(
         raise GoldassayError("agreement needs two annotators or more")
     shared, warnings = _shared(records, task)
     figure = partial(figures.make_figure, records=shared, resamples=resamples, seed=seed)
-    if task in ("extraction", "triples", "records"):
+    if task in figures.SETS:
         if level not in (None, "nominal"):
             values = "classification, linking, retrieval, answering"
             raise GoldassayError(f"a level is for values ({values}), not for {task}")
         make = figures.span_figures if task == "extraction" else figures.statement_figures
-        results, disagreements = make(shared, figure), figures.set_disagreements(task, shared)
+        results = make(shared, figure)
     else:
         scale = level or ("ordinal" if task == "retrieval" else "nominal")
         results = figures.value_figures(task, shared, scale, figure)
-        disagreements = figures.value_disagreements(task, shared)
     count = len(next(iter(shared.values())))
-    return Agreement(task, tuple(records), count, results, disagreements, warnings)
+    return Agreement(task, tuple(records), count, results, figures.disagreements(task, shared), warnings)
 
 
 def agree_files(

@@ -11,7 +11,7 @@ cards promise it, and ``word_alpha`` is Krippendorff's over the words that at le
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import Any, Unpack
@@ -82,6 +82,7 @@ class Agreement:
         return asdict(self)
 
 
+SETS = ("extraction", "triples", "records")  # tasks whose records hold a set: spans, statements, fields
 ByAnnotator = Mapping[str, Sequence[Mapping[str, Any] | None]]  # records in one order; None if one lacks it
 MakeFigure = Callable[..., Figure]  # `make_figure` with its resamples and seed
 
@@ -201,29 +202,6 @@ def _units(task: str, records: ByAnnotator) -> list[dict[str, list[Any]]]:
     return units
 
 
-def _having(records: ByAnnotator) -> Iterator[tuple[str, dict[str, Mapping[str, Any]]]]:
-    """For each record its id, and the annotators that have it."""
-    for row in zip(*records.values(), strict=True):
-        having = {name: record for name, record in zip(records, row, strict=True) if record}
-        yield str(next(iter(having.values()))["id"]), having
-
-
-def value_disagreements(task: str, records: ByAnnotator) -> list[Disagreement]:
-    """Each place where the annotators of a record do not all give the same value."""
-    on_values, on_sets = [], []
-    for (key, having), unit in zip(_having(records), _units(task, records), strict=True):
-        for place, several in unit.items():
-            answers = {name: value for name, value in zip(records, several, strict=True) if name in having}
-            if len({repr(value) for value in answers.values()}) > 1:
-                texts = {name: None if value is None else str(value) for name, value in answers.items()}
-                on_values.append(Disagreement(key, place, texts))
-        if task == "classification":
-            labels = {name: " ".join(sorted(_secondary(record))) or None for name, record in having.items()}
-            if len(set(labels.values())) > 1:
-                on_sets.append(Disagreement(key, "secondary_labels", labels))
-    return on_values + on_sets
-
-
 def span_figures(records: ByAnnotator, figure: MakeFigure) -> list[Figure]:
     """Strict and partial F1 for each pair of annotators, in all and for each type; kappa and alpha over words."""
     read = {name: [spans(record["entities"]) if record else None for record in row] for name, row in records.items()}
@@ -289,24 +267,29 @@ def _statements(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return [tuple(" ".join(str(part).split()).casefold() for part in statement) for statement in parts]
 
 
-def set_disagreements(task: str, records: ByAnnotator) -> list[Disagreement]:
-    """Each place or statement that not all annotators have, or that they call differently."""
-    disagreements = []
-    for key, having in _having(records):
-        by_place: dict[str, dict[str, list[str]]] = {}
-        for name, record in having.items():
-            if task in ("triples", "records"):
-                items = [(" · ".join(statement), "stated") for statement in _statements(record)]
-            else:
-                text = record["text"]
-                items = [
-                    (f"{span.start:>7}:{span.end} {text[span.start : span.end]!r}", span.type)
-                    for span in spans(record["entities"])
-                ]
-            for place, kind in items:
-                by_place.setdefault(place, {}).setdefault(name, []).append(kind)
-        for place, kinds in sorted(by_place.items()):
-            answers = {name: ", ".join(sorted(kinds[name])) if name in kinds else None for name in having}
-            if len(set(answers.values())) > 1:
-                disagreements.append(Disagreement(key, place.strip(), answers))
-    return disagreements
+def disagreements(task: str, records: ByAnnotator) -> list[Disagreement]:
+    """Each place or statement for which the annotators of a record do not all give the same value."""
+    result = []
+    for row in zip(*records.values(), strict=True):
+        given = {name: record for name, record in zip(records, row, strict=True) if record}
+        answers = {name: _answers(task, record) for name, record in given.items()}
+        places = dict.fromkeys(place for own in answers.values() for place in own)
+        for place in sorted(places) if task in SETS else places:
+            several = {name: own.get(place) for name, own in answers.items()}
+            if len(set(several.values())) > 1:
+                result.append(Disagreement(str(next(iter(given.values()))["id"]), place.strip(), several))
+    return result
+
+
+def _answers(task: str, record: Mapping[str, Any]) -> dict[str, str | None]:
+    """What a record says, place by place or statement by statement, as text."""
+    if task == "extraction":
+        kinds: dict[str, list[str]] = {}
+        for span in spans(record["entities"]):
+            place = f"{span.start:>7}:{span.end} {record['text'][span.start : span.end]!r}"
+            kinds.setdefault(place, []).append(span.type)
+        return {place: ", ".join(sorted(several)) for place, several in kinds.items()}
+    if task in SETS:
+        return {" · ".join(statement): "stated" for statement in _statements(record)}
+    second = {"secondary_labels": " ".join(sorted(_secondary(record))) or None} if task == "classification" else {}
+    return {place: str(value) for place, value in values(task, record).items()} | second

@@ -50,16 +50,11 @@ def _benchmark(head: Head, entries: Entries, name: str) -> Iterator[Finding]:
         yield from _count("description", int(total[1].replace(",", "")), len(entries), name)
     for domain in dict.fromkeys((*map(str, declared), *domains)) if isinstance(declared, Mapping) else ():
         yield from _count(f"stratified_sampling.{domain}", (declared or {}).get(domain, 0), domains[domain], name)
-    first: dict[str, tuple[int, str]] = {}
+    yield from _repeated("articles", entries, "qid", "title", name)
     for number, entry in enumerate(entries):
-        qid, title = str(entry.get("qid")), str(entry.get("title"))
-        message = malformed("wikidata", qid)
+        message = malformed("wikidata", str(entry.get("qid")))
         if message:
-            yield Finding("identifier", message, name, record=title, field=f"articles[{number}].qid")
-        other, other_title = first.setdefault(qid, (number, title))
-        if other != number:
-            message = f"{qid} is also articles[{other}], {other_title}"
-            yield Finding("id", message, name, record=title, field=f"articles[{number}].qid")
+            yield Finding("identifier", message, name, record=str(entry.get("title")), field=f"articles[{number}].qid")
 
 
 def _annotations(head: Head, entries: Entries, name: str) -> Iterator[Finding]:
@@ -74,13 +69,10 @@ def _annotations(head: Head, entries: Entries, name: str) -> Iterator[Finding]:
         counts = f"({verdicts['correct']} correct, {verdicts['incorrect']} not)"
         message = f"{declared:.3f} declared, {rate:.3f} from the verdicts {counts}"
         yield Finding("count", message, name, field="metadata.validated_ndr")
-    seen: set[str] = set()
+    yield from _repeated("annotations", entries, "id", "id", name)
     statements: dict[tuple[str, ...], str] = {}
     for number, entry in enumerate(entries):
         where, key, triple = f"annotations[{number}]", str(entry.get("id")), entry.get("triple")
-        if key in seen:
-            yield Finding("id", "another annotation has this id", name, record=key, field=f"{where}.id")
-        seen.add(key)
         if entry.get("verdict") not in VERDICTS:
             message = f"{entry.get('verdict')!r} is not a verdict: {', '.join(VERDICTS)}"
             yield Finding("label", message, name, record=key, field=f"{where}.verdict")
@@ -94,14 +86,21 @@ def _annotations(head: Head, entries: Entries, name: str) -> Iterator[Finding]:
 
 def _alignment(head: Head, entries: Entries, name: str) -> Iterator[Finding]:
     yield from _count("count", head.get("count"), len(entries), name)
-    seen: set[str] = set()
+    yield from _repeated("alignments", entries, "wikidata_pid", "wikidata_pid", name)
     for number, entry in enumerate(entries):
         pid, where = str(entry.get("wikidata_pid")), f"alignments[{number}].wikidata_pid"
         if not PROPERTY.fullmatch(pid):
             yield Finding("identifier", f"a property is P and a number, found {pid!r}", name, record=pid, field=where)
-        if pid in seen:
-            yield Finding("id", "another row has this property", name, record=pid, field=where)
-        seen.add(pid)
+
+
+def _repeated(part: str, entries: Entries, key: str, about: str, name: str) -> Iterator[Finding]:
+    """Entries with an id that an earlier one has."""
+    first: dict[str, int] = {}
+    for number, entry in enumerate(entries):
+        other = first.setdefault(str(entry.get(key)), number)
+        if other != number:
+            message = f"{entry.get(key)} is also {part}[{other}], {entries[other].get(about)}"
+            yield Finding("id", message, name, record=str(entry.get(about)), field=f"{part}[{number}].{key}")
 
 
 def _count(where: str, declared: Any, counted: int, name: str) -> Iterator[Finding]:
