@@ -207,16 +207,18 @@ def read(
         if task not in tasks:
             flag = f"--option {name}" if name in use.SETTINGS else f"--{name}"
             raise GoldassayError(f"{flag} is for {' and '.join(tasks)}, not for {task}")
+    layout = format
     if task == "answering" and "protocol" in chosen:
         chosen["measures"] = chosen.pop("protocol")
-    names = {format or formats.guess(file, task) for file in (gold, pred)}
+        layout = layout or (chosen["measures"] if chosen["measures"] in formats.QUESTIONS else None)
+    names = {layout or formats.guess(file, task) for file in (gold, pred)}
     if "na_probs" in chosen and names != {"squad"}:
         raise GoldassayError("--option na_probs is for format squad; elsewhere a prediction has its confidence")
     reading = {name: chosen.pop(name) for name in READING if name in chosen}
     if "skip_bad" in reading:
         reading["skip_bad"] = _count(str(reading["skip_bad"]))
     chosen = {name: VALUES[name](value) if name in VALUES else value for name, value in chosen.items()}
-    gold_format = format or formats.guess(gold, task)
+    gold_format = layout or formats.guess(gold, task)
     if task == "classification" and gold_format in ("tsv", "csv"):
         if isinstance(chosen.get("labels"), list):
             reading["labels"] = chosen["labels"]
@@ -224,7 +226,7 @@ def read(
             chosen["labels"] = label_list("institutions")
     if "protocol" in chosen and gold_format == "hipe":
         reading["protocol"] = chosen["protocol"]  # decides which rows are tokens, and what bounds a linked mention
-    aligned = pairs(task, gold, pred, format=format, **reading)
+    aligned = pairs(task, gold, pred, format=layout, **reading)
     if reading.get("malformed") == "strict":
         aligned.warnings.append("tags were read as their scheme is written (malformed=strict)")
     if isinstance(chosen.get("labels"), list):

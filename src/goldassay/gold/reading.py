@@ -30,7 +30,9 @@ from goldassay.measure import TASKS
 
 NAMED = 3  # records that a warning names
 TOKENISED = ("hipe", "iob2", "conll")
-OFFICIALLY_IGNORED = {"trec": "queries", "squad": "answers", "text2kgbench": "outputs"}
+PAIRED = (*TOKENISED, "musique")  # formats whose two files are read together
+OFFICIALLY_IGNORED = {"trec": "queries", "text2kgbench": "outputs"}
+OFFICIALLY_IGNORED |= dict.fromkeys(("squad", *formats.QUESTIONS), "answers")
 """Formats whose official scorer ignores predictions that gold does not have, and what it calls them."""
 
 
@@ -178,9 +180,8 @@ def pairs(
     right = source_of(pred, task, "pred", name, faults=faults, **own_options)  # pyright: ignore[reportArgumentType]
     if not skip_bad and is_large(left, right):
         return align_files(RecordFile(left), right, overlap=overlap)
-    if left.format in TOKENISED and name in TOKENISED:
-        tokenised = formats.check_holds(left.format, task)
-        gold_rows, pred_rows = tokenised.pair_rows(left, right)
+    if left.format in PAIRED and name in PAIRED:
+        gold_rows, pred_rows = formats.check_holds(left.format, task).pair_rows(left, right)
         gold_records = [row.record for row in checked(left, gold_rows)]
         pred_records = [row.record for row in checked(right, pred_rows)]
         check_unique(gold_records, gold)

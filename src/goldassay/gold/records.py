@@ -162,7 +162,7 @@ EMPTY: dict[str, dict[str, Any]] = {
     "classification": {"label": None},
     "linking": {"links": []},
     "retrieval": {"results": []},
-    "answering": {"answer": ""},
+    "answering": {"answer": None},
     "triples": {"triples": [], FAILURE: "no prediction"},  # not the same as a prediction of no statements
     "records": {"record": None, FAILURE: "no prediction"},
 }

@@ -109,14 +109,20 @@ class Retrieval(Common):
 
 
 class Answering(Common):
-    """A question and its acceptable answers; none is an unanswerable question."""
+    """A question and its acceptable answers (one of several spans is a list); none is an unanswerable question.
+
+    ``provenance`` are the sets of documents of which one supports the answer (KILT); ``answerable`` says which versions
+    of the question have an answer (MuSiQue).
+    """
 
     question: str
-    answers: list[str]
+    answers: list[str | list[str]]
     reference: NotRequired[str | None]
     supporting_facts: NotRequired[list[Any]]
     answer_type: NotRequired[str | None]
     documents: NotRequired[list[str]]
+    provenance: NotRequired[list[list[str]]]
+    answerable: NotRequired[list[bool]]
     context: NotRequired[str]
     answer_starts: NotRequired[list[Offset]]
     entities: NotRequired[list[str]]
@@ -247,12 +253,13 @@ class PredictedRetrieval(Predicted):
 
 
 class PredictedAnswering(Predicted):
-    """An answer; an empty one abstains."""
+    """An answer; an empty one abstains, and a list is one of several spans."""
 
-    answer: str
+    answer: str | list[str]
     confidence: NotRequired[Finite | None]
     retrieved_contexts: NotRequired[list[str]]
     supporting_facts: NotRequired[list[Any]]
+    answerable: NotRequired[list[bool]]
     results: NotRequired[list[Any]]
     citations: NotRequired[list[Any]]
 

@@ -23,6 +23,8 @@ from goldassay.gold.shapes import Side
 from goldassay.jsonl import value as parse_json
 from goldassay.measure import TASKS
 
+QUESTIONS = ("hotpotqa", "musique", "triviaqa", "nq_open", "drop", "quoref", "kilt")
+"""Data sets of questions whose files are laid out in their own way."""
 MODULES = {
     "jsonl": "jsonl",
     "iob2": "iob2",
@@ -33,6 +35,7 @@ MODULES = {
     "csv": "tables",
     "trec": "trec",
     "squad": "squad",
+    **dict.fromkeys(QUESTIONS, "questions"),
     "json": "entries",
     "text2kgbench": "text2kgbench",
     "kit": "kits",
@@ -60,7 +63,7 @@ TASK_OF_FORMAT = {
     "tsv": "classification",
     "csv": "classification",
     "trec": "retrieval",
-    "squad": "answering",
+    **dict.fromkeys(("squad", *QUESTIONS), "answering"),
     "text2kgbench": "triples",
 }
 TASK_OF_FIELD = {

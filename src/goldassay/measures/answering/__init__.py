@@ -31,7 +31,7 @@ from goldassay.measures.answering.grounding import (
 )
 from goldassay.measures.answering.matching import squad
 from goldassay.measures.answering.measures import F1, ROUGE, ExactMatch
-from goldassay.measures.answering.protocols import PROTOCOLS, Drop, Kilt, SupportingFacts
+from goldassay.measures.answering.protocols import PROTOCOLS, Conditional, Drop, Kilt, SupportingFacts
 from goldassay.measures.answering.ranking import (
     Confidence,
     FinalScore,
@@ -98,6 +98,7 @@ __all__ = [
     "CitationRate",
     "Cited",
     "ClaimRate",
+    "Conditional",
     "Confidence",
     "ContextEntityRecall",
     "Drop",

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure, failed
+from goldassay.measure import Measure, failed, pred_field
 from goldassay.measures.answering.records import answer, answers, check_texts, confidence, references
 from goldassay.measures.answering.rouge import Words
 from goldassay.measures.calibration import Confidences
@@ -104,6 +104,11 @@ class Batch:
             self._cache[key] = make()
         value: V = self._cache[key]
         return value
+
+    @cached_property
+    def absent(self) -> list[bool]:
+        """Whether no answer came, not even an empty one."""
+        return [lost or pred_field(each, "answer") is None for lost, each in zip(self.failed, self.pred, strict=True)]
 
     @cached_property
     def texts(self) -> list[tuple[str, ...]]:

@@ -15,7 +15,7 @@ Lewis et al., MLQA, ACL 2020. Lin, ROUGE: a package for automatic evaluation of 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -38,7 +38,7 @@ SOURCES = {
     "mlqa": "Lewis et al., ACL 2020 (MLQA); scripts of other languages without spaces by goldassay",
     "triviaqa": "Joshi et al., ACL 2017 (evaluation script)",
     "nq_open": "Min et al., NeurIPS 2020 (EfficientQA's evaluation script)",
-    "hotpotqa": "Yang et al., EMNLP 2018 (evaluation script v1)",
+    "written": "Petroni et al., NAACL 2021 (KILT's accuracy)",
 }
 RULES = {
     "squad": "SQuAD (ASCII)",
@@ -46,21 +46,36 @@ RULES = {
     "mlqa": "MLQA",
     "triviaqa": "TriviaQA (punctuation is a space)",
     "nq_open": "NFD, SQuAD (ASCII)",
-    "hotpotqa": "SQuAD (ASCII); yes, no and noanswer share words with nothing else",
+    "written": "as written, without white space at its ends",
 }
-PLAIN = {"triviaqa": normal.triviaqa, "nq_open": normal.nq_open, "hotpotqa": normal.squad}
-WHOLE = ("yes", "no", "noanswer")
+PLAIN: dict[str, Callable[[str], str]] = {
+    "squad": normal.squad,
+    "triviaqa": normal.triviaqa,
+    "nq_open": normal.nq_open,
+    "written": str.strip,
+}
+EMPTY = {
+    "skip": "left out beside others",
+    "equal": "kept, an empty answer equals them",
+    "overlap": "kept, F1 0",
+    "wrong": "kept, F1 0, a blank answer wrong",
+}
 
 
 @dataclass(frozen=True)
 class ExactMatch(Answering[Mean]):
     """The share of questions whose answer equals an acceptable one after normalisation.
 
-    ``normalisation``: ``squad`` (ASCII); ``triviaqa``, ``nq_open`` and ``hotpotqa`` as in their evaluation scripts;
-    ``unicode``, for any script, where ``articles`` are the words that do not count; ``mlqa``, MLQA's rules for a
-    ``language`` (a code of two letters), whose articles differ or whose characters are words. ``language="gold"`` reads
-    each question's own ``language``; without one, the script of the question and its answers tells it where it does not
-    separate words, and it is ``en`` elsewhere.
+    ``normalisation``: ``squad`` (ASCII); ``triviaqa`` and ``nq_open`` as in their evaluation scripts; ``written``, as
+    it stands; ``unicode``, for any script, where ``articles`` are the words that do not count; ``mlqa``, MLQA's rules
+    for a ``language`` (a code of two letters), whose articles differ or whose characters are words. ``language="gold"``
+    reads each question's own ``language``; without one, the script of the question and its answers tells it where it
+    does not separate words, and it is ``en`` elsewhere.
+
+    ``empty``: what gold answers without a word count. ``skip``: nothing beside others (SQuAD 2.0). ``equal``: an empty
+    answer is right, and its F1 is 1 (MuSiQue). ``overlap``: it is right, and its F1 is 0, for no word is shared
+    (TriviaQA). ``wrong``: as ``overlap``, but an answer without any character is wrong (KILT). With all but ``skip`` an
+    answer that is ``None`` counts 0.
 
     >>> ExactMatch()({"answers": ["Rijksmuseum"]}, {"answer": "the Rijksmuseum."}).tally.value
     1.0
@@ -72,7 +87,7 @@ class ExactMatch(Answering[Mean]):
 
     zero = Mean()
     pred_fields = ("answer",)
-    choices = {"normalisation": tuple(RULES)}
+    choices = {"normalisation": tuple(RULES), "empty": tuple(EMPTY)}
     base: ClassVar[str] = "exact_match"
     column: ClassVar[int] = 0
     formula = "1 where the normalised answer equals a normalised acceptable answer; mean over questions"
@@ -80,6 +95,7 @@ class ExactMatch(Answering[Mean]):
     normalisation: str = "squad"
     articles: tuple[str, ...] = normal.ARTICLES
     language: str = "gold"
+    empty: str = "skip"
 
     @property
     def key(self) -> str:
@@ -95,13 +111,12 @@ class ExactMatch(Answering[Mean]):
     def in_key(self) -> tuple[str, ...]:  # type: ignore[override]
         """The parameters of the other normalisations say nothing."""
         own = {"unicode": "articles", "mlqa": "language"}.get(self.normalisation)
-        return tuple(name for name in ("normalisation", "articles", "language") if name != own)
+        return tuple(name for name in ("normalisation", "articles", "language", "empty") if name != own)
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """The rules, and what an empty answer counts."""
-        golds = "kept, F1 0" if self.normalisation in PLAIN else "left out beside others"
-        empty = {"empty golds": golds, "unanswerable": "empty is right", "failed": "0"}
+        empty = {"empty golds": EMPTY[self.empty], "unanswerable": "empty is right", "failed": "0"}
         return {"normalisation": RULES[self.normalisation], "golds": "best", **empty}
 
     @property
@@ -117,11 +132,12 @@ class ExactMatch(Answering[Mean]):
 
     def tallies(self, batch: Batch) -> Mean:
         """The agreement of each answer with the nearest acceptable one."""
-        if self.normalisation == "squad":
+        if (self.normalisation, self.empty) == ("squad", "skip"):
             values = (batch.exact, batch.f1)[self.column]
         else:
+            lost = batch.failed if self.empty == "skip" else batch.absent
             pairs = enumerate(zip(batch.gold, batch.answers, batch.golds, strict=True))
-            values = np.array([0.0 if batch.failed[i] else self._agreement(*pair) for i, pair in pairs], np.float64)
+            values = np.array([0.0 if lost[i] else self._agreement(*pair) for i, pair in pairs], np.float64)
         return Mean(values, np.ones(len(values)))
 
     def _agreement(self, gold: object, text: str, golds: tuple[str, ...]) -> float:
@@ -129,13 +145,13 @@ class ExactMatch(Answering[Mean]):
         if self.normalisation == "mlqa":
             language = language_of(gold) if self.language == "gold" else self.language.lower()[:2]
         mine, theirs = self.normalised(text, language), [self.normalised(one, language) for one in golds]
-        if self.normalisation not in PLAIN or not golds:
+        if self.empty == "skip" or not golds:
             return agreement(mine, theirs)[self.column]
+        if self.empty == "wrong" and not text.strip():
+            return 0.0
         if self.column == 0:
             return float(mine in theirs)
-        whole = {*WHOLE} if self.normalisation == "hotpotqa" else set()
-        rates = [overlap(mine, one) for one in theirs if mine and one and (mine == one or not {mine, one} & whole)]
-        return max(rates, default=0.0)
+        return max(overlap(mine, one) for one in theirs) if mine or self.empty == "equal" else 0.0
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What was expected, if the agreement is not whole."""

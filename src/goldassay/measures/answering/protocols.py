@@ -2,8 +2,8 @@
 
 `PROTOCOLS` names the values of each as its evaluation script does. HotpotQA and MuSiQue compare ``supporting_facts`` of
 both sides, as sets. DROP and Quoref take an answer of several spans (a list of texts), on both sides: the spans are
-aligned one to one, and numbers must be equal. KILT asks whether the gold ``documents`` stand on top of the ``results``,
-and counts an answer only then.
+aligned one to one, and numbers must be equal. KILT looks for the sets of documents that gold names in ``provenance``
+(else its ``documents``) among the ``results``. An answer that is ``None`` did not come: it counts 0.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from goldassay.fields import read
-from goldassay.measure import Measure, failed, gold_field, pred_field
-from goldassay.measures.answering.matching import Answering, Batch
-from goldassay.measures.answering.measures import F1, WHOLE, ExactMatch
-from goldassay.measures.answering.records import answer, answers
+from goldassay.measure import Measure, failed, gold_field, parse, pred_field, stored
+from goldassay.measures.answering.measures import F1, ExactMatch
+from goldassay.measures.answering.records import answer, answers, extra
 from goldassay.measures.answering.rouge import common_places
-from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean
 from goldassay.text.normal import squad
 
 Rates = tuple[float, float, float]  # precision, recall, exact
-RATE = ("f1", "exact", "precision", "recall")
+RATES = ("f1", "exact", "precision", "recall")
+NOTHING = (0.0, 0.0, 0.0)
+WHOLE = {"yes", "no", "noanswer"}  # share words with nothing else
 
 
 def _rate(rates: Rates, rate: str) -> float:
@@ -40,40 +40,55 @@ def _rate(rates: Rates, rate: str) -> float:
 def _facts(gold: object, pred: object) -> Rates:
     """Supporting facts as sets."""
     theirs = None if failed(pred) else pred_field(pred, "supporting_facts", None)
-    sets = [gold_field(gold, "supporting_facts", None) or (), theirs or ()]
-    left, right = ({tuple(fact) if isinstance(fact, list) else fact for fact in side} for side in sets)
+    if theirs is None:
+        return NOTHING
+    left, right = (
+        {tuple(fact) if isinstance(fact, list) else fact for fact in side}
+        for side in (gold_field(gold, "supporting_facts"), theirs)
+    )
     hits = len(left & right)
     return hits / len(right) if right else 0.0, hits / len(left) if left else 0.0, float(left == right)
 
 
 def _answer(gold: object, pred: object) -> Rates:
     """The words of the answer by HotpotQA's rules, beside the nearest gold answer."""
-    mine, best = "" if failed(pred) else squad(answer(pred, gold)), (0.0, 0.0, 0.0)
+    if failed(pred) or pred_field(pred, "answer") in (None, []):
+        return NOTHING
+    mine, best = squad(answer(pred, gold)), NOTHING
     for reference in map(squad, answers(gold)):
         words, others = mine.split(), reference.split()
         common = (Counter(words) & Counter(others)).total()
-        if not failed(pred) and (mine == reference or (common and not {mine, reference} & {*WHOLE})):
+        if mine == reference or (common and not {mine, reference} & WHOLE):
             rates = (common / len(words), common / len(others)) if common else (0.0, 0.0)
             best = max(best, (*rates, float(mine == reference)), key=lambda rates: (_rate(rates, "f1"), rates[2]))
     return best
 
 
 @dataclass(frozen=True)
-class SupportingFacts(Answering[Mean]):
-    """Supporting facts as sets (``facts``), or times the answer's own rates (``joint``, as HotpotQA).
+class SupportingFacts(Measure[Mean]):
+    """HotpotQA: supporting facts as sets (``facts``), the words of the ``answer``, or the product of both (``joint``).
+
+    A question whose gold has no field ``supporting_facts`` is left out.
 
     >>> gold = {"answers": ["in Delft"], "supporting_facts": [["Vermeer", 0], ["Delft", 1]]}
     >>> pred = {"answer": "Delft", "supporting_facts": [["Vermeer", 0]]}
-    >>> SupportingFacts()(gold, pred).tally.value, SupportingFacts(of="joint")(gold, pred).tally.value
-    (0.6666666666666666, 0.4)
+    >>> [round(SupportingFacts(of=part)(gold, pred).tally.value, 4) for part in ("facts", "answer", "joint")]
+    [0.6667, 0.6667, 0.4]
     """
 
+    task = "answering"
     zero = Mean()
     gold_fields = ("answers", "supporting_facts")
     pred_fields = ("answer", "supporting_facts")
-    choices = {"rate": RATE, "of": ("facts", "joint")}
-    fixed: ClassVar[Mapping[str, str]] = {"facts": "sets", "failed": "0"}
-    formula = "P, R of sets of facts; joint: P = P_answer P_facts, R = R_answer R_facts; mean over questions"
+    attains_one = False  # F1 of no facts is 0, also where there are none
+    choices = {"rate": RATES, "of": ("facts", "answer", "joint")}
+    fixed: ClassVar[Mapping[str, str]] = {
+        "facts": "sets",
+        "normalisation": "SQuAD (ASCII)",
+        "yes, no, noanswer": "whole",
+        "failed": "0",
+    }
+    formula = "P, R of sets of facts or words; joint: P = P_answer P_facts, R = R_answer R_facts; mean over questions"
     source = "Yang et al., EMNLP 2018 (evaluation script v1)"
 
     rate: str = "f1"
@@ -86,9 +101,10 @@ class SupportingFacts(Answering[Mean]):
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The rate of one question."""
-        rates: Any = _facts(gold, pred)
-        if self.of == "joint":
-            rates = tuple(a * b for a, b in zip(rates, _answer(gold, pred), strict=True))
+        if self.of != "answer" and gold_field(gold, "supporting_facts", None) is None:
+            return Mean()
+        parts = {"facts": (_facts,), "answer": (_answer,), "joint": (_facts, _answer)}[self.of]
+        rates: Any = np.prod([part(gold, pred) for part in parts], axis=0).tolist()
         return Mean.of(_rate(rates, self.rate))
 
 
@@ -102,13 +118,12 @@ def _is_number(word: str) -> bool:
 
 def _bag(span: str) -> tuple[str, frozenset[str]]:
     """A span by DROP's rules: its text, and its words as a set; numbers keep their sign and point."""
-    words = [word if _is_number(word) else squad(word) for word in re.split(r" |-", span.lower())]
-    text = " ".join(str(float(word)) if _is_number(word) else word for word in words if word)
+    words = []
+    for word in map(str.lower, re.split(r" |-", span)):
+        bare = word if _is_number(word) else re.sub(r"[!-/:-@\[-`{-~]", "", word)
+        words.append(squad(bare) if not _is_number(bare) else str(float(bare)))
+    text = " ".join(filter(None, words))
     return text, frozenset(text.split())
-
-
-def _spans(value: Any) -> list[tuple[str, frozenset[str]]]:
-    return [_bag(str(span)) for span in (value if isinstance(value, (list, tuple)) else [value])]
 
 
 def drop(predicted: Any, gold: Any) -> tuple[float, float]:
@@ -117,12 +132,16 @@ def drop(predicted: Any, gold: Any) -> tuple[float, float]:
     >>> drop(["the Rijksmuseum", "Kunsthal"], ["Kunsthal", "Rijksmuseum"]), drop("4 yards", "5 yards")
     ((1.0, 1.0), (0.0, 0.0))
     """
-    mine, theirs = _spans(predicted), _spans(gold)
+    mine, theirs = (
+        [_bag(str(span)) for span in (side if isinstance(side, (list, tuple)) else [side])]
+        for side in (predicted, gold)
+    )
     texts = [{text for text, _ in side} for side in (mine, theirs)]
     scores = np.array([[_overlap(p, g) for _, p in mine] for _, g in theirs], float)
     rows, columns = linear_sum_assignment(-scores)
-    f1 = float(scores[rows, columns].sum()) / max(scores.shape)
-    return float(texts[0] == texts[1] and len(mine) == len(theirs)), round(f1, 2)
+    best = np.zeros(max(scores.shape))
+    best[rows] = scores[rows, columns]
+    return float(texts[0] == texts[1] and len(mine) == len(theirs)), float(np.round(best.mean(), 2))
 
 
 def _overlap(pred: frozenset[str], gold: frozenset[str]) -> float:
@@ -134,18 +153,25 @@ def _overlap(pred: frozenset[str], gold: frozenset[str]) -> float:
 
 
 @dataclass(frozen=True)
-class Drop(Answering[Mean]):
+class Drop(Measure[Mean]):
     """DROP's and Quoref's exact match (``exact``) or F1 of answers that may have several spans, best gold answer.
 
     >>> Drop()({"answers": [["red", "blue"], ["red"]]}, {"answer": ["red"]}).tally.value
     1.0
     """
 
+    task = "answering"
     zero = Mean()
     gold_fields = ("answers",)
     pred_fields = ("answer",)
-    choices = {"rate": ("f1", "exact")}
-    fixed: ClassVar[Mapping[str, str]] = {"spans": "aligned", "numbers": "equal", "rounding": "2 places", "failed": "0"}
+    choices = {"rate": ("exact", "f1")}
+    fixed: ClassVar[Mapping[str, str]] = {
+        "spans": "aligned",
+        "numbers": "equal",
+        "rounding": "2 places",
+        "unanswerable": "skip",
+        "failed": "0",
+    }
     formula = "mean F1 of aligned spans over the longer side; best gold answer; mean over questions"
     source = "Dua et al., NAACL 2019; Dasigi et al., EMNLP 2019 (evaluation scripts)"
 
@@ -156,75 +182,84 @@ class Drop(Answering[Mean]):
         """``drop_f1``, ``drop_exact``."""
         return f"drop_{self.rate}"
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
-        """The pairs: an answer may be a list."""
-        return list(zip(gold, pred, strict=True))
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The rate of one question; gold whose first span is empty does not count."""
+        mine, golds = None if failed(pred) else pred_field(pred, "answer"), gold_field(gold, "answers")
+        spans = [[each] if isinstance(each, str) else each for each in golds]
+        rates = [drop(mine, each) for each in spans if mine is not None and each and each[0].strip()]
+        column = self.choices["rate"].index(self.rate)
+        return Mean.of(max((rate[column] for rate in rates), default=0.0)) if golds else Mean()
 
-    def tallies(self, batch: Any) -> Mean:
-        """The rate of each question."""
-        column, values = ("exact", "f1").index(self.rate), []
-        for gold, pred in batch:
-            mine = None if failed(pred) else pred_field(pred, "answer")
-            golds = [
-                reference
-                for reference in gold_field(gold, "answers")
-                if reference and (reference if isinstance(reference, str) else reference[0]).strip()
-            ]
-            values.append(max((drop(mine, reference)[column] for reference in golds), default=0.0) if mine else 0.0)
-        return Mean(np.array(values), np.ones(len(values)))
+
+def _documents(gold: object, pred: object) -> tuple[list[set[str]], list[str]] | None:
+    """The sets of documents that gold accepts, and the distinct results in their order; None without gold."""
+    sets, documents = extra(gold, "provenance"), gold_field(gold, "documents", None)
+    if sets is None and documents is None:
+        return None
+    results = () if failed(pred) else pred_field(pred, "results", None) or ()
+    ids = [result if isinstance(result, str) else str(read(result, "doc_id", "")) for result in results]
+    return [{*map(str, each)} for each in ([documents] if sets is None else sets)], list(dict.fromkeys(ids))
+
+
+def _r_precision(sets: Sequence[set[str]], ids: Sequence[str]) -> float:
+    return max((len(each & {*ids[: len(each)]}) / (len(each) or 1) for each in sets), default=0.0)
+
+
+def _recall(sets: Sequence[set[str]], ids: Sequence[str], k: int = 5) -> float:
+    # The documents of a set fill one place of the ranking together, where the last of them so far stands.
+    distinct = [set(each) for place, each in enumerate(sets) if each not in sets[:place]]
+    places: list[int | str] = []
+    for document in ids:
+        holders = [number for number, each in enumerate(distinct) if document in each]
+        for number in holders:
+            if number in places:
+                places.remove(number)
+            distinct[number].discard(document)
+            places.append(number if distinct[number] else "whole")
+        if not holders:
+            places.append("other")
+    return places[:k].count("whole") / (len(distinct) or 1)
 
 
 @dataclass(frozen=True)
-class Kilt(Answering[Mean]):
-    """KILT: R-precision of the gold ``documents`` in the ``results``, or an answer's value where R-precision is 1.
+class Kilt(Measure[Mean]):
+    """KILT: R-precision of the best set of gold documents in the results, ``recall@5`` of all sets, or ``rouge_l``.
 
-    ``rouge_l`` is that of the package rouge (1.0), as the evaluation script; without ``provenance`` an answer's value
-    counts whatever the results are.
+    A set is recalled if its last document stands among the first 5 places; the documents of a set fill one place.
+    ROUGE-L is that of the package rouge (1.0), as in the evaluation script. A question without gold is left out.
 
-    >>> gold, pred = {"answers": ["1800"], "documents": ["a", "b"]}, {"answer": "1800", "results": ["a", "c"]}
-    >>> Kilt()(gold, pred).tally.value, Kilt("exact")(gold, pred).tally.value
-    (0.5, 0.0)
+    >>> gold = {"answers": ["1800"], "provenance": [["a", "b"], ["d"]]}
+    >>> pred = {"answer": "1800", "results": ["a", "c", "b"]}
+    >>> [Kilt(of)(gold, pred).tally.value for of in ("r_precision", "recall@5")]      # 1 of {a, b}; {a, b} of 2 sets
+    [0.5, 0.5]
     """
 
+    task = "answering"
     zero = Mean()
     gold_fields = ("answers", "documents")
     pred_fields = ("answer", "results")
-    choices = {"of": ("r_precision", "exact", "f1", "rouge_l")}
-    fixed: ClassVar[Mapping[str, str]] = {"documents": "one set", "failed": "0"}
-    formula = (
-        "gold documents among the first R results / R; of an answer: its value where that is 1; mean over questions"
-    )
+    attains_one = False
+    choices = {"of": ("r_precision", "recall@5", "rouge_l")}
+    fixed: ClassVar[Mapping[str, str]] = {"documents": "sets", "failed": "0"}
+    formula = "documents of a gold set among the first R results / R, best set; whole sets at 5 / sets; mean"
     source = "Petroni et al., NAACL 2021 (KILT)"
 
     of: str = "r_precision"
-    provenance: bool = True
 
     @property
     def key(self) -> str:
-        """``r_precision``, ``kilt_exact`` and so on; without provenance ``exact``."""
-        return f"kilt_{self.of}" if self.provenance and self.of != "r_precision" else self.of
+        """``kilt_r_precision`` and so on."""
+        return f"kilt_{self.of}"
 
-    def tallies(self, batch: Batch) -> Mean:
-        """The value of each question."""
-        values = np.array([_r_precision(*pair) for pair in zip(batch.gold, batch.pred, strict=True)])
-        if self.of != "r_precision":
-            allowed = (values == 1.0) | (not self.provenance)
-            values = allowed * (_rouge_l(batch) if self.of == "rouge_l" else ANSWERS[self.of].tallies(batch).total)
-        return Mean(values, np.ones(len(values)))
-
-
-ANSWERS: dict[str, Measure[Any]] = {"exact": ExactMatch(), "f1": F1()}
-
-
-def _rouge_l(batch: Batch) -> Floats:
-    """The ROUGE-L of each answer beside its nearest gold answer; 0 if the program failed."""
-    rows = zip(batch.answers, batch.failed, batch.golds, strict=True)
-    return np.array(
-        [
-            0.0 if lost else max((rouge_l(mine, reference) for reference in golds if reference.strip()), default=0.0)
-            for mine, lost, golds in rows
-        ]
-    )
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The value of one question."""
+        if self.of == "rouge_l":
+            mine, golds = "" if failed(pred) else answer(pred, gold), answers(gold)
+            return Mean.of(max((rouge_l(mine, one) for one in golds if one.strip()), default=0.0)) if golds else Mean()
+        documents = _documents(gold, pred)
+        if documents is None:
+            return Mean()
+        return Mean.of((_r_precision if self.of == "r_precision" else _recall)(*documents))
 
 
 def rouge_l(predicted: str, gold: str) -> float:
@@ -246,28 +281,94 @@ def rouge_l(predicted: str, gold: str) -> float:
     return 2 * precision * recall / (precision + recall + 1e-8)
 
 
-def _r_precision(gold: object, pred: object) -> float:
-    documents = set(gold_field(gold, "documents", None) or ())
-    results = () if failed(pred) else pred_field(pred, "results", None) or ()
-    ids = [result if isinstance(result, str) else str(read(result, "doc_id", "")) for result in results]
-    return len(documents & set(ids[: len(documents)])) / len(documents) if documents else 0.0
+def _provenance(gold: object, pred: object) -> bool | None:
+    documents = _documents(gold, pred)
+    return None if documents is None else _r_precision(*documents) == 1
 
 
+def _answerable(gold: object, pred: object) -> bool | None:
+    expected = extra(gold, "answerable")
+    return extra(pred, "answerable") == expected if expected and not all(expected) else None
+
+
+CONDITIONS = {"provenance": _provenance, "answerable": _answerable}
+
+
+@dataclass(frozen=True)
+class Conditional(Measure[Mean]):
+    """The value of another measure of answering, or 0 unless more than the answer is right.
+
+    ``on="provenance"``: KILT's R-precision is 1. ``on="answerable"``: of all versions of a question (MuSiQue) the
+    program says which are answerable; ``answerable`` is a list on both sides.
+
+    >>> gold = {"answers": ["1800"], "documents": ["a", "b"]}
+    >>> em = Conditional(ExactMatch())
+    >>> [em(gold, {"answer": "1800", "results": ids}).tally.value for ids in (["a", "c"], ["b", "a"])]
+    [0.0, 1.0]
+    """
+
+    task = "answering"
+    zero = Mean()
+    shares = ("measure", "on")
+    choices = {"on": tuple(CONDITIONS)}
+    fixed: ClassVar[Mapping[str, str]] = {"elsewhere": "0"}
+
+    measure: Any
+    on: str = "provenance"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        inner = self.measure if isinstance(self.measure, Measure) else parse(self.measure)
+        object.__setattr__(self, "measure", stored(inner))
+        object.__setattr__(self, "inner", inner)
+        fields = ("documents", "results") if self.on == "provenance" else ("answerable", "answerable")
+        object.__setattr__(self, "gold_fields", (*inner.gold_fields, fields[0]))
+        object.__setattr__(self, "pred_fields", (*inner.pred_fields, fields[1]))
+        for name in ("attains_one", "formula", "source"):
+            object.__setattr__(self, name, getattr(inner, name))
+
+    @property
+    def key(self) -> str:
+        """``exact_match_on_provenance`` and so on."""
+        return f"{self.inner.key}_on_{self.on}"  # type: ignore[attr-defined]
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
+        """What the measure counts in, and where the condition holds."""
+        holds = [CONDITIONS[self.on](*pair) for pair in zip(gold, pred, strict=True)]
+        return self.inner.batch(gold, pred), holds  # type: ignore[attr-defined]
+
+    def tallies(self, batch: Any) -> Mean:
+        """The value of each question."""
+        tally, holds = self.inner.tallies(batch[0]), batch[1]  # type: ignore[attr-defined]
+        counted = np.array([each is not None for each in holds], float)
+        return Mean(tally.total * np.array([each is True for each in holds], float), tally.weight * counted)
+
+
+def _hotpotqa() -> dict[str, Measure[Any]]:
+    names = {"exact": "em", "f1": "f1", "precision": "prec", "recall": "recall"}
+    parts = {"answer": "", "facts": "sp_", "joint": "joint_"}
+    return {f"{before}{names[rate]}": SupportingFacts(rate, of) for of, before in parts.items() for rate in names}
+
+
+def _kilt() -> dict[str, Measure[Any]]:
+    exact, f1 = ExactMatch(empty="wrong"), F1(empty="wrong")
+    answer = {"accuracy": ExactMatch("written"), "em": exact, "f1": f1, "rougel": Kilt("rouge_l")}
+    more = {f"KILT-{name}": Conditional(measure) for name, measure in answer.items()}
+    return {**answer, "Rprec": Kilt(), "recall@5": Kilt("recall@5"), **more}
+
+
+DROP: dict[str, Measure[Any]] = {"em": Drop("exact"), "f1": Drop()}
 PROTOCOLS: dict[str, dict[str, Measure[Any]]] = {
-    "hotpotqa": {
-        "em": ExactMatch("hotpotqa"),
-        "f1": F1("hotpotqa"),
-        **{f"sp_{name}": SupportingFacts(rate) for name, rate in (("em", "exact"), ("f1", "f1"))},
-        **{f"joint_{name}": SupportingFacts(rate, "joint") for name, rate in (("em", "exact"), ("f1", "f1"))},
+    "hotpotqa": _hotpotqa(),
+    "musique": {
+        **{"answer_em": ExactMatch(empty="equal"), "answer_f1": F1(empty="equal"), "support_f1": SupportingFacts()},
+        "group_answer_sufficiency_f1": Conditional(F1(empty="equal"), "answerable"),
+        "group_support_sufficiency_f1": Conditional(SupportingFacts(), "answerable"),
     },
-    "musique": {"answer_em": ExactMatch(), "answer_f1": F1(), "support_f1": SupportingFacts()},
-    "triviaqa": {"exact_match": ExactMatch("triviaqa"), "f1": F1("triviaqa")},
-    "nq_open": {"exact_match": ExactMatch("nq_open")},
-    "drop": {"em": Drop("exact"), "f1": Drop()},
-    "quoref": {"em": Drop("exact"), "f1": Drop()},
-    "kilt": {
-        **{"em": ExactMatch(), "f1": F1(), "rougel": Kilt("rouge_l", provenance=False), "Rprec": Kilt()},
-        **{"KILT-em": Kilt("exact"), "KILT-f1": Kilt("f1"), "KILT-rougel": Kilt("rouge_l")},
-    },
+    "triviaqa": {name: kind("triviaqa", empty="overlap") for name, kind in (("exact_match", ExactMatch), ("f1", F1))},
+    "nq_open": dict.fromkeys(("exact_match", "accuracy"), ExactMatch("nq_open", empty="overlap")),
+    "drop": DROP,
+    "quoref": DROP,
+    "kilt": _kilt(),
 }
-"""The values of each protocol under the names of its evaluation script."""
+"""The values of each protocol under the names of its evaluation script; those without evidence are left out."""

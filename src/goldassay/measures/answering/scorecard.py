@@ -101,6 +101,7 @@ def _of_protocol(name: str, shared: Batches) -> Scorecard:
     """The values of an official protocol."""
     check_choice("protocol", name, (*PROTOCOLS,))
     card = fold("answering", PROTOCOLS[name], shared)
+    card.values = {value: number for value, number in card.values.items() if number is not None}
     card.protocol = name
     return card
 
