@@ -89,7 +89,15 @@ def heartbeat(text: Callable[[], str]) -> Iterator[None]:
 
 
 class Bar:
-    """How far a run is: program, value so far, done, elapsed, left; a bar, or a line every `EVERY` s elsewhere."""
+    """How far a run is: program, value so far, done, elapsed, left; a bar, or a line every `EVERY` s elsewhere.
+
+    Args:
+        total: How many examples there are.
+        done: How many of them are done before it begins.
+        shown: Whether to show anything.
+        name: The program.
+        measure: What its value is called.
+    """
 
     def __init__(self, total: int, done: int = 0, shown: bool = True, *, name: str = "", measure: str = "") -> None:
         self._console = standard_error()

@@ -22,6 +22,7 @@ from typing import Any
 from goldassay.exceptions import DataError
 from goldassay.fields import clusters, shared_text, unit
 from goldassay.measure import Measure
+from goldassay.notebook import Displayed
 from goldassay.tally import Counts
 
 CHUNK = 10_000  # records of a file that are in memory at once
@@ -69,7 +70,7 @@ def each(ids: Sequence[str], tallies: Mapping[str, Any]) -> dict[str, dict[str, 
 
 
 @dataclass(repr=False)
-class Scorecard:
+class Scorecard(Displayed):
     """Values by name, the counts they come from, the same by facet, and the convention behind each value.
 
     Args:
@@ -145,20 +146,6 @@ class Scorecard:
         values = [f"{name}={value:.4f}" for name, value in self.values.items() if value is not None]
         more = f", and {len(values) - 6} more" if len(values) > 6 else ""
         return f"Scorecard({self.task!r}, {self.size}, {', '.join(values[:6])}{more})"
-
-    def _repr_html_(self) -> str:
-        """As a table in a notebook: values with intervals and conventions."""
-        from html import escape
-
-        rows = []
-        for name, value in self.values.items():
-            low, high = self.intervals.get(name, ("", ""))
-            ends = f"[{low:.3f}, {high:.3f}]" if isinstance(low, float) else ""
-            cells = name, "–" if value is None else f"{value:.4f}", ends, self.conventions.get(name, "")
-            rows.append(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>")
-        heads = "".join(f"<th>{head}</th>" for head in ("measure", "value", "95 %", "convention"))
-        caption = f"<caption>{escape(self.task)}, {escape(self.size)}</caption>"
-        return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
     def state(self) -> dict[str, object]:
         """As one JSON object (``goldassay score --json``)."""

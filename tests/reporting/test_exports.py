@@ -73,17 +73,6 @@ def test_label_studio_there_and_back(two: list[Run], tmp_path: Path) -> None:
         exports.to_label_studio(Run(two[0].about, bare, two[0].zero))
 
 
-def test_a_notebook_shows_a_table_and_repr_is_short(two: list[Run]) -> None:
-    run = Run({**two[0].about, "name": "<b>x</b>"}, two[0].rows, two[0].zero)
-    assert "&lt;b&gt;x" in run._repr_html_()
-    assert f"{run.values['strict_f1']:.4f}" in run._repr_html_()
-    assert len(repr(run)) < 200
-    gold = [row["gold"] | row["inputs"] for row in run.rows]
-    card = extraction.scorecard(gold, [row.get("prediction") or {"entities": []} for row in run.rows])
-    assert "<th>convention</th>" in card._repr_html_()
-    assert len(repr(card)) < 400
-
-
 def test_the_command_writes_what_is_asked_for(two: list[Run], tmp_path: Path) -> None:
     place = str(two[0].folder)
     asked = {form: tmp_path / form for form in exports.FORMS}

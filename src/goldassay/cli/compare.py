@@ -239,28 +239,17 @@ def _write(runs: Sequence[Run], weights: Mapping[str, float] | None, seed: int, 
 def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -> None:
     """Paired differences, ranks of three or more runs, what was won and lost, the ranking."""
     from goldassay.reporting import runs as tables
-    from goldassay.reporting.pages.data import labels
     from goldassay.reporting.summary import noise_lines
-    from goldassay.reporting.verdicts import difference, stratum_differences
-    from goldassay.running.comparing import by_stratum, errors_by_type, ranked
+    from goldassay.reporting.verdicts import against
+    from goldassay.running.comparing import RunComparisons, by_stratum, errors_by_type, ranked
     from goldassay.running.comparing import compare as compare_runs
 
     usable = [run for run in runs if run.available]
     missing = [str(run.folder) for run in runs if not run.available]
     arms = [run if run.available else None for run in runs]
-    comparisons = compare_runs(*usable, test=test, seed=seed) if len(usable) > 1 else []
+    comparisons = compare_runs(*usable, test=test, seed=seed) if len(usable) > 1 else RunComparisons(runs[0], [])
     ranks = ranked(usable, seed=seed) if len(usable) > 2 else {}
-    names = labels(usable)
-    verdicts = [
-        difference(
-            (usable[0], run),
-            (names[0], name),
-            [each for each in comparisons if each.run is run],
-            seed,
-            parts=list(stratum_differences(usable[0], run)),
-        )
-        for run, name in zip(usable[1:], names[1:], strict=True)
-    ]
+    verdicts = against(comparisons, seed)
     protocol = tables.protocol(runs)
     for text in [f"{run.name}: {warning}" for run in runs for warning in run.warnings]:
         terminal.warn(text)

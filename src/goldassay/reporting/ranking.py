@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 
 from goldassay.exceptions import ConventionError, GoldassayError
-from goldassay.reporting.pages.data import labels
-from goldassay.reporting.summary import tokens
+from goldassay.notebook import Displayed
+from goldassay.reporting.summary import labels, tokens
+from goldassay.reporting.terminal import bounds, number
 from goldassay.running.comparing import check_comparable
 from goldassay.running.run import Run
 from goldassay.score import Evidence
@@ -71,7 +72,14 @@ class RankedRun:
         }
 
 
-def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, seed: int = 0) -> list[RankedRun]:
+class Ranking(list[RankedRun], Displayed):
+    """Systems, the best first."""
+
+    def __repr__(self) -> str:
+        return summary(self)
+
+
+def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, seed: int = 0) -> Ranking:
     """Ranks runs on the same gold, the best first; one that failed on every example has no value (`unranked`).
 
     Args:
@@ -108,7 +116,7 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
     kinds = [unit] * len(runs)
     rows = zip(labels(runs), runs, values, possible, places, leads, seconds, costs, kinds, fronts, strict=True)
     systems = [RankedRun(*row) for row in rows]
-    return sorted(systems, key=lambda system: (system.place, system.name))
+    return Ranking(sorted(systems, key=lambda system: (system.place, system.name)))
 
 
 def unranked(runs: Sequence[Run]) -> list[str]:
@@ -220,14 +228,19 @@ def responses(systems: Sequence[RankedRun]) -> list[dict[str, object]]:
     return rows
 
 
-def summary(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> str:
-    """The ranking as text; ``notes`` say what is not in it."""
+def leader(systems: Sequence[RankedRun]) -> list[str]:
+    """The winner, and who may be as good."""
     best, *others = systems
-    lines = [f"Winner: {best.name}, {best.value.value:.4f} [{best.value.low:.3f}, {best.value.high:.3f}]"]
+    lines = [f"Winner: {best.name}, {number(best.value.value)}{bounds(best.value)}"]
     if best.ranks.high > 1:
         rivals = [system.name for system in others if system.ranks.low == 1]
         lines.append(f"Not sure: {', '.join(rivals)} may be as good on {best.run.size}.")
-    lines += ["", "Place  Ranks  Value   System"]
+    return lines
+
+
+def summary(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> str:
+    """The ranking as text; ``notes`` say what is not in it."""
+    lines = [*leader(systems), "", "Place  Ranks  Value   System"]
     lines += [f"{row.place:<6} {row.ranks!s:<6} {row.value.value:.4f}  {row.name}" for row in systems]
     lines += ["", "How often each leads under any other weights:"]
     lines += [f"{100 * row.first:5.1f} %  {row.name}" for row in systems]

@@ -52,7 +52,12 @@ def run(run: Run) -> None:
     columns += ["target", "met"] if any(value.target is not None for value in values) else []
     columns = ["task", *columns] if len(tasks) > 1 else columns
     title = f"{run.name}: {run.size}{f', {model}' if model else ''}"
-    rows = [[_cells(value, task_of.get(value.name, "")).get(column) for column in columns] for value in values]
+    rows = []
+    for value in values:
+        cells = {**value_cells(value), "task": task_of.get(value.name, "")}
+        if value.met is not None:
+            cells["met"] = styled(cells["met"], "better" if value.met else "worse")
+        rows.append([cells[column] for column in columns])
     print_table(title, columns, rows, left=columns.index("[95 %]"))
     if combined:
         prose(f"metric is {'the ' * (' of ' in whole.convention)}{whole.convention}; tuning improves it")
@@ -72,15 +77,15 @@ def _task(run: Run, name: str) -> str:
     return str(run.about.get("measures", {}).get(name, {}).get("measure", "")).partition(".")[0]
 
 
-def _cells(value: ReportedValue, task: str) -> dict[str, object]:
+def value_cells(value: ReportedValue) -> dict[str, object]:
+    """The cells of a value by column."""
     rates = {"precision": value.precision, "recall": value.recall}
     return {
-        "task": task,
         "value": value.label,
         "[95 %]": number(value.value) + bounds(value.interval),
         **{name: "" if rate is None else number(rate) for name, rate in rates.items()},
         "target": "" if value.target is None else f"{value.target:.2f}",
-        "met": {True: styled("yes", "better"), False: styled("no", "worse"), None: ""}[value.met],
+        "met": {True: "yes", False: "no", None: ""}[value.met],
     }
 
 

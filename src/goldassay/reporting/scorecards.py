@@ -81,7 +81,12 @@ def _label(card: Scorecard, name: str, text: str) -> str:
 def _value(card: Scorecard, name: str, wide: bool) -> list[str]:
     """A value with its interval and, on a wide terminal, its convention."""
     cell = number(card.values[name]) + bounds(card.intervals.get(name))
-    return [cell, card.conventions.get(name, "").partition("[")[2].removesuffix("]")] if wide else [cell]
+    return [cell, convention(card, name)] if wide else [cell]
+
+
+def convention(card: Scorecard, name: str) -> str:
+    """The parameters of a value's convention, without its name."""
+    return card.conventions.get(name, "").partition("[")[2].removesuffix("]")
 
 
 def _methods(card: Scorecard) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -30,6 +30,9 @@ EMPTY: dict[str, dict[str, Any]] = {
 }
 FACETS = ("type", "label", "property", "domain")
 PARTED = (*EMPTY, "classification")  # tasks whose scorecards have values by type, label or property
+
+
+MOMENT = re.compile(r"\d{8}-\d{6}")  # when a run began: the start of its folder's name
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,26 @@ def gold_name(about: Mapping[str, Any]) -> str:
     settings = about.get("settings") or {}
     name = re.split(r"[/\\]", str(settings.get("gold") or ""))[-1]
     return name if "." in name or not name else f"{name} {settings.get('split') or ''}".strip()
+
+
+def labels(runs: Sequence[Run]) -> list[str]:
+    """A distinct name for each run: its own, with the model, the time and the folder where they tell runs apart."""
+    names = [run.name for run in runs]
+    models = [str((run.about.get("settings") or {}).get("lm") or run.about.get("lm") or "no model") for run in runs]
+    models = [model_name(model).rpartition("/")[2] for model in models]
+    folders = [run.folder.name if run.folder else "" for run in runs]
+    times = [match[0] if (match := MOMENT.match(folder)) else "" for folder in folders]
+    for extras, must_separate in ((models, False), (times, True), (folders, False)):
+        groups: dict[str, list[str]] = defaultdict(list)
+        for name, extra in zip(names, extras, strict=True):
+            groups[name].append(extra)
+        helpful = {
+            name
+            for name, group in groups.items()
+            if all(group) and len(set(group)) > 1 and not (must_separate and len(set(group)) < len(group))
+        }
+        names = [f"{name}, {extra}" if name in helpful else name for name, extra in zip(names, extras, strict=True)]
+    return [name if names.count(name) == 1 else f"{name} #{place}" for place, name in enumerate(names, start=1)]
 
 
 def unknown_types(run: Run) -> str:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.reporting.summary import RunSummary, overall, term, values
+from goldassay.reporting.summary import RunSummary, labels, overall, term, values
 from goldassay.reporting.terminal import bounds, signed
-from goldassay.running.comparing import RunComparison
+from goldassay.running.comparing import RunComparison, RunComparisons
 from goldassay.running.comparing import compare as compare_runs
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
@@ -169,6 +169,22 @@ def differences(
         parts = [*_type_differences(summaries[0], summary), *stratum_differences(first, run)]
         compared.append(difference((first, run), (names[0], name), measures, seed, parts=parts))
     return comparable, compared, excluded
+
+
+def against(comparisons: RunComparisons, seed: int = 0) -> list[Difference]:
+    """Each compared run against the baseline, with its strata."""
+    first, runs = comparisons.baseline, {id(each.run): each.run for each in comparisons}
+    names = labels([first, *runs.values()])
+    return [
+        difference(
+            (first, run),
+            (names[0], name),
+            [each for each in comparisons if each.run is run],
+            seed,
+            parts=list(stratum_differences(first, run)),
+        )
+        for run, name in zip(runs.values(), names[1:], strict=True)
+    ]
 
 
 def difference(

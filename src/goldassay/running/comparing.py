@@ -15,6 +15,7 @@ from goldassay.exceptions import ConventionError
 from goldassay.fields import check_unique, shared_text
 from goldassay.measure import Measure
 from goldassay.metric import Metric
+from goldassay.notebook import Displayed
 from goldassay.running import logs
 from goldassay.running.example import measured_row
 from goldassay.running.identity import described_measures, gold_hash
@@ -27,7 +28,7 @@ from goldassay.statistics.paired import Rank, ranks
 SHOWN = 2  # examples won and lost that come with their errors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunComparison:
     """One run against the first one, by one measure.
 
@@ -54,6 +55,11 @@ class RunComparison:
             return ""
         return "better" if (ends.low > 0) != self.lower_is_better else "worse"
 
+    def __repr__(self) -> str:
+        test = self.comparison
+        ends = f"[{test.interval.low:+.3f}, {test.interval.high:+.3f}]"
+        return f"RunComparison({self.run.name!r}, {self.measure} {test.difference:+.3f} {ends}, p {test.p:.3f})"
+
     def state(self) -> dict[str, object]:
         """As JSON."""
         return {
@@ -68,7 +74,15 @@ class RunComparison:
         }
 
 
-def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> list[RunComparison]:
+class RunComparisons(list[RunComparison], Displayed):
+    """Runs against a ``baseline``, by every measure."""
+
+    def __init__(self, baseline: Run, comparisons: Sequence[RunComparison]) -> None:
+        super().__init__(comparisons)
+        self.baseline = baseline
+
+
+def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> RunComparisons:
     """Runs, their folders or other tools' logs, against the first of them, by every measure, corrected for the number.
 
     Raises:
@@ -111,10 +125,10 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
         lost = tuple(key for key, gap in sorted(gaps, key=lambda pair: pair[1]) if gap < -1e-12)
         examples = _new_errors("won", won[:SHOWN], first, other) | _new_errors("lost", lost[:SHOWN], other, first)
         results.append(RunComparison(other, name, comparison, corrected.get(place), won, lost, examples, lower))
-    return results
+    return RunComparisons(first, results)
 
 
-async def acompare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> list[RunComparison]:
+async def acompare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> RunComparisons:
     """`compare` for asynchronous code, with the same arguments; it does not block the event loop."""
     return await asyncio.to_thread(compare, *runs, test=test, seed=seed)
 

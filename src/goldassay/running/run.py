@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
@@ -18,6 +17,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import unit
 from goldassay.measure import OWN, Error, Measure, parse
 from goldassay.measures.judged import corrected
+from goldassay.notebook import Displayed
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import FEW, Folded, Rows, errors_by_type, example_rows, facets, fold, record, values
@@ -43,7 +43,7 @@ class Case:
 
 
 @dataclass(repr=False)
-class Run:
+class Run(Displayed):
     """Every row, the evidence, the settings. ``rows`` are in the order of the gold examples; of a large run they stay
     on disk and are read when asked for (`goldassay.running.rows`).
 
@@ -278,16 +278,6 @@ class Run:
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.4f}" for name, value in self.values.items()) if self.rows else "no rows"
         return f"Run({self.name!r}, {self.size}, {values})"
-
-    def _repr_html_(self) -> str:
-        """As a table in a notebook: values with intervals; everything in it is escaped."""
-        cells = [
-            f"<tr><td>{escape(name)}</td><td>{value.value:.4f}</td><td>[{value.low:.3f}, {value.high:.3f}]</td></tr>"
-            for name, value in (self.intervals if self.rows else {}).items()
-        ]
-        head = "<thead><tr><th>measure</th><th>value</th><th>95 %</th></tr></thead>"
-        caption = f"<caption>{escape(self.name)}, {self.size}</caption>"
-        return f"<table>{caption}{head}<tbody>{''.join(cells)}</tbody></table>"
 
     def records(self) -> list[dict[str, object]]:
         """A flat record an example: id, strata, score, values, errors, seconds, tokens, inputs, gold, prediction."""

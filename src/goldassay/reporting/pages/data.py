@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
@@ -31,7 +30,6 @@ WORDS, LONGEST = 90, 20_000  # characters of an example in the list, and of one 
 BRIEF = 70  # characters of a cell in the list
 LISTED = ("entities", "links", "triples", "results", "relevant", "answers")
 ELSEWHERE = ("id", "split", "language", "strata", "document")  # fields of gold that the page shows elsewhere
-MOMENT = re.compile(r"\d{8}-\d{6}")  # when a run began: the start of its folder's name
 Rows = list[Mapping[str, float | None]]
 
 
@@ -293,23 +291,3 @@ def _strings(value: Any) -> Iterator[str]:
     elif isinstance(value, (Mapping, list, tuple)):
         for inner in value.values() if isinstance(value, Mapping) else value:
             yield from _strings(inner)
-
-
-def labels(runs: Sequence[Run]) -> list[str]:
-    """A distinct name for each run: its own, with the model, the time and the folder where they tell runs apart."""
-    names = [run.name for run in runs]
-    models = [str((run.about.get("settings") or {}).get("lm") or run.about.get("lm") or "no model") for run in runs]
-    models = [model_name(model).rpartition("/")[2] for model in models]
-    folders = [run.folder.name if run.folder else "" for run in runs]
-    times = [match[0] if (match := MOMENT.match(folder)) else "" for folder in folders]
-    for extras, must_separate in ((models, False), (times, True), (folders, False)):
-        groups: dict[str, list[str]] = defaultdict(list)
-        for name, extra in zip(names, extras, strict=True):
-            groups[name].append(extra)
-        helpful = {
-            name
-            for name, group in groups.items()
-            if all(group) and len(set(group)) > 1 and not (must_separate and len(set(group)) < len(group))
-        }
-        names = [f"{name}, {extra}" if name in helpful else name for name, extra in zip(names, extras, strict=True)]
-    return [name if names.count(name) == 1 else f"{name} #{place}" for place, name in enumerate(names, start=1)]

@@ -115,8 +115,8 @@ def report(
     """
     usable = [_in_memory(run) for run in runs if run.rows]
     stored = dict(zip(map(id, usable), (run for run in runs if run.rows), strict=True))
-    empty = [f"{name} has no rows yet" for run, name in zip(runs, data.labels(runs), strict=True) if not run.rows]
-    names = data.labels(usable)
+    empty = [f"{name} has no rows yet" for run, name in zip(runs, summary.labels(runs), strict=True) if not run.rows]
+    names = summary.labels(usable)
     summaries = [summary.summarize(run) for run in usable]
     comparable, against, excluded = differences(summaries, names, seed)
     judges = [{**judge, "judge": summary.model_name(judge["judge"])} for judge in judges]

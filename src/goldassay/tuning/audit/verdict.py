@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
+from goldassay.notebook import Displayed
 from goldassay.statistics import Comparison, examples_needed
 from goldassay.statistics.evidence import Floats, clustered
 from goldassay.statistics.selection import select
@@ -29,7 +29,7 @@ FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Displayed):
     """A verdict on an optimizer's result.
 
     ``verdict`` is "helped", "made it worse", "no difference larger than x" or "cannot be told"; ``gain`` is the chosen
@@ -115,10 +115,6 @@ class Audit:
         return "\n".join(self.lines())
 
     __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        first, *rest = map(escape, self.lines())
-        return f"<p><b>{first}</b></p><ul>{''.join(f'<li>{line}</li>' for line in rest)}</ul>"
 
 
 def judge(
