@@ -20,8 +20,7 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering, classification, extraction
 from goldassay.reporting import pages, summary
-from goldassay.reporting.pages.data import labels
-from goldassay.reporting.summary import summarize
+from goldassay.reporting.summary import labels, summarize
 from goldassay.reporting.verdicts import difference as verdict_of
 from goldassay.reporting.verdicts import differences
 from goldassay.running import Run, evaluate
