@@ -76,7 +76,71 @@ def test_dspy_files_give_the_score_that_evaluate_says() -> None:
     assert (table.values, table.unit, table.about["gold"]) == (good.values, "3 documents", good.about["gold"])
 
 
-PAIRS = [("inspect_bad.json", "inspect_good.eval", "match"), ("dspy_bad.json", "dspy_good.csv", "exact")]
+def test_deepeval_gives_the_means_that_deepeval_says() -> None:
+    for file in ("deepeval_bad.json", "deepeval_good.json"):
+        (run,) = read_log(FILES / file)
+        means = {each["metric"]: each["scores"] for each in json.loads((FILES / file).read_bytes())["metricsScores"]}
+        whole = {name: sum(scores) / 6 for name, scores in means.items()}  # a metric that failed counts as 0
+        assert run.values == pytest.approx(whole, rel=1e-15)
+        assert run.zero.worst == {"Length": 1.0}  # it passes below its threshold
+    (bad,), (result,) = (read_log(FILES / f"deepeval_bad{end}.json") for end in ("", "_result"))
+    assert (result.values, result.about["gold"], result.unit) == (bad.values, bad.about["gold"], "3 documents")
+    assert (bad.folded.failed, bad.about["lm"]) == (1, "the bad one")
+    assert bad.warnings == ["deepeval leaves 1 failed sample out of its means (Brevity 0.46); here a failure counts"]
+    assert bad.rows[1]["errors"][0]["message"].startswith("Exact Match: The actual and expected outputs are different")
+
+
+def test_mlflow_gives_the_means_that_mlflow_says() -> None:
+    good, bad = sorted(read_log(FILES / "mlflow_traces.json"), key=lambda run: -run.value)  # in the order of traces
+    assert good.values == pytest.approx({"brevity": 0.55, "exact": 5 / 6, "grade": 5 / 6}, rel=1e-15)
+    assert {name: bad.values[name] for name in ("exact", "grade")} == {"exact": 2 / 6, "grade": 2 / 6}
+    assert bad.values["brevity"] == pytest.approx(0.46 * 5 / 6)  # MLflow: 0.46 of five, without the call that failed
+    assert (bad.folded.failed, bad.unit) == (1, "3 documents")
+    peru = next(row for row in bad.rows if row["inputs"] == {"country": "Peru"})
+    assert peru["error"] == "the traced call failed; brevity: object of type 'NoneType' has no len()"
+    assert (peru["gold"], good.rows[0]["prediction"]) == ({"capital": "Lima"}, {"output": "Cuba"})
+    (frame,) = read_log(FILES / "mlflow_bad_frame.json")
+    assert (frame.values, frame.about["gold"]) == (bad.values, bad.about["gold"])
+    (table,) = read_log(FILES / "mlflow_table.json")
+    assert (table.values, table.unit) == ({"equal": 0.5}, "3 documents")
+    assert table.rows[1]["errors"][0]["message"] == "output: expected 'Rome', got 'Milan'."
+
+
+def test_promptfoo_gives_the_means_that_promptfoo_says() -> None:
+    log = json.loads((FILES / "promptfoo.json").read_bytes())
+    runs = read_log(FILES / "promptfoo.json")
+    assert [run.name for run in runs] == ["good, prompt 1", "good, prompt 2", "bad, prompt 1", "bad, prompt 2"]
+    for run, prompt in zip(runs, log["results"]["prompts"], strict=True):
+        metrics = prompt["metrics"]
+        own = {"pass": metrics["testPassCount"] / 12, "score": metrics["score"] / 12}
+        own |= {name: total / 12 for name, total in metrics["namedScores"].items()}
+        assert run.values == pytest.approx(own, rel=1e-15)
+        assert (run.repeats, run.unit, run.zero.weights["pass"], run.zero.weights["score"]) == (2, "3 documents", 1, 0)
+    assert runs[2].warnings[0].startswith("promptfoo leaves 2 failed samples out of its means (names it 0.4")
+    assert (runs[2].rows[4]["error"], runs[2].folded.failed) == ("no answer", 1)
+
+
+def test_a_log_of_several_systems_is_several_runs() -> None:
+    file = FILES / "promptfoo.json"
+    body = call("compare", file)
+    assert len(body["runs"]) == 4
+    passes = [each for each in body["comparisons"] if each["measure"] == "pass"]
+    assert [each["corrected_p"] >= each["p"] for each in passes] == [True] * 3
+    assert len(body["ranks"]["pass"]) == 4
+    two = call("compare", f"{file}:good, prompt 1", f"{file}:bad, prompt 1")
+    assert [run["name"] for run in two["runs"]] == ["good, prompt 1", "bad, prompt 1"]
+    assert call("runs", "show", f"{file}:bad, prompt 1")["name"] == "bad, prompt 1"
+    for place, message in ((f"{file}:third", "no system 'third'; it has good"), (file, "has several systems: good")):
+        with pytest.raises(GoldassayError, match=message):
+            Run.load(place)
+
+
+PAIRS = [
+    ("inspect_bad.json", "inspect_good.eval", "match"),
+    ("dspy_bad.json", "dspy_good.csv", "exact"),
+    ("deepeval_bad_result.json", "deepeval_good.json", "Exact Match"),
+    ("promptfoo.json:bad, prompt 1", "promptfoo.json:good, prompt 1", "pass"),
+]
 
 
 @pytest.mark.parametrize(("before", "after", "name"), PAIRS)
@@ -90,7 +154,7 @@ def test_logs_are_taken_where_runs_are(before: str, after: str, name: str, tmp_p
     page = report(sources([FILES / before, FILES / after]).runs)
     refused = CliRunner().invoke(app, ["audit", str(FILES / after), str(FILES / before), "--fail-unless-better"])
     assert refused.exit_code == 1
-    assert "dspy_good" in page or "capitals-good" in page
+    assert Run.load(FILES / after).name in page
     assert (
         CliRunner()
         .invoke(app, ["runs", "export", str(FILES / after), "--format", "csv", "--out", str(tmp_path / "rows.csv")])

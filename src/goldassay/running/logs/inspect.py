@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError, MissingExtra
-from goldassay.running.logs.system import Sample, System, number
+from goldassay.running.logs.system import MOST, Sample, System, number
 
 LARGEST = 2**31  # bytes that an archive may unpack to
 ZSTANDARD = 93  # the method of compression in zips that Inspect writes today
 ATTACHMENT = "attachment://"
-MOST = 300  # characters of an explanation
 
 
 def unzipped(data: bytes, file: Path) -> dict[str, Any]:

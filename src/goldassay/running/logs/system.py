@@ -26,6 +26,7 @@ from goldassay.tally import Mean
 
 FEW = 12  # different values of a field of the metadata that makes strata
 SHORT = 40  # characters of such a value
+MOST = 300  # characters of an explanation or an error
 WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
 TOKENS = {"prompt_tokens": ("input_tokens", "prompt"), "completion_tokens": ("output_tokens", "completion")}
 

@@ -4,11 +4,13 @@ Each tool in an environment of its own (`.ci/interop` makes one). No model is ca
 machine (paths in tracebacks) and what no reader needs (events, messages) is left out of the JSON files.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -123,6 +125,191 @@ def dspy() -> None:
         name = str(HERE / f"dspy_{system}") + ("_length" if metric is length else "")
         more = {} if broken else {"save_as_csv": f"{name}.csv"}
         print(name, evaluate(Answer(system, broken), save_as_json=f"{name}.json", **more).score)
+
+
+def deepeval() -> None:
+    """A test run as ``evaluate`` saves it, and its result; a metric fails on a case, another is better when lower."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "DEEPEVAL_RESULTS_FOLDER": "saved"}
+        from deepeval import evaluate
+        from deepeval.evaluate.configs import AsyncConfig, DisplayConfig, ErrorConfig
+        from deepeval.metrics import BaseMetric, ExactMatchMetric
+        from deepeval.test_case import LLMTestCase
+
+        class Function(BaseMetric):
+            def __init__(self, name: str, function: Any, lower: bool = False) -> None:
+                self.name, self.function, self.lower, self.threshold = name, function, lower, 0.5
+                self.async_mode, self.include_reason, self.evaluation_model, self.error = False, True, None, None
+
+            def measure(self, case: Any, *_: Any, **__: Any) -> float:
+                self.score = self.function(case.actual_output)
+                self.success = self.score <= self.threshold if self.lower else self.score >= self.threshold
+                self.reason = f"{len(case.actual_output)} letters"
+                return self.score
+
+            async def a_measure(self, case: Any, *_: Any, **__: Any) -> float:
+                return self.measure(case)
+
+            def is_successful(self) -> bool:
+                return bool(self.success)
+
+            @property
+            def __name__(self) -> str:
+                return self.name
+
+        def brevity(text: str) -> float:
+            if text == BROKEN:
+                raise ValueError("no letters")
+            return 1 - len(text) / 10
+
+        for system, answers in SYSTEMS.items():
+            cases = [
+                LLMTestCase(
+                    input=f"Capital of {c}?",
+                    actual_output=BROKEN if system == "bad" and c == BROKEN else answers[c],
+                    expected_output=t,
+                    metadata={"document": document(c)},
+                    name=f"capital of {c}",
+                )
+                for c, t in CAPITALS.items()
+            ]
+            metrics = [ExactMatchMetric(), Function("Brevity", brevity)]
+            metrics += [Function("Length", lambda text: len(text) / 10, lower=True)]
+            result = evaluate(
+                cases,
+                metrics,
+                hyperparameters={"model": f"the {system} one"},
+                display_config=DisplayConfig(show_indicator=False, print_results=False),
+                async_config=AsyncConfig(run_async=False),
+                error_config=ErrorConfig(ignore_errors=True),
+            )
+            if system == "bad":
+                write("deepeval_bad_result.json", json.loads(result.model_dump_json()), "verbose_logs")
+            (file,) = Path("saved").glob("*.json")
+            write(f"deepeval_{system}.json", json.loads(file.read_bytes()))
+            file.unlink()
+
+
+def mlflow() -> None:
+    """Traces of two runs of ``mlflow.genai.evaluate`` in one file, a run's data frame, and a table of ``evaluate``."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
+        import mlflow
+        import pandas
+        from mlflow.entities import Feedback
+        from mlflow.genai.scorers import scorer
+        from mlflow.metrics import MetricValue
+
+        mlflow.set_tracking_uri("sqlite:///mlflow.db")
+        mlflow.set_experiment("capitals")
+
+        @scorer
+        def exact(outputs: Any, expectations: Any) -> bool:
+            return bool(outputs == expectations["capital"])
+
+        @scorer
+        def grade(outputs: Any, expectations: Any) -> str:
+            return "yes" if outputs == expectations["capital"] else "no"
+
+        @scorer
+        def brevity(outputs: Any) -> Any:
+            return Feedback(value=1 - len(outputs) / 10, rationale=f"{len(outputs)} letters")
+
+        def answering(system: str) -> Any:
+            def answer(country: str) -> str:
+                if system == "bad" and country == BROKEN:
+                    raise ValueError("no answer")
+                return SYSTEMS[system][country]
+
+            return answer
+
+        data = [
+            {"inputs": {"country": c}, "expectations": {"capital": t}, "tags": {"document": document(c)}}
+            for c, t in CAPITALS.items()
+        ]
+        private = [f"mlflow.{name}" for name in ("artifactLocation", "user", "trace.sizeStats", "trace.sizeBytes")]
+        private += [f"mlflow.source.{name}" for name in ("name", "type", "git.repoURL", "git.commit", "git.branch")]
+        private += [f"mlflow.{name}" for name in ("assessment.scorerDigest", "spanFunctionName", "eval.requestId")]
+        private += ["trace", "stack_trace", "source", "events", "links", "assessment_id", "create_time"]
+        private += ["last_update_time", "span_id"]
+        traces: list[Any] = []
+        for system in SYSTEMS:
+            result = mlflow.genai.evaluate(data=data, predict_fn=answering(system), scorers=[exact, grade, brevity])
+            print(system, {name: float(value) for name, value in result.metrics.items()})
+            found = mlflow.search_traces(run_id=result.run_id, return_type="list")
+            traces += [json.loads(trace.to_json()) for trace in found]
+        frame = json.loads(mlflow.search_traces(run_id=result.run_id).to_json(orient="records"))
+        write("mlflow_bad_frame.json", frame, "spans", *private)
+        write("mlflow_traces.json", traces, *private)
+        rows = pandas.DataFrame(
+            {
+                "inputs": [f"Capital of {c}?" for c in CAPITALS],
+                "targets": list(CAPITALS.values()),
+                "outputs": list(SYSTEMS["bad"].values()),
+                "document": [document(c) for c in CAPITALS],
+            }
+        )
+
+        def equal(predictions: Any, targets: Any, metrics: Any = None) -> Any:
+            scores = [float(a == b) for a, b in zip(predictions, targets, strict=True)]
+            return MetricValue(scores=scores, aggregate_results={"mean": sum(scores) / len(scores)})
+
+        metric = mlflow.models.make_metric(eval_fn=equal, greater_is_better=True, name="equal")
+        with mlflow.start_run() as run:
+            options = {"targets": "targets", "predictions": "outputs", "evaluators": "default"}
+            result = mlflow.models.evaluate(data=rows, extra_metrics=[metric], **options)
+            print("table", result.metrics)
+            mlflow.artifacts.download_artifacts(run_id=run.info.run_id, dst_path="out")
+        shutil.copy("out/eval_results_table.json", HERE / "mlflow_table.json")
+
+
+PROVIDER = """
+const answers = SYSTEMS;
+module.exports = class {
+  constructor(options) { this.system = options.config.system; }
+  id() { return 'fixed'; }
+  async callApi(prompt, context) {
+    const country = context.vars.country;
+    if (this.system === 'bad' && country === 'BROKEN') return { error: 'no answer' };
+    const answer = answers[this.system][country];
+    const output = prompt.startsWith('What') ? `It is ${answer}` : answer;
+    return { output, tokenUsage: { total: 12, prompt: 9, completion: 3 } };
+  }
+};
+"""
+
+
+def promptfoo() -> None:
+    """Two prompts with two providers, each test twice; ``PROMPTFOO`` is the program."""
+    config = {
+        "prompts": ["Capital of {{country}}?", "What is the capital of {{country}}?"],
+        "providers": [
+            {"id": "file://provider.js", "label": system, "config": {"system": system}} for system in SYSTEMS
+        ],
+        "defaultTest": {
+            "assert": [
+                {"type": "icontains", "value": "{{capital}}", "metric": "names it"},
+                {"type": "javascript", "value": "Math.max(0, 1 - output.length / 20)", "metric": "short"},
+            ]
+        },
+        "tests": [
+            {"vars": {"country": c, "capital": t}, "metadata": {"document": document(c)}} for c, t in CAPITALS.items()
+        ],
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        code = PROVIDER.replace("SYSTEMS", json.dumps(SYSTEMS)).replace("BROKEN", BROKEN)
+        Path(folder, "provider.js").write_text(code)
+        Path(folder, "promptfooconfig.json").write_text(json.dumps(config))
+        names = ("TELEMETRY", "UPDATE", "REMOTE_GENERATION")
+        more = {f"PROMPTFOO_DISABLE_{name}": "1" for name in names} | {"PROMPTFOO_CONFIG_DIR": folder}
+        words = ["eval", "-c", "promptfooconfig.json", "-o", "out.json", "--no-cache", "--no-table", "--repeat", "2"]
+        subprocess.run([os.environ["PROMPTFOO"], *words], cwd=folder, env=os.environ | more, check=False)
+        log = json.loads(Path(folder, "out.json").read_bytes())
+    dropped = ["config", "completionDetails", "assertions", "assertion", "tokensUsed", "assert", "runtimeOptions"]
+    dropped += ["promptId", "_promptfooFileMetadata", "options", "numRequests", "cost", "namedScoreWeights"]
+    write("promptfoo.json", log, *dropped, "componentResults")
 
 
 if __name__ == "__main__":
