@@ -73,11 +73,31 @@ def _shortest(measure: Any) -> str:
 
 def commands() -> str:
     """Every command with its options."""
-    out = ["# Commands", "", "`goldassay COMMAND --help` shows the same. These options may stand anywhere on the line:"]
+    found = _walk(typer.main.get_command(app), ("goldassay",))
+    out = [
+        "# Commands",
+        "",
+        "`goldassay COMMAND --help` shows the same.",
+        "",
+        "| command | what it does |",
+        "|---|---|",
+    ]
+    for words, command in found:
+        summary = " ".join(_help(command).partition("\n\n")[0].split())
+        out.append(f"| [`{' '.join(words)}`](#{'-'.join(words)}) | {summary} |")
+    out += [
+        "",
+        "Exit codes: 0 done; 1 a target or gate is missed; 2 the input or the call is wrong (one line says what, where",
+    ]
+    out += ["and how to fix it); 3 interrupted and can be resumed. These options may stand anywhere on the line:"]
     out += ["", *_options(typer.main.get_command(app)), "", "A command names those that it takes in its help."]
-    for words, command in _walk(typer.main.get_command(app), ("goldassay",)):
-        out += ["", f"## {' '.join(words)}", "", (command.help or "").split("\f")[0].strip(), "", *_options(command)]
+    for words, command in found:
+        out += ["", f"## {' '.join(words)}", "", _help(command), "", *_options(command)]
     return "\n".join(out) + "\n"
+
+
+def _help(command: Any) -> str:
+    return (command.help or "").split("\f")[0].strip()
 
 
 def _options(command: Any) -> list[str]:

@@ -2,7 +2,8 @@
 
 A page is worked through in an empty folder. A block with ``title="FILE"`` is that file; a ``python`` block without a
 title runs, and what its comments ``# → …`` promise is printed; each ``goldassay …`` line of a ``sh`` block runs and
-ends with 0, or with the number of a comment ``# exit code N``. ``text`` blocks show output and are not run.
+ends with 0, or with the number of a comment ``# exit code N``. A ``console`` block runs the line after ``$`` and shows
+what it prints; a line ``…`` stands for any lines. ``text`` blocks are not run.
 """
 
 from __future__ import annotations
@@ -72,6 +73,17 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
                 )
                 if out:
                     (tmp_path / out).write_text(done.stdout, encoding="utf-8")
+        elif kind == "console":
+            command, _, shown = body.partition("\n")
+            (words, code, _), *others = command_lines(command.removeprefix("$ "))
+            assert not others
+            done = CliRunner().invoke(app, words)
+            assert done.exit_code == code, f"{page.name}: {command}\n{done.output}\n{done.exception!r}"
+            parts = [" ".join(part.split()) for part in re.split(r"^…$", shown, flags=re.MULTILINE)]
+            place = 0
+            for part in parts:  # white space aside: the width of a terminal is not the page's
+                place = " ".join(done.stdout.split()).find(part, place)
+                assert place >= 0, f"{page.name}: {command} printed\n{done.stdout}"
     assert os.getcwd() == str(tmp_path)
 
 

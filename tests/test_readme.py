@@ -1,32 +1,85 @@
-"""The README's example runs, and what it says of the commands is true."""
+"""The README does what it says: its blocks run, and what they print is what it shows."""
 
 from __future__ import annotations
 
+import csv
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from tests.chaos.conftest import Endpoint
+from typer.testing import CliRunner
 
-def test_the_python_example_runs_and_prints_what_it_says(root: Path, tmp_path: Path) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", (root / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+from goldassay.cli import app
+
+TONES = {
+    "question": "When does hall {} open?",
+    "praise": "Thanks for the lovely park {}!",
+    "complaint": "Bin {} is full.",
+}
+
+
+@pytest.fixture
+def readme(root: Path) -> str:
+    return (root / "README.md").read_text(encoding="utf-8")
+
+
+def fenced(text: str, kind: str) -> list[str]:
+    return re.findall(rf"^```{kind}\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_the_python_example_prints_what_it_says(readme: str, tmp_path: Path) -> None:
+    (block,) = fenced(readme, "python")
     file = tmp_path / "example.py"
     file.write_text(block, encoding="utf-8")
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    said = re.findall(r"^print\(.*?\)  # ([\d.]+)", block, flags=re.MULTILINE)
-    assert done.stdout.split() == said == ["66.67", "80.0"]
+    assert done.stdout.split() == re.findall(r"^# ([\d.]+):", block, flags=re.MULTILINE) == ["80.0", "66.67"]
 
 
-def test_every_command_is_named_in_the_readme(root: Path) -> None:
-    from goldassay.cli import app
-
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
-    names += [str(group.name) for group in app.registered_groups]
-    assert {name for name in names if f"goldassay {name}" not in readme} == set()
+def test_the_commands_with_their_output_stand_in_the_documentation(readme: str, root: Path) -> None:
+    """`test_docs` runs them there, after what makes their files."""
+    (audit,) = fenced(readme, "console")
+    assert audit in fenced((root / "docs" / "how-to" / "audit.md").read_text(encoding="utf-8"), "console")
 
 
-def test_the_workspace_folders_of_the_map_exist(root: Path) -> None:
-    for folder in ("src/goldassay", "programs", "metrics", "gold/heritage", "tests", "benchmarks", "docs"):
-        assert (root / folder).is_dir()
+def test_a_task_of_ones_own_in_four_commands(
+    readme: str, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As pasted, with a model behind a real server that knows questions only."""
+    endpoint = Endpoint()
+    endpoint.reply = lambda messages: (
+        f"[[ ## tone ## ]]\n{'question' if '?' in messages[-1]['content'] else 'praise'}\n\n[[ ## completed ## ]]"
+    )
+    monkeypatch.chdir(tmp_path)
+    for name, value in {"API_BASE": endpoint.url, "API_KEY": "none"}.items():
+        monkeypatch.setenv(f"OPENAI_{name}", value)
+    monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    tones = runpy.run_path(str(root / ".ci" / "newcomer.py"), run_name="letters")["LETTERS"]
+    with open("letters.csv", "w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("text", "tone"), *((text, tone) for tone in tones for text in tones[tone])])
+    try:
+        (commands,) = (block for block in fenced(readme, "sh") if "init" in block)
+        for words in (line.partition("#")[0].split() for line in commands.splitlines()):
+            if words[0] == "cd":
+                monkeypatch.chdir(words[1])
+            else:
+                done = CliRunner().invoke(app, words[1:])
+                assert done.exit_code == 0, (words, done.output)
+    finally:
+        endpoint.close()
+    assert "Folder: runs/" in " ".join(done.output.split())
+
+
+def test_every_command_that_is_named_exists(readme: str) -> None:
+    names = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
+    names |= {str(group.name) for group in app.registered_groups}
+    prose = re.sub(r"^```.*?^```", "", readme, flags=re.DOTALL | re.MULTILINE)
+    assert set(re.findall(r"`goldassay\s([a-z]+)", prose)) <= names
+
+
+def test_the_files_that_are_linked_exist(readme: str, root: Path) -> None:
+    assert [link for link in re.findall(r"\]\(([\w./-]+)\)", readme) if not (root / link).is_file()] == []
