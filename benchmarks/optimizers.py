@@ -159,7 +159,7 @@ def reported(name: str, program: Any) -> tuple[float, bool | None]:
 def one(name: str, gain: float, seed: int) -> dict[str, Any]:
     """An optimization with the scripted model, its truth, and what the audit says."""
     import goldassay
-    from goldassay.tuning.audit.fresh import prove
+    from goldassay.tuning.audit.auditor import prove
 
     parts = parts_of(seed)
     lm = Scripted(gain)
@@ -218,7 +218,7 @@ def embedded(times: int) -> list[dict[str, Any]]:
     import goldassay
     from goldassay import lm as models
     from goldassay.gold import load
-    from goldassay.tuning.audit.fresh import prove
+    from goldassay.tuning.audit.auditor import prove
 
     pages = load("heritage", task="classification").classification.all
     known = [page for page in pages if page.get("language")]

@@ -15,6 +15,7 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 
 PROGRAM = """
+import os
 import random
 import dspy
 
@@ -24,6 +25,10 @@ class Answer(dspy.Module):
         self.predict = dspy.Predict("q -> a")
 
     def forward(self, q):
+        with open("asked.txt", "a") as asked:
+            asked.write(q + "\\n")
+        if os.path.exists("stop") and os.path.getsize("asked.txt") > 800:
+            raise KeyboardInterrupt
         share = 0.9 if "well" in self.predict.signature.instructions else 0.4
         return dspy.Prediction(a=q if random.Random(q + str(share)).random() < share else "")
 
@@ -77,6 +82,17 @@ def test_fresh_proof_of_two_states_with_its_page(folder: Path) -> None:
     assert "after.json against the program as it is" in " ".join(single.stdout.split())
     with pytest.raises(GoldassayError, match="takes one state"):
         run("before.json", "after.json", "after.json", *words)
+
+
+def test_an_interrupted_proof_says_how_to_go_on(folder: Path) -> None:
+    words = ("before.json", "after.json", "--program", "quiz.py", "--metric", "quiz.py:right", "--gold", "test.jsonl")
+    Path("stop").touch()
+    (message,) = [line for line in run(*words).stderr.splitlines() if "--resume" in line]
+    Path("stop").unlink()
+    body = json.loads(run(*words, "--json", "--resume", message.split()[-1]).stdout)
+    assert body["verdict"] == "helped"
+    asked = Path("asked.txt").read_text().splitlines()
+    assert len(asked) < 2 * 60 + 20  # the rows before the interruption are not asked again
 
 
 def test_saved_programs_alone_have_no_scores(folder: Path) -> None:

@@ -19,7 +19,7 @@ from goldassay.measures import extraction
 from goldassay.running import evaluate
 from goldassay.statistics.selection import select
 from goldassay.tuning import tune
-from goldassay.tuning.audit.fresh import prove
+from goldassay.tuning.audit.auditor import prove
 from goldassay.tuning.audit.verdict import judge
 
 AUDITS = Path(__file__).parent / "audits"  # written by ``python -m benchmarks.optimizers --fixtures``

@@ -38,6 +38,7 @@ class AuditOptions(use.GoldOptions):
     ] = 0.05
     threads: use.Threads = 1
     repeats: use.Repeats = 1
+    resume: use.Resume = None
     out: Annotated[
         Path | None, use.for_result("--out", metavar="FILE", help="Write the verdict as an HTML page here.")
     ] = None
@@ -98,10 +99,9 @@ def _audited(results: list[Path], options: AuditOptions) -> Audit:
 
 def _proven(results: list[Path], options: AuditOptions, models: use.ModelOptions, seed: int) -> tuple[Audit, list[Run]]:
     """The verdict on two states of a program, run once on fresh examples, and the runs."""
-    from goldassay.cli.evaluate import examples, prepared
+    from goldassay.cli.evaluate import examples, prepared, run_folder
     from goldassay.running import Run
-    from goldassay.running.folder import new_folder
-    from goldassay.tuning.audit.fresh import prove
+    from goldassay.tuning.audit.auditor import prove
     from goldassay.tuning.tuner import TuneOptions
 
     if len(results) > 2:
@@ -111,12 +111,15 @@ def _proven(results: list[Path], options: AuditOptions, models: use.ModelOptions
     states = [models.state, results[0]] if len(results) == 1 else results
     before, after = (prepared(target, data.train, state, data.passages) for state in states)
     model = models.model(before)
-    folder = new_folder(Path("runs"), f"audit-{target.label.replace(':', '-')}", model.name)
-    metric, _ = models.metric(target.task, options.metric, folder)
-    work: dict[str, Any] = {"threads": options.threads, "repeats": options.repeats, "seed": seed, "progress": False}
-    settings = TuneOptions(lm=model.lm, adapter=model.adapter, folder=folder, **work)
     names = [str(state) if state else "the program as it is" for state in states]
     about = {"baseline": names[0], "chosen": names[1], "source": f"fresh examples of {data.name}"}
-    with terminal.working("both programs on fresh examples"):
-        audit = prove(before, after, data.examples[: options.limit], metric, settings, margin=options.margin, **about)
+    work: dict[str, Any] = {"threads": options.threads, "repeats": options.repeats, "seed": seed, "progress": False}
+    label = f"audit-{target.label.replace(':', '-')}"
+    chosen = data.examples[: options.limit]
+    with run_folder(options.resume, Path("runs"), label, model.name) as folder:
+        metric, _ = models.metric(target.task, options.metric, folder)
+        work |= {"lm": model.lm, "adapter": model.adapter, "folder": folder, "resume": options.resume is not None}
+        settings = TuneOptions(**work)
+        with terminal.working("both programs on fresh examples"):
+            audit = prove(before, after, chosen, metric, settings, margin=options.margin, **about)
     return audit, [Run.load(place) for place in audit.details["runs"]]

@@ -115,7 +115,7 @@ def evaluate(
     options = running.run_options() | {"seed": seed, "trace": not result.no_trace, "name": label}
     options |= {"lm": model.lm, "adapter": model.adapter}
     chosen = data.examples[: source.limit]
-    with _run_folder(running.resume, result.runs, label, model.name) as folder:
+    with run_folder(running.resume, result.runs, label, model.name) as folder:
         metric, judge = models.metric(target.task, source.metric, folder)
         if result.stages:
             _stages(module, chosen, metric, options, result.runs / f"{label}-stages.html", json)
@@ -148,7 +148,7 @@ def _earlier(place: Path | None, module: Any) -> Run | None:
 
 
 @contextmanager
-def _run_folder(resume: Path | None, runs: Path, label: str, model: str | None) -> Iterator[Path]:
+def run_folder(resume: Path | None, runs: Path, label: str, model: str | None) -> Iterator[Path]:
     """The folder of a run: an interrupted run says how to continue, and a wrong call leaves no folder behind."""
     from goldassay.running.folder import new_folder, run_at
 

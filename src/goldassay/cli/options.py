@@ -66,6 +66,9 @@ Budget = Annotated[
     str | None,
     for_running("--budget", metavar="WHAT=N", help="Stop after so many calls, tokens, usd or minutes: calls=500."),
 ]
+Resume = Annotated[
+    Path | None, for_running("--resume", metavar="FOLDER", help="Continue an interrupted run in its folder.")
+]
 Repeats = Annotated[
     int,
     for_running(
@@ -195,9 +198,7 @@ class WorkOptions:
 
     threads: Threads = 1
     budget: Budget = None
-    resume: Annotated[
-        Path | None, for_running("--resume", metavar="FOLDER", help="Continue an interrupted run in its folder.")
-    ] = None
+    resume: Resume = None
 
 
 class Setting(NamedTuple):

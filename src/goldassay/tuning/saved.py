@@ -33,8 +33,7 @@ from goldassay.running.leaks import text_of
 from goldassay.secrets import scrub
 from goldassay.statistics import Comparison
 from goldassay.tuning.acceptance import ALPHA, Ledger
-from goldassay.tuning.audit.runs import of_runs
-from goldassay.tuning.audit.verdict import HELPED, WORSE, Audit, of_comparison
+from goldassay.tuning.audit.verdict import HELPED, WORSE, Audit, of_comparison, of_runs
 from goldassay.tuning.patches import write
 from goldassay.tuning.states import ABOUT, STATE
 from goldassay.tuning.wrappers import Formed, Nearest, inmost, predictors, wrappers

@@ -236,7 +236,12 @@ def _paired(before: Run, after: Run, examples: Sequence[dspy.Example], options: 
 
 
 def measured(
-    program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, name: str, options: TuneOptions
+    program: dspy.Module,
+    examples: Sequence[dspy.Example],
+    metric: AnyMetric,
+    name: str,
+    options: TuneOptions,
+    resume: bool = False,
 ) -> Run:
     """A run of a program on a split, below the folder.
 
@@ -248,11 +253,14 @@ def measured(
         metric: A `Metric`, or any function of (gold, prediction).
         name: The split and what the program is, such as ``test-after``.
         options: How the program is run.
+        resume: Go on with the rows that are there; else they are those of an earlier part of this tuning.
     """
     folder = None if options.folder is None else options.folder / name
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)  # of an earlier part of this tuning
-    run = evaluated(program, examples, metric, options.running.changed(folder=folder, name=name))
+    resume = resume and folder is not None and (folder / "run.json").is_file()
+    if folder is not None and not resume:
+        shutil.rmtree(folder, ignore_errors=True)
+    place = {"resume" if resume else "folder": folder}
+    run = evaluated(program, examples, metric, options.running.changed(name=name, **place))
     if why := failure(run):
         split, _, which = name.partition("-")
         subject = {"before": "the program", "after": "the tuned program"}.get(which, which)

@@ -1,27 +1,45 @@
-"""`goldassay.audit`: a verdict on whatever an optimizer left behind, without a call of a model."""
+"""`goldassay.audit`: a verdict on whatever an optimizer left behind, without a call; `prove` runs both programs.
+
+A leak undoes a verdict: a gain on examples that the prompt shows says nothing about other examples.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import dspy
 import numpy as np
 from scipy import stats
 
-from goldassay.exceptions import GoldassayError
-from goldassay.fields import clusters
+from goldassay._dspy_compat import input_keys
+from goldassay.exceptions import GoldassayError, LeakError
+from goldassay.fields import clusters, identity, names
+from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.running.folder import run_at
+from goldassay.running.leaks import check_examples, find_leaks, leak_warning, text_of
 from goldassay.running.logs import read_log, split_name
 from goldassay.statistics import compare
-from goldassay.tuning.audit import artefacts, results
-from goldassay.tuning.audit.results import Result
-from goldassay.tuning.audit.runs import of_runs
-from goldassay.tuning.audit.verdict import FRESH, MARGIN, UNKNOWN, Audit, Selected, judge, of_comparison
-from goldassay.tuning.saved import Tuned, read_about
+from goldassay.statistics.evidence import Floats
+from goldassay.tuning.audit import results
+from goldassay.tuning.audit.results import Candidate, Result
+from goldassay.tuning.audit.verdict import (
+    FRESH,
+    MARGIN,
+    UNKNOWN,
+    Audit,
+    Selected,
+    judge,
+    of_comparison,
+    of_runs,
+    of_scores,
+)
+from goldassay.tuning.saved import Tuned, diff, read_about
 from goldassay.tuning.states import ABOUT
+from goldassay.tuning.tuner import TuneOptions, measured
 
 LUCK_SIZES = (30, 100, 300)
 
@@ -67,33 +85,20 @@ class _Auditor:
         items = [item for each in opened for item in (each if isinstance(each, list) else [each])]
         if all(isinstance(item, Run) for item in items):
             return of_runs(items, margin=margin)
-        if len(items) == 1 and isinstance(items[0], Audit):
-            return items[0]
+        first, several = items[0], len(items) > 1
+        if isinstance(first, Audit) and not several:
+            return first
         if all(isinstance(item, Path) for item in items):
             source = results.read(items)
         elif all(hasattr(item, "results") for item in items):
-            names = (
-                ["before", "after"]
-                if len(items) == 2
-                else ["before", *(f"candidate {i}" for i in range(1, len(items)))]
-            )
-            if len(items) < 2:
-                raise GoldassayError("to audit results of dspy.Evaluate, give two or more, the baseline first")
-            source = results.from_evaluations(items, names)
-        elif len(items) == 1:
-            source = results.from_program(items[0])
-        else:
+            source = results.from_evaluations(items)
+        elif several:
             raise GoldassayError("several results are runs, results of dspy.Evaluate, or files of one of these")
+        else:
+            source = results.from_program(first)
         return _of_result(source, gold, train, baseline, margin)
 
-    def save(self, program: Any, file: Path | str) -> Path:
-        """Write what an optimizer attached to a program, which ``program.save`` drops, as JSON without code.
-
-        Args:
-            program: What ``compile`` returned, or GEPA's ``detailed_results``.
-            file: The file to write; ``goldassay audit FILE`` reads it.
-        """
-        return results.save(program, file)
+    save = staticmethod(results.save)
 
 
 audit = _Auditor()
@@ -134,40 +139,84 @@ def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseli
     if not any(candidate.scores for candidate in result.candidates):
         return _without_scores(result, len(gold))
     candidates = result.ordered(baseline)
-    ids, scores = results.matrix(candidates)
-    examples = artefacts.attach(result, gold, ids) if gold else []
-    leaks = artefacts.leaks(result, examples, train)
-    names = [candidate.name for candidate in candidates]
-    ids, scores, repeats = _once(result, ids, scores)
-    gains = np.nan_to_num(scores[:, 1:]) - np.nan_to_num(scores[:, :1])
+    examples = _matched(result, gold, list(candidates[0].scores)) if gold else []
+    leaks = _leaks(result, examples, train)
+    ids, scores, repeats = _matrix(result, candidates)
+    values = np.nan_to_num(scores)
+    gains = values[:, 1:] - values[:, :1]
     documents = clusters([{"document": result.documents.get(key)} for key in ids])
-    best = names.index(result.chosen) if result.chosen in names else None
+    titles = [candidate.name for candidate in candidates]
+    best = titles.index(result.chosen) if result.chosen in titles else None
     column = 1 + int(gains.mean(0).argmax()) if best is None else best
-    about: dict[str, Any] = {"baseline": names[0], "chosen": names[column], "source": result.source, "margin": margin}
-    selection = result.selection(names[0])
+    about: dict[str, Any] = {"baseline": titles[0], "chosen": titles[column], "source": result.source, "margin": margin}
+    selection = result.selection(titles[0])
     if selection == "none":
-        after, before = np.nan_to_num(scores[:, 1]), np.nan_to_num(scores[:, 0])
-        verdict = of_comparison(compare(after, before, clusters=documents), examples=len(ids), **about)
+        difference = compare(values[:, 1], values[:, 0], clusters=documents)
+        verdict = of_comparison(difference, examples=len(ids), **about)
     else:
         pick = None if best is None else best - 1
         verdict = judge(gains, selection=selection, clusters=documents, pick=pick, **about)
-    notes = artefacts.of_scores(scores, names, column, result.repeats + repeats)
-    if len(candidates) < len(result.candidates):
-        notes.append(
-            f"{len(result.candidates) - len(candidates)} candidates were not scored on all examples; they are left out"
-        )
+    notes = of_scores(scores, titles, column, result.repeats + repeats)
+    if left_out := len(result.candidates) - len(candidates):
+        notes.append(f"{left_out} candidates were not scored on all examples; they are left out")
     return verdict.with_findings(leaks, notes)
 
 
-def _once(result: Result, ids: list[str], scores: Any) -> tuple[list[str], Any, int]:
-    """Examples of the same text become one, with the mean of their scores."""
+def _matched(result: Result, gold: Sequence[object], ids: Sequence[str]) -> list[object]:
+    """The gold of the scored examples, by their ids or else in their order; texts and documents go to the result."""
+    by_id = {identity(example, index): example for index, example in enumerate(gold)}
+    if not by_id.keys() >= set(ids) and len(gold) != len(ids):
+        raise GoldassayError(
+            f"the gold has {len(gold)} examples, and {len(ids)} were scored; name the validation examples"
+        )
+    examples = [by_id[key] for key in ids] if by_id.keys() >= set(ids) else list(gold)
+    result.texts = {key: text_of(example) for key, example in zip(ids, examples, strict=True)}
+    result.documents = results.documents_of(ids, examples) or result.documents
+    return examples
+
+
+def _matrix(result: Result, candidates: Sequence[Candidate]) -> tuple[list[str], Floats, int]:
+    """The ids of the examples, their scores (a column a candidate, NaN for an example that failed), and the repeats:
+    examples of the same text are one, with the mean of their scores.
+    """
+    ids = list(candidates[0].scores)
+    scores = np.array([[candidate.scores[key] for key in ids] for candidate in candidates], dtype=float).T
     groups: dict[str, list[int]] = {}
     for row, key in enumerate(ids):
         groups.setdefault(result.texts.get(key) or f"\0{key}", []).append(row)
-    if len(groups) == len(ids):
-        return ids, scores, 0
-    merged = np.array([np.nanmean(np.nan_to_num(scores[rows]), axis=0) for rows in groups.values()])
-    return [ids[rows[0]] for rows in groups.values()], merged, len(ids) - len(groups)
+    if len(groups) < len(ids):
+        scores = np.array([np.nan_to_num(scores[rows]).mean(axis=0) for rows in groups.values()])
+    return [ids[rows[0]] for rows in groups.values()], scores, len(ids) - len(groups)
+
+
+def _leaks(result: Result, examples: Sequence[Any], train: Sequence[Any]) -> list[str]:
+    """Where the chosen program's prompts hold the examples that it was measured on, or train does."""
+    gold = examples or [{"id": key, "text": text} for key, text in result.texts.items()]
+    messages = []
+    if result.state and gold:
+        keys = input_keys(gold[0]) or [key for key in names(gold[0]) if key != "id"]
+        program: Any = dspy.Module()  # with the prompts of the saved one, whatever its class was
+        for index, part in enumerate(_predictors(result.state)):
+            instructions = str((part.get("signature") or {}).get("instructions") or "")
+            signature: Any = dspy.Signature
+            predictor = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
+            predictor.demos = [dspy.Example(**demo) for demo in part["demos"] if isinstance(demo, dict)]
+            setattr(program, f"predictor_{index}", predictor)
+        warning = leak_warning(find_leaks(program, gold), gold)
+        messages += [warning] if warning else []
+    try:
+        check_examples(train, {"validation": gold})
+    except LeakError as error:
+        messages.append(f"train stands in validation: {error}")
+    return messages
+
+
+def _predictors(state: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(state, Mapping) and isinstance(state.get("demos"), list):
+        yield state
+    elif isinstance(state, Mapping):
+        for part in state.values():
+            yield from _predictors(part)
 
 
 def luck(candidates: int, examples: int) -> float:
@@ -184,13 +233,59 @@ def _without_scores(result: Result, examples: int) -> Audit:
     """An optimizer that left no score of an example: what luck alone gives, and what to run."""
     scores = {candidate.name: candidate.score for candidate in result.candidates if candidate.score is not None}
     before = scores.pop(result.baseline or "", None)
-    k = len(scores)
-    gain = None if before is None else max(scores.values()) - before
-    sizes = [examples] if examples else LUCK_SIZES
-    chances = ", ".join(f"{luck(k, n):+.2f} with {n} examples" for n in sizes)
-    notes = [
+    gain, k = None if before is None else max(scores.values()) - before, len(scores)
+    chances = ", ".join(f"{luck(k, n):+.2f} with {n} examples" for n in ([examples] if examples else LUCK_SIZES))
+    notes = (
         f"{result.source} leaves no scores of single examples, so nothing can be tested",
         f"luck alone gives the best of {k} candidates about {chances}",
         f"what tells: {FRESH}",
-    ]
-    return Audit(UNKNOWN, None, None, gain, k, examples, examples, "bred", source=result.source, findings=tuple(notes))
+    )
+    return Audit(UNKNOWN, None, None, gain, k, examples, examples, "bred", source=result.source, findings=notes)
+
+
+def prove(
+    before: dspy.Module,
+    after: dspy.Module,
+    examples: Sequence[dspy.Example],
+    metric: AnyMetric,
+    options: TuneOptions | None = None,
+    **about: Any,
+) -> Audit:
+    """Run both programs once on the same examples.
+
+    Args:
+        before: The program as it was.
+        after: The program that an optimizer made.
+        examples: Examples that no optimizer has seen.
+        metric: A `Metric`, or any function of (gold, prediction).
+        options: How the programs are run; with ``resume`` an interrupted proof goes on in its folder.
+        about: Other fields of the `Audit`.
+
+    Returns:
+        The verdict; its ``details`` hold the ``diff`` of the prompts and what an example costs before and after.
+    """
+    options = (options or TuneOptions(progress=False)).resolved()
+    sides = {"before": before, "after": after}
+    warnings = {when: leak_warning(find_leaks(program, examples), examples) for when, program in sides.items()}
+    runs = {
+        when: measured(program, examples, metric, f"test-{when}", options, resume=options.resume)
+        for when, program in sides.items()
+    }
+    details = {
+        "values": {when: run.value for when, run in runs.items()},
+        "costs": {when: costs(run) for when, run in runs.items()},
+        "diff": diff(before, after, options.adapter, dict(examples[0].inputs())),
+        "runs": [str(run.folder) for run in runs.values() if run.folder],
+    }
+    leaks = [f"{when}: {warning}" for when, warning in warnings.items() if warning]
+    return of_runs(list(runs.values()), leaks=leaks, details=details, **about)
+
+
+def costs(run: Run) -> dict[str, float]:
+    """What an example costs on average: calls, cached answers, tokens, US dollars and seconds."""
+    usage = [row.get("usage") or {} for row in run.rows]
+    totals = {name: sum(each.get(name, 0) for each in usage) for name in ("calls", "cached")}
+    totals["tokens"] = sum(each.get("prompt_tokens", 0) + each.get("completion_tokens", 0) for each in usage)
+    totals["usd"] = float(run.cost.get("usd") or 0)
+    totals["seconds"] = sum(float(row.get("latency_s") or 0) for row in run.rows)
+    return {name: total / len(run.rows) for name, total in totals.items()}

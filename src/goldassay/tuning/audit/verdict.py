@@ -3,7 +3,7 @@
 A gain helped if its 95 % interval lies over 0 (`goldassay.statistics.selection`; with a single candidate
 `goldassay.statistics.compare`). An interval within ± ``margin`` shows that there is no larger difference. Candidates
 that were bred from the best on the same examples inherit its luck, so that only an upper end holds: an audit of these
-never says "helped".
+never says "helped". Of runs of goldassay the verdict is by the metric's corpus value, not by a mean of scores.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.notebook import Displayed
-from goldassay.statistics import Comparison, examples_needed
+from goldassay.running import Run
+from goldassay.running.comparing import check_comparable
+from goldassay.statistics import Comparison, compare, contributions, examples_needed
 from goldassay.statistics.evidence import Floats, clustered
 from goldassay.statistics.selection import select
 
@@ -25,6 +27,9 @@ Selected = Literal["independent", "bred", "none"]
 HELPED, WORSE, UNKNOWN = "helped", "made it worse", "cannot be told"
 MARGIN = 0.05
 POWER_QUANTILE = 0.8416  # of 80 % power
+KEYS = ["verdict", "gain", "interval", "naive_gain", "candidates", "examples", "clusters", "selection", "needed"]
+KEYS += ["p", "more", "fresh", "baseline", "chosen", "source", "findings"]
+SATURATED = 0.98  # of the largest score
 FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
 
 
@@ -72,44 +77,32 @@ class Audit(Displayed):
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        keys = ("verdict", "gain", "interval", "naive_gain", "candidates", "examples", "clusters", "selection")
-        values = {key: getattr(self, key) for key in keys}
-        values["interval"] = list(self.interval) if self.interval else None
-        more = {key: getattr(self, key) for key in ("p", "more", "fresh", "baseline", "chosen", "source")}
-        return {**values, "needed": self.needed, **more, "findings": list(self.findings), **self.details}
+        return {key: getattr(self, key) for key in KEYS} | self.details
 
     def lines(self) -> list[str]:
         """The verdict in words, a sentence a line."""
         if self.chosen == self.baseline:
-            return [
-                f"{self.verdict}: none of {self.candidates} candidates is better than {self.baseline}",
-                *self.findings,
-            ]
-        if self.gain is None:
-            reported = (
-                "" if self.naive_gain is None else f": the reported gain is {self.naive_gain:+.3f}, luck included"
-            )
-            lines = [f"{self.verdict}{reported}"]
-        else:
-            low, high = self.interval or (math.nan, math.nan)
-            lines = [f"{self.verdict}: {self.gain:+.3f} [{low:+.3f}, {high:+.3f}]"]
-            if self.selection != "none":
-                lines[0] += f" (95 %) after correction; the reported gain is {self.naive_gain:+.3f}"
-        parts = f"{self.examples} examples" + (
-            f" in {self.clusters} documents" if self.clusters < self.examples else ""
-        )
-        chosen = "" if self.selection == "none" else f", the best of {self.candidates} candidates,"
+            first = f"{self.verdict}: none of {self.candidates} candidates is better than {self.baseline}"
+            return [first, *self.findings]
+        several, first = self.selection != "none", self.verdict
+        reported = "" if self.naive_gain is None else f"the reported gain is {self.naive_gain:+.3f}"
+        if self.interval is not None:
+            ends = "[{:+.3f}, {:+.3f}]".format(*self.interval)
+            first += f": {self.gain:+.3f} {ends}" + f" (95 %) after correction; {reported}" * several
+        elif reported:
+            first += f": {reported}, luck included"
+        lines = [first]
         if self.examples:
-            lines.append(f"{self.chosen} against {self.baseline}{chosen} on {parts}")
-        if self.selection == "bred" and self.examples:
+            size = f"{self.examples} examples" + f" in {self.clusters} documents" * (self.clusters < self.examples)
+            among = f", the best of {self.candidates} candidates," * several
+            lines.append(f"{self.chosen} against {self.baseline}{among} on {size}")
+        if self.examples and self.selection == "bred":
             lines.append("its candidates were bred from the best on these very examples: only fresh examples can tell")
-        if self.verdict == UNKNOWN and self.fresh:
-            more = f"about {self.more} more examples, or " if self.more and self.selection != "none" else ""
-            settle = f"{more}a held-out test of {self.fresh}"
-            if self.selection == "none":
-                settle = f"about {self.more} more examples"
-            lines.append(f"to settle it: {settle}" + (f": {FRESH}" if self.selection != "none" else ""))
-        return lines + list(self.findings)
+        if self.verdict == UNKNOWN and self.needed:
+            ways = [f"about {self.more} more examples"] if self.more else []
+            ways += [f"a held-out test of {self.fresh}: {FRESH}"] if self.fresh else []
+            lines.append(f"to settle it: {', or '.join(ways)}")
+        return [*lines, *self.findings]
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -181,14 +174,8 @@ def of_comparison(
     if comparison.p > 0.05:
         low, high = min(low, 0.0), max(high, 0.0)
     gain, n = comparison.difference, comparison.n
-    about = {
-        "candidates": 1,
-        "examples": examples or n,
-        "clusters": n,
-        "selection": "none",
-        "naive_gain": gain,
-        **about,
-    }
+    about = {"candidates": 1, "examples": examples or n, "clusters": n, "selection": "none", **about}
+    about |= {"naive_gain": gain}
     audit = Audit(_word(low, high, margin), gain, (low, high), p=comparison.p, **about)
     return _with_needed(audit, gain, comparison.standard_error, 1.96, margin)
 
@@ -211,3 +198,80 @@ def _with_needed(audit: Audit, gain: float, error: float, critical: float, margi
     more = None if audit.selection == "bred" else max(1, math.ceil((enough - n) * scale))
     fresh = None if audit.selection == "none" else math.ceil(examples_needed(target, error, n) * scale)
     return replace(audit, more=more, fresh=fresh)
+
+
+def of_runs(
+    runs: Sequence[Run],
+    *,
+    selection: Selected | None = None,
+    leaks: Sequence[str] = (),
+    margin: float = MARGIN,
+    **about: Any,
+) -> Audit:
+    """The verdict on runs on the same gold, the baseline first.
+
+    Args:
+        runs: Two, or a baseline and the candidates that it was to be replaced by.
+        selection: How the candidates came about; by default ``none`` for two runs, else ``independent``.
+        leaks: Leaks that were found.
+        margin: The largest difference that does not matter.
+        about: Other fields of `Audit`.
+    """
+    first, *others = runs
+    if not others:
+        raise GoldassayError("an audit needs two runs or more, the baseline first")
+    for other in others:
+        check_comparable(first, other)
+    scores = np.array(
+        [[np.nan if row.get("error") else row["score"] for row in run.rows] for run in runs], dtype=float
+    ).T
+    zero, n = first.zero, len(first.rows)
+    selection = selection or ("none" if len(others) == 1 else "independent")
+    about = {"source": "runs", "baseline": "before", "margin": margin, **about}
+    if selection == "none":
+        difference = compare(others[0].evidence, first.evidence, zero, clusters=first.clusters)
+        audit = of_comparison(difference, examples=n, **about)
+        column = 1
+    else:
+        gains = n * np.stack([contributions(run.evidence, first.evidence, zero) for run in others], axis=1)
+        best = 1 + int(gains.mean(0).argmax())
+        names = [str(run.folder or run.name) for run in runs]
+        about |= {"chosen": names[best], "baseline": names[0]} if len(others) > 1 else {}
+        audit = judge(gains, selection=selection, clusters=first.clusters, **about)
+        column = best
+    leaks = [*leaks, *(f"{run.name}: {warning}" for run in runs for warning in run.about.get("warnings") or ())]
+    noise = dict.fromkeys(text for run in runs for text in run.warnings[len(run.about.get("warnings") or ()) :])
+    return audit.with_findings(leaks, [*noise, *of_scores(scores, [run.name for run in runs], column)])
+
+
+def of_scores(scores: Floats, names: Sequence[str], chosen: int, repeats: int = 0) -> list[str]:
+    """What the scores themselves give away.
+
+    Args:
+        scores: A row an example, a column a candidate, the baseline first; NaN for an example that failed.
+        names: The candidates.
+        chosen: The column of the chosen candidate.
+        repeats: How many scores were averaged into others of the same example.
+
+    >>> of_scores(np.array([[1.0, 1.0], [1.0, 1.0]]), ["before", "after"], 1)
+    ['the metric is constant: every score is 1, so it cannot show a difference']
+    """
+    notes = []
+    failed = np.isnan(scores)
+    values = np.where(failed, 0.0, scores)
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        notes.append(f"the metric is constant: every score is {low:g}, so it cannot show a difference")
+    elif values[:, 0].mean() >= SATURATED * max(high, 1.0):
+        notes.append(f"the metric is saturated: {names[0]} has {values[:, 0].mean():.3f} already, so there is no room")
+    counts = failed[:, 0].sum(), failed[:, chosen].sum()
+    if (counts[0] == 0) != (counts[1] == 0):
+        side = names[0] if counts[0] else names[chosen]
+        notes.append(
+            f"only {side} failed ({max(counts)} of {len(scores)} examples, scored 0): mend that and measure again"
+        )
+    if repeats:
+        notes.append(
+            f"{repeats} repeated scores of the same example count once, by their mean; cached answers add nothing"
+        )
+    return notes
