@@ -66,6 +66,14 @@ def test_probabilities(seed: int) -> None:
     assert corpus(c.Curve("average_precision"), gold, pred) == pytest.approx(ap)
     of_b = sk.roc_auc_score(hot[:, 1], table[:, 1])
     assert corpus(c.Curve(positive="b"), gold, pred) == pytest.approx(of_b)
+    likely = np.where(table < 0.2, 0.0, table)  # a label without a number has 0
+    some = [
+        {**one, "probabilities": {label: p for label, p in zip(LABELS, row, strict=True) if p}}
+        for one, row in zip(pred, likely, strict=True)
+    ]
+    ap = sk.average_precision_score(hot, likely, average="macro")
+    assert corpus(c.Curve("average_precision"), gold, some) == pytest.approx(ap)
+    assert corpus(c.Curve(), gold, some) == pytest.approx(sk.roc_auc_score(hot, likely, average="macro"))
     brier = sk.brier_score_loss(truth, table, labels=LABELS, scale_by_half=False)
     assert corpus(c.MulticlassBrier(), gold, pred) == pytest.approx(brier)
     sure, right = table.max(axis=1), np.array([p["label"] == g for p, g in zip(pred, truth, strict=True)], float)

@@ -26,9 +26,15 @@ GOLD = Path(__file__).resolve().parents[2] / "gold"
 
 @cache
 def records(task: str) -> list[Any]:
-    """The dev examples of a task."""
+    """The dev examples of a task, with the fields that some measures are about and our gold has not."""
     folder = GOLD / (task if task == "records" else "heritage")
-    return list(getattr(load(str(folder), task=task), task).dev)
+    examples = list(getattr(load(str(folder), task=task), task).dev)
+    for place, one in enumerate(examples):
+        if task == "classification":
+            one["labels"], one["score"] = [one.label, *(one.get("secondary_labels") or ())], 1.0 + place % 5
+        if task == "answering":
+            one["answerable"] = [True, place % 2 > 0]
+    return examples
 
 
 def module(task: str) -> Any:
@@ -248,7 +254,7 @@ def test_repairing_all_errors_leaves_what_perfect_predictions_get(task: str, mea
     repaired, perfect = [], []
     for gold, pred in pairs(task, 13):
         assessed, best = measure(gold, pred), measure(gold, module(task).perfect(gold)).tally
-        if assessed.errors:
+        if assessed.errors and best.weight:
             errors = assessed.errors
             repaired.append(assessed.tally + repair(assessed.tally, errors, errors, measure.lower_is_better))
             perfect.append(best)

@@ -80,6 +80,10 @@ class ByConfidence(dict[float, Scored]):
             total[level] = mine[0] + n, mine[1] + score, mine[2] + nothing
         return total
 
+    def repaired(self, share: float) -> Self:
+        """What this share of the errors takes away: scores below 1."""
+        return type(self)({level: (0.0, (n - score) * share, 0.0) for level, (n, score, _) in self.items()})
+
     @property
     def summed(self) -> Self:
         """The evidence of all examples together."""

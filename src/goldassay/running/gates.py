@@ -131,6 +131,8 @@ def gate(
     ('pass: 1.0000 is shown to meet 0.9', 'no verdict: about 24 more examples needed')
     """
     least, most = bounds or (0.0, 1.0)
+    if not math.isfinite(most - least):
+        raise GoldassayError("a gate needs a value that has bounds, and this one has none; set a target instead")
     if not least < target < most:
         raise GoldassayError(f"a gate is between {least:g} and {most:g}, not at {target:g}")
     if look < 1 or not 0 < alpha < 1:

@@ -171,14 +171,16 @@ def repair(tally: Any, errors: Sequence[Error], of: Sequence[Error], lower: bool
     A count goes down by its errors: false negatives by those that have a gold side, false positives by those that have
     a predicted one, in a tally by type only those of the type. A count that has fewer than there are such errors (an
     overlap is right, though its boundary is not) goes down by their share, and so does the distance of a mean from 1,
-    or from 0 where ``lower`` is better.
+    or from 0 where ``lower`` is better. Tallies of another kind say it themselves (``repaired``).
     """
     if isinstance(tally, By):
         worst = getattr(tally, "worst", {})
         typed = any(_of_type(key, of) for key in tally)
         sides = {key: (_of_type(key, errors), _of_type(key, of)) if typed else (errors, of) for key in tally}
-        return type(tally)({key: repair(tally[key], *sides[key], lower=key in worst) for key in tally})
+        return tally.with_items({key: repair(tally[key], *sides[key], lower=key in worst) for key in tally})
     share = _share(errors, of)
+    if hasattr(tally, "repaired"):
+        return tally.repaired(share)
     if isinstance(tally, Bins):
         return type(tally)({key: (0.0, 0.0, (n - right) * share) for key, (n, _, right) in tally.items()})
     if isinstance(tally, Confusion):

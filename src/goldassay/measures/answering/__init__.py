@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.measure import Measure
+from goldassay.measure import Measure, gold_field
 from goldassay.measures.answering.calibration import BestThreshold, Calibration
 from goldassay.measures.answering.citations import CitationRate, Cited, cited
 from goldassay.measures.answering.claims import BoundedShare, ClaimRate, Relevance, Support
@@ -61,26 +61,34 @@ MEASURES: tuple[Measure[Any], ...] = (
     *(CitationRate("recall"), CitationRate("precision")),
     *(FactualAccuracy(), LexicalSupport(), Relevance()),
     *(Confidence(), Speed(), Robustness()),
+    *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
+    *(BestThreshold(), BestThreshold("f1"), LostByRetrieval()),
+    *(BLEU(), ChrF(), ExactMatch("written", empty="equal"), F1("triviaqa", empty="overlap")),
+    *(Drop("exact"), Drop(), Kilt(), Kilt("recall@5"), Kilt("rouge_l")),
+    *(
+        SupportingFacts(rate, of)
+        for rate, of in (("f1", "facts"), ("exact", "facts"), ("f1", "answer"), ("f1", "joint"))
+    ),
+    *(Conditional(ExactMatch()), Conditional(F1(), "answerable")),
 )
 
 
 def perfect(gold: object) -> dict[str, object]:
-    """The prediction that gets everything right: gold's answer, retrieved and claimed.
+    """The prediction that gets everything right: gold's answer, with what it rests on.
 
     >>> perfect({"answers": ["1800"], "reference": "In 1800."})
     {'answer': '1800', 'confidence': 1.0, 'retrieved_contexts': ['In 1800.', '1800'], 'claims': ['In 1800.']}
-    >>> perfect({"answers": []})
-    {'answer': '', 'confidence': 0.0, 'retrieved_contexts': [], 'claims': []}
+    >>> perfect({"answers": [], "documents": ["a"]})
+    {'answer': '', 'confidence': 0.0, 'retrieved_contexts': [], 'claims': [], 'results': ['a']}
     """
-    expected = answers(gold)
-    if not expected:
-        return {"answer": "", "confidence": 0.0, "retrieved_contexts": [], "claims": []}
-    long = reference(gold)
+    expected, long = answers(gold), reference(gold)
+    about = {"supporting_facts": "supporting_facts", "results": "documents", "answerable": "answerable"}
     return {
-        "answer": expected[0],
-        "confidence": 1.0,
-        "retrieved_contexts": list(dict.fromkeys([long, expected[0]] if long else expected)),
-        "claims": [long] if long else [],
+        "answer": expected[0] if expected else "",
+        "confidence": float(bool(expected)),
+        "retrieved_contexts": list(dict.fromkeys([long, expected[0]] if long else expected)) if expected else [],
+        "claims": [long] if long and expected else [],
+        **{name: value for name, own in about.items() if (value := gold_field(gold, own, None)) is not None},
     }
 
 

@@ -124,7 +124,7 @@ class Calibration(CalibrationMeasure, Answering[Any]):
         """What is correct, and which questions count."""
         ties = {"ties": "every order"} if self.statistic == "aurc" else {}
         bins = {"bins": str(self.edges)} if self.statistic == "ece" else {}
-        return {"correct": "exact_match", "over": "answered with a confidence", **bins, **ties}
+        return {"correct": "exact_match", "over": "answered with a confidence", "failed": "left out", **bins, **ties}
 
     @property
     def zero(self) -> Any:  # type: ignore[override]
@@ -154,7 +154,7 @@ class BestThreshold(Answering[Best]):
 
     gold_fields = ("answers",)
     pred_fields = ("answer", "confidence")
-    fixed = {"probability": "1 − confidence", "ties": "together"}
+    fixed = {"probability": "1 − confidence", "ties": "together", "failed": "left out"}
     source = "Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0)"
     choices = {"score": ("exact", "f1"), "part": ("value", "threshold")}
 

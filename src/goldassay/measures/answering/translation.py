@@ -70,7 +70,8 @@ class NGrams(By[str, Mean]):
             logs = logs + np.log(share) - 1e9 * (1.0 - positive(order.weight))
         length = self.get("length", Mean())
         brevity = np.exp(np.minimum(0.0, 1.0 - divide(length.weight, length.total, empty=1e9)))
-        return plain(brevity * np.exp(logs / ORDERS) * positive(sum(order.total for order in orders)))
+        none = 1.0 - positive(self.weight)
+        return plain(brevity * np.exp(logs / ORDERS) * positive(sum(order.total for order in orders)) + none)
 
 
 class CharacterGrams(By[str, Counts]):
@@ -82,7 +83,7 @@ class CharacterGrams(By[str, Counts]):
         both = [positive(c.tp + c.fp) * positive(c.tp + c.fn) for c in self.values()]
         pairs = list(zip(self.values(), both, strict=True))
         p, r = (divide(sum(getattr(c, rate) * w for c, w in pairs), sum(both)) for rate in ("precision", "recall"))
-        return plain(divide(5.0 * p * r, 4.0 * p + r))
+        return plain(divide(5.0 * p * r, 4.0 * p + r) + (1.0 - positive(self.weight)))
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ class BLEU(Answering[NGrams]):
     """
 
     name = "bleu"
+    attains_one = False  # answers of fewer than four words have no n-gram of each order
     zero = NGrams()
     gold_fields = ("answers", "reference")
     pred_fields = ("answer",)

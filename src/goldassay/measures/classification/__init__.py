@@ -18,17 +18,24 @@ from goldassay.measures.classification.probabilities import Calibration, Curve, 
 from goldassay.measures.classification.records import Label, LabelList, institutions, read_labels, sides
 from goldassay.measures.classification.scorecard import scorecard
 
+# HierarchyGap is not among them: its best value is 0, and it may also be reached by wrong labels alone.
 MEASURES: tuple[Measure[Any], ...] = (
     *registered(f"{__name__}.measures"),
-)  # fmt: skip
+    *(TopK(), TopK(1), MulticlassBrier(), Curve(), Curve("average_precision"), Curve(positive="M")),
+    *(Calibration(statistic=name) for name in ("ece", "brier")),
+    *(SetF1(average, rate) for average in ("micro", "macro", "samples") for rate in ("f1", "precision", "recall")),
+    *(SubsetAccuracy(), HammingLoss(institutions().codes), RankingPrecision(), OrdinalError(institutions().codes)),
+    *(Correlation(), Correlation("spearman"), Correlation("kendall")),
+    *(GradedError(), GradedError("rmse"), GradedError(missing=4.0)),
+)
 
 
 def perfect(gold: object) -> dict[str, object]:
-    """The prediction that gets everything right."""
-    return {
-        "label": gold_field(gold, "label"),
-        "secondary_labels": list(gold_field(gold, "secondary_labels", None) or []),
-    }
+    """The prediction that gets everything right, whichever of a label, labels and a score gold has."""
+    names = ("label", "labels", "secondary_labels", "score")
+    answer = {name: value for name in names if (value := gold_field(gold, name, None)) is not None}
+    labels = list(dict.fromkeys([*([answer["label"]] if "label" in answer else ()), *answer.get("labels", ())]))
+    return {**answer, "probabilities": {label: float(label == labels[0]) for label in labels}} if labels else answer
 
 
 __all__ = [

@@ -34,8 +34,8 @@ def number(value: object, side: str) -> float | None:
 class Grades(Confusion):
     """Counts of (gold, predicted) numbers; ``value`` is Pearson's r, Spearman's ρ or Kendall's τ_b.
 
-    ρ is r of mid-ranks. τ_b = (concordant − discordant) / √((pairs − ties of one) (pairs − ties of the other)). Not
-    defined (0) where one side is constant.
+    ρ is r of mid-ranks. τ_b = (concordant − discordant) / √((pairs − ties of one) (pairs − ties of the other)). Where
+    one side is constant it is not defined: 1 if both sides are equal throughout, else 0.
 
     >>> Grades({("1.0", "2.0"): 1, ("2.0", "5.0"): 1, ("3.0", "4.0"): 1}, "spearman").value
     0.5
@@ -55,20 +55,27 @@ class Grades(Confusion):
             return 1.0
         counts = np.stack([np.asarray(count, float) for count in self.values()])
         x, y = np.array([[float(a), float(b)] for a, b in self]).T
+        different = counts.T @ (x != y)
         if self.statistic == "kendall":
             signs = [np.sign(side[:, None] - side) for side in (x, y)]
             both, one, other = (
                 (counts * np.tensordot(product, counts, 1)).sum(axis=0)
                 for product in (signs[0] * signs[1], signs[0] ** 2, signs[1] ** 2)
             )
-            return plain(divide(both, np.sqrt(one * other)))
+            return _defined(both, one * other, different)
         left, right = (
             _ranks(side, counts) if self.statistic == "spearman" else _column(side, counts) for side in (x, y)
         )
         n = counts.sum(axis=0)
         left, right = (side - divide((side * counts).sum(axis=0), n) for side in (left, right))
         spread = (left**2 * counts).sum(axis=0) * (right**2 * counts).sum(axis=0)
-        return plain(divide((left * right * counts).sum(axis=0), np.sqrt(np.maximum(spread, 0.0))))
+        return _defined((left * right * counts).sum(axis=0), spread, different)
+
+
+def _defined(shared: Any, spread: Any, different: Any) -> Number:
+    """The correlation; where a side is constant, whether both are equal throughout."""
+    constant = np.asarray(spread) <= 0
+    return plain(divide(shared, np.sqrt(np.where(constant, 0.0, spread)), empty=0.0) + constant * (different == 0))
 
 
 def _column(side: Floats, counts: Floats) -> Floats:
@@ -117,7 +124,7 @@ class Correlation(GradedMeasure):
     in_key: ClassVar[tuple[str, ...]] = ("statistic",)
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"statistic": CORRELATIONS}
     limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    fixed: ClassVar[dict[str, str]] = {"ties": "mid-ranks, τ_b", "constant": "0", "failed": "left out"}
+    fixed: ClassVar[dict[str, str]] = {"ties": "mid-ranks, τ_b", "constant": "1 if equal, else 0", "failed": "left out"}
     formula: ClassVar[str] = "correlation of gold and predicted numbers over the corpus"
     source: ClassVar[str] = "Pearson 1895; Spearman 1904; Kendall 1945"
 
@@ -175,6 +182,11 @@ class GradedError(GradedMeasure):
     def name(self) -> str:  # type: ignore[override]
         """``mae``, ``rmse``."""
         return self.statistic
+
+    @property
+    def fixed(self) -> dict[str, str]:  # type: ignore[override]
+        """What a missing number counts."""
+        return {"failed": "left out" if self.missing is None else f"{self.missing:g} away"}
 
     @property
     def zero(self) -> Mean:  # type: ignore[override]

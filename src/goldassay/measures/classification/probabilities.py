@@ -133,6 +133,15 @@ class AUROC(ByConfidence):
         n, right, _ = self.columns()[1].sum(axis=1) if self else (0.0, 0.0, 0.0)
         return right * (n - right)
 
+    def repaired(self, share: float) -> Self:
+        """What this share of the errors takes away: positives below 1, the others above 0."""
+        moved = type(self)()
+        for level, (n, right, _) in self.items():
+            moved += {level: (-n * share, -right * share, 0.0)}
+            moved += {1.0: (right * share, right * share, 0.0)}
+            moved += {0.0: ((n - right) * share, 0.0, 0.0)}
+        return moved
+
     @property
     def value(self) -> Number:
         """The area under the ROC curve."""
@@ -161,7 +170,11 @@ CURVES: dict[str, type[AUROC]] = {"auroc": AUROC, "average_precision": AveragePr
 
 
 class Curves(By[str, AUROC]):
-    """A curve for each label; ``value`` is their mean over labels that have examples of both kinds."""
+    """A curve for each label; ``value`` is their mean over labels that have examples of both kinds.
+
+    An example stands in the curves of its gold label and of those that it has a number for; ``""`` counts all examples,
+    so those that a curve lacks are at 0 in it.
+    """
 
     def __init__(self, items: Mapping[str, AUROC] = {}, statistic: str = "auroc") -> None:
         super().__init__(items)
@@ -189,14 +202,20 @@ class Curves(By[str, AUROC]):
         return self.with_items({label: self.inner.gathered(inner) for label, inner in columns.items()})
 
     @property
+    def whole(self) -> list[AUROC]:
+        """The curve of each label with all examples."""
+        n = self.get("", self.inner).weight
+        return [curve + {0.0: (n - curve.weight, 0.0, 0.0)} for label, curve in self.items() if label]  # type: ignore[operator]
+
+    @property
     def weight(self) -> Number:
         """How many labels have a curve."""
-        return sum(positive(curve.pairs) for curve in self.values())
+        return sum(positive(curve.pairs) for curve in self.whole)
 
     @property
     def value(self) -> Number:
         """The mean over the labels."""
-        return mean((curve.value, positive(curve.pairs)) for curve in self.values())
+        return mean((curve.value, positive(curve.pairs)) for curve in self.whole)
 
 
 @dataclass(frozen=True)
@@ -236,7 +255,7 @@ class Curve(LabelMeasure):
         """For each label its probability in each example, and whether it is right."""
         rows, kind = _each(batch), CURVES[self.statistic]
         labels: Sequence[str] = [self.positive] if self.positive else sorted({x for g, p in rows for x in (g, *p)})
-        curves = {}
+        curves = {"": kind.of(np.zeros(len(rows)), [(1.0, 0.0, 0.0)] * len(rows))}
         for label in labels:
             known = [(float(label in p or gold == label), float(gold == label), 0.0) for gold, p in rows]
             curves[label] = kind.of([p.get(label, 0.0) for _, p in rows], known)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure, gold_field
-from goldassay.measures.linking.clusters import Clusters
+from goldassay.measures.linking.clusters import METRICS, Clusters
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, cross_kb_consistency
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, MacroDocLink
@@ -42,6 +42,9 @@ MEASURES: tuple[Measure[Any], ...] = (
     MacroDocLink("recall", "span"),
     MacroDocLink("f1", "span", "hipe"),
     ConsistencyRate(),
+    *(Clusters(metric) for metric in METRICS),
+    Clusters("ceaf_m", "precision", scope="corpus"),
+    Clusters("b_cubed", "recall", "nil", typed=True),
 )
 
 

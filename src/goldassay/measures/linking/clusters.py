@@ -57,6 +57,10 @@ class Overlap(Sums):
     def weight(self) -> Number:
         return self.gold + self.predicted
 
+    def repaired(self, share: float) -> Overlap:
+        """What this share of the errors takes away."""
+        return Overlap((self.gold - self.recalled) * share, 0.0, (self.predicted - self.right) * share, 0.0)
+
     @property
     def value(self) -> Number:
         return self.f1 + (1.0 - positive(self.weight))
@@ -212,6 +216,11 @@ class Clusters(LinkMeasure[Any]):
         """``b_cubed_f1``, ``typed_corpus_ceaf_m_nil_recall`` and so on."""
         prefix = "typed_" * self.typed + "corpus_" * (self.scope == "corpus")
         return f"{prefix}{self.metric}{suffix(self.over)}_{self.rate}"
+
+    @property
+    def attains_one(self) -> bool:  # type: ignore[override]
+        """Not the mean of CoNLL: where no cluster has two mentions MUC is 0."""
+        return self.metric != "conll"
 
     @property
     def zero(self) -> Any:  # type: ignore[override]

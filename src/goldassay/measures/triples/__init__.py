@@ -48,6 +48,7 @@ MEASURES: tuple[Measure[Any], ...] = (
     OntologyConformance(hallucination=True),
     *(Grounding(part, hallucination=wrong) for wrong in (False, True) for part in ("subject", "object")),
     *(DocRED(of) for of in ("relations", "ign", "evidence")),
+    *(CaRB(rate) for rate in ("precision", "recall", "f1", "auc")),
 )
 
 __all__ = [

@@ -49,6 +49,10 @@ class Thresholds(Confusion):
     def with_items(self, items: Any) -> Thresholds:  # type: ignore[override]
         return type(self)(items, self.rate)
 
+    def repaired(self, share: float) -> Thresholds:
+        """Nothing: the errors of other measures are not errors of words."""
+        return self.with_items({})
+
     @property
     def weight(self) -> Number:
         """How many gold statements there are."""
@@ -97,6 +101,7 @@ class CaRB(Measure[Any]):
     formula = "Σ precision / predicted and Σ recall / gold at each confidence; best F1, or the area under the curve"
     source = "Bhardwaj et al., EMNLP 2019 (carb.py, binary lenient match)"
     in_key = ("rate",)
+    attains_one = False  # gold's external ids and addresses are no statements to extract
     choices = {"rate": RATES}
 
     rate: str = "f1"
