@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test oracles format format-check lint types dspy-matrix check bench docs release-check conformance clean
+.PHONY: install demo test oracles format format-check lint types dspy-matrix interop check bench docs release-check conformance clean
 
 install: .venv/installed
 
@@ -47,7 +47,11 @@ DSPY_VERSIONS ?= 3.0.4 3.2.1
 dspy-matrix: install
 	.ci/dspy-matrix $(DSPY_VERSIONS)
 
-check: format-check lint types docs test dspy-matrix
+# What reads and writes other tools' logs, with Inspect and MLflow installed: about a minute on two cores.
+interop: install
+	.ci/interop
+
+check: format-check lint types docs test dspy-matrix interop
 
 # The documentation, into build/site: strict, so a broken link ends it.
 .venv/docs: .venv/installed
@@ -69,4 +73,4 @@ release-check:
 	PYTHON=$(PYTHON) .ci/release-check
 
 clean:
-	rm -rf .venv .venv-dspy-* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-dspy-* .venv-interop build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -61,7 +61,7 @@ def export(
         typer.Option(
             metavar="NAME",
             help="csv (a row an example), latex (values with intervals), junit (a test an example and a target), "
-            "label-studio (predictions and errors as tasks) or mlflow.",
+            "label-studio (predictions and errors as tasks), inspect (a log for inspect view) or mlflow.",
         ),
     ],
     out: Annotated[

@@ -1,4 +1,4 @@
-"""A run in the forms of other tools: csv, LaTeX, JUnit, Label Studio, MLflow.
+"""A run in the forms of other tools: csv, LaTeX, JUnit, Label Studio, Inspect, MLflow.
 
 Label Studio tasks carry the program's predictions and the errors as pre-annotations; the format
 `goldassay.gold.formats.label_studio` reads the corrected labels back.
@@ -32,6 +32,7 @@ from goldassay import __version__, jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.formats import label_studio
 from goldassay.reporting import summary
+from goldassay.reporting.inspect_log import to_inspect
 from goldassay.running.run import Run
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def to_label_studio(run: Run) -> list[dict[str, Any]]:
     return tasks
 
 
-FORMS = ("csv", "latex", "junit", "label-studio")
+FORMS = ("csv", "latex", "junit", "label-studio", "inspect")
 
 
 def write(run: Run, form: str, file: Path) -> None:
@@ -148,10 +149,10 @@ def write(run: Run, form: str, file: Path) -> None:
         text = json.dumps(to_label_studio(run), ensure_ascii=False, indent=1) + "\n"
     elif form == "latex":
         text = to_latex([run], [run.name])
-    else:
+    elif form != "inspect":
         text = {"csv": to_csv, "junit": to_junit}[form](run)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8", errors="replace", newline="")
+    file.write_bytes(to_inspect(run) if form == "inspect" else text.encode("utf-8", "replace"))
 
 
 def log(

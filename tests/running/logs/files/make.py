@@ -1,4 +1,4 @@
-"""Writes the logs beside this file with the tools themselves: ``python make.py inspect``, ``dspy``, ``deepeval`` …
+"""Writes the logs beside this file with the tools themselves: ``python make.py inspect [FOLDER]``, ``dspy`` …
 
 Each tool in an environment of its own (`.ci/interop` makes one). No model is called: answers are fixed. What names the
 machine (paths in tracebacks) and what no reader needs (events, messages) is left out of the JSON files.
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
+HERE = Path(sys.argv[2] if len(sys.argv) > 2 else __file__ + "/..").resolve()
 CAPITALS = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Norway": "Oslo", "Peru": "Lima", "Cuba": "Havana"}
 SYSTEMS = {
     "good": {**CAPITALS, "Cuba": "Cuba"},
