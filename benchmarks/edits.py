@@ -23,7 +23,7 @@ from goldassay import lm as models
 from goldassay import workspace
 from goldassay.gold import load
 from goldassay.lm import TerseAdapter
-from goldassay.running import evaluate
+from goldassay.running.evaluate import evaluate
 from goldassay.statistics import compare
 from goldassay.tuning.wrappers import NearestDemos, demonstrations
 

@@ -17,7 +17,7 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Counts, Metric
 from goldassay.measure import Measure
-from goldassay.running import evaluate
+from goldassay.running.evaluate import evaluate
 
 
 class Hit(Measure[Counts]):

@@ -32,10 +32,10 @@ from goldassay import Metric, workspace
 from goldassay.gold import load
 from goldassay.gold.reading import read
 from goldassay.measures import extraction
-from goldassay.running import evaluate
-from goldassay.score import Evidence
+from goldassay.running.evaluate import evaluate
 from goldassay.statistics import compare, holm, sequential_test, wilson
 from goldassay.statistics.sequential import stages
+from goldassay.tally.evidence import Evidence
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import ALPHA, EARLY, keeps, proves
 from goldassay.tuning.measuring import CandidateResult

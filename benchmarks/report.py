@@ -17,7 +17,8 @@ import dspy
 from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.reporting import pages
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 
 WORDS = "in {year} stond er een molen bij {town}, die het Rijksmuseum nu bewaart; daarna kwam er een archief"
 TOWNS = ("Delft", "Gouda", "Leiden", "Haarlem", "Zwolle", "Arnhem", "Assen")

@@ -24,7 +24,7 @@ from benchmarks.loop import Engine, examples
 
 from goldassay import Metric
 from goldassay.measures import classification
-from goldassay.running import evaluate
+from goldassay.running.evaluate import evaluate
 
 ENGINES = (  # engine, workers, in flight, seconds that each example waits, examples
     ("threads", None, 128, 0.05, 8192),

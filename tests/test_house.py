@@ -99,6 +99,23 @@ def test_neither_the_import_nor_the_help_loads_anything_heavy(command: list[str]
     assert done.stdout.strip().endswith("LOADED []")
 
 
+SLOW = ("dspy", "litellm", "sklearn", "scipy.stats", "nltk", "pandas", "torch")  # each takes half a second or more
+CLASSIFIED = "classification --gold gold.csv --pred pred.csv"
+
+
+@pytest.mark.parametrize(
+    "command", [f"score {CLASSIFIED}", f"compare {CLASSIFIED} --pred gold.csv", "gold stats gold.csv"]
+)
+def test_what_runs_no_program_loads_nothing_slow(tmp_path: Path, command: str) -> None:
+    (tmp_path / "gold.csv").write_text("id,text,label\na,one,x\nb,two,y\n", encoding="utf-8")
+    (tmp_path / "pred.csv").write_text("id,label\na,x\nb,x\n", encoding="utf-8")
+    code = f"import sys; sys.argv = ['goldassay', *{command.split()!r}]\nfrom goldassay.cli import main\n"
+    code += "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+    code += f"print('LOADED', [name for name in {SLOW!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.strip().endswith("LOADED []")
+
+
 def test_the_public_names_are_these_and_all_load() -> None:
     for name in goldassay.__all__:
         assert getattr(goldassay, name).__name__ == name

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldassay import Bins, By, Confusion, Counts, Mean
-from goldassay.score import Evidence
 from goldassay.statistics.evidence import row, stacked
 from goldassay.tally import Macro, PrecisionCounts, RecallCounts
+from goldassay.tally.evidence import Evidence
 
 small = st.integers(0, 9).map(float)
 counts = st.builds(Counts, small, small, small)

@@ -8,6 +8,7 @@ fresh for 30 days.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,6 +29,12 @@ READ = "SELECT value, written FROM kept WHERE kind = ? AND key = ?"
 Use = Literal["normal", "none", "only"]
 Key = TypeVar("Key", str, bytes)
 T = TypeVar("T")
+
+
+def user_cache() -> Path:
+    """The user's cache: ``$GOLDASSAY_CACHE``, or ``goldassay`` in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    own = os.environ.get("GOLDASSAY_CACHE")
+    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "goldassay"
 
 
 class Store:

@@ -24,7 +24,8 @@ from goldassay.lm import Model, for_program
 from goldassay.progress import heartbeat
 from goldassay.reporting import runs as tables
 from goldassay.reporting import terminal
-from goldassay.running import evaluate, new_folder
+from goldassay.running import new_folder
+from goldassay.running.evaluate import evaluate
 from goldassay.running.example import guarded, unguarded
 from goldassay.statistics import compare
 from goldassay.tuning import Patches

@@ -7,7 +7,7 @@ from typing import Any
 
 from goldassay.fields import is_example, names, read
 from goldassay.measure import RECORD_ERRORS, Assessment, Error, failed
-from goldassay.score import Evidence
+from goldassay.tally.evidence import Evidence
 
 
 def feedback(

@@ -36,9 +36,10 @@ from goldassay.measure import (
     failed,
     target_met,
 )
-from goldassay.score import Evidence, Score, worst_values
+from goldassay.score import Score
 from goldassay.scorecard import Batches, Scorecard, by_key, from_evidence
 from goldassay.tally import Counts, Mean, Tally
+from goldassay.tally.evidence import Evidence, worst_values
 
 Assessments = dict[str, Assessment[Any]]
 BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from base64 import b64encode
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -86,12 +87,11 @@ def models(*things: object) -> list[dspy.BaseLM]:
     >>> [lm.model for lm in models(lambda question: ask(question=question), ask)]
     ['openai/small']
     """
-    import dspy
-
+    dspy = sys.modules.get("dspy")  # where it is not loaded there are no models
     lms: dict[int, dspy.BaseLM] = {}
     seen: set[int] = set()
     waiting = deque(things)
-    while waiting and len(seen) < MOST:
+    while dspy and waiting and len(seen) < MOST:
         thing = waiting.popleft()
         if id(thing) in seen or isinstance(thing, str | bytes | int | float | type | ModuleType | None):
             continue

@@ -148,7 +148,8 @@ class MarkedTest:
     def _evaluate(self, folder: Path | None) -> Run:
         from goldassay.cli.evaluate import prepared
         from goldassay.lm import for_program
-        from goldassay.running import evaluate, new_folder
+        from goldassay.running import new_folder
+        from goldassay.running.evaluate import evaluate
         from goldassay.tuning.states import load_state, state_names
 
         options, name = dict(self.options), self.target.label.replace(":", "-")
@@ -209,7 +210,7 @@ def _case(item: Any) -> MarkedTest | None:
     cases = item.config.stash.setdefault(CASES, {})
     key = tuple(map(id, mark.args)), tuple((name, id(value)) for name, value in sorted(mark.kwargs.items()))
     if key not in cases:
-        from goldassay.running import RunOptions
+        from goldassay.running.options import RunOptions
 
         own = {each.name for each in fields(MarkedTest)}
         options = {name: value for name, value in mark.kwargs.items() if name not in own}

@@ -12,7 +12,8 @@ import pytest
 from goldassay import Metric
 from goldassay.exceptions import RunStopped
 from goldassay.measures import extraction
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 
 METRIC = Metric(extraction.SpanF1())
 KEY = "sk-chaos-0123456789"

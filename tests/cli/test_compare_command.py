@@ -16,7 +16,8 @@ from goldassay import Metric
 from goldassay.cli import app
 from goldassay.exceptions import ConventionError
 from goldassay.measures import extraction
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 from goldassay.statistics import compare
 
 METRIC = Metric({extraction.SpanF1(): 1.0})

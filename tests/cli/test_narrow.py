@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 from goldassay import Metric
 from goldassay.cli import app
 from goldassay.measures import extraction
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 
 NUMBER = re.compile(r"(?<![\w./:,-])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w/:-]|\.\d)")
 LONG = "a-program-whose-name-is-longer-than-half-of-the-line-of-a-terminal"

@@ -13,7 +13,7 @@ import pytest
 from goldassay import Metric, guard
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import classification, extraction
-from goldassay.running import evaluate
+from goldassay.running.evaluate import evaluate
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 

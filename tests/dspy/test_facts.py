@@ -13,7 +13,7 @@ from dspy.teleprompt.bootstrap_trace import bootstrap_trace_data
 
 from goldassay import Metric, guard
 from goldassay.measures import extraction
-from goldassay.running import evaluate
+from goldassay.running.evaluate import evaluate
 from goldassay.score import Score
 
 

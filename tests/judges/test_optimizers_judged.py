@@ -21,9 +21,9 @@ from goldassay import Metric
 from goldassay.exceptions import ModelError
 from goldassay.judges.judge import Judge, Verdicts
 from goldassay.measures.answering import Relevance
-from goldassay.running import evaluate
 from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import Account
+from goldassay.running.evaluate import evaluate
 
 
 class Engine:

@@ -14,7 +14,8 @@ from goldassay import Metric
 from goldassay.judges import Judge, Verdicts
 from goldassay.judges.nli import EntailmentJudge
 from goldassay.measures.answering import Relevance
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 
 GOLD = [dspy.Example(id=str(i), question=f"Question {i}?", answers=["x"]).with_inputs("question") for i in range(8)]
 

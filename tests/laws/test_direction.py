@@ -23,8 +23,8 @@ from goldassay.measure import Measure
 from goldassay.measures import answering, classification
 from goldassay.reporting import exports, ranking, summary
 from goldassay.reporting.pages.report import report
-from goldassay.running import evaluate
 from goldassay.running.comparing import compare, from_predictions, ranked
+from goldassay.running.evaluate import evaluate
 from goldassay.running.gates import gate
 from goldassay.running.run import Run
 from goldassay.score import Score

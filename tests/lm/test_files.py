@@ -92,9 +92,9 @@ def test_the_default_is_pinned() -> None:
 def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("GOLDASSAY_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert files.cache() == tmp_path / "goldassay"
+    assert files.user_cache() == tmp_path / "goldassay"
     monkeypatch.setenv("GOLDASSAY_CACHE", str(tmp_path / "own"))
-    assert files.cache() == tmp_path / "own"
+    assert files.user_cache() == tmp_path / "own"
 
 
 def test_an_unknown_name_lists_what_there_is() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from goldassay import Metric
 from goldassay.measures import extraction
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 
 
 @dataclass

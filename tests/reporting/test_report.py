@@ -23,10 +23,11 @@ from goldassay.reporting import pages, summary
 from goldassay.reporting.summary import labels, summarize
 from goldassay.reporting.verdicts import difference as verdict_of
 from goldassay.reporting.verdicts import differences
-from goldassay.running import Run, evaluate
-from goldassay.score import Evidence
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 from goldassay.statistics.ppi import corrected
 from goldassay.tally import Mean
+from goldassay.tally.evidence import Evidence
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J{{ 7*7 }}"
 

@@ -18,9 +18,10 @@ from goldassay.measures import answering, extraction, records
 from goldassay.reporting import pages
 from goldassay.reporting.summary import summarize
 from goldassay.reporting.verdicts import differences
-from goldassay.running import Run, evaluate
-from goldassay.score import Evidence
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 from goldassay.tally import Counts
+from goldassay.tally.evidence import Evidence
 
 Open = Callable[..., Any]
 UNNAMED = """[...document.querySelectorAll("table, th, button, a, input, select, [role=img]")].filter((one) =>

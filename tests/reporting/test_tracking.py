@@ -15,7 +15,8 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
 from goldassay.reporting import exports as tracking
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 
 mlflow = pytest.importorskip("mlflow", reason="no MLflow: pip install 'goldassay[mlflow]'")
 pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")  # MLflow's, from SQLAlchemy 2.1

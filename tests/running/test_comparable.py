@@ -12,8 +12,8 @@ from goldassay import Metric
 from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.measures import answering
 from goldassay.reporting import ranking, runs, summary
-from goldassay.running import evaluate
 from goldassay.running.comparing import compare
+from goldassay.running.evaluate import evaluate
 from goldassay.running.run import Run
 from goldassay.statistics import holm
 

@@ -15,7 +15,8 @@ import pytest
 from goldassay import Metric, workspace
 from goldassay.exceptions import GoldassayError, MetricError, ModelError
 from goldassay.measures import classification
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 
 GOLD = [dspy.Example(id=str(i), text=f"text {i}", label="MG"[i % 2]).with_inputs("text") for i in range(24)]
 METRIC = Metric(classification.Accuracy())

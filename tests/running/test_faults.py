@@ -21,7 +21,8 @@ from goldassay import Metric
 from goldassay.exceptions import ConventionError, DataError, GoldassayError, RunStopped
 from goldassay.measures import extraction
 from goldassay.reporting import runs as tables
-from goldassay.running import Run, evaluate, new_folder
+from goldassay.running import Run, new_folder
+from goldassay.running.evaluate import evaluate
 
 METRIC = Metric(extraction.SpanF1())
 
@@ -277,7 +278,7 @@ KILLED = """
 import sys, time, pathlib, dspy
 sys.path.insert(0, {here!r})
 from test_faults import METRIC, examples, right
-from goldassay.running import evaluate
+from goldassay.running.evaluate import evaluate
 def program(text):
     time.sleep(0.02)
     return right(text)
@@ -455,7 +456,7 @@ import sys, pathlib, resource
 sys.path.insert(0, {here!r})
 from test_faults import METRIC, examples, right
 from goldassay.exceptions import RunStopped
-from goldassay.running import evaluate
+from goldassay.running.evaluate import evaluate
 resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
 try:
     evaluate(right, examples(200), METRIC, folder=pathlib.Path({folder!r}), progress=False)

@@ -20,7 +20,8 @@ from goldassay import Metric
 from goldassay.exceptions import DataError, GoldassayError, RunStopped
 from goldassay.jsonl import dumps
 from goldassay.measures import extraction
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 from goldassay.secrets import redact, remember
 
 METRIC = Metric(extraction.SpanF1())
@@ -187,7 +188,7 @@ def test_an_interrupt_leaves_a_readable_run_that_goes_on(tmp_path: Path) -> None
             import dspy
             from goldassay import Metric
             from goldassay.measures import extraction
-            from goldassay.running import evaluate
+            from goldassay.running.evaluate import evaluate
 
             signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background is born without it
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from goldassay import Metric
 from goldassay.cli import app
 from goldassay.measures import extraction
-from goldassay.running import evaluate
+from goldassay.running.evaluate import evaluate
 
 COMMANDS = """
 runs list .

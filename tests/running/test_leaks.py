@@ -8,7 +8,8 @@ import dspy
 import pytest
 
 from goldassay.exceptions import LeakError
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 from goldassay.running.leaks import check_examples, check_instructions, check_program, find_leaks
 from goldassay.tuning import NearestDemos
 

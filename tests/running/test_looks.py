@@ -11,7 +11,8 @@ import pytest
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import classification
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 from goldassay.running.gates import LOOKS, gates, look_number
 
 METRIC = Metric(classification.Accuracy(), targets={"accuracy": 0.9})

@@ -14,8 +14,8 @@ from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
 from goldassay.reporting.pages.report import report
-from goldassay.running import evaluate
 from goldassay.running.comparing import compare
+from goldassay.running.evaluate import evaluate
 from goldassay.running.gates import gate
 from goldassay.tuning.measuring import effect
 

@@ -11,8 +11,9 @@ import pytest
 from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.reporting import runs as tables
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
 from goldassay.running.comparing import by_stratum, errors_by_type
+from goldassay.running.evaluate import evaluate
 
 METRIC = Metric({extraction.SpanF1(): 1.0})
 GOLD = [

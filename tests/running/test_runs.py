@@ -13,7 +13,8 @@ import pytest
 from goldassay import Metric
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped
 from goldassay.measures import extraction
-from goldassay.running import Run, evaluate, new_folder
+from goldassay.running import Run, new_folder
+from goldassay.running.evaluate import evaluate
 from goldassay.secrets import redact, remember
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})

@@ -11,7 +11,8 @@ import pytest
 
 from goldassay import Metric
 from goldassay.measures import extraction
-from goldassay.running import Run, evaluate, new_folder
+from goldassay.running import Run, new_folder
+from goldassay.running.evaluate import evaluate
 
 METRIC = Metric(extraction.SpanF1())
 

@@ -15,7 +15,8 @@ import goldassay
 from goldassay import progress
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 
 GOLD = [dspy.Example(text=word, label=word.upper()).with_inputs("text") for word in ("a", "b", "c")]
 

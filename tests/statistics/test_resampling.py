@@ -12,10 +12,10 @@ from scipy.stats import binom, ks_2samp
 
 from goldassay import Counts, Mean
 from goldassay.exceptions import GoldassayError
-from goldassay.score import Evidence
 from goldassay.statistics import compare, interval
 from goldassay.statistics.evidence import Evidences, flat, nested
 from goldassay.statistics.resampling import resampled, swapped
+from goldassay.tally.evidence import Evidence
 
 RNG = np.random.default_rng(5)
 DRAWS = 40_000

@@ -16,7 +16,7 @@ import goldassay
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
-from goldassay.running import evaluate
+from goldassay.running.evaluate import evaluate
 from goldassay.statistics.selection import select
 from goldassay.tuning import tune
 from goldassay.tuning.audit.auditor import prove

@@ -13,7 +13,8 @@ import pytest
 from goldassay import Metric, guard
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 from goldassay.tuning import tune
 from goldassay.tuning.measuring import Bench
 

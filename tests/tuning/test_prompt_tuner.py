@@ -13,7 +13,7 @@ from goldassay import Metric
 from goldassay.compat import PromptTuner
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import extraction
-from goldassay.running import evaluate
+from goldassay.running.evaluate import evaluate
 from goldassay.tuning.patches import apply
 
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})

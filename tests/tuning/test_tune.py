@@ -241,7 +241,7 @@ def test_patches_find_and_mend_the_planted_errors(lm: Any, names_program: Any, n
 def test_a_reflection_model_proposes_and_its_rubbish_is_said(
     lm: Any, names_program: Any, names_gold: list[Any]
 ) -> None:
-    from goldassay.running import evaluate
+    from goldassay.running.evaluate import evaluate
 
     with dspy.context(lm=lm):
         pattern = find(evaluate(names_program, names_gold[:12], METRIC, progress=False).cases)[0]

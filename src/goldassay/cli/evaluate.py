@@ -100,7 +100,7 @@ def evaluate(
     seed: int = 0,
 ) -> None:
     """Run a program over a gold set and measure it."""
-    from goldassay.running import evaluate as measure
+    from goldassay.running.evaluate import evaluate as measure
     from goldassay.running.gates import gates as hold_gates
     from goldassay.tuning.states import state_names
 

@@ -100,7 +100,8 @@ def _load(task: str, place: str, data: SplitExamples, state: Path | None) -> tup
 
 def run_all(job: Job) -> list[Any]:
     """A run of each system, in a folder of ``--out``, after the runs that exist."""
-    from goldassay.running import evaluate, new_folder
+    from goldassay.running import new_folder
+    from goldassay.running.evaluate import evaluate
     from goldassay.running.logs import runs_at
 
     data = job.examples()

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from goldassay.cache import Store
+from goldassay.cache import Store, user_cache
 from goldassay.embedding.models import (
     DEFAULT,
     WHEELS,
@@ -34,7 +34,6 @@ from goldassay.embedding.models import (
 )
 from goldassay.embedding.models import NAME as NANO
 from goldassay.exceptions import ModelError, StorageError
-from goldassay.lm.files import cache as cache_folder
 
 BATCH = 256
 VARIABLE = "GOLDASSAY_EMBEDDER"
@@ -64,7 +63,7 @@ class Cached:
 
     def __init__(self, embedder: Embedder, path: Path | str | None = None) -> None:
         self.embedder, self.embedded = embedder, 0
-        self.path = Path(path) if path is not None else cache_folder() / "embeddings.sqlite"
+        self.path = Path(path) if path is not None else user_cache() / "embeddings.sqlite"
         self._store = Store(self.path)
         self._lock = threading.Lock()
         self._memory: dict[bytes, Vectors] = {}

@@ -16,6 +16,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from goldassay.cache import user_cache
 from goldassay.exceptions import ModelError
 from goldassay.progress import quiet
 
@@ -37,12 +38,6 @@ EMBEDDED = {
 ELSE = "or give a file of your own as local:FILE.gguf"
 
 
-def cache() -> Path:
-    """The user's cache: ``$GOLDASSAY_CACHE``, or ``goldassay`` in ``$XDG_CACHE_HOME`` or ``~/.cache``."""
-    own = os.environ.get("GOLDASSAY_CACHE")
-    return Path(own) if own else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "goldassay"
-
-
 def located(name: str) -> Path:
     """The file of ``local:FILE.gguf``, or of ``local/NAME``, which is fetched on first use into the user's cache."""
     if name.startswith("local:"):
@@ -50,7 +45,7 @@ def located(name: str) -> Path:
     name = name.removeprefix("local/")
     if name not in EMBEDDED:
         raise ModelError(f"no embedded model {name!r}; there is {', '.join(EMBEDDED)}, {ELSE}")
-    file = cache() / "models" / f"{name}.gguf"
+    file = user_cache() / "models" / f"{name}.gguf"
     if not file.is_file():
         try:
             _fetch(EMBEDDED[name], file)

@@ -22,9 +22,9 @@ from goldassay.reporting.summary import labels, tokens
 from goldassay.reporting.terminal import bounds, number
 from goldassay.running.comparing import check_comparable
 from goldassay.running.run import Run
-from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.paired import Rank, ranks
+from goldassay.tally.evidence import Evidence
 
 STORED = "predictions"  # the setting of a run of existing predictions: it took no time and cost nothing
 

@@ -1,8 +1,10 @@
-"""Running programs over gold: evaluate, the run and its folder."""
+"""Running programs over gold: evaluate, the run and its folder.
 
-from goldassay.running.evaluate import aevaluate, evaluate
+What reads runs needs no DSPy; what runs programs does, so it is imported from its own module
+(`goldassay.running.evaluate`, `goldassay.running.options`).
+"""
+
 from goldassay.running.folder import new_folder
-from goldassay.running.options import RunOptions
 from goldassay.running.run import Run
 
-__all__ = ["Run", "RunOptions", "aevaluate", "evaluate", "new_folder"]
+__all__ = ["Run", "new_folder"]

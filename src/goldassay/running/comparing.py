@@ -9,21 +9,23 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import ConventionError
 from goldassay.fields import check_unique, shared_text
 from goldassay.measure import Measure
-from goldassay.metric import Metric
 from goldassay.notebook import Displayed
 from goldassay.running import logs
-from goldassay.running.example import measured_row
 from goldassay.running.identity import described_measures, gold_hash
+from goldassay.running.rows import measured_row
 from goldassay.running.run import Run
-from goldassay.score import Evidence
 from goldassay.statistics import Comparison, holm
 from goldassay.statistics import compare as paired
 from goldassay.statistics.paired import Rank, ranks
+from goldassay.tally.evidence import Evidence
+
+if TYPE_CHECKING:
+    from goldassay.metric import Metric
 
 SHOWN = 2  # examples won and lost that come with their errors
 
@@ -89,7 +91,7 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
         ConventionError: The runs are on other gold, or were measured under other conventions.
 
     >>> import dspy
-    >>> from goldassay.running import evaluate
+    >>> from goldassay.running.evaluate import evaluate
     >>> gold = [dspy.Example(text=word, label=word.upper()).with_inputs("text") for word in ("a", "b", "c", "d")]
     >>> exact = lambda gold, pred: gold["label"] == pred["label"]
     >>> good, bad = (evaluate(lambda text, end=end: dspy.Prediction(label=text.upper() + end), gold, exact)
@@ -238,13 +240,12 @@ def from_predictions(
     check_unique(gold)
     rows = []
     for index, (example, prediction) in enumerate(zip(gold, predictions, strict=True)):
-        if isinstance(measures, Metric):
-            assessed, _ = measures.assess_or_fail(example, prediction)
-        else:
+        if isinstance(measures, Mapping):
             assessed = {key: measure(example, prediction) for key, measure in measures.items()}
+        else:
+            assessed, _ = measures.assess_or_fail(example, prediction)
         rows.append(measured_row(index, example, assessed))
-    named = measures.measures if isinstance(measures, Metric) else measures
-    weights = measures.weights if isinstance(measures, Metric) else {}
+    named, weights = (measures, {}) if isinstance(measures, Mapping) else (measures.measures, measures.weights)
     about = {
         "name": name,
         "status": "given",

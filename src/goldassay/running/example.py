@@ -18,18 +18,17 @@ import dspy
 
 from goldassay._dspy_compat import HOPELESS_ERRORS, input_keys, without_cache
 from goldassay.exceptions import GoldassayError, one_line
-from goldassay.fields import cluster, identity, read
+from goldassay.fields import identity
 from goldassay.lm.limits import CallNotes, watch
-from goldassay.measure import Assessment, failed
+from goldassay.measure import failed
 from goldassay.metric import failed_with
 from goldassay.running.budget import BudgetSpent
 from goldassay.running.calls import Account
 from goldassay.running.loop import within
-from goldassay.running.rows import Row
+from goldassay.running.rows import Row, measured_row
 
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
 STOPS = (KeyboardInterrupt, BudgetSpent)  # the only exceptions that are not a result of the example
-FACETS = ("language", "strata")  # fields of a gold example that its row repeats, beside its document
 
 
 def as_prediction(output: object) -> dspy.Prediction:
@@ -207,15 +206,3 @@ class Measuring:
         if not failed(prediction):
             row["prediction"] = dict(prediction.items())
         return row
-
-
-def measured_row(index: int, example: Any, assessed: Mapping[str, Assessment[Any]]) -> Row:
-    """What the row of an example holds of its gold and its assessments."""
-    row: Row = {"index": index, "id": identity(example, index)}
-    document = cluster(example, index)
-    row |= {"document": document} if isinstance(document, str) else {}
-    row |= {key: value for key in FACETS if (value := read(example, key, None))}
-    row["tallies"] = {key: assessment.tally.state() for key, assessment in assessed.items()}
-    if errors := dict.fromkeys(error for assessment in assessed.values() for error in assessment.errors):
-        row["errors"] = [error.state() for error in errors]
-    return row

@@ -23,8 +23,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import dspy
-
 from goldassay import __version__, jsonl
 from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.measure import Measure, stored
@@ -32,6 +30,8 @@ from goldassay.running.folder import being_written, read_about
 from goldassay.secrets import SETTING, redact, remember
 
 if TYPE_CHECKING:
+    import dspy
+
     from goldassay.metric import Metric
     from goldassay.running.example import Program
     from goldassay.running.options import RunOptions
@@ -59,6 +59,8 @@ def about_run(
         options: The options of the run.
         lm: The model that will be called.
     """
+    import dspy
+
     stays = options.folder is not None or options.resume is not None
     function = getattr(metric, "function", None)
     labels = {name: dict(labels) for name, labels in (options.judge_labels or {}).items()}
@@ -161,7 +163,7 @@ def gold_hash(gold: Sequence[object]) -> str:
     """A hash of the gold examples, in their order."""
     digest = hashlib.sha256()
     for example in gold:
-        record: object = example.toDict() if isinstance(example, dspy.Example) else example
+        record: object = example.toDict() if hasattr(type(example), "toDict") else example
         digest.update(json.dumps(record, sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()
 

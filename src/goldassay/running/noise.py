@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from goldassay.measure import target_met
-from goldassay.score import Evidence
 from goldassay.statistics.intervals import Interval, interval
 from goldassay.statistics.repeats import VarianceParts, pass_all, pass_at, variance_parts
+from goldassay.tally.evidence import Evidence
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from goldassay.gold import formats, pairs
 from goldassay.measure import TASKS, Measure, parse
 from goldassay.running.folder import ABOUT, read_about
 from goldassay.running.waterfall import coalitions
-from goldassay.score import Evidence
 from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.tally.evidence import Evidence
 
 METRIC = "metric"
 PARTS = ("model", "gold", "measure")

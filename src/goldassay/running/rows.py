@@ -17,12 +17,14 @@ from statistics import fmean
 from typing import Any, overload
 
 from goldassay import jsonl
-from goldassay.fields import cluster
-from goldassay.score import Evidence
+from goldassay.fields import cluster, identity, read
+from goldassay.measure import Assessment
 from goldassay.statistics.evidence import flat, joined, nested, stacked
+from goldassay.tally.evidence import Evidence
 
 Row = dict[str, Any]
 FEW = 20_000  # rows that stay in memory too
+FACETS = ("language", "strata")  # fields of a gold example that its row repeats, beside its document
 CHUNK = 4096  # rows whose evidence is put into columns at once
 
 
@@ -256,3 +258,15 @@ def text(content: object) -> str:
     if isinstance(content, dict):
         return str(content["text"]) if "text" in content else f"[{content.get('type', 'part')}]"
     return str(content)
+
+
+def measured_row(index: int, example: Any, assessed: Mapping[str, Assessment[Any]]) -> Row:
+    """What the row of an example holds of its gold and its assessments."""
+    row: Row = {"index": index, "id": identity(example, index)}
+    document = cluster(example, index)
+    row |= {"document": document} if isinstance(document, str) else {}
+    row |= {key: value for key in FACETS if (value := read(example, key, None))}
+    row["tallies"] = {key: assessment.tally.state() for key, assessment in assessed.items()}
+    if errors := dict.fromkeys(error for assessment in assessed.values() for error in assessment.errors):
+        row["errors"] = [error.state() for error in errors]
+    return row

@@ -21,10 +21,10 @@ from goldassay.notebook import Displayed
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import FEW, Folded, Rows, errors_by_type, example_rows, facets, fold, record, values
-from goldassay.score import Evidence
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Counts, Mean
+from goldassay.tally.evidence import Evidence
 
 if TYPE_CHECKING:
     from goldassay.metric import Metric

@@ -24,8 +24,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.running.evaluate import evaluate
-from goldassay.running.example import Program
 from goldassay.statistics.evidence import Evidences, clustered
 from goldassay.statistics.paired import difference_interval
 
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     import dspy
 
     from goldassay.metric import AnyMetric
+    from goldassay.running.example import Program
 Oracle = Callable[[Any], Any]
 MOST = 5  # stages: 2^5 runs
 PLACE = "goldassay_place"  # the input that says which example it is
@@ -139,6 +138,8 @@ def waterfall(
     >>> result.value, [(part.stage, part.cost) for part in result.shares], result.rest     # fixing either is enough
     (0.0, [('find', 0.5), ('read', 0.5)], 0.0)
     """
+    from goldassay.running.evaluate import evaluate
+
     oracles = dict(stages if stages is not None else getattr(program, "stages", None) or {})
     _check_stages(program, oracles)
     examples = [

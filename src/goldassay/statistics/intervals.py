@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats, Values, slope
@@ -123,7 +123,7 @@ def _effective_interval(value: float, variance: float, n: int, level: float, bou
         return Interval(value, *bounds, level, n, "effective")  # one document says nothing of others
     least, most = bounds
     share, size = _effective(value, variance, n, bounds)
-    low, high = wilson_ends(share, size, float(stats.t.ppf((1 + level) / 2, n - 1)))
+    low, high = wilson_ends(share, size, float(special.stdtrit(n - 1, (1 + level) / 2)))
     low, high = min(value, least + low * (most - least)), max(value, least + high * (most - least))
     return Interval(value, low, high, level, n, "effective")
 
@@ -143,7 +143,7 @@ def student(value: float, error: float, n: int, level: float, bounds: Bounds, me
     """
     if n < 2:
         return Interval(value, value, value, level, n, method)
-    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
+    half = float(special.stdtrit(n - 1, (1 + level) / 2)) * error
     low, high = value - half, value + half
     least, most = (float(end) for end in bounds)
     value = min(most, max(least, value))

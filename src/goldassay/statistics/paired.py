@@ -22,7 +22,7 @@ from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats, Values
@@ -78,7 +78,7 @@ class Comparison:
         if self.test != "permutation" or not self.standard_error > 0 or self.n < 2:
             return self.test_p
         apart = abs(self.difference) / self.standard_error
-        return max(self.test_p, 2 * float(stats.t.sf(apart, self.n - 1)))
+        return max(self.test_p, 2 * float(scipy.special.stdtr(self.n - 1, -apart)))
 
     def state(self) -> dict[str, object]:
         """As JSON; an effect without bound, and what cannot be estimated, is null."""
@@ -169,7 +169,7 @@ def difference_interval(
     own = jackknife_parts(both, a), jackknife_parts(both, b)
     variances = [float((parts**2).sum()) for parts in own]
     error = math.sqrt(float(((own[0] - own[1]) ** 2).sum()))
-    quantile = float(stats.t.ppf((1 + level) / 2, n - 1))
+    quantile = float(scipy.special.stdtrit(n - 1, (1 + level) / 2))
     if not math.isfinite(widest):
         half = quantile * error
         return Interval(difference, difference - half, difference + half, level, n, "t"), error
@@ -233,14 +233,14 @@ def classical(test: str, differences: Floats) -> tuple[float, float]:
             raise GoldassayError("a t test needs at least two examples")
         if constant(differences):
             return float(np.copysign(np.inf, differences[0])), 0.0
-        result: Any = stats.ttest_1samp(differences, 0.0)
+        result: Any = scipy.stats.ttest_1samp(differences, 0.0)
     elif test == "wilcoxon":
-        result = stats.wilcoxon(differences)
+        result = scipy.stats.wilcoxon(differences)
     else:
         if not set(np.abs(differences).tolist()) <= {0.0, 1.0}:
             raise GoldassayError("McNemar's test is for examples that are right or wrong: every value must be 0 or 1")
         wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-        result = stats.binomtest(wins, wins + losses, 0.5)
+        result = scipy.stats.binomtest(wins, wins + losses, 0.5)
         return float(min(wins, losses)), float(result.pvalue)
     return float(result.statistic), float(result.pvalue)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.intervals import Interval
@@ -32,7 +32,7 @@ def smallest_detectable(standard_error: float, power: float = 0.80, alpha: float
     0.1401
     """
     _check(standard_error, alpha, power)
-    return float((stats.norm.ppf(1 - alpha / 2) + stats.norm.ppf(power)) * standard_error)
+    return float((special.ndtri(1 - alpha / 2) + special.ndtri(power)) * standard_error)
 
 
 def examples_needed(difference: float, standard_error: float, n: int, power: float = 0.80, alpha: float = 0.05) -> int:

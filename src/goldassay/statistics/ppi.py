@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.intervals import Bounds, Interval, interval, student
@@ -135,9 +135,9 @@ def exchangeable(labelled: Vector, others: Vector) -> float:
     1.8e-05
     """
     if not set(labelled.tolist()) | set(others.tolist()) <= {0.0, 1.0}:
-        return float(stats.mannwhitneyu(labelled, others).pvalue)
+        return float(scipy.stats.mannwhitneyu(labelled, others).pvalue)
     table = [[int(side.sum()), int(len(side) - side.sum())] for side in (labelled, others)]
-    result: Any = stats.fisher_exact(table)
+    result: Any = scipy.stats.fisher_exact(table)
     return float(result.pvalue)
 
 
@@ -163,7 +163,7 @@ def rogan_gladen(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interv
     rates = np.linspace(0, 1, 2001)
     gaps = q - (rates * right + (1 - rates) * (1 - left))
     errors = np.sqrt(spread + rates**2 * of_right + (1 - rates) ** 2 * of_left)
-    fit = rates[np.abs(gaps) <= stats.norm.ppf((1 + level) / 2) * errors]
+    fit = rates[np.abs(gaps) <= scipy.special.ndtri((1 + level) / 2) * errors]
     low, high = (float(fit[0]), float(fit[-1])) if len(fit) else (0.0, 1.0)
     return Interval(value, min(low, value), max(high, value), level, len(y) + len(g), "rogan-gladen")
 

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from goldassay.exceptions import GoldassayError
 from goldassay.tally import Counts
@@ -36,7 +36,7 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
         raise GoldassayError(f"{successes:g} of {n:g} at level {level:g} is no rate with an interval")
     if n == 0:
         return 0.0, 1.0
-    return wilson_ends(successes / n, n, float(stats.norm.ppf((1 + level) / 2)))
+    return wilson_ends(successes / n, n, float(special.ndtri((1 + level) / 2)))
 
 
 def wilson_ends(p: float, n: float, z: float) -> tuple[float, float]:
@@ -106,8 +106,8 @@ def _examples(share: float, influence: Floats, every: Floats, level: float) -> t
     """The examples of a rate that a class is worth, and the quantile: of rows that mention it once their number."""
     rows = int(np.count_nonzero(every))
     if every.max() <= 1:
-        return float(every.sum()), float(stats.norm.ppf((1 + level) / 2))
+        return float(every.sum()), float(special.ndtri((1 + level) / 2))
     if rows < 2:
         return 1.0, 1e6  # anything may be true
     variance = float(influence @ influence) * rows / (rows - 1)
-    return effective_number(share, variance, rows), float(stats.t.ppf((1 + level) / 2, rows - 1))
+    return effective_number(share, variance, rows), float(special.stdtrit(rows - 1, (1 + level) / 2))

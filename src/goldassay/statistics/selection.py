@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from goldassay.statistics.evidence import Floats, Ints
 
@@ -89,7 +89,7 @@ def select(
     largest = _largest(signs, rows, floor)
     t = np.divide(naive, error, out=np.zeros_like(naive), where=error > 0)
     p = (1 + (largest >= t * (1 - 1e-6)).sum(0)) / (flips + 1)
-    student = float(stats.t.ppf((1 + level) / 2, max(n - 1, 1)))
+    student = float(special.stdtrit(max(n - 1, 1), (1 + level) / 2))
     critical = np.maximum(np.quantile(_largest(signs, centred, floor), level, axis=0), student)
     low, high = naive - critical * error, naive + student * error
     low = np.where(p > 1 - level, np.minimum(low, 0.0), low)

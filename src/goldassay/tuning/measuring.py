@@ -26,13 +26,14 @@ from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.fields import clusters, read
 from goldassay.measure import Error
 from goldassay.metric import AnyMetric, Metric
-from goldassay.running import Run, evaluate
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
 from goldassay.running.identity import fingerprint
 from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
-from goldassay.score import Evidence
 from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
+from goldassay.tally.evidence import Evidence
 from goldassay.tuning.leaks import shuffled_documents
 from goldassay.tuning.patches import Effect
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from goldassay.measure import RECORD_ERRORS, Error
 from goldassay.running.run import Case
-from goldassay.score import Evidence
 from goldassay.tally import Bins, By, Confusion
+from goldassay.tally.evidence import Evidence
 
 GOLD_KINDS, PRED_KINDS = (
     ("missed", "missing_field", "missing_item"),

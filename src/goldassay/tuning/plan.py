@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import dspy
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import clusters
@@ -239,7 +239,7 @@ def from_pilot(
         measured=len(dev) if any(spreads) else 0,
         baseline=float(total(base).value),
         probes=tuple(probes),
-        least=float(stats.t.isf(LUCK[len(probes)], units - 1)) if probes and units > 1 else None,
+        least=float(-special.stdtrit(units - 1, LUCK[len(probes)])) if probes and units > 1 else None,
         wrong=sum(not is_right(case) for case in base) / len(base),
         seconds=(time.perf_counter() - started) / ((len(probes) + 1) * len(dev)),
     )

@@ -31,7 +31,8 @@ from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.measure import failed
 from goldassay.metric import Metric, extra_arguments, failed_with
 from goldassay.progress import heartbeat, standard_error
-from goldassay.score import Evidence, Score
+from goldassay.score import Score
+from goldassay.tally.evidence import Evidence
 
 if TYPE_CHECKING:
     import dspy

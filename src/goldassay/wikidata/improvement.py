@@ -26,8 +26,8 @@ from goldassay.exceptions import DataError
 from goldassay.measure import Error
 from goldassay.measures.triples import objects
 from goldassay.running.run import Case
-from goldassay.score import Evidence
 from goldassay.tally import Counts
+from goldassay.tally.evidence import Evidence
 from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for, propose_patches
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern, find

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from goldassay.fields import read
 from goldassay.measure import Measure, failed, gold_field, parse, pred_field, stored
@@ -138,7 +138,7 @@ def drop(predicted: Any, gold: Any) -> tuple[float, float]:
     )
     texts = [{text for text, _ in side} for side in (mine, theirs)]
     scores = np.array([[_overlap(p, g) for _, p in mine] for _, g in theirs], float)
-    rows, columns = linear_sum_assignment(-scores)
+    rows, columns = scipy.optimize.linear_sum_assignment(-scores)
     best = np.zeros(max(scores.shape))
     best[rows] = scores[rows, columns]
     return float(texts[0] == texts[1] and len(mine) == len(theirs)), float(np.round(best.mean(), 2))

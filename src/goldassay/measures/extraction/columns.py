@@ -28,9 +28,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from goldassay.exceptions import DataError
 from goldassay.measures.extraction.records import GOLD, PRED, Fragments, Span, spans
@@ -211,8 +209,8 @@ def _places(left: Ints, right: Ints, n: int, m: int) -> list[Ints]:
     """The edges of each crowded place, as positions in ``left`` and ``right``."""
     if not len(left):
         return []
-    table = coo_array((np.ones(len(left), np.int8), (left, n + right)), (n + m, n + m)).tocsr()
-    label = connected_components(table, directed=False)[1][left]
+    table = scipy.sparse.coo_array((np.ones(len(left), np.int8), (left, n + right)), (n + m, n + m)).tocsr()
+    label = scipy.sparse.csgraph.connected_components(table, directed=False)[1][left]
     order = np.argsort(label, kind="stable")
     bounds = [0, *(np.flatnonzero(np.diff(label[order])) + 1).tolist(), len(order)]
     return [order[a:b] for a, b in pairwise(bounds)]
@@ -250,5 +248,5 @@ def _assigned(edges: Sequence[Edge], wishes: Sequence[tuple[bool, bool] | None])
         if wish is not None:
             table[i, j] = most * most * wish[0] + most + wish[1]
             number[i, j] = at
-    pairs = zip(*(side.tolist() for side in linear_sum_assignment(table, maximize=True)), strict=True)
+    pairs = zip(*(side.tolist() for side in scipy.optimize.linear_sum_assignment(table, maximize=True)), strict=True)
     return tuple(sorted(number[pair] for pair in pairs if pair in number))

@@ -13,9 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from goldassay.measure import EMPTY, Review
 from goldassay.measures.linking.matching import OVER, Matching
@@ -162,8 +160,8 @@ def _assigned(similarity: Table) -> float:
     rows, columns = (np.unique(names, return_inverse=True)[1] for names in zip(*similarity, strict=True))
     weights, first = np.array([*similarity.values()], float), rows.max() + 1
     size = first + columns.max() + 1
-    graph = coo_array((weights, (rows, columns + first)), shape=(size, size))
-    _, component = connected_components(graph, directed=False)
+    graph = scipy.sparse.coo_array((weights, (rows, columns + first)), shape=(size, size))
+    _, component = scipy.sparse.csgraph.connected_components(graph, directed=False)
     order = np.argsort(component[rows], kind="stable")
     total = 0.0
     for part in np.split(order, np.flatnonzero(np.diff(component[rows][order])) + 1):
@@ -171,7 +169,7 @@ def _assigned(similarity: Table) -> float:
         _, column = np.unique(columns[part], return_inverse=True)
         matrix = np.zeros((row.max() + 1, column.max() + 1))
         matrix[row, column] = weights[part]
-        total += float(matrix[linear_sum_assignment(matrix, maximize=True)].sum())
+        total += float(matrix[scipy.optimize.linear_sum_assignment(matrix, maximize=True)].sum())
     return total
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from goldassay.measures.records.comparators import Comparator, by_value, comparator, difference, folded, json_type
 from goldassay.measures.records.records import Read
@@ -210,7 +210,7 @@ def _assigned(credit: Any, left: Sequence[Item], right: Sequence[Item]) -> list[
     )
     if not rows or not columns:
         return []
-    chosen = linear_sum_assignment(credit[np.ix_(rows, columns)], maximize=True)
+    chosen = scipy.optimize.linear_sum_assignment(credit[np.ix_(rows, columns)], maximize=True)
     return sorted((rows[i], columns[j]) for i, j in zip(*chosen, strict=True))
 
 

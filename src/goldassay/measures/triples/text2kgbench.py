@@ -15,12 +15,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from nltk.stem import PorterStemmer
-from nltk.tokenize.destructive import NLTKWordTokenizer
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity, read
@@ -37,9 +35,6 @@ jr kan ky lt ltd maj messrs mg mich minn mr mrs ms nev nov oct ok okla ore pa pr
 tues va vs vt wash wed wis yr"""  # Punkt's English abbreviations: after them, and after an initial, no sentence ends
 AFTER = re.sub(r"(\w+)\s*", r"(?<!\\b\1\\.)", SHORT)
 ENDS = re.compile(rf"(?<=[.!?])(?<!\b[{CAPITALS}a-z]\.)(?i:{AFTER})\s+(?=[{CAPITALS}\d])")
-_STEMMER, _STEMMER_OF_NAMES = PorterStemmer(), PorterStemmer()
-_STEMMER_OF_NAMES.pool = {}  # the NLTK of the published numbers has exceptions for "sky" and "news", not for "Sky"
-_WORDS = NLTKWordTokenizer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +187,23 @@ def _joined(triple: tuple[str, str, str]) -> str:
     return "".join(GAPS.sub("", part).lower() for part in triple)
 
 
+@cache
+def _nltk() -> tuple[Any, Any, Any]:
+    """The tokenizer, the stemmer, and the stemmer of words with capitals; NLTK takes a second to import."""
+    from nltk.stem import PorterStemmer
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+
+    names = PorterStemmer()
+    names.pool = {}  # the NLTK of the published numbers has exceptions for "sky" and "news", not for "Sky"
+    return NLTKWordTokenizer(), PorterStemmer(), names
+
+
 @lru_cache(maxsize=65536)
 def _stemmed(text: str) -> str:
     """Stemmed words without spaces, cut sentence by sentence: the last full stop of each is no part of a word."""
-    words = (word for sentence in ENDS.split(text) for word in _WORDS.tokenize(sentence))
-    stems = (_STEMMER.stem(word) if word.islower() else _STEMMER_OF_NAMES.stem(word) for word in words)
+    tokenizer, stemmer, of_names = _nltk()
+    words = (word for sentence in ENDS.split(text) for word in tokenizer.tokenize(sentence))
+    stems = (stemmer.stem(word) if word.islower() else of_names.stem(word) for word in words)
     return GAPS.sub("", "".join(stems)).lower()
 
 

@@ -20,7 +20,7 @@ from goldassay.reporting.pages.document import code, packed
 from goldassay.reporting.summary import ONE_SIDED, ReportedValue, RunSummary, is_wrong, model_name, tokens
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
-from goldassay.score import Evidence
+from goldassay.tally.evidence import Evidence
 from goldassay.tuning.patterns import find
 
 MANY = 25  # error patterns

@@ -21,8 +21,8 @@ from goldassay.fields import check_unique, cluster
 from goldassay.measure import Returned
 from goldassay.running.identity import described_measures, gold_hash
 from goldassay.running.run import Run
-from goldassay.score import Evidence
 from goldassay.tally import Mean
+from goldassay.tally.evidence import Evidence
 
 FEW = 12  # different values of a field of the metadata that makes strata
 SHORT = 40  # characters of such a value

@@ -12,7 +12,7 @@ from typing import Any
 
 import dspy
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from goldassay._dspy_compat import input_keys
 from goldassay.exceptions import GoldassayError, LeakError
@@ -225,7 +225,7 @@ def luck(candidates: int, examples: int) -> float:
     >>> [round(luck(20, n), 2) for n in (30, 100, 300)]
     [0.14, 0.08, 0.04]
     """
-    best = float(stats.norm.ppf((candidates - 0.375) / (candidates + 0.25)))
+    best = float(special.ndtri((candidates - 0.375) / (candidates + 0.25)))
     return max(0.0, best) * math.sqrt(0.25 * 2 / 3 / examples)
 
 
