@@ -35,52 +35,29 @@ CORRECTNESS = {
 
 
 class RAGEvaluator:
-    """End-to-end evaluation of one answer; every part can be replaced by a function, and the judge is optional.
+    """End-to-end evaluation of one answer; the judge is optional.
 
     A `Judge` gives ``faithfulness``, ``relevance`` and ``llm_judge`` (from 0 wrong to 1 right, by the levels of
-    `CORRECTNESS`); a judge of support alone (an entailment model) gives faithfulness only. A value that it cannot give
-    is ``None``. Without a judge ``faithfulness`` and ``relevance`` are ``None`` and ``llm_judge`` is absent; what can
-    be said without stands under its own name: ``lexical_support`` and ``question_similarity`` (the cosine to the
-    question, which an echo of the question wins).
+    `CORRECTNESS`); a judge of support alone (an entailment model) gives faithfulness only, a function of (question,
+    answer, gold answer) ``llm_judge`` only. A value that it cannot give is ``None``. What can be said without a judge
+    stands under its own name: ``lexical_support`` and ``question_similarity`` (the cosine to the question, which an
+    echo of the question wins).
 
     Args:
         llm_judge: a `Judge`, a judge of support, or a function of (question, answer, gold answer).
         embedder: a name or an embedder; the one at hand by default, ``None`` for none.
-        faithfulness: a function of (answer, context) in the judge's place.
-        relevance: a function of (question, answer) in the judge's place.
-        rouge: called with (answer, gold answer).
-        similarity: called with two texts.
-        support: called with (answer, [context]).
 
     >>> fact = "It opened in 1800."
-    >>> found = RAGEvaluator(embedder=None).evaluate_answer("When?", "In 1800.", fact, fact)
-    >>> list(found)
+    >>> values = RAGEvaluator(embedder=None).evaluate_answer("When?", "In 1800.", fact, fact)
+    >>> list(values)
     ['rouge', 'semantic_similarity', 'faithfulness', 'relevance', 'lexical_support', 'question_similarity']
-    >>> found["rouge"]["rouge1"], found["lexical_support"], found["faithfulness"]
+    >>> values["rouge"]["rouge1"], values["lexical_support"], values["faithfulness"]
     (0.6666666666666666, 1.0, None)
-    >>> found = RAGEvaluator(embedder=None, similarity=lambda one, other: float(one == other))
-    >>> found.evaluate_answer("When?", "1885", "1885", "It opened in 1885.")["semantic_similarity"]
-    1.0
     """
 
-    def __init__(
-        self,
-        llm_judge: Any = None,
-        *,
-        embedder: Embedder | str | None = "auto",
-        faithfulness: Callable[[str, str], float | None] | None = None,
-        relevance: Callable[[str, str], float | None] | None = None,
-        rouge: Callable[[str, str], dict[str, float]] | None = None,
-        similarity: Callable[[str, str], float | None] | None = None,
-        support: Callable[[str, list[str]], float | None] | None = None,
-    ) -> None:
-        judge = llm_judge if hasattr(llm_judge, "support") else None
-        rates = hasattr(judge, "rubric")
-        self.llm_judge = (lambda *texts: _correctness(judge, *texts)) if rates else None if judge else llm_judge
+    def __init__(self, llm_judge: Any = None, *, embedder: Embedder | str | None = "auto") -> None:
+        self.llm_judge = llm_judge
         self.embedder = available() if embedder == "auto" else embedder
-        self.faithfulness, self.judge = faithfulness, judge if faithfulness is None else None
-        self.relevance = relevance or ((lambda *texts: _relevance(judge, *texts)) if rates else None)
-        self.rouge, self.similarity, self.support = rouge or _rouge, similarity, support or lexical_support
 
     def evaluate_answer(
         self, question: str, generated_answer: str, gold_answer: str, retrieved_context: str
@@ -89,46 +66,30 @@ class RAGEvaluator:
         texts = {"question": question, "answer": generated_answer, "reference": gold_answer}
         for name, text in (texts | {"context": retrieved_context}).items():
             check_texts([text], name, "no answer is an empty text, and several contexts are one, with lines between")
+        judge, prediction = self.llm_judge, {"answer": generated_answer, "retrieved_contexts": [retrieved_context]}
+        supports, grades = hasattr(judge, "support"), hasattr(judge, "rubric")
+        overlap = rouge([generated_answer], [gold_answer])
         values: dict[str, object] = {
-            "rouge": self.rouge(generated_answer, gold_answer),
+            "rouge": {f"rouge{kind}": float(rows[0, 2]) for kind, rows in overlap.items()},
             "semantic_similarity": self._cosine(generated_answer, gold_answer),
-            "faithfulness": self._faithful(question, generated_answer, retrieved_context),
-            "relevance": self.relevance(question, generated_answer) if self.relevance else None,
-            "lexical_support": self.support(generated_answer, [retrieved_context]),
+            "faithfulness": _judged(ClaimRate("faithfulness", judge), question, prediction) if supports else None,
+            "relevance": _judged(Relevance(judge), question, prediction) if grades else None,
+            "lexical_support": lexical_support(generated_answer, [retrieved_context]),
             "question_similarity": self._cosine(question, generated_answer),
         }
-        if self.llm_judge is not None:
-            values["llm_judge"] = self.llm_judge(question, generated_answer, gold_answer)
+        if grades:
+            rubric = Rubric(judge, CORRECTNESS, "correctness")
+            values["llm_judge"] = _judged(rubric, f"{question}\nGold answer: {gold_answer}", prediction)
+        elif judge is not None and not supports:
+            values["llm_judge"] = judge(question, generated_answer, gold_answer)
         return values
 
     def evaluate(self, rows: list[Mapping[str, str]]) -> list[dict[str, object]]:
         """The values of many answers, given as mappings with the four arguments of `evaluate_answer`."""
         return [self.evaluate_answer(**row) for row in rows]
 
-    def _faithful(self, question: str, answer: str, context: str) -> float | None:
-        if self.judge is not None:
-            prediction = {"answer": answer, "retrieved_contexts": [context]}
-            return _judged(ClaimRate("faithfulness", self.judge), question, prediction)
-        return self.faithfulness(answer, context) if self.faithfulness else None
-
     def _cosine(self, one: str, other: str) -> float | None:
-        if self.similarity is not None:
-            return self.similarity(one, other)
         return None if self.embedder is None else float(similarity([one], [other], self.embedder)[0])
-
-
-def _rouge(answer: str, gold: str) -> dict[str, float]:
-    return {f"rouge{kind}": float(rows[0, 2]) for kind, rows in rouge([answer], [gold]).items()}
-
-
-def _relevance(judge: object, question: str, answer: str) -> float | None:
-    """In full 1, in part 0.5, not at all or by an evasion 0."""
-    return _judged(Relevance(judge), question, {"answer": answer})
-
-
-def _correctness(judge: object, question: str, answer: str, gold: str) -> float | None:
-    """What an answer's level of `CORRECTNESS` is worth, from 0 to 1."""
-    return _judged(Rubric(judge, CORRECTNESS, "correctness"), f"{question}\nGold answer: {gold}", {"answer": answer})
 
 
 def _judged(measure: Measure[JudgedMean], question: str, prediction: Mapping[str, object]) -> float | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 import csv
+import io
 import json
 import math
 import time
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from goldassay import files
 from goldassay.compat.answering import COLUMNS, rankings
 from goldassay.embedding import Embedder, resolve
 from goldassay.exceptions import DataError, GoldassayError
@@ -54,6 +56,10 @@ CACHES = {
     "embeddings.csv": ("Text", "Embedding"),
     "raw_responses.csv": ("Model", "Question", "Answer", "Confidence", "Time_ms", "Error"),
 }
+DETAILS = (
+    *("Model", "Question", "Answerable", "Expected", "Answer", "Raw_Confidence", "Time_ms"),
+    *(name.capitalize() for name in FIVE),
+)
 OUTPUTS = ("model_rankings.csv", "model_responses.csv", "evaluation_summary.txt")
 ReadingModel = Callable[[str, Sequence[str]], Any]
 Rows = list[dict[str, Any]]
@@ -138,27 +144,18 @@ class ModelRanking:
             cards[name] = pack.score(questions, answers)
             for example, answer in zip(questions, answers, strict=True):
                 values = pack.score([example], [answer]).values
-                self.responses.append(
-                    {
-                        "Model": name,
-                        "Question": example["question"],
-                        "Answerable": bool(example["answers"]),
-                        "Expected": example["answers"][0] if example["answers"] else "",
-                        "Answer": answer["answer"],
-                        "Raw_Confidence": answer["confidence"],
-                        "Time_ms": answer["latency_ms"],
-                        **{key.capitalize(): values.get(key) for key in FIVE},
-                    }
-                )
+                about = name, example["question"], bool(example["answers"]), next(iter(example["answers"]), "")
+                cells = *about, answer["answer"], answer["confidence"], answer["latency_ms"], *map(values.get, FIVE)
+                self.responses.append(dict(zip(DETAILS, cells, strict=True)))
         self.rankings = rankings(cards, self.pack.weights)
         self._write(OUTPUTS[0], self.rankings, COLUMNS)
-        self._write(OUTPUTS[1], self.responses, tuple(self.responses[0]))
+        self._write(OUTPUTS[1], self.responses, DETAILS)
         best = self.rankings[0]
         lines = [f"Winner: {best['Model']}" if best["Rank"] else "No winner: none of them has a final score", ""]
         for row in self.rankings:
             score = "no final score" if row["Final_Score"] is None else f"{row['Final_Score']:.4f}"
             lines.append(f"{row['Rank'] or '–'}  {row['Model']}  {score}")
-        (self.folder / OUTPUTS[2]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        files.save(self.folder / OUTPUTS[2], "\n".join(lines) + "\n")
         return self.rankings
 
     def clean(self) -> None:
@@ -202,22 +199,17 @@ class ModelRanking:
 
     def _read(self, name: str) -> list[dict[str, str]]:
         file = self.folder / name
-        if not file.is_file():
-            return []
-        with file.open(encoding="utf-8", newline="") as text:
-            reader = csv.DictReader(text)
-            if tuple(reader.fieldnames or ()) != CACHES[name]:
-                raise DataError(f"its columns are not {', '.join(CACHES[name])}; clean() starts anew", file=file)
-            return list(reader)
+        rows = list(csv.DictReader(io.StringIO(files.text(file)))) if file.is_file() else []
+        if rows and tuple(rows[0]) != CACHES[name]:
+            raise DataError(f"its columns are not {', '.join(CACHES[name])}; clean() starts anew", file=file)
+        return rows
 
     def _write(self, name: str, rows: Sequence[Mapping[str, object]], columns: Sequence[str] = ()) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        part = self.folder / f"{name}.part"
-        with part.open("w", encoding="utf-8", newline="") as text:
-            writer = csv.DictWriter(text, columns or CACHES[name], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-        part.replace(self.folder / name)
+        text = io.StringIO()
+        writer = csv.DictWriter(text, columns or CACHES[name], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        files.save(self.folder / name, text.getvalue())
 
 
 def reading(
