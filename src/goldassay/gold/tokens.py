@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
-from unicodedata import normalize
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import Row, Source
@@ -196,35 +195,21 @@ def by_position(gold: Sequence[Document], system: Sequence[Document]) -> list[Do
 
 
 def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) -> list[Document]:
-    """One run of system tokens over gold documents that follow each other."""
+    """One run of system tokens over gold documents that follow each other, placed by their characters."""
     laid, place = [], 0
     for document in gold:
-        system = tokens[place : place + len(document.tokens)]
-        if _same_words(document.tokens, system):
-            place += len(system)
-            placed = [
-                token._replace(start=own.start, end=own.end, form=own.form)
-                for own, token in zip(document.tokens, system, strict=True)
-            ]
-            laid.append(replace(document, tokens=placed))
-        else:
-            recut, place = _recut(document, tokens, place, file)
-            laid.append(recut)
+        placed, place = _placed(document, tokens, place, file)
+        starts = [document.tokens[index].start for index in document.breaks[1:] if index < len(document.tokens)]
+        breaks = [next((k for k, token in enumerate(placed) if token.start >= at), len(placed)) for at in starts]
+        laid.append(replace(document, tokens=placed, breaks=[0, *breaks]))
     if place < len(tokens):
         what = f"the system goes on with {tokens[place].form!r} after gold's last token"
         raise DataError(what, file=file, line=tokens[place].line, record=gold[-1].id)
     return laid
 
 
-def _same_words(gold: Sequence[Token], system: Sequence[Token]) -> bool:
-    return len(gold) == len(system) and all(
-        a.form == b.form or normalize("NFC", a.form) == normalize("NFC", b.form)
-        for a, b in zip(gold, system, strict=True)
-    )
-
-
-def _recut(gold: Document, tokens: Sequence[Token], place: int, file: str | Path) -> tuple[Document, int]:
-    """System tokens that are cut otherwise, placed by their characters in gold's text, and where they end."""
+def _placed(gold: Document, tokens: Sequence[Token], place: int, file: str | Path) -> tuple[list[Token], int]:
+    """The system's tokens from ``place`` on at their characters in gold's text, and where this document's end."""
     text = gold.text()
     # Every character of gold's tokens with its offset; white space inside of tokens does not count.
     letters = [
@@ -234,13 +219,13 @@ def _recut(gold: Document, tokens: Sequence[Token], place: int, file: str | Path
         if not text[at].isspace()
     ]
     placed: list[Token] = []
-    done, end = 0, place
+    done = 0
     while done < len(letters):
-        if end == len(tokens):
+        if place == len(tokens):
             number = letters[done][1]
             what = f"the system ends before token {number + 1} ({gold.tokens[number].form!r})"
             raise DataError(what, file=file, record=gold.id)
-        token = tokens[end]
+        token = tokens[place]
         form = "".join(token.form.split())
         stretch = letters[done : done + len(form)]
         if "".join(text[at] for at, _ in stretch) != form:
@@ -253,10 +238,8 @@ def _recut(gold: Document, tokens: Sequence[Token], place: int, file: str | Path
             first, last = stretch[0][0], stretch[-1][0] + 1
             placed.append(token._replace(start=first, end=last, form=text[first:last]))
         done += len(form)
-        end += 1
-    starts = [gold.tokens[index].start for index in gold.breaks[1:] if index < len(gold.tokens)]
-    breaks = [next((k for k, token in enumerate(placed) if token.start >= at), len(placed)) for at in starts]
-    return replace(gold, tokens=placed, breaks=[0, *breaks]), end
+        place += 1
+    return placed, place
 
 
 LETTERS = {

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -42,9 +42,8 @@ from goldassay.secrets import remember
 DEFAULT = "local/smollm2-135m"
 LOCAL = ("local/", "local:")
 REFUSED: tuple[type[Exception], ...] = (TypeError, ValueError, *LM_ERRORS)
-WHOLE = {"max_tokens": 1, "n": 1, "context": 1, "items": 1, "characters": 1, "slots": 1}
-NUMBERS = {"temperature": 0.0, "top_p": 0.0, "presence_penalty": -2.0, "frequency_penalty": -2.0}
-"""Options of models that are whole numbers and numbers, with the least value of each."""
+NUMBERS = ("temperature", "top_p", "max_tokens", "n", "context", "items", "characters", "slots")
+"""Options of models that are numbers."""
 ADAPTERS = ("chat", "json", "xml", "terse", "terse-json", "terse-lines")
 
 
@@ -69,7 +68,9 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     entry = listed(name)
     if entry is not None:
         name, options = entry[0], {**{key: value for key, value in entry[1].items() if key != "adapter"}, **options}
-    _check_numbers(name, options)
+    for key in NUMBERS:
+        if not isinstance(options.get(key), int | float | None):
+            raise ModelError(f"{name}: {key}: expected a number, got {options[key]!r}")
     limits = {key: options.pop(key) for key in ("rpm", "tpm") if key in options}
     if name.startswith(LOCAL):
         require()
@@ -80,17 +81,6 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
         raise ModelError(f"{name}: {' '.join(str(error).split())}") from None
     remember(lm)
     return limited(lm, **limits) if limits else lm
-
-
-def _check_numbers(name: str, options: Mapping[str, object]) -> None:
-    for key, value in options.items():
-        least = WHOLE.get(key, NUMBERS.get(key))
-        if least is None or value is None:
-            continue
-        number = isinstance(value, int if key in WHOLE else int | float) and not isinstance(value, bool)
-        if not number or not value >= least:  # type: ignore[operator]
-            expected = "a whole number" if key in WHOLE else "a number"
-            raise ModelError(f"{name}: {key}: expected {expected} from {least:g} on, got {value!r}")
 
 
 def _default() -> str:
