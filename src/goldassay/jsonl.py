@@ -1,10 +1,9 @@
 """JSON values, and files of one JSON object a line that survive whoever writes them.
 
-`value` reads strictly: NaN, repeated keys, half of a surrogate pair and endless nesting are one-line errors.
+`value` reads strictly: NaN and repeated keys are one-line errors.
 
 `Log` appends whole lines under a lock that other processes respect. A line that does not fit on the disk is taken back.
 If a process is killed while it writes, the last line is cut off: reading leaves it out, and the next writer removes it.
-A written line survives the death of the process; with ``sync`` it survives the death of the machine.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import fcntl
 import json
 import math
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -27,9 +25,8 @@ from typing import Any
 
 import orjson
 
-from goldassay.exceptions import DataError, GoldassayError, StorageError
+from goldassay.exceptions import DataError, StorageError
 
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 DEEPEST = 50  # levels of an odd value that are written
 FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
 
@@ -41,44 +38,25 @@ def value(text: str | bytes, *, file: object = None, line: int | None = None, un
 
     >>> value('{"id": "a", "label": "M", "label": "L"}', file="gold.jsonl", line=3)
     Traceback (most recent call last):
-    goldassay.exceptions.DataError: gold.jsonl:3: record a: 'label' stands twice in one object; keep one
+    goldassay.exceptions.DataError: gold.jsonl:3: 'label' stands twice in one object; keep one
     """
     if not unique:
         with suppress(orjson.JSONDecodeError):  # what is wrong with it is found below
             return orjson.loads(text)
-    record: object = None
     try:
         content = text if isinstance(text, str) else text.decode("utf-8")
-        parsed = json.loads(
-            content, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys if unique else None
-        )
-        if SURROGATE.search(content):
-            json.dumps(parsed, ensure_ascii=False).encode("utf-8")
-        return parsed
+        return json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys if unique else None)
     except UnicodeDecodeError as error:
         message = f"not UTF-8 at byte {error.start}; save the file as UTF-8"
-    except UnicodeEncodeError as error:
-        message = f"\\u{ord(error.object[error.start]):04x} is half of a character; write the other half too"
     except json.JSONDecodeError as error:
         cut = "; is the line cut off?" if error.pos >= len(content.rstrip()) or "Unterminated" in error.msg else ""
         message = f"not JSON: {error.msg} (column {error.colno}){cut}"
         line = error.lineno if line is None else line
     except DataError as error:
         message = error.what
-        with suppress(ValueError, RecursionError):  # what follows it may be no JSON
-            record = _id_in(content)
-    except RecursionError:
-        message = "not JSON that can be read: it is nested too deeply"
-    except ValueError as error:  # a number of thousands of digits
+    except (RecursionError, ValueError) as error:  # endless nesting, a number of thousands of digits
         message = f"not JSON that can be read: {str(error).partition(';')[0]}"
-    raise DataError(message, file=file, line=line, record=record)
-
-
-def _id_in(content: str) -> object:
-    """The id of a record with a repeated key; None if the id itself is repeated, or there is none."""
-    pairs = json.loads(content, object_pairs_hook=lambda pairs: pairs)
-    ids = [value for key, value in pairs if key == "id"] if content.lstrip().startswith("{") else ()
-    return ids[0] if len(ids) == 1 and isinstance(ids[0], (str, int, float)) else None
+    raise DataError(message, file=file, line=line)
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -213,8 +191,6 @@ def rows_at(file: Path, offsets: Iterable[int]) -> Iterator[dict[str, Any]]:
 class Log:
     """A file that threads and processes append objects to, whole lines only.
 
-    ``locked`` keeps the file for this process alone until it is closed; a second writer gets an error.
-
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with Log(Path(folder) / "x.jsonl") as log:
@@ -223,20 +199,11 @@ class Log:
     '{"a": 1}\\n'
     """
 
-    def __init__(self, file: Path, *, sync: bool = False, locked: bool = False) -> None:
-        self.file, self.sync, self.locked, self._lock = file, sync, locked, Lock()
+    def __init__(self, file: Path) -> None:
+        self.file, self._lock = file, Lock()
         with writing(file):
             file.parent.mkdir(parents=True, exist_ok=True)
             self._handle: int | None = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        if locked:
-            try:
-                fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self.close()
-                message = "is being written by another run; wait until it ends, or write to another file"
-                raise GoldassayError(f"{file}: {message}") from None
-            except OSError:  # a file system without locks
-                self.locked = False
         with self._exclusive() as handle:
             _cut_unfinished_line(handle)
 
@@ -256,8 +223,6 @@ class Log:
                 left = memoryview(raw)
                 while left:
                     left = left[os.write(handle, left) :]
-                if self.sync:
-                    os.fsync(handle)
             except BaseException:
                 with suppress(OSError):
                     os.ftruncate(handle, end)
@@ -277,13 +242,11 @@ class Log:
             handle = self._handle
             if handle is None:
                 raise StorageError(f"{self.file}: is closed")
-            if not self.locked:
-                fcntl.flock(handle, fcntl.LOCK_EX)
+            fcntl.flock(handle, fcntl.LOCK_EX)
             try:
                 yield handle
             finally:
-                if not self.locked:
-                    fcntl.flock(handle, fcntl.LOCK_UN)
+                fcntl.flock(handle, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Close the file."""

@@ -182,7 +182,7 @@ def test_right_to_left_and_combining_characters_keep_their_offsets(tmp_path: Pat
 def test_nan_is_no_score(tmp_path: Path) -> None:
     record = '{"id": "q", "results": [{"doc_id": "d", "score": NaN}]}'
     message = complaint(write(tmp_path / "run.jsonl", record), "retrieval", side="pred")
-    assert message == "run.jsonl:1: record q: NaN is not JSON"
+    assert message == "run.jsonl:1: NaN is not JSON"
 
 
 def test_a_negative_grade(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import GoldassayError, LeakError
+from goldassay.exceptions import GoldassayError
 from goldassay.gold import load
-from goldassay.gold.splits import DATASET_SPLITS, STRATIFICATION_FACTORS, grouped, iterative, leaks, refuse_leaks, split
+from goldassay.gold.splits import DATASET_SPLITS, STRATIFICATION_FACTORS, grouped, iterative, split
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -43,7 +43,8 @@ def test_every_record_has_one_side_and_groups_stay_whole(records: list[dict[str,
         sides.setdefault(record["place"], set()).add(made.of[record["id"]])
     assert all(len(found) == 1 for found in sides.values())
     assert made == split(records, factors=["country", "tier"], group="place", seed=seed)
-    refuse_leaks([{**record, "split": made.of[record["id"]]} for record in records], group="place")
+    for members in grouped(records, group="place"):
+        assert len({made.of[records[index]["id"]] for index in members}) == 1
 
 
 @settings(max_examples=40, deadline=None)
@@ -122,9 +123,7 @@ def test_a_leak_is_refused() -> None:
         {"id": "b", "text": "The museum opened in 1886.", "split": "test"},
         {"id": "c", "text": "Delft"},
     ]
-    assert list(leaks(records)) == [("a", "b")]
-    with pytest.raises(LeakError, match="record b: belongs to a"):
-        refuse_leaks(records)
+    assert grouped(records) == [[0, 1], [2]]
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from heapq import heapify, heappop, heappush
 
-from goldassay.exceptions import GoldassayError, LeakError
+from goldassay.exceptions import GoldassayError
 from goldassay.fields import cluster
 from goldassay.gold.shapes import Record
 from goldassay.text.similarity import NEAR, distinct, near_pairs
@@ -249,24 +249,3 @@ def grouped(records: Sequence[Record], *, group: str | None = None, near: float 
     for index, label in enumerate(labels.tolist()):
         groups[label].append(index)
     return list(groups.values())
-
-
-def leaks(records: Sequence[Record], *, near: float = NEAR, group: str | None = None) -> Iterator[tuple[str, str]]:
-    """Pairs of records that must stay together and are on different sides of the split that they have."""
-    for members in grouped(records, group=group, near=near):
-        first = records[members[0]]
-        for index in members[1:]:
-            if first.get("split") and records[index].get("split") not in (None, first["split"]):
-                yield str(first["id"]), str(records[index]["id"])
-
-
-def refuse_leaks(records: Sequence[Record], *, near: float = NEAR, group: str | None = None) -> None:
-    """Raise for a split with leaks.
-
-    >>> refuse_leaks([{"id": "a", "text": "Museum", "split": "train"}, {"id": "b", "text": "museum", "split": "test"}])
-    Traceback (most recent call last):
-    goldassay.exceptions.LeakError: record b: belongs to a, which is on another side of the split; keep both on one side
-    """
-    for first, other in leaks(records, near=near, group=group):
-        message = f"belongs to {first}, which is on another side of the split; keep both on one side"
-        raise LeakError(message, record=other)
