@@ -24,7 +24,7 @@ from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.evaluation import evaluate_articles
 from goldassay.wikidata.store import TripleStore
-from goldassay.wikidata.wikipedia import WikipediaClient
+from goldassay.wikidata.web import WikipediaClient
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000
 ITEM_PROPERTIES = ("P31", "P106", "P166", "P800", "P69", "P108", "P39", "P27", "P463", "P1344", "P17", "P9001", "P9002")

@@ -20,7 +20,7 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.files import json_value
 from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.wikipedia import WikipediaClient
+from goldassay.wikidata.web import WikipediaClient
 
 pytest.importorskip("pyoxigraph")
 

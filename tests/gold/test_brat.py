@@ -91,7 +91,7 @@ def test_what_is_wrong_is_said(tmp_path: Path, ann: str, expected: str) -> None:
 
 
 def test_a_relation_to_nothing(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"one.ann:1: record nl/one: relation r names T1, which is not here"):
+    with pytest.raises(DataError, match=r"one.ann:1: record nl/one: not as in the format brat: no 'T1'"):
         read(folder(tmp_path, "R1\tr Arg1:T1 Arg2:T2\n"), task="triples")
 
 

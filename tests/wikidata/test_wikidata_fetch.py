@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from goldassay.cache import Cache
 from goldassay.cli import app
 from goldassay.wikidata.client import WikidataClient
-from goldassay.wikidata.wikipedia import WikipediaClient
+from goldassay.wikidata.web import WikipediaClient
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import pytest
 
 from goldassay.cache import Cache
 from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
-from goldassay.wikidata.web import Web
-from goldassay.wikidata.wikipedia import WikipediaClient
+from goldassay.wikidata.web import Web, WikipediaClient
 
 DELFT = """<!DOCTYPE html><html><head><title>Delft</title><style>x{}</style></head><body>
 <div class="hatnote">For other uses see elsewhere.</div>

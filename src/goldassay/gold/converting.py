@@ -1,7 +1,6 @@
 """``convert`` one format into another, and report what the new file cannot hold: it is read back and compared.
 
-Other annotated columns of a HIPE file (FINE, METO, COMP, NESTED, NEL) are named as left behind. The facts of its
-documents (date, type, data set) are strata of the records, which jsonl holds.
+The facts of a HIPE file's documents (date, type, data set) are strata of the records, which jsonl holds.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats
-from goldassay.gold.formats import hipe
 from goldassay.gold.reading import TOKENISED, read, write
 from goldassay.gold.records import SPANS
 from goldassay.gold.shapes import Side
@@ -27,16 +25,12 @@ class Conversion:
 
     records: int
     lost: dict[str, int] = field(default_factory=dict)
-    left: dict[str, int] = field(default_factory=dict)
-    """Annotated columns of the source that this task does not read, with the documents that have any."""
 
     def __str__(self) -> str:
-        parts = [
-            f"; {what}: " + ", ".join(f"{name} ({count})" for name, count in fields.items())
-            for what, fields in (("not the same in the new file", self.lost), ("left behind", self.left))
-            if fields
-        ]
-        return f"{self.records} records" + ("".join(parts) or ", nothing lost")
+        fields = ", ".join(f"{name} ({count})" for name, count in self.lost.items())
+        return f"{self.records} records" + (
+            f"; not the same in the new file: {fields}" if fields else ", read back the same"
+        )
 
 
 def convert(
@@ -88,8 +82,7 @@ def convert(
     records = read(source, format=before, task=task, side=side, **options)
     write(target, records, format=after, task=task, side=side, **written)
     lost = differences(records, read(target, format=after, task=task, side=side, **again))
-    left = hipe.others(source, column or hipe.DEFAULT[task]) if before == "hipe" and not same else {}
-    return Conversion(len(records), lost, left)
+    return Conversion(len(records), lost)
 
 
 def differences(before: Sequence[Mapping[str, object]], after: Sequence[Mapping[str, object]]) -> dict[str, int]:

@@ -106,12 +106,8 @@ class RecordFile(Sequence[Any]):
 
     def ordered(self, ids: Sequence[str], empty: Callable[[str], dict[str, Any]]) -> RecordFile:
         """The records with these ids in this order; ``empty`` makes one that the file does not have."""
-        records = copy(self)
-        records.__dict__.pop("places", None)
-        records.ids, records._empty, records.split_names = list(ids), empty, [None] * len(ids)
-        places = [self.places.get(name, MISSING) for name in ids]
-        records.offsets = array("q", (self.offsets[place] if place >= 0 else MISSING for place in places))
-        records.sizes = array("l", (self.sizes[place] if place >= 0 else 0 for place in places))
+        records = self._some([self.places.get(name, MISSING) for name in ids])
+        records.ids, records._empty = list(ids), empty
         return records
 
     def mapped(self, transform: Callable[[dict[str, Any]], Any]) -> RecordFile:
@@ -123,10 +119,10 @@ class RecordFile(Sequence[Any]):
     def _some(self, places: Sequence[int]) -> RecordFile:
         records = copy(self)
         records.__dict__.pop("places", None)
-        records.ids = [self.ids[place] for place in places]
-        records.offsets = array("q", (self.offsets[place] for place in places))
-        records.sizes = array("l", (self.sizes[place] for place in places))
-        records.split_names = [self.split_names[place] for place in places]
+        records.ids = [self.ids[place] if place >= 0 else "" for place in places]
+        records.offsets = array("q", (self.offsets[place] if place >= 0 else MISSING for place in places))
+        records.sizes = array("l", (self.sizes[place] if place >= 0 else 0 for place in places))
+        records.split_names = [self.split_names[place] if place >= 0 else None for place in places]
         return records
 
     def __len__(self) -> int:

@@ -38,7 +38,7 @@ from goldassay.measures.triples.objects import Comparing
 from goldassay.wikidata.alignment import OURS, PropertyAlignmentTable, validated
 from goldassay.wikidata.client import LANGUAGES, WDQS, WikidataClient
 from goldassay.wikidata.scoring import Scoring, VerdictKey
-from goldassay.wikidata.wikipedia import WikipediaClient
+from goldassay.wikidata.web import WikipediaClient
 
 
 class Profile(BaseModel):
@@ -149,9 +149,9 @@ def read_benchmark(path: str | Path) -> Benchmark:
     _, head, entries = kits.load(path, "benchmark")
     articles: dict[str, ArticleRef] = {}
     for number, entry in enumerate(entries):
-        where = f"articles[{number}]"
-        qid = kits.text(entry, "qid", path, where) if entry.get("qid") else ""
-        ref = ArticleRef(kits.text(entry, "title", path, where), qid, str(entry.get("domain") or UNKNOWN))
+        if not isinstance(entry.get("title"), str):
+            raise DataError(f"a title is text, found {entry.get('title')!r}", file=path, field=f"articles[{number}]")
+        ref = ArticleRef(entry["title"], str(entry.get("qid") or ""), str(entry.get("domain") or UNKNOWN))
         articles.setdefault(ref.title, ref)
     if not articles:
         raise DataError("the benchmark has no articles", file=path, field="articles")

@@ -175,21 +175,6 @@ def _add_token(document: Document, cells: list[str], places: Sequence[int], line
         document.breaks.append(len(document.tokens))
 
 
-def others(path: str | Path, name: str) -> dict[str, int]:
-    """The annotated columns beside the one that is read, with how many documents have any annotation there."""
-    lines = files.lines(path)
-    header = next(lines).split("\t")
-    annotated: dict[str, set[int]] = {}
-    document = 0
-    for row in lines:
-        note = COMMENT.match(row.replace("\t", " ")) if row.startswith("#") else None
-        document += bool(note and note["key"] == "document_id")
-        for key, cell in zip(header, row.split("\t"), strict=False) if not row.startswith("# ") else ():
-            if key.startswith(("NE-", "NEL-")) and key != name and cell.strip() not in UNLINKED:
-                annotated.setdefault(key, set()).add(document)
-    return {key: len(annotated[key]) for key in header if key in annotated}
-
-
 def _as_the_scorer(gold: Sequence[Document], every: Sequence[Document], task: str) -> None:
     """Cells as the official scorer takes them: S- is B-, E- is I-, and those that differ in case alone become one.
 

@@ -50,33 +50,25 @@ def save(path: str | Path, content: Mapping[str, object]) -> None:
     files.save(path, yaml.safe_dump(dict(content), allow_unicode=True, sort_keys=False, width=1000))
 
 
-def text(entry: Mapping[str, object], key: str, path: str | Path, where: str) -> str:
-    """A field that must be text."""
-    if not isinstance(entry.get(key), str) or not entry[key]:
-        raise DataError(f"this field must be text, found {entry.get(key)!r}", file=path, field=f"{where}.{key}")
-    return str(entry[key])
-
-
 def rows(source: Source) -> Iterator[Row]:
     """A record an article, or a statement."""
     if source.side != "gold":
         raise GoldassayError("format kit holds gold, not predictions")
     kind, _, entries = load(source.path, KIND_OF_TASK[source.task])
     for number, entry in enumerate(entries):
-        where, strata = f"{LISTS[kind]}[{number}]", {"domain": entry["domain"]} if "domain" in entry else {}
-        if source.task == "linking":
-            title, qid = (text(entry, key, source.path, where) for key in ("title", "qid"))
-            link = {"start": 0, "end": len(title), "text": title, "ids": {"wikidata": [qid]}}
-            yield Row({"id": str(number + 1), "text": title, "links": [link], "strata": strata})
-            continue
-        triple = entry.get("triple")
-        if not isinstance(triple, list) or len(triple) != 3:
-            raise DataError("a triple is a list of three", file=source.path, field=f"{where}.triple")
-        statement = dict(zip(("subject", "predicate", "object"), triple, strict=True))
-        record: dict[str, Any] = {
-            "id": entry.get("id", number + 1),
-            "triples": [{**statement, "verdict": text(entry, "verdict", source.path, where)}],
-            "meta": {key: entry[key] for key in OWN if key in entry},
-        }
-        record |= {"document": entry["article"]} if "article" in entry else {}
-        yield Row(record | ({**strata, "strata": strata} if strata else {}))
+        with source.checking(field=f"{LISTS[kind]}[{number}]"):
+            strata = {"domain": entry["domain"]} if "domain" in entry else {}
+            if source.task == "linking":
+                title = entry["title"]
+                link = {"start": 0, "end": len(title), "text": title, "ids": {"wikidata": [entry["qid"]]}}
+                yield Row({"id": str(number + 1), "text": title, "links": [link], "strata": strata})
+                continue
+            subject, predicate, value = entry["triple"]
+            statement = {"subject": subject, "predicate": predicate, "object": value, "verdict": entry["verdict"]}
+            record: dict[str, Any] = {
+                "id": entry.get("id", number + 1),
+                "triples": [statement],
+                "meta": {key: entry[key] for key in OWN if key in entry},
+            }
+            record |= {"document": entry["article"]} if "article" in entry else {}
+            yield Row(record | ({**strata, "strata": strata} if strata else {}))

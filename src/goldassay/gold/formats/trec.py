@@ -69,10 +69,10 @@ def _qrels(source: Source) -> Iterator[Row]:
     judged: dict[str, dict[str, int]] = {}
     for number, (query, _, document, cell) in _cells(source, 4):
         with source.checking(line=number, record=query):
-            try:
-                grade = int(cell.removesuffix(".0"))
-            except ValueError:
-                raise DataError(f"a grade is a whole number, not {cell!r}") from None
+            whole = cell.removesuffix(".0")
+            if not whole.removeprefix("-").isdecimal():
+                raise DataError(f"a grade is a whole number, not {cell!r}")
+            grade = int(whole)
             if grade < 0 and source.audit:
                 raise DataError(f"grade {grade} of {document} is under 0: it counts as not judged")
             documents = judged.setdefault(query, {})
@@ -92,10 +92,7 @@ def _run(source: Source) -> Iterator[Row]:
     ranked: dict[str, dict[str, dict[str, Any]]] = {}
     for number, (query, _, document, _, cell, tag) in _cells(source, 6):
         with source.checking(line=number, record=query):
-            try:
-                score = float(cell)
-            except ValueError:
-                raise DataError(f"a score is a number, not {cell!r}") from None
+            score = float(cell)
             if not math.isfinite(score):
                 raise DataError(f"the score of {document} is {cell}")
             with source.checking("repeated", line=number, record=query):
@@ -109,13 +106,11 @@ def _run(source: Source) -> Iterator[Row]:
 def _topics(path: str | Path | None) -> dict[str, str]:
     topics: dict[str, str] = {}
     for number, line in enumerate(files.lines(path) if path else (), start=1):
-        if not line.strip():
-            continue
         name, tab, text = line.partition("\t")
-        if not tab:
-            raise DataError("a topic is an id, a tab and a text", file=path, line=number)
-        if name in topics:
-            raise DataError("duplicate topic", file=path, line=number, record=name)
+        if line.strip() and (not tab or name in topics):
+            raise DataError(
+                f"a topic is an id of its own, a tab and a text, found {line!r:.60}", file=path, line=number
+            )
         topics[name] = text
     return topics
 
