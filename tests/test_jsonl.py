@@ -80,7 +80,10 @@ def test_a_cut_last_line_is_left_out_and_then_cut_away(tmp_path: Path) -> None:
     assert [row["a"] for row in jsonl.rows(file)] == [1, 2]
     with jsonl.Log(file) as log:
         log.add({"a": 4})
-    assert [row["a"] for row in jsonl.rows(file)] == [1, 2, 4]
+        with file.open("a") as other:  # another writer was killed in the middle of a line
+            other.write('{"a": 9, "text": "' + "x" * 70_000)
+        log.add({"a": 5})
+    assert [row["a"] for row in jsonl.rows(file)] == [1, 2, 4, 5]
     places = {row["a"]: start for row, start in jsonl.rows_with_offsets(file)}
     assert [row["a"] for row in jsonl.rows_at(file, [places[4], places[1]])] == [4, 1]
     file.write_text('{"a": 1}\nnonsense\n{"a": 2}\n')

@@ -3,7 +3,7 @@
 `value` reads strictly: NaN and repeated keys are one-line errors.
 
 `Log` appends whole lines under a lock that other processes respect. A line that does not fit on the disk is taken back.
-If a process is killed while it writes, the last line is cut off: reading leaves it out, and the next writer removes it.
+If a process is killed while it writes, the last line is cut off: reading leaves it out, and the next write removes it.
 """
 
 from __future__ import annotations
@@ -204,8 +204,6 @@ class Log:
         with writing(file):
             file.parent.mkdir(parents=True, exist_ok=True)
             self._handle: int | None = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        with self._exclusive() as handle:
-            _cut_unfinished_line(handle)
 
     def add(self, row: object) -> int:
         """Append one object; returns the byte offset of its line."""
@@ -218,7 +216,7 @@ class Log:
             state = os.fstat(handle)
             if not state.st_nlink:
                 raise StorageError(f"{self.file} was deleted while it was being written")
-            end = state.st_size
+            end = _cut_unfinished_line(handle, state.st_size)
             try:
                 left = memoryview(raw)
                 while left:
@@ -266,18 +264,16 @@ class Log:
             self.close()
 
 
-def _cut_unfinished_line(handle: int) -> None:
-    """Remove a last line that was being written when a process was killed: look backwards for the last line end."""
-    size = keep = os.fstat(handle).st_size
-    while keep:
+def _cut_unfinished_line(handle: int, size: int) -> int:
+    """Remove a last line that was being written when a process was killed; returns the size that is left."""
+    keep, whole = size, not size or os.pread(handle, 1, size - 1) == b"\n"
+    while keep and not whole:
         start = max(0, keep - 65536)
         newline = os.pread(handle, keep - start, start).rfind(b"\n")
-        if newline >= 0:
-            keep = start + newline + 1
-            break
-        keep = start
+        keep, whole = (start + newline + 1, True) if newline >= 0 else (start, False)
     if keep < size:
         os.ftruncate(handle, keep)
+    return keep
 
 
 @contextmanager
