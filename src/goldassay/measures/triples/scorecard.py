@@ -9,7 +9,7 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, check_choice
-from goldassay.measures.triples import carb, docred
+from goldassay.measures.triples import carb, docred, webnlg
 from goldassay.measures.triples.measures import (
     F1,
     OPTIONS,
@@ -28,7 +28,12 @@ from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import By, Counts
 
 RATES = ("precision", "recall", "f1")
-PROTOCOLS: dict[str, Any] = {"text2kgbench": {}, "docred": docred.PROTOCOL, "carb": carb.PROTOCOL}
+PROTOCOLS: dict[str, Any] = {
+    "text2kgbench": {},
+    "docred": docred.PROTOCOL,
+    "carb": carb.PROTOCOL,
+    "webnlg": webnlg.PROTOCOL,
+}
 
 
 def scorecard(
@@ -44,7 +49,7 @@ def scorecard(
     Args:
         gold: examples with ``triples``; ``text`` for hallucination, ``domain`` for values by domain.
         pred: predictions with ``triples``, aligned with gold.
-        protocol: ``text2kgbench``, ``docred`` and ``carb`` compute the numbers of these benchmarks instead.
+        protocol: ``text2kgbench``, ``docred``, ``carb`` and ``webnlg`` compute the numbers of these benchmarks instead.
         ontology: the content of an ontology file of that form, or a list of relation names.
         options: those of `F1`; ``alignment``, ``prefixes`` and ``equivalents`` are mappings or pairs.
 

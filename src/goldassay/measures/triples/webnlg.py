@@ -1,0 +1,268 @@
+"""WebNLG's four matchings of triples: ``ent_type``, ``partial``, ``strict`` and ``exact``.
+
+Each part of a predicted triple is laid on the same part of a gold one: the longest common runs of words first. Runs,
+and the words between them that gold lacks, are spans, which are counted as in SemEval'13. Parts that have no word in
+common are tried in exchanged places. A text's triples are paired so that the mean F1 of the four is highest; values
+are means over pairs. This follows the official script to its oddities: a run that is followed by missing words counts
+once for each of them, and spans are said to overlap if they share a word other than their last (``ends="open"``).
+
+Castro Ferreira et al., WebNLG 2020, and https://github.com/WebNLG/WebNLG-Text-to-triples (Evaluation_script.py)
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import permutations
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+from nltk.tokenize.destructive import NLTKWordTokenizer
+from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+from scipy.optimize import linear_sum_assignment
+
+from goldassay.fields import read
+from goldassay.measure import EMPTY, Measure, failed, gold_field, pred_field
+from goldassay.measures.triples.objects import written
+from goldassay.measures.triples.text2kgbench import SHORT
+from goldassay.statistics.evidence import Floats
+from goldassay.tally import Mean
+
+MATCHINGS = ("ent_type", "partial", "strict", "exact")
+RATES = ("precision", "recall", "f1")
+PARTS = ("subject", "predicate", "object")
+SWAPS = ((0, 2), (0, 1), (1, 2))  # parts whose places are exchanged, in the order in which that is tried
+PERMUTED = 7  # as many triples are paired by trying every order, of equals the first
+MARKS = re.escape(string.punctuation)
+DOTTED = """a.a a.c a.d a.g a.h a.m a.m.e a.s a.t b.f b.v c c.i.t c.o.m.b c.v d d.c d.h d.w e e.f e.h e.l e.m f f.g f.j g
+g.d g.f g.k h h.c h.f h.m i.m.s j.b j.c j.j j.k j.p j.r k l l.a l.f l.p m m.b.a m.d.c m.j n n.c n.d n.h n.j n.m n.v n.y
+p p.a.m p.m ph.d r r.a r.h r.i r.j r.k r.t s s.a s.a.y s.c s.g s.p.a s.s t t.j u.k u.n u.s u.s.a u.s.s.r v w w.c w.r
+w.va w.w"""  # Punkt's English abbreviations, beside the short words
+_PUNKT = PunktParameters()
+_PUNKT.abbrev_types = {*SHORT.split(), *DOTTED.split()}
+_SENTENCES, _WORDS = PunktSentenceTokenizer(_PUNKT), NLTKWordTokenizer()
+Parts = tuple[str, ...]
+Span = tuple[int, int, int]  # the part of the triple that it stands for, first word, last word
+
+
+class Laid(NamedTuple):
+    """Two texts laid on each other: their spans, how many places they take, whether they share a word."""
+
+    gold: tuple[tuple[int, int], ...]
+    pred: tuple[tuple[int, int], ...]
+    width: int
+    shared: bool
+
+
+@dataclass(frozen=True)
+class WebNLG(Measure[Mean]):
+    """Precision, recall or F1 of paired triples in one of WebNLG's matchings.
+
+    Args:
+        matching: ``strict`` (words and place), ``exact`` (words, any place), ``partial`` (some words, any place, half),
+            ``ent_type`` (some words, same place).
+        rate: ``f1``, ``precision`` or ``recall``.
+        ends: ``open`` as in nervaluate 0.1.7, which the script pins; ``closed`` as in later ones: spans that share only
+            their last word overlap, too.
+
+    >>> gold = {"triples": [{"subject": "Jane_Austen", "predicate": "notableWork", "object": "Emma"}]}
+    >>> pred = {"triples": [{"subject": "Austen", "predicate": "notable work", "object": "Emma"}]}
+    >>> [round(WebNLG(matching, ends="closed")(gold, pred).tally.value, 3) for matching in MATCHINGS]
+    [1.0, 0.833, 0.667, 0.667]
+    """
+
+    task = "triples"
+    zero = Mean()
+    gold_fields = ("triples",)
+    pred_fields = ("triples",)
+    fixed = {"pairs": "best mean F1 of the four", "average": "pairs", "empty": EMPTY}
+    formula = "mean over pairs of triples of SemEval'13's precision, recall or F1"
+    source = "Castro Ferreira et al., WebNLG 2020 (Evaluation_script.py)"
+    shares = ("ends",)
+    in_key = ("matching", "rate")
+    choices = {"matching": MATCHINGS, "rate": RATES, "ends": ("open", "closed")}
+
+    matching: str = "strict"
+    rate: str = "f1"
+    ends: str = "open"
+
+    @property
+    def key(self) -> str:
+        """``webnlg_strict_f1`` and so on."""
+        return f"webnlg_{self.matching}_{self.rate}"
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Floats:
+        """A row an example: the number of pairs, and the sums of all values over them."""
+        rows = [_sums(*pair, self.ends == "closed") for pair in zip(gold, pred, strict=True)]
+        return np.array(rows, float).reshape(len(rows), -1)
+
+    def tallies(self, batch: Floats) -> Mean:
+        """The sum and the number of each example."""
+        column = 1 + MATCHINGS.index(self.matching) * len(RATES) + RATES.index(self.rate)
+        return Mean(batch[:, column], batch[:, 0])
+
+
+PROTOCOL = {f"{matching}_{rate}": WebNLG(matching, rate) for matching in MATCHINGS for rate in RATES}
+"""What the evaluation script prints, by name."""
+
+
+def _sums(gold: object, pred: object, closed: bool) -> list[float]:
+    sides = [[] if failed(pred) else pred_field(pred, "triples"), gold_field(gold, "triples")]
+    candidates, references = ([_normal(triple) for triple in side or ()] for side in sides)
+    size = max(len(candidates), len(references))
+    blank: Parts = ("",) * len(PARTS)
+    candidates, references = (side + [blank] * (size - len(side)) for side in (candidates, references))
+    rates = [[_rates(reference, candidate, closed) for reference in references] for candidate in candidates]
+    total = np.zeros(len(MATCHINGS) * len(RATES))
+    for row, column in enumerate(_best(np.array([[fmean(cell[2::3]) for cell in row] for row in rates], float))):
+        total += rates[row][column]
+    return [size, *total]
+
+
+def _best(scores: Floats) -> Sequence[int]:
+    """The column of each row with the highest sum."""
+    if len(scores) > PERMUTED:
+        return [int(column) for column in linear_sum_assignment(scores, maximize=True)[1]]
+    orders = np.array([*permutations(range(len(scores)))], int)
+    total = np.zeros(len(orders))
+    for row in range(len(scores)):
+        total += scores[row, orders[:, row]]
+    chosen: list[int] = orders[np.argmax(total)].tolist()
+    return chosen
+
+
+def _normal(triple: Any) -> Parts:
+    """Words apart at capitals and underscores, in lower case; an object loses a last note in parentheses."""
+    parts = (written(read(triple, part)) for part in PARTS)
+    *rest, value = (re.sub(r"[_\s]+", " ", re.sub(r"([a-z])([A-Z])", r"\1 \2", part)).lower() for part in parts)
+    return *rest, re.sub(r"^(.*?)\s\(.*?\)$", r"\1", value)
+
+
+@lru_cache(maxsize=65536)
+def _rates(reference: Parts, candidate: Parts, closed: bool) -> tuple[float, ...]:
+    """Precision, recall and F1 of a pair in each matching."""
+    places = list(range(len(PARTS)))
+    laid = [_laid(_tokens(*pair)) for pair in zip(reference, candidate, strict=True)]
+    starts = [0, laid[0].width, laid[0].width + laid[1].width]
+    for one, other in SWAPS:
+        if laid[one].shared or laid[other].shared:
+            continue
+        pairs = [_whole(reference[a], candidate[b]) for a, b in ((one, other), (other, one))]
+        swapped = [_laid(pair) for pair in pairs]
+        if any(part.shared for part in swapped):
+            places[one], places[other] = other, one
+            starts[1] = [swapped[0].width, starts[1]][one]
+            starts[2] = [starts[2], starts[1] + [laid[1], swapped[0]][one].width][other - 1]
+            laid[one], laid[other] = swapped
+            if (one, other) == (0, 2):
+                laid[1] = _laid(pairs[1], linked=False)  # sic: the script lays the object's words for the predicate
+            break
+    gold, pred = list[Span](), list[Span]()
+    for place, (part, start) in enumerate(zip(laid, starts, strict=True)):
+        gold += [(place, start + first, start + last) for first, last in part.gold]
+        pred += [(places[place], start + first, start + last) for first, last in part.pred]
+    return _semeval(gold, pred, closed)
+
+
+def _semeval(gold: Sequence[Span], pred: Sequence[Span], closed: bool) -> tuple[float, ...]:
+    """Each predicted span beside the same, else the first that it overlaps; in the order of `MATCHINGS`."""
+    credit, met, spurious = [0.0] * len(MATCHINGS), set[Span](), 0
+    for span in pred:
+        near = [other for other in gold if span[1:] == other[1:] or _overlap(span, other, closed)]
+        other = span if span in gold else next(iter(near), None)
+        spurious += other is None
+        if other is not None:
+            met.add(other)
+            typed, exact = span[0] == other[0], span[1:] == other[1:]
+            for number, points in enumerate((typed, (1 + exact) / 2, typed and exact, exact)):
+                credit[number] += points
+    actual, possible = len(pred), len(pred) - spurious + len(set(gold) - met)
+    rates = list[float]()
+    for points in credit:
+        precision, recall = (points / size if size else 0.0 for size in (actual, possible))
+        both = precision + recall
+        rates += precision, recall, 2 * (precision * recall) / both if both > 0 else 0.0
+    return tuple(rates)
+
+
+def _overlap(one: Span, other: Span, closed: bool) -> bool:
+    return max(one[1], other[1]) < min(one[2], other[2]) + closed
+
+
+@lru_cache(maxsize=65536)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word for sentence in _SENTENCES.tokenize(text) for word in _WORDS.tokenize(sentence))
+
+
+def _tokens(reference: str, candidate: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of both; marks of several characters stay on the candidate's side."""
+    return (
+        tuple(word for word in _words(reference) if not re.search(rf"^[{MARKS}]+$", word)),
+        tuple(word for word in _words(candidate) if not re.search(rf"^[{MARKS}]$", word)),
+    )
+
+
+def _whole(reference: str, candidate: str) -> tuple[tuple[str, ...], ...]:
+    """The words of both without those that hold any mark."""
+    sides = (_words(text) for text in (reference, candidate))
+    return tuple(tuple(word for word in side if not re.search(rf"[{MARKS}]", word)) for side in sides)
+
+
+def _laid(sides: Sequence[Sequence[str]], linked: bool = True) -> Laid:
+    """A candidate's words laid on the reference's.
+
+    ``linked`` words before the run that begins the reference, and after the one that ends it, belong to that run.
+    """
+    reference, candidate = sides
+    runs, places = _runs(reference, candidate)
+    common = [at for at, place in enumerate(places) if place is not None]
+    if not common:
+        # Either side by itself; a reference without a candidate takes one place, whatever its length.
+        gold = ((0, len(reference) - 1),) if reference else ()
+        start, width = len(reference), len(reference) + len(candidate)
+        pred = ((start, width - 1),) if candidate or not reference else ()
+        return Laid(gold, pred, width if candidate or not reference else 1, False)
+    first, last = common[0], common[-1]
+    before = first if places[first] == 0 else 0
+    after = len(candidate) - 1 - last if places[last] == len(reference) - 1 else 0
+    # Each stretch of other words is a span of its own, named by the shared words that stand before it.
+    others = [-1 - sum(at < here for at in common) for here in range(before, len(candidate) - after)]
+    others = [name for name, place in zip(others, places[before:], strict=False) if place is None]
+    if not linked:
+        before = after = 0
+    line = [*[runs[0]] * before, *runs, *[runs[-1]] * after, *others]
+    pred_spans, current, begin = list[tuple[int, int]](), 0, 0
+    for at, run in enumerate(line):
+        if current and run != current:  # at every missing word after a run the script closes that run again
+            pred_spans.append((begin, at - 1))
+        if run and run != current:
+            current, begin = run, at
+    if line[-1]:
+        pred_spans.append((begin, len(line) - 1))
+    return Laid(((before, before + len(reference) - 1),), tuple(pred_spans), len(line), True)
+
+
+def _runs(reference: Sequence[str], candidate: Sequence[str]) -> tuple[list[int], list[int | None]]:
+    """The longest common runs of words, one after the other: the run of each reference word (0 for none), and the
+    reference's place of each candidate word."""
+    runs, places = [0] * len(reference), list[int | None]([None] * len(candidate))
+    number, size = 1, len(candidate)
+    while size:
+        for at in range(len(candidate) - size + 1):
+            if any(place is not None for place in places[at : at + size]):
+                continue
+            run = candidate[at : at + size]
+            begins = range(len(reference) - size + 1)
+            free = (b for b in begins if not any(runs[b : b + size]) and reference[b : b + size] == run)
+            if (begin := next(free, None)) is not None:
+                runs[begin : begin + size] = [number] * size
+                places[at : at + size] = range(begin, begin + size)
+                number += 1
+                break
+        else:
+            size -= 1
+    return runs, places
