@@ -89,8 +89,9 @@ Settings = Annotated[
         "--option",
         metavar="NAME=VALUE",
         help="A setting of the task (repeat): labels=A,B or FILE; bounds=word; malformed=strict; scheme=NAME; "
-        "equivalent=FILE; na_probs=FILE; ontology=FILE; skip_bad=N; of records schema=FILE, compare=FIELD=HOW;…, "
-        "blank=null, ordered=LIST, invalid=counted. Of another tool's log: document=FIELD of its metadata.",
+        "equivalent=FILE; na_probs=FILE; ontology=FILE; train=FILE; skip_bad=N; of records schema=FILE, "
+        "compare=FIELD=HOW;…, blank=null, ordered=LIST, invalid=counted. Of another tool's log: document=FIELD of its "
+        "metadata.",
     ),
 ]
 
@@ -216,6 +217,7 @@ SETTINGS: Mapping[str, Setting] = {
     "equivalent": Setting(("linking",), file=True),
     "na_probs": Setting(("answering",), file=True),
     "ontology": Setting(("triples",), file=True),
+    "train": Setting(("triples",), file=True),
     "skip_bad": Setting(("extraction", "linking", "classification", "retrieval", "answering", "triples", "records")),
     "embedder": Setting(("answering",)),
     "schema": Setting(("records",)),
@@ -229,7 +231,8 @@ SETTINGS: Mapping[str, Setting] = {
 ``labels``: the labels of the task, separated by commas, one a line in a file, ``institutions`` or ``seen``.
 ``bounds=word`` widens spans to whole words first, as ELEVANT does. ``malformed=strict`` reads tags as their scheme is
 written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2, IOBES or BILOU. ``equivalent``: a table
-of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.
+of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON. ``train``:
+DocRED's training set, for Ign F1.
 ``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``.
 ``schema``: a JSON Schema, or ``models.py:Invoice``. ``compare``: comparators by field, ``total=money;day=date`` or a
 JSON file.

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from goldassay.gold import Pairs
 
 INTERVALS_UP_TO = 2000  # examples for which intervals are computed by default
-READING = ("column", "na_probs", "skip_bad", "malformed", "scheme")  # options of the files, not of the measures
+READING = (
+    "column",
+    "na_probs",
+    "train",
+    "skip_bad",
+    "malformed",
+    "scheme",
+)  # options of the files, not of the measures
 MEASURED = ("retrieval", "answering")  # tasks whose scorecards take names of measures
 PROTOCOLS = ("extraction", "linking", "triples", "answering")
 

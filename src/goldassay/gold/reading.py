@@ -31,9 +31,11 @@ from goldassay.measure import TASKS
 NAMED = 3  # records that a warning names
 TOKENISED = ("hipe", "iob2", "conll")
 PAIRED = (*TOKENISED, "musique")  # formats whose two files are read together
-OFFICIALLY_IGNORED = {"trec": "queries", "text2kgbench": "outputs"}
+OFFICIALLY_IGNORED = {"trec": "queries", "text2kgbench": "outputs", "carb": "sentences"}
 OFFICIALLY_IGNORED |= dict.fromkeys(("squad", *formats.QUESTIONS), "answers")
 """Formats whose official scorer ignores predictions that gold does not have, and what it calls them."""
+OFFICIALLY_WRONG = {"neleval": "links", "docred": "triples"}
+"""Formats whose official scorer counts them as wrong, and the field of theirs."""
 
 
 @dataclass(slots=True)
@@ -194,6 +196,8 @@ def pairs(
         pred_records = [record for record in pred_records if record["id"] not in lost]
     if name in OFFICIALLY_IGNORED:
         pred_records = _without_unknown(gold_records, pred_records, right, OFFICIALLY_IGNORED[name])
+    if name in OFFICIALLY_WRONG:
+        gold_records += _without_gold(gold_records, pred_records, OFFICIALLY_WRONG[name])
     if overlap:
         names = _overlap(left, right, [record["id"] for record in gold_records], [r["id"] for r in pred_records])
         gold_records = [record for record in gold_records if record["id"] in names]
@@ -338,6 +342,19 @@ def _without_unknown(
     message = f"{len(others)} of {len(pred)} {noun} of {source.path} stand in no gold and are left out"
     source.warnings.append(f"{message}, as the official scorer does ({_listed(others)})")
     return matched
+
+
+def _without_gold(
+    gold: Sequence[Mapping[str, Any]], pred: Sequence[Mapping[str, Any]], field: str
+) -> list[dict[str, Any]]:
+    """Empty gold for predictions that have none; evidence for what is not there is left out, as DocRED does."""
+    names, others = {record["id"] for record in gold}, list[dict[str, Any]]()
+    for record in pred:
+        if record["id"] not in names:
+            others.append({"id": record["id"], "text": "", field: []})
+            for each in record[field]:
+                each.pop("evidence", None)
+    return others
 
 
 def _match_rows(gold: Sequence[Mapping[str, Any]], pred: Sequence[dict[str, Any]], source: Source) -> None:

@@ -108,7 +108,7 @@ def prove(text: str, spans: Sequence[Mapping[str, Any]], field: str, record: obj
     Traceback (most recent call last):
     goldassay.exceptions.DataError: record e1, entities[0]: text[6:13] is ' NL-AmR', not 'NL-AmRM', which stands at 7:14
     """
-    for index, span in enumerate(spans):
+    for index, span in enumerate(spans if text else ()):  # some benchmarks' files have no text
         message = span_fault(text, span)
         if message:
             raise DataError(message, record=record, field=f"{field}[{index}]")

@@ -41,6 +41,11 @@ MODULES = {
     "kit": "kits",
     "label-studio": "label_studio",
     "run": "run",
+    "webnlg": "webnlg",
+    "docred": "docred",
+    "carb": "carb",
+    "coref": "coref",
+    "neleval": "neleval",
 }
 EXTENSIONS = {
     ".jsonl": "jsonl",
@@ -55,6 +60,7 @@ EXTENSIONS = {
     ".trec": "trec",
     ".ann": "brat",
     ".parquet": "parquet",
+    ".xml": "webnlg",
 }
 TASK_OF_FORMAT = {
     "iob2": "extraction",
@@ -65,6 +71,11 @@ TASK_OF_FORMAT = {
     "trec": "retrieval",
     **dict.fromkeys(("squad", *QUESTIONS), "answering"),
     "text2kgbench": "triples",
+    "webnlg": "triples",
+    "docred": "triples",
+    "carb": "triples",
+    "coref": "linking",
+    "neleval": "linking",
 }
 TASK_OF_FIELD = {
     "question": "answering",  # first, because a question may name entities
@@ -93,6 +104,7 @@ class ReadOptions(TypedDict, total=False):
     delimiter: str | None
     topics: str | Path | None
     na_probs: str | Path | None
+    train: str | Path | None
 
 
 class Row(NamedTuple):
@@ -188,6 +200,8 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
         raise DataError("no such file", file=path)
     if file.is_dir():
         return "brat"
+    if benchmark := _benchmark(file, task):
+        return benchmark
     if suffix == ".jsonl" and task == "triples":
         marks = ('"sent":', '"response":', '"triples": [[')
         return "text2kgbench" if any(mark in _first_line(file) for mark in marks) else "jsonl"
@@ -208,6 +222,20 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
     if otherwise:
         return otherwise
     raise DataError(f"its format cannot be told from the name; name it ({', '.join(MODULES)})", file=path)
+
+
+def _benchmark(file: Path, task: str) -> str | None:
+    """The format of a benchmark's file of triples or links, whose name says nothing."""
+    if file.suffix.lower() == ".jsonl" or task not in ("triples", "linking", ""):
+        return None
+    head, cells = _head(file), _first_line(file).split("\t")
+    if task != "triples":
+        if head.startswith("#begin document"):
+            return "coref"
+        return "neleval" if len(cells) > 2 and cells[1].isdigit() and cells[2].isdigit() else None
+    if any(f'"{name}"' in head for name in ("vertexSet", "h_idx")):
+        return "docred"
+    return "carb" if len(cells) > 2 and file.suffix.lower() not in EXTENSIONS else None
 
 
 def _head(file: Path) -> str:

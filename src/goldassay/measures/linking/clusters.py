@@ -1,7 +1,6 @@
 """Clusters of mentions: which mentions are one entity, whatever the entity is called.
 
-A cluster is the mentions with one id. A name such as ``NIL12`` is that of an entity in no knowledge base; a mention
-without any name is a cluster of its own. A mention is the same on both sides if its span is.
+A cluster is the mentions with one id. A name such as ``NIL12`` is that of an entity in no knowledge base. A mention is the same on both sides if its span is.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import scipy
 from goldassay.measure import EMPTY, Review
 from goldassay.measures.linking.matching import OVER, Matching
 from goldassay.measures.linking.measures import KEY, LinkMeasure, suffix
-from goldassay.measures.linking.records import Answer, Mention
+from goldassay.measures.linking.records import NIL, Answer, Mention
 from goldassay.tally import RATES, By, Confusion, Number, divide
 from goldassay.tally.sums import Sums, positive
 
@@ -185,6 +184,8 @@ class Clusters(LinkMeasure[Any]):
         scope: ``document``: an id in two documents is two clusters, and what each document counts adds up (CoNLL);
             ``corpus``: it is one (TAC).
         typed: A mention is the same only if its type is, too.
+        unnamed: A mention that has no name, not even of an entity in no knowledge base, is ``alone`` in its cluster, or
+            all of them are ``together`` in one (neleval).
 
     >>> gold = [{"start": n, "end": n + 1, "ids": "NIL1"} for n in range(3)]
     >>> pred = [{"start": n, "end": n + 1, "candidates": [id_]} for n, id_ in enumerate(("NIL7", "NIL7", "NIL8"))]
@@ -197,15 +198,17 @@ class Clusters(LinkMeasure[Any]):
     over: str = "all"
     scope: str = field(default="document", kw_only=True)
     typed: bool = field(default=False, kw_only=True)  # type: ignore[misc]
+    unnamed: str = field(default="alone", kw_only=True)
     in_key = ("metric", "rate", "typed")
     choices = {
         "metric": tuple(METRICS),
         "rate": tuple(RATES),
         "over": OVER,
         "scope": ("document", "corpus"),
+        "unnamed": ("alone", "together"),
         "bounds": ("given", "word"),
     }
-    fixed = {"key": KEY, "no name": "a cluster of its own", "empty": EMPTY}
+    fixed = {"key": KEY, "empty": EMPTY}
     formula = "what is right of gold's clusters (recall) and of the predicted ones (precision), by the metric"
     source = "Pradhan et al. 2014 (MUC, B³, CEAF, CoNLL); Moosavi & Strube 2016 (LEA); Hachey et al. 2014 (neleval)"
 
@@ -228,8 +231,9 @@ class Clusters(LinkMeasure[Any]):
     def tally(self, matching: Matching) -> Any:
         """The clusters of one document."""
         document = _digest(matching) if self.scope == "corpus" else ""
+        place = " {document} {key}" if self.unnamed == "alone" else NIL
         gold, pred = (
-            _named((each for each in side if self.over == "all" or each.nil == (self.over == "nil")), document)
+            _named((each for each in side if self.over == "all" or each.nil == (self.over == "nil")), document, place)
             for side in (matching.gold, matching.pred)
         )
         table = Counter((gold.get(key, ""), pred.get(key, "")) for key in {**gold, **pred})
@@ -247,7 +251,7 @@ def _digest(matching: Matching) -> str:
     return sha256(repr(content).encode()).hexdigest()[:12]
 
 
-def _named(side: Iterable[Mention | Answer], document: str) -> dict[tuple[object, ...], str]:
-    """The cluster of each mention; one without a name has that of its place."""
+def _named(side: Iterable[Mention | Answer], document: str, place: str) -> dict[tuple[object, ...], str]:
+    """The cluster of each mention; one without a name has that of its ``place``."""
     keys = {(one.start, one.end, "" if one.start >= 0 else one.text, one.type): one.cluster for one in side}
-    return {key: name or f" {document} {key}" for key, name in keys.items()}
+    return {key: name or place.format(document=document, key=key) for key, name in keys.items()}

@@ -4,17 +4,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from goldassay.exceptions import GoldassayError
+from goldassay.measure import Measure, check_choice
+from goldassay.measures.linking.clusters import METRICS, Clusters
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, Resolver, resolver_pairs
 from goldassay.measures.linking.matching import OVER, Matching, hipe
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, LinkMeasure, MacroDocLink
 from goldassay.measures.linking.records import IdPairs, pairs
 from goldassay.scorecard import Batches, Scorecard, fold, valued
 
-PROTOCOLS = (None, "hipe", "hipe2020")
 RATES = ("precision", "recall", "f1")
+TAC = {f"strong_{name}_match": {"over": over} for name, over in (("link", "inkb"), ("nil", "nil"), ("all", "all"))}
+CLUSTERS = {"muc": "muc", "b_cubed": "b_cubed", "entity_ceaf": "ceaf_e", "mention_ceaf": "ceaf_m"}
+
+
+def _tac(rate: str) -> dict[str, Measure[Any]]:
+    """neleval's measures, by its names, over the whole corpus."""
+    matches: dict[str, Measure[Any]] = {}
+    for typed in (False, True):
+        for name, over in TAC.items():
+            name = name.replace("strong_", "strong_typed_") if typed else name
+            matches[name] = LinkF1(**over, match="span", rate=rate, typed=typed)
+    matches["entity_match"] = LinkF1(match="entity", rate=rate)
+    clusters = {name: Clusters(metric, rate, scope="corpus", unnamed="together") for name, metric in CLUSTERS.items()}
+    return {**matches, **clusters, "typed_mention_ceaf": replace(clusters["mention_ceaf"], typed=True)}
+
+
+PROTOCOLS: dict[str, dict[str, Measure[Any]]] = {
+    "hipe": {},
+    "hipe2020": {},
+    "conll": {f"{metric}_{rate}": Clusters(metric, rate) for metric in METRICS for rate in RATES},
+    "tac": {
+        f"{name}_{rate.replace('f1', 'fscore')}": measure for rate in RATES for name, measure in _tac(rate).items()
+    },
+}
+"""What each official scorer prints, by name; HIPE's values are those of the scorecard, counted in its order."""
 MATCHES = ("overlap", "span")
 HIPE_VALUES = ("link_", "strong_link_", "macro_doc_")  # what the HIPE scorer counts
 
@@ -37,7 +63,8 @@ def scorecard(
         resolver: Says which ids of several knowledge bases belong together (see `cross_kb_consistency`); by default
             the gold links of the document do.
         protocol: ``hipe`` counts in the order of the official HIPE scorer; so does ``hipe2020``, which differs only in
-            what the format ``hipe`` reads.
+            what the format ``hipe`` reads. ``conll`` (coreference) and ``tac`` (neleval) compute the values of these
+            scorers instead, which are 0 where there is nothing to count.
         bounds: ``word`` first widens spans to whole words.
 
     >>> gold = [{"text": "Paris", "links": [{"start": 0, "end": 5, "ids": {"wikidata": ["Q90"]}}]}]
@@ -45,10 +72,13 @@ def scorecard(
     >>> card.values["hits@1"], card.values["hits@5"], card.values["mrr"], card.values["link_f1"]
     (0.0, 1.0, 0.5, 0.0)
     """
-    if protocol not in PROTOCOLS:
-        raise GoldassayError(f"no protocol {protocol!r} for linking; there are hipe and hipe2020")
+    check_choice("protocol", protocol or "hipe", PROTOCOLS)
     matching = "hipe" if protocol else "one-to-one"
     shared, same = Batches(gold, pred), dict[str, Any](equivalent=pairs(equivalent), bounds=bounds)
+    if measures := PROTOCOLS.get(protocol or ""):
+        card = fold("linking", {name: replace(measure, **same) for name, measure in measures.items()}, shared)
+        card.values = {name: value or 0.0 for name, value in card.values.items()}
+        return card
     coverage = Coverage(**same)
     answers = (answer.bases for part in shared.chunks() for document in part.of(coverage) for answer in document.pred)
     table = resolver_pairs(resolver, answers) if resolver else ()

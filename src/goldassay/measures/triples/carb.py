@@ -11,7 +11,7 @@ Bhardwaj et al., CaRB: a crowdsourced benchmark for open IE, EMNLP 2019, and htt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,10 @@ PARTS = ("precision", "recall", "predicted")
 FORMS = {"be", "is", "am", "are", "was", "were", "been", "being"}
 SAYING = ("said", "told", "added", "adds", "says")
 GOLD = ("", "gold")
-Statement = tuple[list[str], list[str], list[str]]  # the words of predicate, subject and object
+PREPOSITIONS = set(
+    ["above", "across", "against", "along", "among", "around", "at", "before", "behind", "below", "beneath", "beside", "between", "by", "for", "from", "in", "into", "near", "of", "off", "on", "to", "toward", "under", "upon", "with", "within"]
+)
+Statement = list[list[str]]
 
 
 class Thresholds(Confusion):
@@ -82,6 +85,9 @@ class Thresholds(Confusion):
 class CaRB(Measure[Any]):
     """CaRB's precision, recall or F1 at the confidence where F1 is best, or the area under the curve (``auc``).
 
+    ``binary`` first makes statements of more than two arguments binary. These have all arguments in their ``meta``, as
+    ``arguments``.
+
     >>> gold = {"triples": [{"subject": "Jane Austen", "predicate": "wrote", "object": "Emma in 1815"}]}
     >>> pred = {"triples": [{"subject": "Austen", "predicate": "wrote", "object": "Emma", "confidence": 0.9}]}
     >>> [CaRB(rate)(gold, pred).tally.value for rate in ("precision", "recall")]       # 3/3 and 3/6 words
@@ -100,11 +106,13 @@ class CaRB(Measure[Any]):
     }
     formula = "Σ precision / predicted and Σ recall / gold at each confidence; best F1, or the area under the curve"
     source = "Bhardwaj et al., EMNLP 2019 (carb.py, binary lenient match)"
+    shares = ("binary",)
     in_key = ("rate",)
     attains_one = False  # gold's external ids and addresses are no statements to extract
     choices = {"rate": RATES}
 
     rate: str = "f1"
+    binary: bool = False
 
     @property
     def key(self) -> str:
@@ -120,7 +128,7 @@ class CaRB(Measure[Any]):
         """What each confidence adds, an array with a number an example."""
         columns: dict[tuple[str, str], Floats] = {}
         for place, pair in enumerate(zip(gold, pred, strict=True)):
-            for key, number in _steps(*pair).items():
+            for key, number in _steps(*pair, self.binary).items():
                 columns.setdefault(key, np.zeros(len(gold)))[place] = number
         return columns
 
@@ -129,20 +137,27 @@ class CaRB(Measure[Any]):
         return self.zero.with_items(batch)
 
 
-PROTOCOL = {"AUC": CaRB("auc"), "Precision": CaRB("precision"), "Recall": CaRB("recall"), "F1": CaRB()}
-"""What the evaluation script prints, by name."""
+PROTOCOL, BINARY = (
+    {
+        name: CaRB(rate, binary)
+        for name, rate in zip(("AUC", "Precision", "Recall", "F1"), RATES[-1:] + RATES, strict=False)
+    }
+    for binary in (False, True)
+)
+"""What the evaluation script prints, by name; also with its ``--binary``."""
 
 
-def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
+def _steps(gold: object, pred: object, binary: bool) -> dict[tuple[str, str], float]:
     """What each confidence of one example adds."""
-    expected = [_statement(statement) for statement in gold_field(gold, "triples") or ()]
+    expected = _statements(gold_field(gold, "triples") or (), binary)
     triples = [] if failed(pred) else list(pred_field(pred, "triples") or ())
     if not expected:
         return {}
     steps: dict[tuple[str, str], float] = {GOLD: float(len(expected))}
     before = (0.0, 0.0, 0)
-    pairs = np.array([[_rates(tuple_, _statement(other)) for other in triples] for tuple_ in expected], float)
-    confidences = [1.0 if (raw := read(triple, "confidence", None)) is None else float(raw) for triple in triples]
+    predicted = [(statement, _confidence(triple)) for triple in triples for statement in _statements([triple], binary)]
+    pairs = np.array([[_rates(one, other) for other, _ in predicted] for one in expected], float)
+    confidences = [confidence for _, confidence in predicted]
     for confidence in sorted(set(confidences), reverse=True):
         confident = pairs[:, [place for place, each in enumerate(confidences) if each >= confidence]]
         sums = (_one_to_one(confident[:, :, 0].copy()), float(confident[:, :, 1].max(axis=1).sum()), confident.shape[1])
@@ -150,6 +165,11 @@ def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
             steps[repr(confidence), part] = now - then
         before = sums
     return steps
+
+
+def _confidence(triple: Any) -> float:
+    raw = read(triple, "confidence", None)
+    return 1.0 if raw is None else float(raw)
 
 
 def _one_to_one(scores: Floats) -> float:
@@ -162,26 +182,43 @@ def _one_to_one(scores: Floats) -> float:
     return total
 
 
-def _statement(triple: Any) -> Statement:
-    predicate, subject, value = (written(read(triple, part)).split() for part in ("predicate", "subject", "object"))
-    return predicate, subject, value
+def _statements(triples: Iterable[Any], binary: bool) -> list[Statement]:
+    """The words of the predicate, of the first argument and of the others; of those that are there.
+
+    ``binary`` statements have two arguments: predicate and second argument, with a preposition before the last one, are
+    the new predicate. Of a longer statement the script keeps the last such pair, as often as there are pairs.
+    """
+    statements = list[Statement]()
+    for triple in triples:
+        arguments = read(triple, "meta.arguments", None)
+        raw = [read(triple, "subject"), read(triple, "object")] if arguments is None else arguments
+        predicate, *parts = (written(part).split() for part in (read(triple, "predicate"), *raw))
+        while parts and not parts[-1]:
+            parts.pop()
+        times = max(len(parts) - 1, 1) if binary else 1
+        if binary and len(parts) > 2:
+            last = parts[-1]
+            moved = last[0].lower() in PREPOSITIONS
+            predicate, parts = [*predicate, *parts[1], *last[:moved]], [parts[0], last[moved:]]
+        others = [word for part in parts[1:] for word in part]
+        statements += [[predicate, *parts[:1], *([others] if len(parts) > 1 else [])]] * times
+    return statements
 
 
 def _rates(gold: Statement, pred: Statement) -> tuple[float, float]:
-    """Precision and recall over words; where gold says that somebody says, subject and object may be swapped."""
+    """Precision and recall over words; where gold says that somebody says, the arguments may be swapped."""
     straight = _words(gold, pred)
-    if not any(verb in " ".join(gold[0]) for verb in SAYING) or not pred[2]:
+    if len(pred) < 3 or not any(verb in " ".join(gold[0]) for verb in SAYING):
         return straight
-    return max(straight, _words(gold, (pred[0], pred[2], pred[1])))
+    return max(straight, _words(gold, [pred[0], pred[2], pred[1]]))
 
 
 def _words(gold: Statement, pred: Statement) -> tuple[float, float]:
     common = (Counter(gold[0]) & Counter(pred[0])).total()
     rest = Counter(pred[0]) - Counter(gold[0])
     common += rest["be"] > 0 and not FORMS.isdisjoint(gold[0])  # "be" stands for its forms
-    if not common or (gold[2] and not pred[2]):
+    if not common or len(pred) < len(gold):
         return 0.0, 0.0
-    parts = [(gold[1], pred[1]), *([(gold[2], pred[2])] if gold[2] else ())]
-    common += sum((Counter(left) & Counter(right)).total() for left, right in parts)
-    predicted = len(pred[0]) + sum(len(other) for _, other in parts)
-    return common / predicted, common / (len(gold[0]) + sum(len(left) for left, _ in parts))
+    pairs = list(zip(gold, pred, strict=False))
+    common += sum((Counter(left) & Counter(right)).total() for left, right in pairs[1:])
+    return common / sum(len(other) for _, other in pairs), common / sum(map(len, gold))

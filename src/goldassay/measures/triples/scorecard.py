@@ -32,6 +32,7 @@ PROTOCOLS: dict[str, Any] = {
     "text2kgbench": {},
     "docred": docred.PROTOCOL,
     "carb": carb.PROTOCOL,
+    "carb-binary": carb.BINARY,
     "webnlg": webnlg.PROTOCOL,
 }
 
@@ -49,7 +50,7 @@ def scorecard(
     Args:
         gold: examples with ``triples``; ``text`` for hallucination, ``domain`` for values by domain.
         pred: predictions with ``triples``, aligned with gold.
-        protocol: ``text2kgbench``, ``docred``, ``carb`` and ``webnlg`` compute the numbers of these benchmarks instead.
+        protocol: ``text2kgbench``, ``docred``, ``carb``, ``carb-binary`` and ``webnlg`` compute the numbers of these benchmarks instead.
         ontology: the content of an ontology file of that form, or a list of relation names.
         options: those of `F1`; ``alignment``, ``prefixes`` and ``equivalents`` are mappings or pairs.
 
