@@ -300,7 +300,7 @@ def test_wrong_calls() -> None:
         ln.LinkF1(0)
     with pytest.raises(GoldassayError, match="match is overlap, span or entity"):
         ln.MacroDocLink(match="near")
-    with pytest.raises(GoldassayError, match="no protocol 'x' for linking; there are hipe and hipe2020"):
+    with pytest.raises(GoldassayError, match="protocol is hipe, hipe2020, conll or tac, not 'x'"):
         ln.scorecard([], [], protocol="x")
     with pytest.raises(GoldassayError, match="1 gold records against 0 predictions"):
         ln.scorecard([{"text": "", "links": []}], [])

@@ -231,8 +231,8 @@ SETTINGS: Mapping[str, Setting] = {
 ``labels``: the labels of the task, separated by commas, one a line in a file, ``institutions`` or ``seen``.
 ``bounds=word`` widens spans to whole words first, as ELEVANT does. ``malformed=strict`` reads tags as their scheme is
 written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2, IOBES or BILOU. ``equivalent``: a table
-of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON. ``train``:
-DocRED's training set, for Ign F1.
+of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.
+``train``: DocRED's training set, for Ign F1.
 ``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``.
 ``schema``: a JSON Schema, or ``models.py:Invoice``. ``compare``: comparators by field, ``total=money;day=date`` or a
 JSON file.

@@ -19,6 +19,7 @@ from goldassay.gold.formats import Row, Source
 
 TASKS = ("triples",)
 OPTIONS = ()
+NUMBER = re.compile(r"[+-]?\d*\.?\d+(?:[eE][+-]?\d+)?")
 BRACKETS = re.compile("-[LR][RSC]B-")
 
 
@@ -33,10 +34,9 @@ def rows(source: Source) -> Iterator[Row]:
             statement: dict[str, Any] = {}
             text, *rest = cells
             if source.side == "pred":
-                try:
-                    statement["confidence"] = float(rest.pop(0))
-                except (IndexError, ValueError):
-                    raise DataError(f"a confidence stands after the sentence, not {cells[1:2]}") from None
+                if not rest or not NUMBER.fullmatch(rest[0]):
+                    raise DataError(f"a confidence stands after the sentence, not {cells[1:2]}")
+                statement["confidence"] = float(rest.pop(0))
             if not rest:
                 raise DataError("a line is a sentence and a predicate, then arguments, between tabs")
             predicate, *arguments = (cell.strip() for cell in rest)
@@ -45,6 +45,9 @@ def rows(source: Source) -> Iterator[Row]:
             if len(arguments) != 2:
                 statement["meta"] = {"arguments": arguments}
             sentences.setdefault(text.strip(), []).append(statement)
+    predicates = [statement["predicate"] for each in sentences.values() for statement in each]
+    if source.side == "gold" and 2 * sum(map(bool, map(NUMBER.fullmatch, predicates))) > len(predicates):
+        raise DataError("most predicates are numbers: are these predictions?", file=source.path)
     records = {_name(text): {"id": _name(text), "text": text, "triples": each} for text, each in sentences.items()}
     yield from map(Row, records.values())
 

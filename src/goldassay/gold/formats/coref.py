@@ -1,4 +1,4 @@
-"""``coref``: the coreference column of CoNLL-2011/2012, the last one, between ``#begin document`` and ``#end document``.
+"""``coref``: the coreference column of CoNLL-2011/2012, the last one, from ``#begin document`` to ``#end document``.
 
 Offsets are numbers of tokens, since the official scorer compares these and not the words. A chain is the name ``NIL``
 with its number. A mention that stands twice belongs to the chain that begins first.

@@ -1,6 +1,7 @@
 """Clusters of mentions: which mentions are one entity, whatever the entity is called.
 
-A cluster is the mentions with one id. A name such as ``NIL12`` is that of an entity in no knowledge base. A mention is the same on both sides if its span is.
+A cluster is the mentions with one id. A name such as ``NIL12`` is that of an entity in no knowledge base. A mention is
+the same on both sides if its span is.
 """
 
 from __future__ import annotations

@@ -73,12 +73,22 @@ def scorecard(
     (0.0, 1.0, 0.5, 0.0)
     """
     check_choice("protocol", protocol or "hipe", PROTOCOLS)
-    matching = "hipe" if protocol else "one-to-one"
     shared, same = Batches(gold, pred), dict[str, Any](equivalent=pairs(equivalent), bounds=bounds)
     if measures := PROTOCOLS.get(protocol or ""):
         card = fold("linking", {name: replace(measure, **same) for name, measure in measures.items()}, shared)
         card.values = {name: value or 0.0 for name, value in card.values.items()}
         return card
+    return _scorecard(shared, same, resolver, protocol)
+
+
+WARNINGS = {
+    "repeated": "predictions repeat a mention; their candidates were put together, each counts once",
+    "lost": "predicted mentions do not stand in their text and count as spurious",
+}
+
+
+def _scorecard(shared: Batches, same: Mapping[str, Any], resolver: Resolver | None, protocol: str | None) -> Scorecard:
+    matching = "hipe" if protocol else "one-to-one"
     coverage = Coverage(**same)
     answers = (answer.bases for part in shared.chunks() for document in part.of(coverage) for answer in document.pred)
     table = resolver_pairs(resolver, answers) if resolver else ()
@@ -108,12 +118,6 @@ def scorecard(
             card.counts[f"hipe_{scheme}"] = numbers.state()
     card.warnings += [f"{counts[name]} {message}" for name, message in WARNINGS.items() if counts[name]]
     return card
-
-
-WARNINGS = {
-    "repeated": "predictions repeat a mention; their candidates were put together, each counts once",
-    "lost": "predicted mentions do not stand in their text and count as spurious",
-}
 
 
 def _measures(matching: str, resolver: IdPairs, same: Mapping[str, Any]) -> list[LinkMeasure[Any]]:

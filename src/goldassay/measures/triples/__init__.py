@@ -7,7 +7,8 @@ as an interval under open-world knowledge, which verdicts narrow.
 
 Read in this order: `records` (what is read), `matching`, `measures` (what counts), `ontology`, `mistakes` (the errors,
 in words), `scorecard` (everything over a set). Beside: `objects` and what it compares (`times`, `numeric`), `terms`
-(items and predicates by their names), the protocol `text2kgbench`, and the measures of `docred` and `carb`.
+(items and predicates by their names), the protocol `text2kgbench`, and the measures of `docred`,
+`carb` and `webnlg`.
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023; Wikidata's data model,
 https://www.mediawiki.org/wiki/Wikibase
@@ -34,6 +35,7 @@ from goldassay.measures.triples.ontology import Grounding, OntologyConformance
 from goldassay.measures.triples.records import VERDICTS, perfect
 from goldassay.measures.triples.scorecard import scorecard
 from goldassay.measures.triples.terms import Alignment, alignment, canonical, pairs
+from goldassay.measures.triples.webnlg import WebNLG
 
 MEASURES: tuple[Measure[Any], ...] = (
     *(F1(rate=rate) for rate in ("precision", "recall", "f1")),
@@ -49,6 +51,7 @@ MEASURES: tuple[Measure[Any], ...] = (
     *(Grounding(part, hallucination=wrong) for wrong in (False, True) for part in ("subject", "object")),
     *(DocRED(of) for of in ("relations", "ign", "evidence")),
     *(CaRB(rate) for rate in ("precision", "recall", "f1", "auc")),
+    *(WebNLG(matching) for matching in ("ent_type", "partial", "strict", "exact")),
 )
 
 __all__ = [
@@ -67,6 +70,7 @@ __all__ = [
     "NovelDiscovery",
     "OntologyConformance",
     "PrecisionBound",
+    "WebNLG",
     "alignment",
     "canonical",
     "match",

@@ -29,9 +29,8 @@ PARTS = ("precision", "recall", "predicted")
 FORMS = {"be", "is", "am", "are", "was", "were", "been", "being"}
 SAYING = ("said", "told", "added", "adds", "says")
 GOLD = ("", "gold")
-PREPOSITIONS = set(
-    ["above", "across", "against", "along", "among", "around", "at", "before", "behind", "below", "beneath", "beside", "between", "by", "for", "from", "in", "into", "near", "of", "off", "on", "to", "toward", "under", "upon", "with", "within"]
-)
+PREPOSITIONS = """above across against along among around at before behind below beneath beside between by for from in
+into near of off on to toward under upon with within"""
 Statement = list[list[str]]
 
 
@@ -198,7 +197,7 @@ def _statements(triples: Iterable[Any], binary: bool) -> list[Statement]:
         times = max(len(parts) - 1, 1) if binary else 1
         if binary and len(parts) > 2:
             last = parts[-1]
-            moved = last[0].lower() in PREPOSITIONS
+            moved = last[0].lower() in PREPOSITIONS.split()
             predicate, parts = [*predicate, *parts[1], *last[:moved]], [parts[0], last[moved:]]
         others = [word for part in parts[1:] for word in part]
         statements += [[predicate, *parts[:1], *([others] if len(parts) > 1 else [])]] * times

@@ -50,7 +50,7 @@ def scorecard(
     Args:
         gold: examples with ``triples``; ``text`` for hallucination, ``domain`` for values by domain.
         pred: predictions with ``triples``, aligned with gold.
-        protocol: ``text2kgbench``, ``docred``, ``carb``, ``carb-binary`` and ``webnlg`` compute the numbers of these benchmarks instead.
+        protocol: one of `PROTOCOLS`: the numbers of that benchmark instead.
         ontology: the content of an ontology file of that form, or a list of relation names.
         options: those of `F1`; ``alignment``, ``prefixes`` and ``equivalents`` are mappings or pairs.
 

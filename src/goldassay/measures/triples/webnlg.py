@@ -38,10 +38,10 @@ PARTS = ("subject", "predicate", "object")
 SWAPS = ((0, 2), (0, 1), (1, 2))  # parts whose places are exchanged, in the order in which that is tried
 PERMUTED = 7  # as many triples are paired by trying every order, of equals the first
 MARKS = re.escape(string.punctuation)
-DOTTED = """a.a a.c a.d a.g a.h a.m a.m.e a.s a.t b.f b.v c c.i.t c.o.m.b c.v d d.c d.h d.w e e.f e.h e.l e.m f f.g f.j g
-g.d g.f g.k h h.c h.f h.m i.m.s j.b j.c j.j j.k j.p j.r k l l.a l.f l.p m m.b.a m.d.c m.j n n.c n.d n.h n.j n.m n.v n.y
-p p.a.m p.m ph.d r r.a r.h r.i r.j r.k r.t s s.a s.a.y s.c s.g s.p.a s.s t t.j u.k u.n u.s u.s.a u.s.s.r v w w.c w.r
-w.va w.w"""  # Punkt's English abbreviations, beside the short words
+DOTTED = """a.a a.c a.d a.g a.h a.m a.m.e a.s a.t b.f b.v c c.i.t c.o.m.b c.v d d.c d.h d.w e e.f e.h e.l e.m f f.g
+f.j g g.d g.f g.k h h.c h.f h.m i.m.s j.b j.c j.j j.k j.p j.r k l l.a l.f l.p m m.b.a m.d.c m.j n n.c
+n.d n.h n.j n.m n.v n.y p p.a.m p.m ph.d r r.a r.h r.i r.j r.k r.t s s.a s.a.y s.c s.g s.p.a s.s t t.j
+u.k u.n u.s u.s.a u.s.s.r v w w.c w.r w.va w.w"""  # Punkt's English abbreviations, beside the short words
 _PUNKT = PunktParameters()
 _PUNKT.abbrev_types = {*SHORT.split(), *DOTTED.split()}
 _SENTENCES, _WORDS = PunktSentenceTokenizer(_PUNKT), NLTKWordTokenizer()

@@ -1,0 +1,254 @@
+"""Files as benchmarks publish them, from the command line: the values by hand, and what is wrong in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from goldassay.cli import app
+from goldassay.cli.score import scored
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import read
+
+WEBNLG = "<benchmark><entries>{}</entries></benchmark>"
+ENTRY = '<entry category="{}" eid="{}"><{set}tripleset><{t}triple>{}</{t}triple></{set}tripleset></entry>'
+DOCUMENT = {
+    "title": "T",
+    "sents": [["Ann", "wrote"], ["it", "."]],
+    "vertexSet": [[{"name": "Ann"}, {"name": "A."}], [{"name": "Emma"}]],
+    "labels": [{"h": 0, "t": 1, "r": "P50", "evidence": [0, 1]}, {"h": 1, "t": 0, "r": "P1", "evidence": [0]}],
+}
+FACT = {"title": "T", "h_idx": 0, "t_idx": 1, "r": "P50"}
+CARB = "Ann -LRB- A. -RRB- wrote Emma\twrote\tAnn\tEmma\tin 1815\n"
+
+
+def coref(*chains: str) -> str:
+    """A document of one-letter tokens whose chains are words of their letters."""
+    lines = []
+    for number, token in enumerate("12345679abcdefgxyzABCDEFGHIJ8"):
+        marks = [f"({n})" for n, chain in enumerate(chains) for letter in chain if letter == token]
+        lines.append(f"T 0 {number} {token} {'|'.join(marks) or '-'}\n")
+    return f"#begin document (T); part 000\n{''.join(lines)}\n#end document\n"
+
+
+def score(task: str, folder: Path, gold: str, pred: str, *words: str) -> Any:
+    files = folder / "gold.txt", folder / "pred.txt"
+    for file, content in zip(files, (gold, pred), strict=True):
+        file.write_text(content, encoding="utf-8")
+    call = ["score", task, "--gold", str(files[0]), "--pred", str(files[1]), *words]
+    return CliRunner().invoke(app, call)
+
+
+def entries(set_: str, *triples: str) -> str:
+    return WEBNLG.format("".join(ENTRY.format("Food", n, each, set=set_, t=set_[0]) for n, each in enumerate(triples)))
+
+
+@pytest.mark.parametrize(
+    ("task", "gold", "pred", "words", "values"),
+    [
+        # the second object has one of two words: a span that shares no word but its last with gold's
+        (
+            "triples",
+            entries("modified", "a | isPartOf | b", "a | b | c_d"),
+            entries("generated", "a | is part of | b", "a | b | c"),
+            ("--format", "webnlg", "--protocol", "webnlg"),
+            {"strict_f1": (1 + 2 / 3) / 2, "ent_type_f1": (1 + 2 / 3) / 2, "partial_recall": (1 + 2 / 3) / 2},
+        ),
+        # 1 of 3 (a title that gold does not have is wrong, its evidence is left out), 1 of 2; evidence 1 of 1, 1 of 3
+        (
+            "triples",
+            json.dumps([DOCUMENT]),
+            json.dumps([{**FACT, "evidence": [1, 1]}, {**FACT, "r": "P2"}, {**FACT, "title": "U", "evidence": [2]}]),
+            ("--protocol", "docred"),
+            {"RE_F1": 0.4, "Evi_F1": 0.5, "RE_ignore_annotated_F1": 0.4},
+        ),
+        # wrote, Ann, Emma of wrote, Ann, Emma in 1815: P 3/3, R 3/5; brackets may be written as they are
+        (
+            "triples",
+            CARB,
+            "Ann (A.) wrote Emma\t0.5\twrote\tAnn\tEmma\nanother sentence\t0.9\tis\tx\n",
+            ("--protocol", "carb"),
+            {"Precision": 1.0, "Recall": 3 / 5},
+        ),
+        # binary: Ann, wrote Emma in, 1815, twice; the prediction shares wrote and Ann: P 2/3, R 2/5 of each
+        (
+            "triples",
+            CARB,
+            "Ann (A.) wrote Emma\t0.5\twrote\tAnn\tEmma\n",
+            ("--protocol", "carb-binary"),
+            {"Precision": 2 / 3, "Recall": 2 / 5},
+        ),
+        # mentions in one place: 2 of 3 predicted and 2 of 2; with the id and type 1; the document b has no gold
+        (
+            "linking",
+            "a\t0\t4\tQ1\t1.0\tPER\na\t8\t9\tNIL1\t1.0\tORG\n",
+            'a\t0\t4\tQ2\t0.1\tPER\tQ1\t0.9\tPER\na\t8\t9\tNIL7\t1.0\t{"type": "GPE"}\nb\t0\t1\tQ1\t1.0\tPER\n',
+            ("--protocol", "tac", "--no-intervals"),
+            {
+                "strong_all_match_fscore": 4 / 5,
+                "strong_typed_all_match_precision": 1 / 3,
+                "strong_nil_match_fscore": 1.0,
+                "entity_match_precision": 1 / 2,
+                "mention_ceaf_recall": 1.0,
+                "typed_mention_ceaf_recall": 1 / 2,
+            },
+        ),
+    ],
+)
+def test_official_files(
+    tmp_path: Path, task: str, gold: str, pred: str, words: tuple[str, ...], values: dict[str, float]
+) -> None:
+    done = score(task, tmp_path, gold, pred, *words, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)["values"]
+    assert {name: found[name] for name in values} == pytest.approx(values)
+
+
+# The 36 cases of the reference scorer: key, response, recall and precision of each metric, as its notes derive them.
+THREE, SIX, ALPHABET = "a bc def", "a b c d e f", "12345 67 89ABC"
+CASES = {
+    "A-1": (
+        THREE,
+        THREE,
+        {"muc": (3 / 3, 3 / 3), "b_cubed": (1, 1), "ceaf_m": (1, 1), "ceaf_e": (1, 1), "lea": (1, 1)},
+    ),
+    "A-2": (
+        THREE,
+        "a de",
+        {"muc": (1 / 3, 1), "b_cubed": (7 / 18, 1), "ceaf_m": (3 / 6, 1), "ceaf_e": (0.6, 0.9), "lea": (2 / 6, 1)},
+    ),
+    "A-3": (
+        THREE,
+        "a bcx defy z",
+        {
+            "muc": (1, 3 / 5),
+            "b_cubed": (1, 55 / 108),
+            "ceaf_m": (1, 6 / 9),
+            "ceaf_e": ((1 + 4 / 5 + 6 / 7) / 3, (1 + 4 / 5 + 6 / 7) / 4),
+            "lea": (1, (1 + 3 / 3 + 4 * 3 / 6) / 9),
+        },
+    ),
+    "A-5": (
+        THREE,
+        "a bcxB dy z",
+        {
+            "muc": (1 / 3, 1 / 4),
+            "b_cubed": (5 / 9, 5 / 16),
+            "ceaf_m": (4 / 6, 4 / 8),
+            "ceaf_e": ((1 + 4 / 6 + 2 / 5) / 3, (1 + 4 / 6 + 2 / 5) / 4),
+            "lea": (3 / 6, (1 + 4 / 6) / 8),
+        },
+    ),
+    "A-6": (
+        THREE,
+        "a bcx dy Bz",
+        {
+            "muc": (1 / 3, 1 / 4),
+            "b_cubed": (5 / 9, 17 / 48),
+            "ceaf_m": (4 / 6, 4 / 8),
+            "ceaf_e": (2.2 / 3, 2.2 / 4),
+            "lea": (3 / 6, 2 / 8),
+        },
+    ),
+    # b stands again in its chain, in another one, and there ten times: it counts once, in the first chain
+    **dict.fromkeys(("A-4", "A-7", "A-8", "A-9"), (THREE, "", {})),
+    "A-10": (THREE, SIX, {"muc": (0, 0), "b_cubed": (3 / 6, 1), "lea": (1 / 6, 1 / 6)}),
+    "A-11": (THREE, "abcdef", {"muc": (1, 3 / 5), "b_cubed": (1, 7 / 18), "lea": (5 / 6, 4 / 15)}),
+    "A-12": (THREE, "a x y c d e z", {"muc": (0, 0), "b_cubed": (13 / 36, 4 / 7), "lea": (1 / 6, 1 / 7)}),
+    "A-13": (THREE, "axycdez", {"muc": (1 / 3, 1 / 6), "b_cubed": (17 / 36, 6 / 49), "lea": (1 / 6, 1 / 21)}),
+    "B-1": ("ab cde", "bcx de", {"lea": (1 / 5, 2 / 5)}),
+    "C-1": ("ab cde fg", "bcx de fg", {"lea": (3 / 7, 4 / 7)}),
+    "D-1": (
+        ALPHABET,
+        "12345 6789ABC",
+        {"muc": (1, 9 / 10), "b_cubed": (1, 16 / 21), "lea": (1, (5 + 7 * 11 / 21) / 12)},
+    ),
+    "E-1": (
+        ALPHABET,
+        "1234589ABC 67",
+        {"muc": (1, 9 / 10), "b_cubed": (1, 7 / 12), "lea": (1, (10 * 20 / 45 + 2) / 12)},
+    ),
+    "F-1": ("ABCD", "AB CD", {"muc": (2 / 3, 1), "lea": (2 / 6, 1)}),
+    "G-1": ("AB CD", "ABCD", {"muc": (1, 2 / 3), "lea": (1, 2 / 6)}),
+    "H-1": ("ABCD", "ABCD", {"muc": (1, 1), "lea": (1, 1)}),
+    "I-1": ("ABCD", "AB CD", {"muc": (2 / 3, 1), "lea": (2 / 6, 1)}),
+    "J-1": ("ABC", "AC", {"muc": (1 / 2, 1), "lea": (1 / 3, 1)}),
+    "K-1": ("BCDEGHJ", "ABC DEF GHI", {"muc": (3 / 6, 3 / 6), "lea": (3 / 21, 3 / 9)}),
+    "L-1": ("ABC DEFG", "AB CD FGH", {"muc": (2 / 5, 2 / 4), "lea": ((3 / 3 + 4 / 6) / 7, (2 + 3 / 3) / 7)}),
+    "M-1": ("abcdef", "abcdef", {"muc": (1, 1), "b_cubed": (1, 1), "ceaf_m": (1, 1), "ceaf_e": (1, 1), "lea": (1, 1)}),
+    "M-2": ("abcdef", SIX, {"muc": (0, 0), "lea": (0, 0)}),
+    "M-3": ("abcdef", "ab cde f", {"lea": (4 / 15, 5 / 6)}),
+    "M-4": ("abcdef", "abcxyz", {"lea": (3 / 15, 3 / 15)}),
+    "M-5": ("abcdef", "a b c x y z", {"muc": (0, 0), "lea": (0, 0)}),
+    "M-6": ("abcdef", "ab cxy z", {"lea": (1 / 15, 2 / 6)}),
+    "N-1": (SIX, SIX, {"muc": (0, 0), "b_cubed": (1, 1), "ceaf_m": (1, 1), "ceaf_e": (1, 1), "lea": (1, 1)}),
+    "N-2": (SIX, "abcdef", {"lea": (0, 0)}),
+    "N-3": (SIX, "ab cde f", {"lea": (1 / 6, 1 / 6)}),
+    "N-4": (SIX, "a b c x y z", {"muc": (0, 0), "lea": (3 / 6, 3 / 6)}),
+    "N-5": (SIX, "abcxyz", {"lea": (0, 0)}),
+    "N-6": (SIX, "ab cxy z", {"lea": (0, 0)}),
+}
+AGAIN = {
+    "muc": (1 / 3, 1 / 3),
+    "b_cubed": (5 / 9, 17 / 42),
+    "ceaf_m": (4 / 6, 4 / 7),
+    "ceaf_e": (2.2 / 3, 2.2 / 4),
+    "lea": (3 / 6, 2 / 7),
+}
+for case, response in zip(("A-4", "A-7", "A-8", "A-9"), ("z", "z", "bz", "bbbbbbbbbbz"), strict=True):
+    CASES[case] = (THREE, f"a bcx{'b' * (case == 'A-7')} dy {response}", AGAIN)
+
+
+def test_the_36_cases_of_the_coreference_scorer(tmp_path: Path) -> None:
+    assert len(CASES) == 36
+    for case, (key, response, expected) in CASES.items():
+        files = tmp_path / f"{case}.key", tmp_path / f"{case}.response"
+        for file, chains in zip(files, (key, response), strict=True):
+            file.write_text(coref(*chains.split()), encoding="utf-8")
+        values = scored("linking", *files, protocol="conll", intervals=False).values
+        for metric, (recall, precision) in expected.items():
+            f1 = 2 * recall * precision / (recall + precision) if recall else 0.0
+            found = [values[f"{metric}_{rate}"] for rate in ("recall", "precision", "f1")]
+            assert found == pytest.approx([recall, precision, f1]), (case, metric)
+
+
+def test_nested_mentions_and_lines_of_a_coreference_file(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    lines = ["T 0 0 a (1|(2)", "T 0 1 b (1", "", "T 0 0 c 1)|1)", "T 0 1 d -"]
+    file.write_text("\n".join(["#begin document (T); part 000", *lines, "#end document", ""]), encoding="utf-8")
+    (record,) = read(file, task="linking")
+    places = {(link["start"], link["end"]): link["ids"]["chain"] for link in record["links"]}
+    assert places == {(0, 1): ["NIL2"], (1, 3): ["NIL1"], (0, 3): ["NIL1"]}
+
+
+@pytest.mark.parametrize(
+    ("task", "gold", "pred", "words", "message"),
+    [
+        ("triples", '<!DOCTYPE b [<!ENTITY e "x">]><b/>', "x", ("--format", "webnlg"), "a document type or an entity"),
+        ("triples", "<benchmark><entry>", "x", ("--format", "webnlg"), "not XML: "),
+        ("triples", entries("modified", "a | b"), "x", ("--format", "webnlg"), "'subject | predicate | object', not"),
+        ("triples", entries("modified", "a | b | c"), entries("other", "a | b | c"), ("--format", "webnlg"), "<gen"),
+        ("triples", json.dumps([DOCUMENT]), json.dumps([{**FACT, "h_idx": None, "r": 1}]), (), "r"),
+        ("triples", json.dumps([DOCUMENT]), json.dumps([{"title": "T"}]), ("--format", "docred"), "h_idx"),
+        ("triples", json.dumps([{**DOCUMENT, "labels": [{"h": 7, "t": 0, "r": "P"}]}]), "[]", (), "docred"),
+        ("triples", CARB, "x\t1\tr\ta\nx\t.5\tr\ta\nx\thigh\tr\ta\n", (), "a confidence stands after the sentence"),
+        ("triples", CARB, CARB, ("--protocol", "crab"), "protocol is text2kgbench, docred, carb"),
+        ("linking", coref("ab"), coref("ab").replace("#end", "#the end"), (), "does not end"),
+        ("linking", coref("ab"), coref("ab").replace("(0)", "(0", 1), (), "a mention of chain 0 does not end"),
+        ("linking", coref("ab"), coref("ab").replace("(0)", "1|(2"), (), "chains are written (1), (1 or 1)"),
+        ("linking", coref("ab"), coref("ab").replace("(T)", "(U)"), (), "a document that gold does not have"),
+        ("linking", "a\t0\t4\tQ1\t1\n", "a\t0\t4\tQ1\t1\na\t0\t4\tQ2\t1\n", (), "mention 0–4 stands twice"),
+        ("linking", "a\t0\t4\tQ1\t1\n", "a\t5\t4\tQ1\tbest\n", (), "a score is a number"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line(
+    tmp_path: Path, task: str, gold: str, pred: str, words: tuple[str, ...], message: str
+) -> None:
+    done = score(task, tmp_path, gold, pred, *words)
+    assert isinstance(done.exception, GoldassayError), done.output
+    assert message in str(done.exception)
+    assert "\n" not in str(done.exception)

@@ -1,0 +1,53 @@
+"""WebNLG's matchings by hand; the spans that the script lays are drawn beside each case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from goldassay.measures.triples import WebNLG, scorecard
+
+MATCHINGS = ("ent_type", "partial", "strict", "exact")
+
+
+def side(*triples: str) -> dict[str, Any]:
+    names = ("subject", "predicate", "object")
+    return {"triples": [dict(zip(names, triple.split(" | "), strict=True)) for triple in triples]}
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "ends", "f1"),
+    [
+        # words apart at capitals and underscores, without a note in parentheses
+        ("Andra_(singer) | birthPlace | Milonga_(music)", "andra (singer) | birth place | Milonga", "open", (1,) * 4),
+        # [jane austen] and [austen] share the last word: only closed ends overlap, of the same type: ½ of partial
+        ("Jane_Austen | wrote | Emma", "Austen | wrote | Emma", "open", (2 / 3, 2 / 3, 2 / 3, 2 / 3)),
+        ("Jane_Austen | wrote | Emma", "Austen | wrote | Emma", "closed", (1, 2.5 / 3, 2 / 3, 2 / 3)),
+        # [new york city]: the run [new york] ends where the city is missing, so it is a span; both ends overlap
+        ("a | b | New_York_City", "a | b | New_York", "open", (1, 2.5 / 3, 2 / 3, 2 / 3)),
+        # two words are missing: the run is closed twice, [new] and [new york]: 4 spans for 3, of which [new] is empty
+        # under open ends: ent_type P 3/4, R 3/3; partial P 2.5/4, R 2.5/3; strict P 2/4, R 2/3
+        ("a | b | New_York_City", "a | b | New", "open", (6 / 7, 5 / 7, 4 / 7, 4 / 7)),
+        # words around the run that begins or ends gold's belong to it: [the emma novel] around [emma]
+        ("a | b | Emma", "a | b | the Emma novel", "closed", (1, 2.5 / 3, 2 / 3, 2 / 3)),
+        # subject and object in exchanged places: same words, other types; the predicate is right in any case
+        ("Ann | knows | Bob", "Bob | likes | Ann", "open", (1 / 3, 1, 1 / 3, 1)),
+        # nothing in common: 3 spurious and 3 missed
+        ("a | b | c", "x | y | z", "closed", (0, 0, 0, 0)),
+    ],
+)  # fmt: skip
+def test_one_pair(gold: str, pred: str, ends: str, f1: tuple[float, ...]) -> None:
+    values = [WebNLG(matching, ends=ends)(side(gold), side(pred)).tally.value for matching in MATCHINGS]
+    assert values == pytest.approx(f1)
+
+
+def test_triples_are_paired_best_and_the_rest_is_beside_nothing() -> None:
+    triples = [f"museum {n} | opened | 18{n}" for n in range(10, 19)]
+    for size in (2, 9):  # every order is tried, or the best one is assigned
+        assert WebNLG()(side(*triples[:size]), side(*reversed(triples[:size]))).tally.value == 1.0
+    card = scorecard([side(*triples[:2]), side()], [side(triples[1]), side(*triples[:2])], protocol="webnlg")
+    # one right pair; a gold triple beside nothing; two predictions beside nothing: 1 of 4 pairs
+    assert card.values == {f"{name}_{rate}": 1 / 4 for name in MATCHINGS for rate in ("precision", "recall", "f1")}
+    assert WebNLG()(side(), side()).tally.weight == 0
+    assert WebNLG()(side(triples[0]), None).tally.value == 0
