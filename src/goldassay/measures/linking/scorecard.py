@@ -16,7 +16,7 @@ from goldassay.measures.linking.records import IdPairs, pairs
 from goldassay.scorecard import Batches, Scorecard, fold, valued
 
 RATES = ("precision", "recall", "f1")
-TAC = {f"strong_{name}_match": {"over": over} for name, over in (("link", "inkb"), ("nil", "nil"), ("all", "all"))}
+TAC = {"strong_link_match": "inkb", "strong_nil_match": "nil", "strong_all_match": "all"}
 CLUSTERS = {"muc": "muc", "b_cubed": "b_cubed", "entity_ceaf": "ceaf_e", "mention_ceaf": "ceaf_m"}
 
 
@@ -26,7 +26,7 @@ def _tac(rate: str) -> dict[str, Measure[Any]]:
     for typed in (False, True):
         for name, over in TAC.items():
             name = name.replace("strong_", "strong_typed_") if typed else name
-            matches[name] = LinkF1(**over, match="span", rate=rate, typed=typed)
+            matches[name] = LinkF1(1, over, match="span", rate=rate, typed=typed)
     matches["entity_match"] = LinkF1(match="entity", rate=rate)
     clusters = {name: Clusters(metric, rate, scope="corpus", unnamed="together") for name, metric in CLUSTERS.items()}
     return {**matches, **clusters, "typed_mention_ceaf": replace(clusters["mention_ceaf"], typed=True)}

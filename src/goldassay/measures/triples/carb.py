@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from goldassay.fields import read
-from goldassay.measure import EMPTY, Measure, failed, gold_field, pred_field
+from goldassay.measure import EMPTY, Measure
 from goldassay.measures.calibration import plain
 from goldassay.measures.triples.objects import written
+from goldassay.measures.triples.records import sides_as_written
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Confusion, Number, divide
 
@@ -148,8 +149,8 @@ PROTOCOL, BINARY = (
 
 def _steps(gold: object, pred: object, binary: bool) -> dict[tuple[str, str], float]:
     """What each confidence of one example adds."""
-    expected = _statements(gold_field(gold, "triples") or (), binary)
-    triples = [] if failed(pred) else list(pred_field(pred, "triples") or ())
+    left, triples = sides_as_written(gold, pred)
+    expected = _statements(left, binary)
     if not expected:
         return {}
     steps: dict[tuple[str, str], float] = {GOLD: float(len(expected))}

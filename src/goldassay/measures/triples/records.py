@@ -13,7 +13,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import gold_field, pred_field
+from goldassay.measure import failed, gold_field, pred_field
 from goldassay.measures.triples import objects, terms
 from goldassay.measures.triples.objects import Value
 from goldassay.measures.triples.terms import Alignment
@@ -67,6 +67,17 @@ def predicted_triples(
     """The statements of a prediction, the most confident first; ``name`` is the record's, for error messages."""
     triples = _triples(pred_field(pred, "triples"), table, excluded, name)
     return sorted(triples, key=lambda row: (-_confidence(row.triple, name), row.key))
+
+
+def sides_as_written(gold: object, pred: object) -> tuple[list[Any], list[Any]]:
+    """The statements of both sides that count, as they are and in their order; of a failed prediction none."""
+    sides = gold_field(gold, "triples"), None if failed(pred) else pred_field(pred, "triples")
+    left, right = ([row for row in side or () if not isinstance(row, Mapping) or _counts(row)] for side in sides)
+    return left, right
+
+
+def _counts(triple: Mapping[str, Any]) -> bool:
+    return triple.get("rank") != "deprecated" and not objects.excluded(triple)
 
 
 def perfect(gold: object) -> dict[str, list[dict[str, object]]]:

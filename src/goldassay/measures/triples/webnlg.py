@@ -26,8 +26,9 @@ from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 from scipy.optimize import linear_sum_assignment
 
 from goldassay.fields import read
-from goldassay.measure import EMPTY, Measure, failed, gold_field, pred_field
+from goldassay.measure import EMPTY, Measure
 from goldassay.measures.triples.objects import written
+from goldassay.measures.triples.records import sides_as_written
 from goldassay.measures.triples.text2kgbench import SHORT
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean
@@ -98,7 +99,7 @@ class WebNLG(Measure[Mean]):
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Floats:
         """A row an example: the number of pairs, and the sums of all values over them."""
         rows = [_sums(*pair, self.ends == "closed") for pair in zip(gold, pred, strict=True)]
-        return np.array(rows, float).reshape(len(rows), -1)
+        return np.array(rows, float).reshape(-1, 1 + len(PROTOCOL))
 
     def tallies(self, batch: Floats) -> Mean:
         """The sum and the number of each example."""
@@ -111,8 +112,7 @@ PROTOCOL = {f"{matching}_{rate}": WebNLG(matching, rate) for matching in MATCHIN
 
 
 def _sums(gold: object, pred: object, closed: bool) -> list[float]:
-    sides = [[] if failed(pred) else pred_field(pred, "triples"), gold_field(gold, "triples")]
-    candidates, references = ([_normal(triple) for triple in side or ()] for side in sides)
+    references, candidates = ([_normal(triple) for triple in side] for side in sides_as_written(gold, pred))
     size = max(len(candidates), len(references))
     blank: Parts = ("",) * len(PARTS)
     candidates, references = (side + [blank] * (size - len(side)) for side in (candidates, references))
