@@ -23,6 +23,7 @@ DOCUMENT = {
     "labels": [{"h": 0, "t": 1, "r": "P50", "evidence": [0, 1]}, {"h": 1, "t": 0, "r": "P1", "evidence": [0]}],
 }
 FACT = {"title": "T", "h_idx": 0, "t_idx": 1, "r": "P50"}
+DOCRED, CONLL = ("--protocol", "docred"), ("--protocol", "conll")
 CARB = "Ann -LRB- A. -RRB- wrote Emma\twrote\tAnn\tEmma\tin 1815\n"
 
 
@@ -55,7 +56,7 @@ def entries(set_: str, *triples: str) -> str:
             "triples",
             entries("modified", "a | isPartOf | b", "a | b | c_d"),
             entries("generated", "a | is part of | b", "a | b | c"),
-            ("--format", "webnlg", "--protocol", "webnlg"),
+            ("--protocol", "webnlg"),
             {"strict_f1": (1 + 2 / 3) / 2, "ent_type_f1": (1 + 2 / 3) / 2, "partial_recall": (1 + 2 / 3) / 2},
         ),
         # 1 of 3 (a title that gold does not have is wrong, its evidence is left out), 1 of 2; evidence 1 of 1, 1 of 3
@@ -220,7 +221,7 @@ def test_nested_mentions_and_lines_of_a_coreference_file(tmp_path: Path) -> None
     file = tmp_path / "key"
     lines = ["T 0 0 a (1|(2)", "T 0 1 b (1", "", "T 0 0 c 1)|1)", "T 0 1 d -"]
     file.write_text("\n".join(["#begin document (T); part 000", *lines, "#end document", ""]), encoding="utf-8")
-    (record,) = read(file, task="linking")
+    (record,) = read(file, task="linking", format="coref")
     places = {(link["start"], link["end"]): link["ids"]["chain"] for link in record["links"]}
     assert places == {(0, 1): ["NIL2"], (1, 3): ["NIL1"], (0, 3): ["NIL1"]}
 
@@ -232,17 +233,17 @@ def test_nested_mentions_and_lines_of_a_coreference_file(tmp_path: Path) -> None
         ("triples", "<benchmark><entry>", "x", ("--format", "webnlg"), "not XML: "),
         ("triples", entries("modified", "a | b"), "x", ("--format", "webnlg"), "'subject | predicate | object', not"),
         ("triples", entries("modified", "a | b | c"), entries("other", "a | b | c"), ("--format", "webnlg"), "<gen"),
-        ("triples", json.dumps([DOCUMENT]), json.dumps([{**FACT, "h_idx": None, "r": 1}]), (), "r"),
-        ("triples", json.dumps([DOCUMENT]), json.dumps([{"title": "T"}]), ("--format", "docred"), "h_idx"),
-        ("triples", json.dumps([{**DOCUMENT, "labels": [{"h": 7, "t": 0, "r": "P"}]}]), "[]", (), "docred"),
-        ("triples", CARB, "x\t1\tr\ta\nx\t.5\tr\ta\nx\thigh\tr\ta\n", (), "a confidence stands after the sentence"),
-        ("triples", CARB, CARB, ("--protocol", "crab"), "protocol is text2kgbench, docred, carb"),
-        ("linking", coref("ab"), coref("ab").replace("#end", "#the end"), (), "does not end"),
-        ("linking", coref("ab"), coref("ab").replace("(0)", "(0", 1), (), "a mention of chain 0 does not end"),
-        ("linking", coref("ab"), coref("ab").replace("(0)", "1|(2"), (), "chains are written (1), (1 or 1)"),
-        ("linking", coref("ab"), coref("ab").replace("(T)", "(U)"), (), "a document that gold does not have"),
-        ("linking", "a\t0\t4\tQ1\t1\n", "a\t0\t4\tQ1\t1\na\t0\t4\tQ2\t1\n", (), "mention 0–4 stands twice"),
-        ("linking", "a\t0\t4\tQ1\t1\n", "a\t5\t4\tQ1\tbest\n", (), "a score is a number"),
+        ("triples", json.dumps([DOCUMENT]), json.dumps([{**FACT, "h_idx": None, "r": 1}]), DOCRED, "r"),
+        ("triples", json.dumps([DOCUMENT]), json.dumps([{"title": "T"}]), DOCRED, "h_idx"),
+        ("triples", json.dumps([{**DOCUMENT, "labels": [{"h": 7, "t": 0, "r": "P"}]}]), "[]", DOCRED, "docred"),
+        ("triples", CARB, "x\t1\tr\ta\nx\t.5\tr\ta\nx\thigh\tr\ta\n", ("--protocol", "carb"), "a confidence stands"),
+        ("triples", CARB, CARB, ("--format", "carb", "--protocol", "crab"), "protocol is text2kgbench, docred, carb"),
+        ("linking", coref("ab"), coref("ab").replace("#end", "#the end"), CONLL, "does not end"),
+        ("linking", coref("ab"), coref("ab").replace("(0)", "(0", 1), CONLL, "a mention of chain 0 does not end"),
+        ("linking", coref("ab"), coref("ab").replace("(0)", "1|(2"), CONLL, "chains are written (1), (1 or 1)"),
+        ("linking", coref("ab"), coref("ab").replace("(T)", "(U)"), CONLL, "a document that gold does not have"),
+        ("linking", "a\t0\t4\tQ1\t1\n", "a\t0\t4\tQ1\t1\na\t0\t4\tQ2\t1\n", ("--protocol", "tac"), "stands twice"),
+        ("linking", "a\t0\t4\tQ1\t1\n", "a\t5\t4\tQ1\tbest\n", ("--protocol", "tac"), "a score is a number"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(

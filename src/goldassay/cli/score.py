@@ -218,6 +218,8 @@ def read(
     if task == "answering" and "protocol" in chosen:
         chosen["measures"] = chosen.pop("protocol")
         layout = layout or (chosen["measures"] if chosen["measures"] in formats.QUESTIONS else None)
+    if layout is None and formats.guess(gold, task, "table") != "jsonl":
+        layout = formats.OF_PROTOCOL.get(str(chosen.get("protocol")))
     names = {layout or formats.guess(file, task) for file in (gold, pred)}
     if "na_probs" in chosen and names != {"squad"}:
         raise GoldassayError("--option na_probs is for format squad; elsewhere a prediction has its confidence")

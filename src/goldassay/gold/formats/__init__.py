@@ -86,6 +86,15 @@ TASK_OF_FIELD = {
     "triples": "triples",
     "record": "records",
 }
+OF_PROTOCOL = {
+    "webnlg": "webnlg",
+    "docred": "docred",
+    "carb": "carb",
+    "carb-binary": "carb",
+    "conll": "coref",
+    "tac": "neleval",
+}
+"""The format of the files that an official scorer reads."""
 HEAD = 1_000_000  # bytes of a file that are looked at to guess its format
 
 
@@ -200,8 +209,6 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
         raise DataError("no such file", file=path)
     if file.is_dir():
         return "brat"
-    if benchmark := _benchmark(file, task):
-        return benchmark
     if suffix == ".jsonl" and task == "triples":
         marks = ('"sent":', '"response":', '"triples": [[')
         return "text2kgbench" if any(mark in _first_line(file) for mark in marks) else "jsonl"
@@ -222,20 +229,6 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
     if otherwise:
         return otherwise
     raise DataError(f"its format cannot be told from the name; name it ({', '.join(MODULES)})", file=path)
-
-
-def _benchmark(file: Path, task: str) -> str | None:
-    """The format of a benchmark's file of triples or links, whose name says nothing."""
-    if file.suffix.lower() == ".jsonl" or task not in ("triples", "linking", ""):
-        return None
-    head, cells = _head(file), _first_line(file).split("\t")
-    if task != "triples":
-        if head.startswith("#begin document"):
-            return "coref"
-        return "neleval" if len(cells) > 2 and cells[1].isdigit() and cells[2].isdigit() else None
-    if any(f'"{name}"' in head for name in ("vertexSet", "h_idx")):
-        return "docred"
-    return "carb" if len(cells) > 2 and file.suffix.lower() not in EXTENSIONS else None
 
 
 def _head(file: Path) -> str:
