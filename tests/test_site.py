@@ -85,6 +85,8 @@ def test_the_site_is_read_and_searched_from_disk(site: Path, chromium: Any, widt
             assert page.inner_text("h1")
             assert page.evaluate("document.documentElement.scrollWidth") <= width  # nothing runs out of the page
         page.goto((site / "index.html").as_uri())
+        commands = "[...document.querySelectorAll('pre code')].filter(code => !code.innerText.startsWith('$'))"
+        assert page.evaluate(f"{commands}.filter(code => code.scrollWidth > code.clientWidth).length") == 0
         if width < 960:
             page.click(".md-header label[for=__search]")
         else:
