@@ -15,14 +15,12 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import permutations
+from functools import cache, lru_cache
+from itertools import permutations, product
 from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
-from nltk.tokenize.destructive import NLTKWordTokenizer
-from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 from scipy.optimize import linear_sum_assignment
 
 from goldassay.fields import read
@@ -38,14 +36,13 @@ RATES = ("precision", "recall", "f1")
 PARTS = ("subject", "predicate", "object")
 SWAPS = ((0, 2), (0, 1), (1, 2))  # parts whose places are exchanged, in the order in which that is tried
 PERMUTED = 7  # as many triples are paired by trying every order, of equals the first
-MARKS = re.escape(string.punctuation)
+MARK = f"[{re.escape(string.punctuation)}]"
+SIGNS = f"{MARK}+", MARK  # signs of several characters stay on the candidate's side
+WHOLE = (f".*{MARK}.*",) * 2
 DOTTED = """a.a a.c a.d a.g a.h a.m a.m.e a.s a.t b.f b.v c c.i.t c.o.m.b c.v d d.c d.h d.w e e.f e.h e.l e.m f f.g
 f.j g g.d g.f g.k h h.c h.f h.m i.m.s j.b j.c j.j j.k j.p j.r k l l.a l.f l.p m m.b.a m.d.c m.j n n.c
 n.d n.h n.j n.m n.v n.y p p.a.m p.m ph.d r r.a r.h r.i r.j r.k r.t s s.a s.a.y s.c s.g s.p.a s.s t t.j
 u.k u.n u.s u.s.a u.s.s.r v w w.c w.r w.va w.w"""  # Punkt's English abbreviations, beside the short words
-_PUNKT = PunktParameters()
-_PUNKT.abbrev_types = {*SHORT.split(), *DOTTED.split()}
-_SENTENCES, _WORDS = PunktSentenceTokenizer(_PUNKT), NLTKWordTokenizer()
 Parts = tuple[str, ...]
 Span = tuple[int, int, int]  # the part of the triple that it stands for, first word, last word
 
@@ -128,10 +125,8 @@ def _best(scores: Floats) -> Sequence[int]:
     if len(scores) > PERMUTED:
         return [int(column) for column in linear_sum_assignment(scores, maximize=True)[1]]
     orders = np.array([*permutations(range(len(scores)))], int)
-    total = np.zeros(len(orders))
-    for row in range(len(scores)):
-        total += scores[row, orders[:, row]]
-    chosen: list[int] = orders[np.argmax(total)].tolist()
+    totals = sum(row[orders[:, at]] for at, row in enumerate(scores))
+    chosen: list[int] = orders[np.argmax(totals)].tolist()
     return chosen
 
 
@@ -151,7 +146,7 @@ def _rates(reference: Parts, candidate: Parts, closed: bool) -> tuple[float, ...
     for one, other in SWAPS:
         if laid[one].shared or laid[other].shared:
             continue
-        pairs = [_whole(reference[a], candidate[b]) for a, b in ((one, other), (other, one))]
+        pairs = [_tokens(reference[a], candidate[b], WHOLE) for a, b in ((one, other), (other, one))]
         swapped = [_laid(pair) for pair in pairs]
         if any(part.shared for part in swapped):
             places[one], places[other] = other, one
@@ -172,14 +167,15 @@ def _semeval(gold: Sequence[Span], pred: Sequence[Span], closed: bool) -> tuple[
     """Each predicted span beside the same, else the first that it overlaps; in the order of `MATCHINGS`."""
     credit, met, spurious = [0.0] * len(MATCHINGS), set[Span](), 0
     for span in pred:
-        near = [other for other in gold if span[1:] == other[1:] or _overlap(span, other, closed)]
-        other = span if span in gold else next(iter(near), None)
-        spurious += other is None
-        if other is not None:
-            met.add(other)
-            typed, exact = span[0] == other[0], span[1:] == other[1:]
-            for number, points in enumerate((typed, (1 + exact) / 2, typed and exact, exact)):
-                credit[number] += points
+        near = (g for g in gold if span[1:] == g[1:] or max(span[1], g[1]) < min(span[2], g[2]) + closed)
+        other = span if span in gold else next(near, None)
+        if other is None:
+            spurious += 1
+            continue
+        met.add(other)
+        typed, exact = span[0] == other[0], span[1:] == other[1:]
+        for number, points in enumerate((typed, (1 + exact) / 2, typed and exact, exact)):
+            credit[number] += points
     actual, possible = len(pred), len(pred) - spurious + len(set(gold) - met)
     rates = list[float]()
     for points in credit:
@@ -189,27 +185,27 @@ def _semeval(gold: Sequence[Span], pred: Sequence[Span], closed: bool) -> tuple[
     return tuple(rates)
 
 
-def _overlap(one: Span, other: Span, closed: bool) -> bool:
-    return max(one[1], other[1]) < min(one[2], other[2]) + closed
+@cache
+def _nltk() -> tuple[Any, Any]:
+    """The tokenizers of sentences and words; NLTK takes a second to import."""
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+    punkt = PunktParameters()
+    punkt.abbrev_types = {*SHORT.split(), *DOTTED.split()}
+    return PunktSentenceTokenizer(punkt), NLTKWordTokenizer()
 
 
 @lru_cache(maxsize=65536)
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word for sentence in _SENTENCES.tokenize(text) for word in _WORDS.tokenize(sentence))
+    sentences, words = _nltk()
+    return tuple(word for sentence in sentences.tokenize(text) for word in words.tokenize(sentence))
 
 
-def _tokens(reference: str, candidate: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words of both; marks of several characters stay on the candidate's side."""
-    return (
-        tuple(word for word in _words(reference) if not re.search(rf"^[{MARKS}]+$", word)),
-        tuple(word for word in _words(candidate) if not re.search(rf"^[{MARKS}]$", word)),
-    )
-
-
-def _whole(reference: str, candidate: str) -> tuple[tuple[str, ...], ...]:
-    """The words of both without those that hold any mark."""
-    sides = (_words(text) for text in (reference, candidate))
-    return tuple(tuple(word for word in side if not re.search(rf"[{MARKS}]", word)) for side in sides)
+def _tokens(reference: str, candidate: str, left_out: Sequence[str] = SIGNS) -> list[list[str]]:
+    """The words of both, without those that a pattern of that side leaves out."""
+    sides = zip((reference, candidate), left_out, strict=True)
+    return [[word for word in _words(text) if not re.fullmatch(pattern, word)] for text, pattern in sides]
 
 
 def _laid(sides: Sequence[Sequence[str]], linked: bool = True) -> Laid:
@@ -219,50 +215,46 @@ def _laid(sides: Sequence[Sequence[str]], linked: bool = True) -> Laid:
     """
     reference, candidate = sides
     runs, places = _runs(reference, candidate)
-    common = [at for at, place in enumerate(places) if place is not None]
+    common = [at for at, place in enumerate(places) if isinstance(place, int)]
     if not common:
         # Either side by itself; a reference without a candidate takes one place, whatever its length.
+        alone = candidate or not reference
+        width = len(reference) + len(candidate) if alone else 1
         gold = ((0, len(reference) - 1),) if reference else ()
-        start, width = len(reference), len(reference) + len(candidate)
-        pred = ((start, width - 1),) if candidate or not reference else ()
-        return Laid(gold, pred, width if candidate or not reference else 1, False)
-    first, last = common[0], common[-1]
-    before = first if places[first] == 0 else 0
-    after = len(candidate) - 1 - last if places[last] == len(reference) - 1 else 0
+        return Laid(gold, ((len(reference), width - 1),) if alone else (), width, False)
+    before = common[0] if places[common[0]] == 0 else 0
+    after = len(places) - 1 - common[-1] if places[common[-1]] == len(runs) - 1 else 0
     # Each stretch of other words is a span of its own, named by the shared words that stand before it.
-    others = [-1 - sum(at < here for at in common) for here in range(before, len(candidate) - after)]
-    others = [name for name, place in zip(others, places[before:], strict=False) if place is None]
+    rest = range(before, len(places) - after)
+    others = [1 + sum(at < here for at in common) for here in rest if here not in common]
     if not linked:
         before = after = 0
-    line = [*[runs[0]] * before, *runs, *[runs[-1]] * after, *others]
-    pred_spans, current, begin = list[tuple[int, int]](), 0, 0
-    for at, run in enumerate(line):
-        if current and run != current:  # at every missing word after a run the script closes that run again
-            pred_spans.append((begin, at - 1))
-        if run and run != current:
-            current, begin = run, at
-    if line[-1]:
-        pred_spans.append((begin, len(line) - 1))
-    return Laid(((before, before + len(reference) - 1),), tuple(pred_spans), len(line), True)
+    spans, current, begin = list[tuple[int, int]](), 0, 0
+    line = [*runs[:1] * before, *runs, *runs[-1:] * after, *others]
+    for at, name in enumerate(line):
+        if current and name != current:  # at every missing word after a run the script closes that run again
+            spans.append((begin, at - 1))
+        if isinstance(name, int) and name != current:
+            current, begin = name, at
+    if isinstance(line[-1], int):
+        spans.append((begin, len(line) - 1))
+    return Laid(((before, before + len(reference) - 1),), tuple(spans), len(line), True)
 
 
-def _runs(reference: Sequence[str], candidate: Sequence[str]) -> tuple[list[int], list[int | None]]:
-    """The longest common runs of words, one after the other: the run of each reference word (0 for none), and the
-    reference's place of each candidate word."""
-    runs, places = [0] * len(reference), list[int | None]([None] * len(candidate))
-    number, size = 1, len(candidate)
+def _runs(reference: Sequence[str], candidate: Sequence[str]) -> tuple[list[str | int], list[str | int]]:
+    """The longest common runs of words, one after the other.
+
+    A word of the reference becomes the negative number of its run, the candidate's word its place in the reference.
+    """
+    left, right = list[str | int](reference), list[str | int](candidate)
+    number, size = 1, len(right)
     while size:
-        for at in range(len(candidate) - size + 1):
-            if any(place is not None for place in places[at : at + size]):
-                continue
-            run = candidate[at : at + size]
-            begins = range(len(reference) - size + 1)
-            free = (b for b in begins if not any(runs[b : b + size]) and reference[b : b + size] == run)
-            if (begin := next(free, None)) is not None:
-                runs[begin : begin + size] = [number] * size
-                places[at : at + size] = range(begin, begin + size)
-                number += 1
-                break
-        else:
+        starts = product(range(len(right) - size + 1), range(len(left) - size + 1))
+        at, begin = next(((a, b) for a, b in starts if right[a : a + size] == left[b : b + size]), (-1, -1))
+        if at < 0:
             size -= 1
-    return runs, places
+            continue
+        left[begin : begin + size] = [-number] * size
+        right[at : at + size] = range(begin, begin + size)
+        number += 1
+    return left, right
