@@ -143,7 +143,7 @@ def compare(
     elif systems.repeats > 1:
         raise GoldassayError("--repeats is for programs: goldassay compare TASK --program NAME --repeats 3")
     elif systems.gold is None and not systems.pred:
-        document = use.settings(reading.option, {"document": use.Setting(())}).get("document")
+        document = use.settings(reading.option, {"document": use.Setting(())}).get("document", "document")
         if extra := next((name for name, value in vars(reading).items() if value and name != "option"), None):
             raise GoldassayError(f"--{'measure' if extra == 'measures' else extra} is for files; {HELP}")
         loaded = _load(runs, document)
@@ -158,7 +158,7 @@ def compare(
     _show(loaded, ranking.test, seed, json, _write(loaded, ranking.weights(), seed, out))
 
 
-def _load(places: Sequence[str], document: str | None) -> list[Run]:
+def _load(places: Sequence[str], document: str) -> list[Run]:
     from goldassay.running.logs import runs_at, split_name
 
     several = len(places) > 1 or split_name(places[0])[0].is_file()

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from goldassay import jsonl
-from goldassay.running.rows import facets
 from goldassay.running.run import Run
 
 SUMMARY = ("id", "epoch", "input", "target", "scores", "metadata")  # what the list of samples shows
@@ -28,62 +27,48 @@ def to_inspect(run: Run) -> bytes:
     >>> zipfile.ZipFile(io.BytesIO(to_inspect(run))).namelist()
     ['samples/0_epoch_1.json', 'samples/1_epoch_1.json', 'summaries.json', 'header.json']
     """
-    about, key = run.about, str(run.about["gold"].get("sha256") or "")[:22]
-    created = about.get("started") or "1970-01-01T00:00:00+00:00"
-    model = str(about.get("lm") or "none/none")
+    about, key = run.about, str(run.about["gold"].get("sha256"))[:22]
+    started = about.get("started") or "1970-01-01T00:00:00+00:00"
+    head = {"eval_id": key, "run_id": key, "task_id": key, "created": started, "task": run.name}
+    head |= {"model": about.get("lm") or "none/none", "config": {"epochs": run.repeats}}
+    head |= {"dataset": {"samples": len(run.rows), "sample_ids": [row["id"] for row in run.rows]}}
     scores = []
-    for name, value in run.values.items():
-        ends = run.intervals[name]
-        metrics = {"corpus": value, "low": ends.low, "high": ends.high}
-        state = {each: {"name": each, "value": number} for each, number in metrics.items()}
+    for name, ends in run.intervals.items():
+        metrics = {"corpus": run.values[name], "low": ends.low, "high": ends.high}
+        state = {each: {"name": each, "value": value} for each, value in metrics.items()}
         scores.append({"name": name, "scorer": name, "metrics": state})
-    failed = run.folded.failed
-    header = {
-        "version": 2,
-        "status": "success" if about.get("status") == "finished" else "cancelled",
-        "eval": {
-            "eval_id": key,
-            "run_id": key,
-            "task_id": key,
-            "created": created,
-            "task": run.name,
-            "dataset": {"samples": len(run.rows), "sample_ids": [str(row["id"]) for row in run.rows]},
-            "model": model,
-            "config": {"epochs": run.repeats},
-            "packages": about.get("versions") or {},
-            "metadata": {"conventions": run.summary()["conventions"], "unit": run.unit},
-        },
-        "results": {"total_samples": len(run.rows), "completed_samples": len(run.rows) - failed, "scores": scores},
-        "stats": {"started_at": created, "completed_at": about.get("finished") or created},
-    }
-    content, summaries = io.BytesIO(), []
+    results = {"total_samples": len(run.rows), "completed_samples": len(run.rows) - run.folded.failed, "scores": scores}
+    stats = {"started_at": started, "completed_at": about.get("finished") or started}
+    status = "success" if about.get("status") == "finished" else "cancelled"
+    samples = [_sample(row, run) for row in run.answers]
+    members: dict[str, Any] = {f"samples/{each['id']}_epoch_{each['epoch']}.json": each for each in samples}
+    members["summaries.json"] = [{name: each[name] for name in SUMMARY} for each in samples]
+    members["header.json"] = {"version": 2, "status": status, "eval": head, "results": results, "stats": stats}
+    content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for row in run.answers:
-            sample = _sample(row, run, model)
-            archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", jsonl.dumps(sample))
-            summaries.append({name: sample[name] for name in SUMMARY} | {"completed": True})
-        archive.writestr("summaries.json", jsonl.dumps(summaries))
-        archive.writestr("header.json", jsonl.dumps(header))
+        for place, member in members.items():
+            archive.writestr(place, jsonl.dumps(member))
     return content.getvalue()
 
 
-def _sample(row: Mapping[str, Any], run: Run, model: str) -> dict[str, Any]:
-    inputs, errors = row.get("inputs") or {}, [str(error.get("message", "")) for error in row.get("errors", ())]
+def _sample(row: Mapping[str, Any], run: Run) -> dict[str, Any]:
+    inputs, answer = row.get("inputs") or {}, jsonl.dumps(row.get("prediction"))
     evidence = run.zero.from_state(row["tallies"])
-    scores = {name: {"value": float(tally.value)} for name, tally in evidence.items() if tally.weight > 0}
-    for score in scores.values():
-        score["explanation"] = "\n".join(errors)
-    answer = jsonl.dumps(row["prediction"]) if row.get("prediction") else ""
-    message = {"role": "assistant", "content": answer, "source": "generate"}
-    return {
-        "id": str(row["id"]),
+    errors = "\n".join(str(error.get("message")) for error in row.get("errors", ()))
+    scores = {
+        name: {"value": tally.value, "explanation": errors} for name, tally in evidence.items() if tally.weight > 0
+    }
+    message = {"role": "assistant", "content": answer}
+    sample = {
+        "id": row["id"],
         "epoch": row.get("repeat", 1),
         "input": str(next(iter(inputs.values()))) if len(inputs) == 1 else jsonl.dumps(inputs),
-        "target": jsonl.dumps(row.get("gold") or {}),
+        "target": jsonl.dumps(row.get("gold")),
         "messages": [message],
-        "output": {"model": model, "choices": [{"message": message, "stop_reason": "stop"}], "completion": answer},
+        "output": {"choices": [{"message": message, "stop_reason": "stop"}], "completion": answer},
         "scores": scores,
-        "metadata": {**facets(row), **({"document": row["document"]} if "document" in row else {})},
-        "total_time": row.get("latency_s"),
-        **({"error": {"message": row["error"], "traceback": "", "traceback_ansi": ""}} if row.get("error") else {}),
+        "metadata": {name: row[name] for name in ("document", "strata", "language") if name in row},
     }
+    if row.get("error"):
+        sample["error"] = {"message": row["error"], "traceback": "", "traceback_ansi": ""}
+    return sample

@@ -10,7 +10,6 @@ What a file is follows from its content. Nothing in it is executed, and archives
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,40 +17,37 @@ from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.folder import run_at
 from goldassay.running.logs import deepeval, dspy, inspect, mlflow, promptfoo
-from goldassay.running.logs.system import System, as_run
+from goldassay.running.logs.system import DOCUMENT, System, as_run
 from goldassay.running.run import Run
 
 TOOLS = (inspect, promptfoo, deepeval, mlflow, dspy)
-LARGEST = 2**30  # bytes of a file
 KINDS = "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces) and dspy.Evaluate (JSON, CSV)"
 
 
-def read_log(place: Path | str, *, document: str | None = None) -> list[Run]:
+def read_log(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
     """The runs in another tool's log, one a system; empty if the file is no log that is known.
 
     Args:
         place: The file, or ``FILE:NAME`` for one of its systems.
-        document: The field of the samples' metadata that names their document; by default ``document``.
+        document: The field of the samples' metadata that names their document.
 
     Raises:
         DataError: The file is damaged, or has no scores.
     """
     file, name = split_name(place)
     try:
-        found = _systems(file)
+        content = _content(file)
+        found: list[System] = next((systems for tool in TOOLS if (systems := tool.systems(content, file))), [])
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
     names = [system.name for system in found]
-    places = [file if len(found) == 1 else Path(f"{file}:{each}") for each in names]
-    runs = [as_run(system, place, document) for system, place in zip(found, places, strict=True)]
-    if not name or not runs:
-        return runs
-    if name not in names:
+    if name and found and name not in names:
         raise GoldassayError(f"{file} has no system {name!r}; it has {', '.join(names)}")
-    return [runs[names.index(name)]]
+    places = [file if len(found) == 1 else Path(f"{file}:{each}") for each in names]
+    return [as_run(each, at, document) for each, at in zip(found, places, strict=True) if name in ("", each.name)]
 
 
-def runs_at(place: Path | str, *, document: str | None = None) -> list[Run]:
+def runs_at(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
     """The run of a folder, or the runs of another tool's log."""
     file, _ = split_name(place)
     if not file.is_file():
@@ -65,37 +61,20 @@ def runs_at(place: Path | str, *, document: str | None = None) -> list[Run]:
 def split_name(place: Path | str) -> tuple[Path, str]:
     """The file, and the name of a system in it, which may hold colons itself."""
     text = str(place)
-    for at, sign in enumerate(text):
-        if sign == ":" and Path(text[:at]).is_file():
-            return Path(text[:at]), text[at + 1 :]
-    return run_at(Path(place)), ""
-
-
-def _systems(file: Path) -> Sequence[System]:
-    content = _content(file)
-    for tool in TOOLS:
-        found: Sequence[System] | None = tool.systems(content, file)
-        if found is not None:
-            return found
-    return ()
+    ends = (at for at, sign in enumerate(text) if sign == ":" and Path(text[:at]).is_file())
+    at = next(ends, len(text))
+    return run_at(Path(text[:at])), text[at + 1 :]
 
 
 def _content(file: Path) -> Any:
     """What the file holds: an Inspect archive as one object, the rows of a CSV, or JSON."""
-    with files.opened(file) as stream:
-        data = stream.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise DataError(f"larger than {LARGEST >> 30} GiB; split the log", file=file)
-    if data.startswith(b"PK"):
-        return inspect.unzipped(data, file)
     if file.suffix.lower() in (".csv", ".tsv"):
         return dspy.rows_of_table(file)
-    return as_json(data, file)
-
-
-def as_json(data: bytes, file: Path) -> Any:
-    """Parsed JSON, in which NaN may stand for a missing score, as Python writes it."""
+    with files.opened(file) as stream:
+        data = stream.read()
+    if data.startswith(b"PK"):
+        return inspect.unzipped(data, file)
     try:
-        return json.loads(data)
+        return json.loads(data)  # where NaN may stand for a missing score
     except (ValueError, RecursionError):
         return jsonl.value(data, file=file)  # which says where it is wrong
