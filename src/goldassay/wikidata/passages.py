@@ -18,8 +18,10 @@ from typing import Any
 import bm25s
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.metrics.pairwise import cosine_similarity
 
-from goldassay.exceptions import DataError, ModelError
+from goldassay.embedding import checked
+from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.text import words
 
@@ -129,20 +131,16 @@ class DenseIndex:
     def __init__(self, collection: str | Path | Iterable[Any], embedder: Encode) -> None:
         self.passages, self._embedder = passages(collection), embedder
         self.source = str(getattr(embedder, "name", "dense"))
-        self._vectors = self._unit([passage.text for passage in self.passages]) if self.passages else None
+        self._vectors = self._embed([passage.text for passage in self.passages]) if self.passages else None
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The k nearest passages whose cosine is above 0."""
         if self._vectors is None or not query.strip():
             return []
-        return top(self.passages, self._vectors @ self._unit([query])[0], k)
+        return top(self.passages, cosine_similarity(self._vectors, self._embed([query]))[:, 0], k)
 
-    def _unit(self, texts: Sequence[str]) -> Any:
-        vectors = np.asarray(self._embedder(texts), dtype=np.float32)
-        if vectors.ndim != 2 or len(vectors) != len(texts):
-            raise ModelError(f"the embedder gave an array of shape {vectors.shape} for {len(texts)} texts")
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    def _embed(self, texts: Sequence[str]) -> Any:
+        return checked(self._embedder(texts), len(texts), self.source)
 
     def __deepcopy__(self, memo: Mapping[int, Any]) -> DenseIndex:
         """Itself: an index does not change, and optimizers copy programs often."""

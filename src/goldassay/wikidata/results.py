@@ -87,7 +87,14 @@ def fold(
     per_article = [_article(*parts) for parts in zip(articles, rows, stored, strict=True)]
     result: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
-        "run_metadata": {**metadata, "rows": file.name, **_metadata(rows, articles, len(failed))},
+        "run_metadata": {
+            **metadata,
+            "rows": file.name,
+            "articles_evaluated": len(articles),
+            "articles_failed": len(failed),
+            "articles_without_answer": sum("error" in row for row in rows),
+            **_age([date for article in articles for date in article.fetched]),
+        },
         "aggregate": {**aggregate, "intervals": _intervals(card) if len(rows) > 1 else {}},
         "by_domain": {
             name: values([i for i, domain in enumerate(domains) if domain == name])[1] for name in sorted(set(domains))
@@ -102,32 +109,19 @@ def fold(
     return {**result, "article_result": per_article[0]} if single else result
 
 
-def _metadata(rows: Sequence[Mapping[str, Any]], articles: Sequence[Subject], failed: int) -> dict[str, Any]:
-    """How many articles were evaluated and failed, and how old their data is."""
-    return {
-        "articles_evaluated": len(articles),
-        "articles_failed": failed,
-        "articles_without_answer": sum("error" in row for row in rows),
-        **_age([date for article in articles for date in article.fetched]),
-    }
-
-
 def _values(card: Scorecard, counts: Mapping[str, int], articles: int) -> dict[str, Any]:
     """The values of a set of articles by name; None without evidence."""
     statements = card.counts["triples"]
     verdicts = {name: counts.get(f"verdict {name}", 0) for name in VERDICTS}
     judged = verdicts["correct"] + verdicts["incorrect"]
     low, high = wilson(verdicts["correct"], judged) if judged else (None, None)
-
-    def share(right: str, wrong: str) -> float | None:
-        return rates({"tp": counts.get(right, 0), "fp": counts.get(wrong, 0), "fn": 0})["precision"]
-
+    exact, partial = counts.get("kind exact", 0), counts.get("kind partial", 0)
     return {
         "articles": articles,
         **_counts(statements, counts),
         **{name: card.values.get(name) for name in MEASURES},
         "confidence_calibration_pearson_r": card.values["calibration_pearson"],
-        "precision_local": share("kind exact", "kind partial"),
+        "precision_local": rates({"tp": exact, "fp": partial, "fn": 0})["precision"],
         "novel_discovery_rate_low": low,
         "novel_discovery_rate_high": high,
         "verdicts": verdicts,
