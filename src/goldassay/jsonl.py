@@ -123,18 +123,16 @@ def plain(value: object) -> Any:
     >>> plain(Decimal("12.50")), plain(datetime(2024, 3, 1, 10, 30))
     (12.5, '2024-03-01T10:30:00')
     """
-    if isinstance(value, (Enum, Decimal, date, time)):
-        return value.value if isinstance(value, Enum) else _scalar(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (Decimal, date, time)):
+        return float(value) if isinstance(value, Decimal) else value.isoformat()
     for method in ("model_dump", "toDict", "tolist"):
         if hasattr(value, method):
             return getattr(value, method)()
     if isinstance(value, Mapping):
         return dict(value)
     return sorted(value, key=str) if isinstance(value, (set, frozenset)) else str(value)
-
-
-def _scalar(value: Decimal | date | time) -> Any:
-    return float(value) if isinstance(value, Decimal) else value.isoformat()
 
 
 Check = Callable[[dict[str, Any]], object]

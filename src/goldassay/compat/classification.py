@@ -35,7 +35,8 @@ def type_classification_metrics(
     return {
         "accuracy": card.values["accuracy"] or 0.0,
         **{
-            f"macro_{rate}": _mean([row[rate] or 0.0 for row in per_class.values()]) for rate in ("precision", "recall")
+            f"macro_{rate}": sum(row[rate] or 0.0 for row in per_class.values()) / (len(per_class) or 1)
+            for rate in ("precision", "recall")
         },
         "macro_f1": card.values["macro_f1"] or 0.0,
         "weighted_f1": card.values["weighted_f1"] or 0.0,
@@ -91,7 +92,3 @@ def aligned(y_true: Sequence[str], y_pred: Sequence[str | None]) -> list[Read]:
     if len(y_true) != len(y_pred):
         raise GoldassayError(f"{len(y_true)} gold labels against {len(y_pred)} predictions; they must be aligned")
     return [sides(gold, {"label": pred}) for gold, pred in zip(y_true, y_pred, strict=True)]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0

@@ -187,7 +187,12 @@ def as_prediction(record: Mapping[str, Any], task: str) -> dict[str, Any]:
     elif task == "classification":
         answer = {"label": record["label"], "secondary_labels": list(record.get("secondary_labels") or ())}
     elif task == "linking":
-        answer = {"links": [_as_candidates(link) for link in record["links"]]}
+        answer = {"links": []}
+        for link in record["links"]:
+            ids = link.get("ids") or {}
+            mention = {name: link[name] for name in ("start", "end", "text", "fragments", "type") if name in link}
+            candidates = [{"id": identifier, "kb": base} for base, several in ids.items() for identifier in several]
+            answer["links"].append({**mention, "candidates": candidates, "ids": dict(ids)})
     elif task == "retrieval":
         judged = grades(record)
         order = sorted((name for name, grade in judged.items() if grade > 0), key=lambda name: -judged[name])
@@ -197,13 +202,6 @@ def as_prediction(record: Mapping[str, Any], task: str) -> dict[str, Any]:
     else:
         answer = {"answer": next(iter(record["answers"]), "")}
     return {"id": record["id"], **answer}
-
-
-def _as_candidates(link: Mapping[str, Any]) -> dict[str, Any]:
-    ids = link.get("ids") or {}
-    mention = {name: link[name] for name in ("start", "end", "text", "fragments", "type") if name in link}
-    candidates = [{"id": identifier, "kb": base} for base, several in ids.items() for identifier in several]
-    return {**mention, "candidates": candidates, "ids": dict(ids)}
 
 
 def grades(record: Mapping[str, Any]) -> dict[str, float]:

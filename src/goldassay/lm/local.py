@@ -221,12 +221,12 @@ def _whole(answers: Any, options: dict[str, Any], lengths: Sequence[bool]) -> An
     """The answers of a constrained call, each without what was begun when the tokens ended."""
     if "grammar" not in options.get("extra_body", {}) or not any(lengths):
         return answers
-    cut = zip(answers, lengths, strict=True)
-    return [_complete_parts(answer) if short and isinstance(answer, str) else answer for answer, short in cut]
-
-
-def _complete_parts(text: str) -> str:
-    return complete(text) if text.lstrip().startswith("{") else text.rpartition("\n")[0] or text
+    answers = list(answers)
+    for place, (answer, is_cut) in enumerate(zip(answers, lengths, strict=True)):
+        if is_cut and isinstance(answer, str):
+            is_json = answer.lstrip().startswith("{")
+            answers[place] = complete(answer) if is_json else answer.rpartition("\n")[0] or answer
+    return answers
 
 
 NUMBER = "0123456789.eE+-"

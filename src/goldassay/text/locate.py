@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 Offsets = tuple[int, int]
 
@@ -33,27 +34,22 @@ def locate(text: str, quotes: Sequence[str]) -> list[Offsets | None]:
     reading = _Reading(text)
     places = [reading.places(quote) for quote in quotes]
     everywhere = {span for spans in places for span in spans}
-    nested = {span for span in everywhere if any(_inside(span, other) for other in everywhere)}
+    nested = {(a, b) for a, b in everywhere if any(c <= a and b <= d and (a, b) != (c, d) for c, d in everywhere)}
     taken: set[Offsets] = set()
     located: list[Offsets | None] = []
     after = 0
+
+    def rank(span: Offsets) -> tuple[Any, ...]:
+        overlaps = any(span[0] < end and start < span[1] for start, end in taken)
+        return span in taken, overlaps, span in nested, span[0] < after, span
+
     for spans in places:
-        ranked = sorted(
-            spans, key=lambda span: (span in taken, _clash(span, taken), span in nested, span[0] < after, span)
-        )
-        located.append(ranked[0] if ranked else None)
-        if ranked:
-            taken.add(ranked[0])
-            after = ranked[0][1]
+        best = min(spans, key=rank, default=None)
+        located.append(best)
+        if best:
+            taken.add(best)
+            after = best[1]
     return located
-
-
-def _inside(span: Offsets, other: Offsets) -> bool:
-    return span != other and other[0] <= span[0] and span[1] <= other[1]
-
-
-def _clash(span: Offsets, taken: set[Offsets]) -> bool:
-    return any(span[0] < end and start < span[1] for start, end in taken)
 
 
 class _Reading:

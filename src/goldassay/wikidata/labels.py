@@ -87,15 +87,11 @@ class LabelTable:
         return [name for name, _ in pairs], [index for _, index in pairs]
 
     @cached_property
-    def _ids_by_name(self) -> dict[str, list[str]]:
+    def _ids_by_name(self) -> dict[str, dict[str, None]]:
         ids: dict[str, dict[str, None]] = {}
         for name, index in zip(*self._names, strict=True):
             ids.setdefault(name, {})[self.entries[index].id] = None
-        return {name: list(found) for name, found in ids.items()}
-
-    @cached_property
-    def _most_names(self) -> int:
-        return max(len(entry.aliases) + 1 for entry in self.entries)
+        return ids
 
     @cached_property
     def longest(self) -> int:
@@ -124,9 +120,9 @@ class LabelTable:
         return [list(nearest[mention]) for mention in folded]
 
     def _nearest(self, scores: Any, k: int) -> list[Match]:
-        """The ``k`` best entries; as many names are looked at as the k entries with the most names have."""
+        """The ``k`` best entries; as many names are looked at as k entries with the most names have."""
         names, owners = self._names
-        count = min(len(names), k * self._most_names)
+        count = min(len(names), k * max(len(entry.aliases) + 1 for entry in self.entries))
         cut = np.partition(scores, len(names) - count)[len(names) - count]
         near = np.flatnonzero(scores >= cut)
         best: dict[int, Match] = {}

@@ -160,7 +160,11 @@ def _repair(source: Path, target: Path, fixes: Sequence[Finding]) -> int:
         for fix in fixes:
             raw = lines[(fix.line or 0) - 1]
             record = jsonl.value(raw, file=source, line=fix.line)
-            _apply(record, fix)
+            field, index = _index(fix)
+            if field == "answers":
+                record["answer_starts"][index] = (fix.fix or {})["start"]
+            else:
+                record[field][index].update(fix.fix or {})
             lines[(fix.line or 0) - 1] = json.dumps(record, ensure_ascii=False) + ("\r" if raw.endswith("\r") else "")
         files.save(target, "\n".join(lines))
         return len(fixes)
@@ -176,15 +180,6 @@ def _index(fix: Finding) -> tuple[str, int]:
     """Field and place of ``entities[3]``."""
     name, _, rest = str(fix.field).partition("[")
     return name, int(rest.rstrip("]"))
-
-
-def _apply(record: dict[str, Any], fix: Finding) -> None:
-    field, index = _index(fix)
-    values = fix.fix or {}
-    if field == "answers":
-        record["answer_starts"][index] = values["start"]
-    else:
-        record[field][index].update(values)
 
 
 def _entry_repairs(content: Any, fixes: Sequence[Finding]) -> Iterator[Finding]:

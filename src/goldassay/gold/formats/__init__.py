@@ -8,7 +8,7 @@ and their offsets proved in one place, `goldassay.gold.reading`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from os.path import exists
@@ -258,21 +258,15 @@ def task_of(file: Path, format: str | None = None, column: str | None = None) ->
     elif name == "kit":
         task = kits.TASK_OF_KIND.get(kits.load(file)[0])
     elif name == "jsonl":
-        task = _task_of_line(_first_line(file))
+        with suppress(DataError):
+            record = parse_json(_first_line(file))
+            fields = record if isinstance(record, dict) else ()
+            task = next((task for name, task in TASK_OF_FIELD.items() if name in fields), None)
     elif name == "json":
         task = _task_of_json(file)
     if task is None:
         raise DataError(f"which task is this gold for? Name it (`task=NAME`): {', '.join(TASKS)}", file=file)
     return task
-
-
-def _task_of_line(line: str) -> str | None:
-    try:
-        record = parse_json(line)
-    except DataError:
-        return None
-    fields = record if isinstance(record, dict) else ()
-    return next((task for name, task in TASK_OF_FIELD.items() if name in fields), None)
 
 
 def _task_of_json(file: Path) -> str | None:

@@ -36,18 +36,15 @@ def dumps(records: Iterable[Mapping[str, object]]) -> str:
     >>> dumps([{"id": "q", "strata": {"tier": 1}, "query": "x", "relevant": {"d": 2.0}}])
     '{"id": "q", "query": "x", "relevant": {"d": 2}, "strata": {"tier": 1}}\\n'
     """
-    return "".join(json.dumps(_laid_out(record), ensure_ascii=False, allow_nan=False) + "\n" for record in records)
-
-
-def _laid_out(record: Mapping[str, Any]) -> dict[str, Any]:
-    row = {key: value for key, value in record.items() if key not in LAST}
-    if isinstance(row.get("relevant"), Mapping):
-        row["relevant"] = {key: _whole(grade) for key, grade in row["relevant"].items()}
-    return row | {key: record[key] for key in LAST if key in record}
-
-
-def _whole(grade: Any) -> Any:
-    return int(grade) if isinstance(grade, float) and grade.is_integer() else grade
+    lines = []
+    for record in records:
+        row: dict[str, Any] = {key: value for key, value in record.items() if key not in LAST}
+        if isinstance(row.get("relevant"), Mapping):
+            grades = row["relevant"].items()
+            row["relevant"] = {key: int(grade) if float(grade).is_integer() else grade for key, grade in grades}
+        row |= {key: record[key] for key in LAST if key in record}
+        lines.append(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+    return "".join(lines)
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, object]], task: str, side: Side = "gold") -> None:
