@@ -68,7 +68,7 @@ conformance: install
 bench: install
 	$(BIN)/python -m benchmarks
 
-# sdist and wheel in empty environments, with the newest and the lowest versions of what they need
+# sdist and wheel in empty environments, on Python 3.11 to 3.13, with the newest and the lowest versions of what they need
 release-check:
 	PYTHON=$(PYTHON) .ci/release-check
 
