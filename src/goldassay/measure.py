@@ -301,6 +301,10 @@ class Weighted(Measure[Any]):
             object.__setattr__(self, name, getattr(inner, name))
 
     @property
+    def known_limits(self) -> tuple[float, float] | None:
+        return self.inner.known_limits  # type: ignore[attr-defined,no-any-return]
+
+    @property
     def key(self) -> str:
         return f"{self.inner.key}_by_{self.by}"  # type: ignore[attr-defined]
 

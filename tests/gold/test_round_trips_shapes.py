@@ -92,6 +92,8 @@ def test_jsonl_keeps_every_field_of_every_shape(tmp_path: Path, task: str, side:
         records = [{**data.draw(shape(kind)), "id": name} for name in names]
     else:
         records = [{**placed(data.draw(shape(kind)), side), "id": name} for name in data.draw(NAMES)]
+    if task == "classification":  # one of label, labels and score is needed
+        records = [record if record.keys() & {"label", "labels"} else {**record, "score": 1.0} for record in records]
     first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     write(first, records, task=task, side=side)
     found = read(first, task=task, side=side, format="jsonl")

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from goldassay.cli import app
 from goldassay.compat import hierarchical_type_metrics, type_classification_metrics, type_confusion_analysis
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.measures import classification as c
@@ -269,3 +271,83 @@ def test_wrong_calls() -> None:
         c.LabelF1("weighted", labels="all")
     with pytest.raises(GoldassayError, match="hierarchy is 'institutions' or a tuple"):
         c.Accuracy("group", "none")
+
+
+def files(folder: Path, **content: str) -> list[str]:
+    """``--gold`` and ``--pred`` files whose names say their format."""
+    options = []
+    for name, text in content.items():
+        side, _, suffix = name.partition("_")
+        (folder / f"{side}.{suffix}").write_text(text, encoding="utf-8")
+        options += [f"--{side}", str(folder / f"{side}.{suffix}")]
+    return options
+
+
+def scored(*words: str) -> dict[str, Any]:
+    done = CliRunner().invoke(
+        app, ["score", "classification", *words, "--json", "--no-intervals"], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    state: dict[str, Any] = json.loads(done.stdout)
+    return state
+
+
+SETS = '{"id": 1, "labels": ["a", "b"]}\n{"id": 2, "labels": []}\n{"id": 3, "labels": [3, "b"]}\n'
+GRADES = '{"id": 1, "score": 1}\n{"id": 2, "score": 2.5}\n{"id": 3, "score": 4}\n'
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "expected"),
+    [
+        (
+            {"gold_jsonl": SETS},  # nothing predicted for the second, as it should be: tp 3, fp 1, fn 1
+            {"pred_csv": 'id,labels\n1,b|a\n3,"[""b"", ""c""]"\n'},
+            {"set_micro_f1": 0.75, "subset_accuracy": 2 / 3, "hamming_loss": 2 / 12, "set_samples_f1": 2.5 / 3},
+        ),
+        (
+            {"gold_csv": "id,labels\n1,a|b\n2,\n3,3|b\n"},
+            {"pred_jsonl": '{"id": 1, "labels": ["a"], "probabilities": {"a": 0.1, "b": 0.2}}\n'},
+            {"set_micro_recall": 0.25, "lrap": 2 / 3},  # 1 + 1 (no label) + 0
+        ),
+        ({"gold_jsonl": GRADES}, {"pred_csv": "id,score\n1,2\n2,2\n3,5\n"}, {"mae": 2.5 / 3, "kendall": 2 / 6**0.5}),
+        ({"gold_csv": "id,score\n1,1\n2,3\n"}, {"pred_jsonl": '{"id": 2, "score": 1}\n'}, {"mae": 2.0, "pearson": 0.0}),
+    ],
+)
+def test_files_of_sets_of_labels_and_of_grades(
+    tmp_path: Path, gold: dict[str, str], pred: dict[str, str], expected: dict[str, float]
+) -> None:
+    options = files(tmp_path, **gold, **pred)
+    found = scored(*options)
+    assert {name: found["values"][name] for name in expected} == pytest.approx(expected)
+    check = CliRunner().invoke(
+        app, ["gold", "validate", options[1], "--task", "classification"], catch_exceptions=False
+    )
+    assert check.exit_code == 0, check.output
+    converted = str(tmp_path / "again.csv")
+    CliRunner().invoke(
+        app, ["gold", "convert", options[1], converted, "--task", "classification"], catch_exceptions=False
+    )
+    assert scored("--gold", converted, *options[2:])["values"] == pytest.approx(found["values"])
+
+
+def test_weights_costs_and_probabilities_of_files(tmp_path: Path) -> None:
+    options = files(
+        tmp_path,
+        gold_csv="id,text,label,weight\n1,x,spam,2\n2,y,ham,1\n",
+        pred_csv='id,label,probabilities\n1,ham,"{""spam"": 0.4, ""ham"": 0.6}"\n2,ham,"{""spam"": 0.1, ""ham"": 1}"\n',
+        costs_csv="spam,ham,5\n",
+    )
+    words = [*options[:4], "--option", f"costs={options[5]}", "--option", "weight=weight"]
+    found = scored(
+        *words, "--measure", "accuracy", "--measure", "cost", "--measure", "top1_accuracy", "--measure", "auroc"
+    )
+    expected = {"accuracy": 1 / 3, "cost": 10 / 3, "top1_accuracy": 1 / 3, "auroc": 1.0}  # 2 of 3 are the first
+    assert found["values"] == pytest.approx(expected)
+    with pytest.raises(GoldassayError, match="no measure 'acuracy'; there are accuracy"):
+        scored(*options[:4], "--measure", "acuracy")
+
+
+def test_a_record_without_label_labels_or_score_says_so(tmp_path: Path) -> None:
+    options = files(tmp_path, gold_jsonl='{"id": "4"}\n', pred_jsonl='{"id": "4", "label": "a"}\n')
+    with pytest.raises(DataError, match="record 4, label: this field is missing"):
+        scored(*options)

@@ -88,7 +88,8 @@ Settings = Annotated[
     typer.Option(
         "--option",
         metavar="NAME=VALUE",
-        help="A setting of the task (repeat): labels=A,B or FILE; bounds=word; malformed=strict; scheme=NAME; "
+        help="A setting of the task (repeat): labels=A,B or FILE; weight=FIELD; costs=FILE; "
+        "bounds=word; malformed=strict; scheme=NAME; "
         "equivalent=FILE; na_probs=FILE; ontology=FILE; train=FILE; skip_bad=N; of records schema=FILE, "
         "compare=FIELD=HOW;…, blank=null, ordered=LIST, invalid=counted. Of another tool's log: document=FIELD of its "
         "metadata.",
@@ -211,6 +212,8 @@ class Setting(NamedTuple):
 
 SETTINGS: Mapping[str, Setting] = {
     "labels": Setting(("classification",)),
+    "weight": Setting(("classification",)),
+    "costs": Setting(("classification",), file=True),
     "bounds": Setting(("extraction", "linking")),
     "malformed": Setting(("extraction",)),
     "scheme": Setting(("extraction",)),
@@ -228,7 +231,8 @@ SETTINGS: Mapping[str, Setting] = {
 }
 """What ``--option`` sets.
 
-``labels``: the labels of the task, separated by commas, one a line in a file, ``institutions`` or ``seen``.
+``labels``: the labels of the task, separated by commas, one a line in a file, ``institutions`` or ``seen``. ``weight``:
+the field of gold that says what an example weighs. ``costs``: a table of gold label, predicted label and cost.
 ``bounds=word`` widens spans to whole words first, as ELEVANT does. ``malformed=strict`` reads tags as their scheme is
 written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2, IOBES or BILOU. ``equivalent``: a table
 of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.

@@ -15,9 +15,9 @@ import typer
 from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import TASKS, target_met
+from goldassay.measure import TASKS, Weighted, parse, registered, target_met
 from goldassay.reporting import terminal
-from goldassay.scorecard import Scorecard
+from goldassay.scorecard import Scorecard, fold
 
 if TYPE_CHECKING:
     from goldassay.gold import Pairs
@@ -183,7 +183,7 @@ def scored(
             chosen["measures"] = names
         card = card_of(task, aligned.gold, aligned.pred, chosen)
         if names and task not in MEASURED:
-            _choose(card, names)
+            _choose(card, names, chosen.get("weight", ""))
         card.warnings = [*aligned.warnings, *card.warnings]
         card.protocol = card.protocol or str(options.get("protocol") or "")
         if intervals or (intervals is None and card.examples <= INTERVALS_UP_TO):
@@ -249,12 +249,25 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _choose(card: Scorecard, names: Sequence[str]) -> None:
-    """Keep the values of these names, or that begin with one of them (``strict`` keeps ``strict_f1`` and its rates)."""
+def _choose(card: Scorecard, names: Sequence[str], weight: str = "") -> None:
+    """Keep the values of these names, or that begin with one of them (``strict`` keeps ``strict_f1`` and its rates).
+
+    A name that no value has may be that of another measure of the task, or its repr.
+    """
+    others: dict[str, Any] = {}
+    if card.task in TASKS:
+        others = {measure.key: measure for measure in reversed(registered(f"goldassay.measures.{card.task}"))}
     for name in names:
-        if not any(value == name or value.startswith(f"{name}_") for value in card.values):
-            near = get_close_matches(name, card.values, 3) or list(card.values)
+        if any(value == name or value.startswith(f"{name}_") for value in card.values):
+            continue
+        if card.shared is None or not (name in others or "(" in name):
+            near = get_close_matches(name, {**card.values, **others}, 3) or list(card.values)
             raise GoldassayError(f"{card.task} has no measure {name!r}; there are {', '.join(near)}")
+        measure = others[name] if name in others else parse(f"{card.task}.{name}")
+        more = fold(card.task, {name: Weighted(measure, weight) if weight else measure}, card.shared)
+        for part in ("values", "conventions", "explain", "measures", "totals"):
+            getattr(card, part).update(getattr(more, part))
+        card.tallies = {**card.tallies, **more.tallies}
     chosen = [value for value in card.values if any(value == name or value.startswith(f"{name}_") for name in names)]
     for part in ("values", "conventions", "explain", "measures", "tallies", "totals"):
         every = getattr(card, part)
@@ -263,25 +276,33 @@ def _choose(card: Scorecard, names: Sequence[str]) -> None:
 
 def _check_labels(gold: Sequence[Any], labels: list[str], file: Path) -> None:
     """Gold's labels must be in the list; a prediction outside it is counted as wrong, with a warning."""
+    from goldassay.gold.records import labels_of
+
     for record in gold:
-        for label in (record["label"], *record.get("secondary_labels", ())):
+        for field, label in labels_of(record):
             if label not in labels:
                 message = f"label {label!r} is outside the list {', '.join(labels)}"
-                raise DataError(message, file=file, record=record.get("id"), field="label")
+                raise DataError(message, file=file, record=record.get("id"), field=field)
 
 
-def table(file: Path) -> dict[str, str]:
-    """Equivalent ids: two ids a line, separated by a tab or a comma; the second is counted."""
-    out: dict[str, str] = {}
+def table(file: Path, columns: str = "two ids") -> list[list[str]]:
+    """The rows of a small table: cells separated by a tab or a comma; ``columns`` says how many, and what they are."""
+    rows = []
     for number, line in enumerate(files.text(file).splitlines(), start=1):
         cells = [cell.strip() for cell in line.replace("\t", ",").split(",")]
         if line.strip() and not line.startswith("#"):
-            if len(cells) != 2 or not all(cells):
-                raise DataError(
-                    f"expected two ids, separated by a tab or a comma, not {line!r}", file=file, line=number
-                )
-            out[cells[0]] = cells[1]
-    return out
+            if len(cells) != 2 + (columns != "two ids") or not all(cells):
+                what = f"expected {columns}, separated by a tab or a comma, not {line!r}"
+                raise DataError(what, file=file, line=number)
+            rows.append(cells)
+    return rows
+
+
+def costs(file: Path) -> list[tuple[str, str, float]]:
+    """What it costs to take one label for another."""
+    rows = table(file, "a gold label, a predicted one and a cost")
+    numbers = use.numbers("--option costs", [f"{gold},{pred}={cost}" for gold, pred, cost in rows])
+    return [(gold, pred, cost) for (gold, pred, _), cost in zip(rows, numbers.values(), strict=True)]
 
 
 def label_list(text: str) -> list[str] | str:
@@ -331,7 +352,8 @@ def _names(text: str) -> list[str] | str:
 
 
 VALUES: dict[str, Callable[[Any], Any]] = {
-    "equivalent": table,
+    "equivalent": lambda file: dict(table(file)),
+    "costs": costs,
     "ontology": files.json_value,
     "labels": label_list,
     "compare": comparators,

@@ -70,7 +70,10 @@ def check(record: object, task: str, side: Side = "gold") -> dict[str, Any]:
 def problems(record: object, task: str, side: Side = "gold") -> dict[str, Any] | list[DataError]:
     """The validated record with its fields in the order of its shape, or all that is wrong with it."""
     try:
-        return adapter(task, side).validate_python(record)
+        checked = adapter(task, side).validate_python(record)
+        if task == "classification" and not any(name in checked for name in ("label", "labels", "score")):
+            return [DataError("this field is missing (or labels, or score)", record=checked["id"], field="label")]
+        return checked
     except ValidationError as error:
         name = record.get("id") if isinstance(record, dict) else None
         errors: list[DataError] = []
@@ -159,7 +162,7 @@ def _short(text: str, most: int = 64) -> str:
 
 EMPTY: dict[str, dict[str, Any]] = {
     "extraction": {"entities": []},
-    "classification": {"label": None},
+    "classification": {"label": None, FAILURE: "no prediction"},
     "linking": {"links": []},
     "retrieval": {"results": []},
     "answering": {"answer": None},
@@ -185,7 +188,8 @@ def as_prediction(record: Mapping[str, Any], task: str) -> dict[str, Any]:
         field = SPANS.get(task, task)
         answer: dict[str, Any] = {field: [dict(item) for item in record[field]]}
     elif task == "classification":
-        answer = {"label": record["label"], "secondary_labels": list(record.get("secondary_labels") or ())}
+        own = ("label", "labels", "secondary_labels", "score")
+        answer = {name: record[name] for name in own if record.get(name) is not None}
     elif task == "linking":
         answer = {"links": []}
         for link in record["links"]:
@@ -202,6 +206,17 @@ def as_prediction(record: Mapping[str, Any], task: str) -> dict[str, Any]:
     else:
         answer = {"answer": next(iter(record["answers"]), "")}
     return {"id": record["id"], **answer}
+
+
+def labels_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each label of a record of classification, with its field.
+
+    >>> labels_of({"label": "M", "secondary_labels": ["G"]}), labels_of({"labels": ["a"]})
+    ([('label', 'M'), ('secondary_labels[0]', 'G')], [('labels[0]', 'a')])
+    """
+    single = [("label", record["label"])] if record.get("label") is not None else []
+    lists = ((name, enumerate(record.get(name) or ())) for name in ("labels", "secondary_labels"))
+    return [*single, *((f"{name}[{index}]", label) for name, labels in lists for index, label in labels)]
 
 
 def grades(record: Mapping[str, Any]) -> dict[str, float]:

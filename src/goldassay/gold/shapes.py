@@ -64,10 +64,15 @@ class Extraction(Common):
 
 
 class Classification(Common):
-    """A document and its type; a label may be a number. ``weight`` is how much the example counts (`Weighted`)."""
+    """A document and its type, or several ``labels``, or a grade (``score``); a label may be a number.
+
+    ``weight`` is how much the example counts (`Weighted`).
+    """
 
     text: NotRequired[str]
-    label: LabelText
+    label: NotRequired[LabelText]
+    labels: NotRequired[list[LabelText]]
+    score: NotRequired[Finite]
     weight: NotRequired[Grade]
     secondary_labels: NotRequired[list[str]]
     rationale: NotRequired[str | None]
@@ -196,9 +201,11 @@ class PredictedExtraction(Predicted):
 
 
 class PredictedClassification(Predicted):
-    """The type that a system chose, and how probable it takes each type to be."""
+    """The type, labels or grade that a system chose, and how probable it takes each label to be."""
 
-    label: LabelText | None
+    label: NotRequired[LabelText | None]
+    labels: NotRequired[list[LabelText]]
+    score: NotRequired[Finite | None]
     probabilities: NotRequired[dict[str, Finite]]
     secondary_labels: NotRequired[list[str]]
     confidence: NotRequired[Finite | None]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from goldassay.gold import anyfields
-from goldassay.gold.records import grades
+from goldassay.gold.records import grades, labels_of
 from goldassay.gold.sets import GoldSet
 from goldassay.gold.shapes import Record
 
@@ -43,7 +43,7 @@ def of_task(task: str, records: Sequence[Record]) -> dict[str, Any]:
     by: dict[str, dict[str, tuple[int, int]]] = {}
     for record in records:
         keys = {"split": record.get("split"), "language": record.get("language"), **(record.get("strata") or {})}
-        if task == "classification":
+        if task == "classification" and "label" in record:
             keys["label"] = record["label"]
         for facet, key in keys.items():
             group = by.setdefault(facet, {})
@@ -66,7 +66,8 @@ def counted(task: str, records: Sequence[Record]) -> dict[str, Any]:
     if task == "extraction":
         return counts | {"entities": len(items), "types": tally(span["type"] for span in items)}
     if task == "classification":
-        return counts | {"labels": tally(record["label"] for record in records), "secondary_labels": len(items)}
+        labels = (label for record in records for name, label in labels_of(record) if not name.startswith("secondary"))
+        return counts | {"labels": tally(labels), "secondary_labels": len(items)}
     if task == "linking":
         return counts | {
             "links": len(items),

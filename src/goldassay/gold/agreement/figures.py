@@ -18,7 +18,7 @@ from typing import Any, Unpack
 
 from goldassay.fields import clusters
 from goldassay.gold.agreement.coefficients import Coefficient
-from goldassay.gold.records import grades
+from goldassay.gold.records import grades, labels_of
 from goldassay.measures.extraction import Batch, Span
 from goldassay.measures.extraction.records import spans
 from goldassay.measures.records.matching import Comparing
@@ -123,7 +123,7 @@ def make_figure(
 def values(task: str, record: Mapping[str, Any]) -> dict[str, Any]:
     """What a record says, place by place."""
     if task == "classification":
-        return {"label": record["label"]}
+        return {"label": record["label"]} if "label" in record else {label: True for _, label in labels_of(record)}
     if task == "linking":
         return {f"{link['start']}:{link['end']}": _identifiers(link["ids"]) for link in record["links"]}
     if task == "retrieval":

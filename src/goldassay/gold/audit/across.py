@@ -23,7 +23,7 @@ from goldassay import workspace
 from goldassay.gold import anyfields
 from goldassay.gold.audit import card as cards
 from goldassay.gold.audit.findings import Finding, LocatedRecord, RowsByTask
-from goldassay.gold.records import INPUTS
+from goldassay.gold.records import INPUTS, labels_of
 from goldassay.gold.sets import CARD
 from goldassay.measure import TASKS
 from goldassay.text.similarity import NEAR, distinct, near_pairs
@@ -143,7 +143,7 @@ def _closed_fields(row: LocatedRecord) -> Iterator[tuple[str, str]]:
     if row.task == "extraction":
         yield from (("entities", span["type"]) for span in record["entities"])
     elif row.task == "classification":
-        yield "label", record["label"]
+        yield from ((name.partition("[")[0], label) for name, label in labels_of(record) if name[0] == "l")
     elif row.task == "triples":
         yield from (("triples", triple["predicate"]) for triple in record["triples"])
     elif row.task not in TASKS:
@@ -197,8 +197,7 @@ def _labels(task: str, record: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     if task == "extraction":
         return [(f"entities[{index}].type", span["type"]) for index, span in enumerate(record["entities"])]
     if task == "classification":
-        second = enumerate(record.get("secondary_labels") or ())
-        return [("label", record["label"]), *((f"secondary_labels[{index}]", label) for index, label in second)]
+        return labels_of(record)
     if task == "answering" and record.get("answer_type"):
         return [("answer_type", record["answer_type"])]
     if task == "retrieval" and isinstance(record["relevant"], Mapping):

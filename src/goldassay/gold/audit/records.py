@@ -146,8 +146,8 @@ def _text(row: LocatedRecord) -> Iterator[Finding]:
 
 def _labels(row: LocatedRecord) -> Iterator[Finding]:
     second = row.record.get("secondary_labels") or []
-    if row.record["label"] in second:
-        yield row.finding("conflict", f"{row.record['label']!r} is both label and secondary label", "secondary_labels")
+    if (label := row.record.get("label")) in second:
+        yield row.finding("conflict", f"{label!r} is both label and secondary label", "secondary_labels")
     if len(set(second)) < len(second):
         yield row.finding("repeated", "a secondary label stands here twice", "secondary_labels")
 

@@ -41,10 +41,12 @@ QUESTION = {"id": ("id", "question_id", "qid")}
 COLUMNS: dict[tuple[str, Side], dict[str, tuple[str, ...]]] = {
     ("classification", "gold"): DOCUMENT
     | {"label": LABEL, "secondary_labels": SECONDARY, "rationale": ("rationale",)}
+    | {name: (name, f"gold_{name}") for name in ("labels", "score", "weight")}
     | UNIT
     | {"language": ("language", "lang"), "split": ("split",)},
     ("classification", "pred"): DOCUMENT
-    | {"label": (*PREDICTED, *LABEL), "secondary_labels": SECONDARY}
+    | {"label": (*PREDICTED, *LABEL), "secondary_labels": SECONDARY, "probabilities": ("probabilities",)}
+    | {name: (name, f"pred_{name}", f"predicted_{name}") for name in ("labels", "score")}
     | {"confidence": ("confidence", "score", "probability")},
     ("answering", "gold"): QUESTION
     | UNIT
@@ -63,13 +65,15 @@ NEEDED: dict[tuple[str, Side], tuple[str, ...]] = {
     ("answering", "gold"): ("question", "answers"),
     ("answering", "pred"): ("answer",),
 }
-LISTS = ("answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
-NUMBERS = ("confidence", "latency_ms")
-JSON = ("meta", "strata", "citations", "answer_starts")
+INSTEAD = {"answers": ("reference",), "label": ("labels", "score"), "text": ("labels", "score")}
+LISTS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
+NUMBERS = ("score", "weight", "confidence", "latency_ms")
+JSON = ("meta", "strata", "citations", "answer_starts", "probabilities")
 EMPTY_CELLS = (
     "answer",
     "answers",
     "label",
+    "labels",
     "secondary_labels",
 )  # fields of which an empty cell says that there is none
 SEPARATORS = re.compile(r"\s*[|,;]\s*")
@@ -154,12 +158,15 @@ def _columns(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
         name = next((lower[name] for name in names if name in lower), None)
         if name is not None and (field != "document" or name not in columns.values()):
             columns[field] = name
+    if task == "classification":  # beside a label, a score is no grade
+        for field in ("score",) if "label" in columns else ("confidence",) if columns.get("score") == "score" else ():
+            columns.pop(field, None)
     return columns
 
 
 def _check_needed(columns: Mapping[str, str], header: Sequence[str], source: Source, **place: Any) -> None:
     for field in NEEDED[source.task, source.side]:
-        if field not in columns and not (field == "answers" and "reference" in columns):
+        if field not in columns and not any(other in columns for other in INSTEAD.get(field, ())):
             names = COLUMNS[source.task, source.side][field]
             if source.task == "classification":
                 column = "label or gold_type" if field == "label" else field
@@ -179,7 +186,7 @@ def _record(row: Mapping[str, str], columns: Mapping[str, str], count: int, sour
                 record[field] = _value(cell, field)
     except DataError as error:
         raise error.at(record=record["id"]) from None
-    if classified and source.side == "gold" and record["label"] is None:
+    if classified and source.side == "gold" and record.get("label", "") is None:
         raise DataError("no type", record=record["id"], field="label")
     others = {name: cell for name, cell in row.items() if name not in columns.values() and cell.strip()}
     if others and not classified:
@@ -251,7 +258,7 @@ def _check_labels(source: Source, header: Sequence[str], records: Sequence[Row])
     """Gold's labels are in the list; a prediction outside it is the measure's business (OTHER)."""
     labels = source.option("labels")
     if labels is None:
-        if "gold_type" not in header or not all(re.fullmatch("[A-Z]", row.record["label"]) for row in records):
+        if "gold_type" not in header or not all(re.fullmatch("[A-Z]", row.record.get("label", "")) for row in records):
             return
         labels = INSTITUTIONS
     for row in records:
@@ -267,7 +274,9 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     """Write a table with the columns that one of the records has; the extension says which kind."""
     several_records = list(records)
     names = {"label": "gold_type" if side == "gold" else "label", "secondary_labels": "secondary_types"}
-    always = ("id", *NEEDED[task, side], *(("text", "secondary_labels") if task == "classification" else ()))
+    single = task == "classification" and any("label" in record for record in several_records)
+    needed = NEEDED[task, side] if single or task != "classification" else ()
+    always = ("id", *needed, *(("text", "secondary_labels") if single else ()))
     fields = [
         field
         for field in COLUMNS[task, side]

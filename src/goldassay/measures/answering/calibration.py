@@ -150,6 +150,10 @@ class BestThreshold(Answering[Best]):
     """SQuAD 2.0's best exact match or F1 (``score``) over thresholds; ``part`` is the value or the ``threshold``.
 
     The probability of no answer is 1 − confidence; a prediction without a confidence is left out.
+
+    >>> pairs = [({"answers": []}, {"answer": "x", "confidence": 0.2}), ({"answers": ["y"]}, {"answer": "y", "confidence": 0.9})]
+    >>> [sum((best(*pair).tally for pair in pairs), best.zero).value for best in (BestThreshold(), BestThreshold(part="threshold"))]
+    [1.0, 0.1]
     """
 
     gold_fields = ("answers",)

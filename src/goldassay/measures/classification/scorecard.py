@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from goldassay.fields import read
+from goldassay.measure import Measure, Weighted, failed
+from goldassay.measures.classification.graded import CORRELATIONS, Correlation, GradedError
 from goldassay.measures.classification.measures import (
     INSTITUTIONS,
     MCC,
     Accuracy,
     Batch,
+    Cost,
     Hierarchy,
     HierarchyGap,
     Kappa,
@@ -19,10 +23,17 @@ from goldassay.measures.classification.measures import (
     Listed,
     OrdinalError,
 )
+from goldassay.measures.classification.multilabel import (
+    HammingLoss,
+    RankingPrecision,
+    SetF1,
+    SubsetAccuracy,
+    label_sets,
+)
 from goldassay.measures.classification.probabilities import Calibration, Curve, MulticlassBrier, TopK
 from goldassay.measures.classification.records import institutions
 from goldassay.measures.classification.tally import NONE, OTHER, Labelled
-from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.scorecard import Batches, Scorecard, by_key, fold
 from goldassay.tally import Confusion
 
 CHOICES = frozenset("ABCDEFGHI")  # what the answers of a multiple choice are called, and some institution types, too
@@ -34,8 +45,10 @@ def scorecard(
     *,
     labels: Sequence[str] | str | None = None,
     hierarchy: Mapping[str, Sequence[str]] | None = None,
+    weight: str = "",
+    costs: Sequence[tuple[str, str, float]] = (),
 ) -> Scorecard:
-    """All values over aligned records.
+    """All values over aligned records: of one label each, or of sets of ``labels`` or grades (``score``).
 
     Args:
         gold: The gold records.
@@ -45,17 +58,22 @@ def scorecard(
             a warning says which if both could be meant.
         hierarchy: The labels of each group. Without it, the institution types' groups if the labels are such types;
             other labels have no values by group. ``primary_or_secondary`` needs gold with secondary labels.
+        weight: The field of gold that says what an example weighs.
+        costs: What it costs to take one label for another, as (gold, predicted, cost); other pairs cost 1.
 
     >>> card = scorecard([{"label": "M"}, {"label": "L"}], [{"label": "M"}, {"label": "A"}])
     >>> card.values["accuracy"], card.values["category_accuracy"], card.by["label"]["M"]["f1"]
     (0.5, 1.0, 1.0)
     """
     batches = Batches(gold, pred)
+    first = gold[0] if len(gold) else ""
+    if not isinstance(first, (str, int)) and read(first, "label", None) is None:
+        return _without_label(batches, labels, weight)
     gold_labels, evidence = _evidence(batches)
     listed, warnings = _listed(labels, gold_labels)
     tree: Hierarchy = tuple((name, tuple(members)) for name, members in (hierarchy or {}).items()) or INSTITUTIONS
-    measures = _measures(listed, tree, bool(hierarchy), gold_labels, evidence)
-    card = fold("classification", measures, batches)
+    measures: list[Measure[Any]] = [*_measures(listed, tree, bool(hierarchy), gold_labels, evidence)]
+    card = _fold([*measures, Cost(tuple(costs))] if costs else measures, batches, weight)
     confusion: Labelled = card.totals["macro_f1"]
     over, by_label = confusion.counted, confusion.by_label(confusion.counted)
     card.by["label"] = {
@@ -74,6 +92,35 @@ def scorecard(
         what = f"{absent} of {len(over)} labels of the list do not occur"
         card.warnings.append(f"{what}: macro_f1 counts them 0, and the upper end of its interval 1")
     card.warnings += _outside(confusion, over) + warnings
+    return card
+
+
+def _fold(measures: Sequence[Measure[Any]], batches: Batches, weight: str) -> Scorecard:
+    """The scorecard of these measures, weighted by a field of gold if one is named."""
+    weighted = {measure.key: Weighted(measure, weight) if weight else measure for measure in measures}
+    return fold("classification", weighted, batches)
+
+
+def _without_label(batches: Batches, labels: Sequence[str] | str | None, weight: str) -> Scorecard:
+    """The scorecard of sets of labels, or of grades."""
+    if read(batches.gold[0], "labels", None) is None:
+        errors: list[Measure[Any]] = [GradedError(), GradedError("rmse")]
+        card = _fold([*(Correlation(statistic) for statistic in CORRELATIONS), *errors], batches, weight)
+        scored = sum(read(pred, "score", None) is not None for part in batches.chunks() for pred in part.pred)
+        if scored < card.examples:
+            lacking = f"{card.examples - scored} of {card.examples} examples"
+            card.warnings.append(f"{lacking} have no predicted score and are left out")
+        return card
+    pairs = [label_sets(*pair) for part in batches.chunks() for pair in zip(part.gold, part.pred, strict=True)]
+    seen = {label for sides in pairs for side in sides for label in side}
+    listed = tuple(sorted(seen)) if labels is None or isinstance(labels, str) else tuple(labels)
+    measures: list[Measure[Any]] = [SetF1(average) for average in ("micro", "macro", "samples")]
+    measures += [SetF1("micro", rate) for rate in ("precision", "recall")] + [SubsetAccuracy()]
+    measures += [HammingLoss(listed)] if listed else []
+    if all(_states(pred, "probabilities") for part in batches.chunks() for pred in part.pred):
+        measures.append(RankingPrecision())
+    card = _fold(measures, batches, weight)
+    card.by["label"] = by_key(card.totals["set_macro_f1"])
     return card
 
 
@@ -120,10 +167,16 @@ def _evidence(batches: Batches) -> tuple[set[str], set[str]]:
         batch: Batch = part.of(Accuracy())
         labels |= {one.gold for one in batch.read}
         evidence |= {"secondary_labels"} if any(one.gold_others for one in batch.read) else set()
-        for name in ("probabilities", "confidence"):
-            if any(read(pred, name, None) is not None for pred in part.pred if not isinstance(pred, str | int)):
-                evidence.add(name)
-    return labels, evidence
+        evidence |= (
+            {"confidence"} if any(_states(pred, "confidence") and not failed(pred) for pred in part.pred) else set()
+        )
+    stated = [_states(pred, "probabilities") for part in batches.chunks() for pred in part.pred if not failed(pred)]
+    return labels, evidence | ({"probabilities"} if stated and all(stated) else set())
+
+
+def _states(pred: Any, name: str) -> bool:
+    """Whether a prediction has a field, or is none."""
+    return bool(failed(pred)) or (not isinstance(pred, str | int) and read(pred, name, None) is not None)
 
 
 def _listed(labels: Sequence[str] | str | None, gold_labels: set[str]) -> tuple[Listed, list[str]]:
