@@ -151,8 +151,10 @@ class BestThreshold(Answering[Best]):
 
     The probability of no answer is 1 − confidence; a prediction without a confidence is left out.
 
-    >>> pairs = [({"answers": []}, {"answer": "x", "confidence": 0.2}), ({"answers": ["y"]}, {"answer": "y", "confidence": 0.9})]
-    >>> [sum((best(*pair).tally for pair in pairs), best.zero).value for best in (BestThreshold(), BestThreshold(part="threshold"))]
+    >>> unanswerable = {"answers": []}, {"answer": "x", "confidence": 0.2}
+    >>> pairs = [unanswerable, ({"answers": ["y"]}, {"answer": "y", "confidence": 0.9})]
+    >>> both = [BestThreshold(), BestThreshold(part="threshold")]
+    >>> [sum((best(*pair).tally for pair in pairs), best.zero).value for best in both]
     [1.0, 0.1]
     """
 
