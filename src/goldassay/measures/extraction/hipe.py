@@ -8,7 +8,9 @@ spurious; a gold span that none took is missed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
 
 from goldassay.measures.extraction.records import GOLD, PRED, Span, fields, name, spans
 
@@ -27,8 +29,13 @@ SCHEMAS = ("strict", "exact", "partial", "type")
 Outcome = tuple[int, int, int, int]  # a field for each schema
 EQUAL: Outcome = (CORRECT,) * 4  # pyright: ignore[reportAssignmentType]
 OTHER_TYPE: Outcome = (INCORRECT, CORRECT, CORRECT, INCORRECT)
-OVERLAP: Outcome = (INCORRECT, INCORRECT, PARTIAL, CORRECT)
-OVERLAP_OTHER_TYPE: Outcome = (INCORRECT, INCORRECT, PARTIAL, INCORRECT)
+OVERLAPS: tuple[Outcome, Outcome] = (  # of another type, of the same
+    (INCORRECT, INCORRECT, PARTIAL, INCORRECT),
+    (INCORRECT, INCORRECT, PARTIAL, CORRECT),
+)
+MISSED_ALL: Outcome = (MISSING,) * 4  # pyright: ignore[reportAssignmentType]
+SPURIOUS_ALL: Outcome = (SPURIOUS,) * 4  # pyright: ignore[reportAssignmentType]
+Fit = tuple[bool, bool, bool, bool]  # one place, as it should be, not as it should be, some overlap
 
 
 def known_types(gold: Sequence[Sequence[Span]]) -> frozenset[str]:
@@ -58,23 +65,33 @@ def decisions(gold: Sequence[Span], pred: Sequence[Span]) -> list[tuple[str, Out
     >>> [outcome[3] for _, outcome in decisions([Span(0, 5, "loc")], [Span(0, 4, "loc"), Span(4, 5, "loc")])]
     [0, 4]
     """
+
+    def fit(span: Span, other: Span) -> Fit:
+        same, there = span.type == other.type, other.start >= 0
+        return span.place == other.place, same and there, not same, there and span.overlaps(other)
+
     left, right = (sorted(side, key=lambda span: (span.start, span.end)) for side in (gold, pred))
+    return decided(left, right, fit, lambda span: span.type)
+
+
+def decided(
+    gold: Sequence[Any], pred: Sequence[Any], fit: Callable[[Any, Any], Fit], name: Callable[[Any], str]
+) -> list[tuple[str, Outcome]]:
+    """The same for whatever has a place and a ``form`` (other words than gold's): ``fit`` compares two of them."""
     taken: set[int] = set()
-    outcomes = []
-    for span in right:
-        index, outcome = _decision(span, left, taken)
+    outcomes: list[tuple[str, Outcome]] = []
+    for answer in pred:
+        fits = [(at, *fit(other, answer)) for at, other in enumerate(gold)]
+        ways = chain(
+            ((at, EQUAL) for at, placed, right, _, _ in fits if placed and right and not answer.form),
+            (
+                (at, OTHER_TYPE if placed and wrong else OVERLAPS[right])
+                for at, placed, right, wrong, overlaps in fits
+                if (placed and wrong) or (overlaps and at not in taken)
+            ),
+            [(-1, SPURIOUS_ALL)],
+        )
+        index, outcome = next(ways)
         taken.add(index)
-        outcomes.append((span.type if index < 0 else left[index].type, outcome))
-    return outcomes + [(span.type, (MISSING,) * 4) for index, span in enumerate(left) if index not in taken]
-
-
-def _decision(span: Span, gold: Sequence[Span], taken: set[int]) -> tuple[int, Outcome]:
-    for index, other in enumerate(gold):
-        if span.start >= 0 and span.place == other.place and span.type == other.type and not span.form:
-            return index, EQUAL
-    for index, other in enumerate(gold):
-        if span.place == other.place and span.type != other.type:
-            return index, OTHER_TYPE
-        if index not in taken and span.start >= 0 and span.overlaps(other):
-            return index, OVERLAP if span.type == other.type else OVERLAP_OTHER_TYPE
-    return -1, (SPURIOUS,) * 4  # pyright: ignore[reportReturnType]
+        outcomes.append((name(answer if index < 0 else gold[index]), outcome))
+    return outcomes + [(name(other), MISSED_ALL) for index, other in enumerate(gold) if index not in taken]

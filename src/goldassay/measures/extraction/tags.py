@@ -17,8 +17,10 @@ import numpy as np
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import check_choice
 from goldassay.statistics.evidence import Flags, Ints
+from goldassay.tally import Counts
 from goldassay.text.tagging import named, split, step
 
+RATES = ("precision", "recall", "f1")
 Tags = Sequence[Sequence[str]]
 
 
@@ -124,25 +126,20 @@ def _joined(left: _Entities, right: _Entities, n: int) -> tuple[Ints, Ints, Ints
 
 
 def _report(types: Iterable[str], tp: Ints, gold: Ints, pred: Ints) -> dict[str, dict[str, float]]:
-    seen = gold + pred > 0
-    types = list(compress(types, seen.tolist()))
-    tp, gold, pred = tp[seen], gold[seen], pred[seen]
-    rates = {"precision": _ratio(tp, pred), "recall": _ratio(tp, gold), "f1": _ratio(2 * tp, gold + pred)}
-    columns = zip(*(values.tolist() for values in rates.values()), strict=True)
-    support = int(gold.sum())
-    report: dict[str, dict[str, float]] = {
-        kind: {**dict(zip(rates, row, strict=True)), "support": int(n)}
-        for kind, row, n in zip(types, columns, gold, strict=True)
-    }
-    micro = _ratio(tp.sum(), pred.sum()), _ratio(tp.sum(), support), _ratio(2 * tp.sum(), support + pred.sum())
-    weights = _ratio(gold, np.full(len(gold), support))
-    report["micro avg"] = {**dict(zip(rates, map(float, micro), strict=True)), "support": support}
-    report["macro avg"] = {key: float(values.mean()) if types else 0.0 for key, values in rates.items()}
-    report["weighted avg"] = {key: float(values @ weights) for key, values in rates.items()}
-    for average in ("macro avg", "weighted avg"):
-        report[average]["support"] = support
-    return report
+    rows = zip(types, tp.tolist(), gold.tolist(), pred.tolist(), strict=True)
+    counts = {kind: Counts(hits, given - hits, n - hits) for kind, hits, n, given in rows if n or given}
+    report = {kind: _row(tally) for kind, tally in counts.items()}
+    total = _row(sum(counts.values(), Counts(0, 0, 0)))
+    support = [row["support"] for row in report.values()]
+    averages = {"micro avg": total}
+    for name, weights in (("macro avg", [1] * len(report)), ("weighted avg", support)):
+        whole = sum(weights) or 1
+        averages[name] = {
+            rate: sum(weight * row[rate] for weight, row in zip(weights, report.values(), strict=True)) / whole
+            for rate in RATES
+        } | {"support": total["support"]}
+    return {**report, **averages}
 
 
-def _ratio(above: Any, below: Any) -> Any:
-    return np.divide(above, below, out=np.zeros(np.shape(above)), where=np.asarray(below) > 0)
+def _row(counts: Counts) -> dict[str, float]:
+    return {rate: float(getattr(counts, rate)) for rate in RATES} | {"support": int(counts.tp + counts.fn)}

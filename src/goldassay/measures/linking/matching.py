@@ -15,29 +15,20 @@ Source: https://github.com/hipe-eval/HIPE-scorer
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 from goldassay.measure import Review
 from goldassay.measures.assignment import assign
+from goldassay.measures.extraction import hipe as scorer
+from goldassay.measures.extraction.hipe import Fit, Outcome
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.linking.records import NIL, Answer, Document, Mention, rank
 from goldassay.tally import Counts
 
 OVER = ("all", "inkb", "nil")
 MATCHINGS = ("one-to-one", "hipe")
-SCHEMES = ("strict", "exact", "partial", "type")
-KINDS = ("correct", "incorrect", "partial", "missed", "spurious")
-FATES = {  # what an answer, or a mention without one, counts as under each scheme
-    "right": ("correct", "correct", "correct", "correct"),
-    "other id": ("incorrect", "correct", "correct", "incorrect"),
-    "overlap": ("incorrect", "incorrect", "partial", "correct"),
-    "overlap, other id": ("incorrect", "incorrect", "partial", "incorrect"),
-    "missed": ("missed", "missed", "missed", "missed"),
-    "spurious": ("spurious", "spurious", "spurious", "spurious"),
-}
 
 
 class Edge(NamedTuple):
@@ -63,7 +54,7 @@ class Matching:
         self.document, self.gold, self.pred = document, document.gold, document.pred
         self.review: Review | None = None  # its errors, once they are written
         self._counts: dict[tuple[str, int, str, str], Counts] = {}
-        self._fates: dict[tuple[int, str], list[tuple[str, str]]] = {}
+        self._fates: dict[tuple[int, str], list[tuple[str, Outcome]]] = {}
 
     @cached_property
     def answered(self) -> dict[int, int]:
@@ -163,7 +154,7 @@ class Matching:
         parts = self._parts.get((self.gold[index].start, self.gold[index].end), ())
         return bool(parts) and all(self._complete(i, right) for i in parts)
 
-    def fates(self, k: int = 1, over: str = "all") -> list[tuple[str, str]]:
+    def fates(self, k: int = 1, over: str = "all") -> list[tuple[str, Outcome]]:
         """`fates` of the mentions and answers that count."""
         nil, everything = over == "nil", over == "all"
         if (k, over) in self._fates:
@@ -181,72 +172,52 @@ def _pairs(edges: Iterable[Edge]) -> list[tuple[int, int]]:
     return sorted(assign(candidates).items())
 
 
-def fates(gold: Sequence[Mention], pred: Sequence[Answer], k: int = 1) -> list[tuple[str, str]]:
-    """What became of each answer, in the official order, and of each mention without one: (id, a key of `FATES`).
+def fates(gold: Sequence[Mention], pred: Sequence[Answer], k: int = 1) -> list[tuple[str, Outcome]]:
+    """What became of each answer, in the official order, and of each mention without one: its id and outcomes.
 
     >>> from goldassay.measures.linking.records import sides
     >>> document = sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 0, "end": 4, "candidates": ["Q1"]}])
-    >>> fates(document.gold, document.pred)
-    [('Q1', 'overlap')]
+    >>> fates(document.gold, document.pred) == [("Q1", scorer.OVERLAPS[True])]
+    True
     """
-    rows: list[tuple[str, str]] = []
-    taken: set[int] = set()
-    for answer in pred:
-        index, fate = _decide(answer, gold, taken, k)
-        if index is None:
-            rows.append((answer.candidates[0] if answer.candidates else NIL, fate))
-        else:
-            taken.add(index)
-            rows.append((_name(gold[index]), fate))
-    return rows + [(_name(mention), "missed") for index, mention in enumerate(gold) if index not in taken]
+
+    def fit(mention: Mention, answer: Answer) -> Fit:
+        place, overlaps = rank(mention, answer), 0 <= answer.start < mention.end and mention.start < answer.end
+        return mention[:2] == answer[:2], 0 < place <= k, place != 1, overlaps
+
+    return scorer.decided(gold, pred, fit, _name)
 
 
-def _decide(answer: Answer, gold: Sequence[Mention], taken: set[int], k: int) -> tuple[int | None, str]:
-    span = (answer.start, answer.end)
-    for index, mention in enumerate(gold):
-        if span == (mention.start, mention.end) and 0 < rank(mention, answer) <= k and not answer.form:
-            return index, "right"
-    for index, mention in enumerate(gold):
-        if span == (mention.start, mention.end) and rank(mention, answer) != 1:
-            return index, "other id"
-        if index not in taken and 0 <= answer.start < mention.end and mention.start < answer.end:
-            return index, "overlap" if 0 < rank(mention, answer) <= k else "overlap, other id"
-    return None, "spurious"
+def _name(side: Mention | Answer) -> str:
+    return "|".join(sorted(side.ids)) or NIL if isinstance(side, Mention) else next(iter(side.candidates), NIL)
 
 
-def _name(mention: Mention) -> str:
-    return "|".join(sorted(mention.ids)) or NIL
-
-
-def hipe(rows: Iterable[tuple[str, str]]) -> dict[str, dict[str, SemEvalCounts]]:
+def hipe(rows: Iterable[tuple[str, Outcome]]) -> dict[str, dict[str, SemEvalCounts]]:
     """SemEval counts by id (``ALL`` for all) and scheme.
 
-    >>> counts = hipe([("Q1", "overlap")])["ALL"]
+    >>> counts = hipe([("Q1", scorer.OVERLAPS[True])])["ALL"]
     >>> counts["type"].correct, counts["strict"].incorrect
     (1, 1)
     """
-    by_id: dict[str, Counter[str]] = {"ALL": Counter()}
-    for name, fate in rows:
-        by_id["ALL"][fate] += 1
-        by_id.setdefault(name, Counter())[fate] += 1
+    by_id: dict[str, list[Outcome]] = {"ALL": []}
+    for name, outcome in rows:
+        by_id["ALL"].append(outcome)
+        by_id.setdefault(name, []).append(outcome)
     return {
         name: {
-            scheme: SemEvalCounts(
-                **{kind: sum(n for fate, n in seen.items() if FATES[fate][place] == kind) for kind in KINDS}
-            )
-            for place, scheme in enumerate(SCHEMES)
+            scheme: SemEvalCounts(*map([outcome[at] for outcome in outcomes].count, range(5)))
+            for at, scheme in enumerate(scorer.SCHEMAS)
         }
-        for name, seen in by_id.items()
+        for name, outcomes in by_id.items()
     }
 
 
-def hipe_counts(rows: Sequence[tuple[str, str]], scheme: str) -> Counts:
+def hipe_counts(rows: Sequence[tuple[str, Outcome]], scheme: str) -> Counts:
     """TP is what is correct, FP the other answers, FN the rest of gold.
 
-    >>> hipe_counts([("Q1", "overlap"), ("Q2", "missed")], "type")
+    >>> hipe_counts([("Q1", scorer.OVERLAPS[True]), ("Q2", scorer.MISSED_ALL)], "type")
     Counts(tp=1, fp=0, fn=1)
     """
-    place = SCHEMES.index(scheme)
-    tp = sum(FATES[fate][place] == "correct" for _, fate in rows)
-    answers, mentions = sum(fate != "missed" for _, fate in rows), sum(fate != "spurious" for _, fate in rows)
-    return Counts(tp, answers - tp, mentions - tp)
+    column = [outcome[scorer.SCHEMAS.index(scheme)] for _, outcome in rows]
+    tp = column.count(scorer.CORRECT)
+    return Counts(tp, len(rows) - column.count(scorer.MISSING) - tp, len(rows) - column.count(scorer.SPURIOUS) - tp)

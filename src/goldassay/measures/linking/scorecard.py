@@ -93,7 +93,7 @@ def _scorecard(shared: Batches, same: Mapping[str, Any], resolver: Resolver | No
     answers = (answer.bases for part in shared.chunks() for document in part.of(coverage) for answer in document.pred)
     table = resolver_pairs(resolver, answers) if resolver else ()
     parts = {over: {measure.key: measure for measure in _over(over, matching, same)} for over in OVER}
-    fates, counts = Counter[str](), Counter[str]()
+    fates, counts = Counter[Any](), Counter[str]()
 
     def look(part: Batches) -> None:
         batch: list[Matching] = part.of(coverage)
