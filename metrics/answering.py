@@ -17,6 +17,7 @@ from goldassay import Metric
 from goldassay.fields import read
 from goldassay.measure import Measure
 from goldassay.measures import answering, retrieval
+from goldassay.measures.judged import can_answer
 
 
 def relevant(gold: Any) -> Any:
@@ -33,7 +34,7 @@ def judged(judge: Any) -> list[Measure[Any]]:
     """Faithfulness and relevance: by a judge where there is one (a judge of support alone knows no relevance)."""
     return [
         answering.ClaimRate("faithfulness", judge),
-        answering.Relevance(judge if hasattr(judge, "relevance") else None),
+        answering.Relevance(judge if can_answer(judge, "relevance") else None),
     ]
 
 

@@ -255,7 +255,7 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
     class Yes:
         name, calls, tokens = "yes", 0, 0
 
-        def criterion(self, criterion: str, question: str, answer: str) -> Verdict:
+        def verdict(self, asked: str, criterion: str, question: str, answer: str) -> Verdict:
             return Verdict("yes" if answer in TONES.values() else "no")
 
     monkeypatch.setattr("goldassay.judges.judge.named", lambda *_, **__: Yes())

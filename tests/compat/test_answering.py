@@ -24,11 +24,12 @@ class Supporting:
     """Says of each sentence whether it stands in the text: a judge of support alone."""
 
     name = "supporting"
+    questions = ("support",)
 
     def claims(self, text: str) -> list[str]:
         return [part.strip() for part in text.split(".") if part.strip()]
 
-    def support(self, text: str, claim: str) -> Verdict:
+    def verdict(self, question: str, /, text: str = "", claim: str = "", **_: Any) -> Verdict:
         return Verdict("supported", claim) if claim in text else Verdict("not_stated")
 
 
@@ -36,16 +37,18 @@ class Full(Supporting):
     """A judge of everything."""
 
     name = "full"
+    questions = ("support", "relevance", "rubric")
     level: str | None = "mostly right"
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
 
-    def relevance(self, question: str, answer: str) -> Verdict:
-        return Verdict("partial", reason="no day")
-
-    def rubric(self, levels: dict[str, str], question: str, answer: str) -> Verdict:
-        self.asked.append((levels, question, answer))
+    def verdict(self, question: str, /, text: str = "", claim: str = "", **inputs: Any) -> Verdict:
+        if question == "support":
+            return super().verdict(question, text, claim)
+        if question == "relevance":
+            return Verdict("partial", reason="no day")
+        self.asked.append(tuple(inputs.values()))
         return Verdict(self.level)
 
 

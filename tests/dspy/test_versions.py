@@ -131,8 +131,8 @@ def test_tuning_saves_a_program_that_loads(lm: Any, tmp_path: Path) -> None:
 
 def test_a_judge_asks_its_own_model(lm: Any, server: Scripted) -> None:
     judge = Judge(lm)
-    assert judge.criterion("It names a month.", "When?", "In May.").label == "yes"
-    assert judge.criterion("It names a month.", "When?", "In May.").label == "yes"
+    assert judge.verdict("criterion", criterion="It names a month.", question="When?", answer="In May.").label == "yes"
+    assert judge.verdict("criterion", criterion="It names a month.", question="When?", answer="In May.").label == "yes"
     assert (judge.calls, judge.tokens, len(server.bodies)) == (1, 18, 1)
 
 

@@ -17,6 +17,8 @@ from goldassay.measures.answering import ClaimRate
 from goldassay.running.budget import Meter
 from goldassay.running.calls import Account
 
+ASKED = {"criterion": "c", "question": "q", "answer": "a"}
+
 
 class Engine:
     """Says what is scripted for the fields asked."""
@@ -44,14 +46,14 @@ def test_bound_and_once() -> None:
     one, engine = judge({"quote": "in 1885", "verdict": "supported"})
     other = Engine({"quote": "", "verdict": "not_stated"})
     with dspy.context(lm=dspy.LM("scripted/program", engine=other, cache=False)):
-        found = [one.support("It opened in 1885.", "It opened in 1885.") for _ in range(3)]
+        found = [one.verdict("support", text="It opened in 1885.", claim="It opened in 1885.") for _ in range(3)]
     assert [v.label for v in found] == ["supported"] * 3
     assert (engine.calls, other.calls, one.asked, one.calls) == (1, 0, 3, 1)
 
 
 def test_an_invented_quote_is_asked_for_again_then_unknown() -> None:
     one, engine = judge({"quote": "in 1999", "verdict": "supported"}, retries=2)
-    assert one.support("It opened in 1885.", "x").label is None
+    assert one.verdict("support", text="It opened in 1885.", claim="x").label is None
     assert (engine.calls, one.calls, one.unknown) == (3, 3, 1)
     assert "'in 1999' does not stand in the text" in one.warning
 
@@ -59,10 +61,10 @@ def test_an_invented_quote_is_asked_for_again_then_unknown() -> None:
 def test_another_level_than_those_named_is_asked_for_again_then_unknown() -> None:
     levels = {"Poor": "says little", "good": "says it"}
     one, engine = judge({"reason": "r", "verdict": "superb"})
-    assert one.rubric(levels, "q", "a").label is None
+    assert one.verdict("rubric", levels=levels, question="q", answer="a").label is None
     assert (engine.calls, one.unknown) == (2, 1)
     assert "no level 'superb'" in one.warning
-    found = judge({"reason": "r", "verdict": "poor."})[0].rubric(levels, "q", "a")
+    found = judge({"reason": "r", "verdict": "poor."})[0].verdict("rubric", levels=levels, question="q", answer="a")
     assert (found.label, found.reason) == ("Poor", "r")
 
 
@@ -71,7 +73,7 @@ def test_under_a_schema_the_levels_stand_in_it() -> None:
     one, engine = judge({}, adapter=TerseAdapter())
     engine.says = {}
     engine.complete = lambda request: _json(request, '{"reason": "r", "verdict": "good"}', engine)  # type: ignore[method-assign]
-    assert one.rubric(levels, "q", "a").label == "good"
+    assert one.verdict("rubric", levels=levels, question="q", answer="a").label == "good"
     assert "verdict: name of a level; poor, good" in engine.turns[0]
 
 
@@ -105,7 +107,7 @@ def test_a_model_without_an_answer_stops_in_one_line(monkeypatch: pytest.MonkeyP
     one = Judge(dspy.LM("scripted/gone", engine=engine, cache=False))
     for _ in range(2):  # the second time without a call
         with pytest.raises(ModelError) as caught:
-            one.support("It opened.", "x")
+            one.verdict("support", text="It opened.", claim="x")
         told = str(caught.value)
         assert "scripted/gone" in told
         assert "check name, key and address" in told
@@ -124,7 +126,10 @@ def test_a_prompt_too_long_is_unknown_and_others_go_on() -> None:
             return super().complete(request)
 
     one = Judge(dspy.LM("scripted/short", engine=Short({"quote": "", "verdict": "not_stated"}), cache=False))
-    assert [one.support(text, "x").label for text in ("long text", "other")] == [None, "not_stated"]
+    assert [one.verdict("support", text=text, claim="x").label for text in ("long text", "other")] == [
+        None,
+        "not_stated",
+    ]
     assert (one.unknown, "too long for the model" in one.warning) == (1, True)
 
 
@@ -136,26 +141,30 @@ def test_a_refused_input_is_unknown_once_the_model_has_answered() -> None:
             return super().complete(request)
 
     one = Judge(dspy.LM("scripted/filter", engine=Filter({"quote": "", "verdict": "not_stated"}), cache=False))
-    assert [one.support(text, "x").label for text in ("kind", "rude", "other")] == ["not_stated", None, "not_stated"]
+    assert [one.verdict("support", text=text, claim="x").label for text in ("kind", "rude", "other")] == [
+        "not_stated",
+        None,
+        "not_stated",
+    ]
     assert "content filter" in one.warning
     other = Judge(one.lm)
     with pytest.raises(ModelError, match="content filter"):
-        other.support("rude", "x")
+        other.verdict("support", text="rude", claim="x")
 
 
 def test_a_tuned_program_has_verdicts_of_its_own() -> None:
     one, engine = judge({"reason": "r", "verdict": "yes"})
-    program = dspy.Predict(questions.Criterion)
+    program = dspy.Predict(questions.QUESTIONS["criterion"].signature)
     tuned = Judge(one.lm, programs={"Criterion": program}, verdicts=one.verdicts)
     program.demos = [dspy.Example(criterion="c", question="q", answer="a", reason="r", verdict="no")]
-    assert [each.criterion("c", "q", "a").label for each in (one, tuned, one, tuned)] == ["yes"] * 4
+    assert [each.verdict("criterion", **ASKED).label for each in (one, tuned, one, tuned)] == ["yes"] * 4
     assert (engine.calls, one.calls, tuned.calls) == (2, 1, 1)
 
 
 def test_the_judge_s_tokens_are_not_the_program_s() -> None:
     one, _ = judge({"reason": "r", "verdict": "yes"})
     with dspy.track_usage() as tracker:
-        one.criterion("c", "q", "a")
+        one.verdict("criterion", **ASKED)
     assert (dict(tracker.usage_data), one.tokens) == ({}, 2)
 
 
@@ -165,36 +174,36 @@ def test_what_dspy_s_cache_answers_is_no_call() -> None:
     asked = f"not in the cache of an earlier test: {uuid4()}"
     with Account(Meter()).open():
         for one in (first, second):
-            one.criterion("c", "q", asked)
+            one.verdict("criterion", **ASKED | {"answer": asked})
     counted = [(one.calls, one.cached, one.tokens) for one in (first, second)]
     assert (engine.calls, counted) == (1, [(1, 0, 2), (0, 1, 0)])
 
 
 def test_unreadable_is_unknown() -> None:
     one, engine = judge({"quote": "", "verdict": "perhaps"})
-    assert one.support("It opened.", "x").label is None
+    assert one.verdict("support", text="It opened.", claim="x").label is None
     calls = engine.calls
     assert (one.unknown, calls >= 2) == (1, True)
     assert "1 verdict of" in one.warning
-    assert one.support("It opened.", "x").label is None
+    assert one.verdict("support", text="It opened.", claim="x").label is None
     assert engine.calls == calls
 
 
 def test_tables_and_rejected_order() -> None:
     one, _ = judge({"claims": '["It opened in 1885."]', "quote": "in 1885", "verdict": "supported"})
-    pred = one.supports("It opened in 1885.", "It opened in 1885.", ["It opened in 1885.", "Nothing."])
+    pred = {"answer": "It opened in 1885.", "retrieved_contexts": ["It opened in 1885.", "Nothing."]}
     # passage 2 does not hold the quote, even when asked again: unknown, and one supporting passage is enough
-    assert pred["support"]["answer_by_context"] == [[True, None]]
-    assert ClaimRate("faithfulness")({}, pred).tally.value == 1.0
+    tally = ClaimRate("faithfulness", one)({}, pred).tally
+    assert (tally.value, tally.unknown) == (1.0, 1.0)
     first, _ = judge({"verdict": "first"})
-    assert first.prefer("q", "a", "b").label == "tie"
+    assert first.verdict("preference", question="q", first="a", second="b").label == "tie"
 
 
 def test_gepa_and_evaluate_call_once() -> None:
     one, engine = judge({"verdict": "full"})
 
     def metric(g: Any, p: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> float:
-        return float(one.relevance(g.question, p.answer).label == "full")
+        return float(one.verdict("relevance", question=g.question, answer=p.answer).label == "full")
 
     program = dspy.Predict("question -> answer")
     lm = dspy.LM("scripted/p", engine=Engine({"answer": "yes"}), cache=False)

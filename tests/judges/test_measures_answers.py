@@ -23,14 +23,12 @@ class Plain:
     def __init__(self, *labels: str | None) -> None:
         self.labels, self.asked = list(labels), []  # type: ignore[var-annotated]
 
-    def _say(self, *asked: Any) -> Verdict:
-        self.asked.append(asked)
+    def verdict(self, question: str, /, **inputs: Any) -> Verdict:
+        self.asked.append(tuple(inputs.values()))
         return Verdict(self.labels[len(self.asked) - 1], reason=f"reason {len(self.asked)}")
 
-    relevance = rubric = criterion = prefer = type_plausible = link_plausible = _say
-
     def entities(self, text: str) -> list[str] | None:
-        found = self._say(text).label
+        found = self.verdict("entities", text=text).label
         return None if found is None else found.split("|")
 
 

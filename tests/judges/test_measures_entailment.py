@@ -39,17 +39,19 @@ TEXT = "It is red. It is not old. It opened in 1885."
 
 def test_support_by_sentence() -> None:
     judge = EntailmentJudge(model := Words())
-    assert judge.support(TEXT, "It is red.") == Verdict("supported", "It is red.")
-    assert judge.support(TEXT, "It is old.") == Verdict("contradicted", "It is not old.")
-    assert judge.support(TEXT, "It is big.") == Verdict("not_stated")
-    assert judge.support(" ", "It is big.") == Verdict("not_stated")
+    assert judge.verdict("support", text=TEXT, claim="It is red.") == Verdict("supported", "It is red.")
+    assert judge.verdict("support", text=TEXT, claim="It is old.") == Verdict("contradicted", "It is not old.")
+    assert judge.verdict("support", text=TEXT, claim="It is big.") == Verdict("not_stated")
+    assert judge.verdict("support", text=" ", claim="It is big.") == Verdict("not_stated")
     # three sentences and the whole text, for three claims; asked again it costs nothing
     assert len(model.pairs) == 3 * 4
-    assert judge.supported(TEXT, "It is red.")
+    assert judge.verdict("support", text=TEXT, claim="It is red.").label == "supported"
     assert (len(model.pairs), judge.calls, judge.asked) == (12, 3, 4)
     assert str(judge) == "nli:words@1"
     assert str(EntailmentJudge(model, threshold=0.95)) == "nli:words>0.95@1"
-    assert EntailmentJudge(model, threshold=0.95).support(TEXT, "It is red.").label == "not_stated"
+    assert (
+        EntailmentJudge(model, threshold=0.95).verdict("support", text=TEXT, claim="It is red.").label == "not_stated"
+    )
 
 
 def test_a_claim_of_two_sentences_together() -> None:
@@ -59,7 +61,7 @@ def test_a_claim_of_two_sentences_together() -> None:
                 (0.9 if "red" in premise and "1885" in premise else 0.3 * ("red" in premise), 0) for premise, _ in pairs
             ]
 
-    assert EntailmentJudge(Both()).support(TEXT, "x") == Verdict("supported", "It is red.")
+    assert EntailmentJudge(Both()).verdict("support", text=TEXT, claim="x") == Verdict("supported", "It is red.")
 
 
 def test_measures_take_it() -> None:
@@ -86,9 +88,9 @@ def test_errors_for_people() -> None:
             return [(0.5, float("nan"))] * (len(pairs) if len(pairs) > 1 else 0)
 
     with pytest.raises(ModelError, match="gave 0 results for 1 pairs"):
-        EntailmentJudge(Short()).support("One.", "x")
+        EntailmentJudge(Short()).verdict("support", text="One.", claim="x")
     with pytest.raises(ModelError, match="expected two probabilities"):
-        EntailmentJudge(Short()).support(TEXT, "x")
+        EntailmentJudge(Short()).verdict("support", text=TEXT, claim="x")
     with pytest.raises(ModelError, match="none says entailment; give labels="):
         classes(["LABEL_0", "LABEL_1"], "mine")
     with pytest.raises(GoldassayError, match="needs a model's name"):

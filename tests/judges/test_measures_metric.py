@@ -30,11 +30,10 @@ class Plain:
     def claims(self, text: str) -> list[str]:
         return [text]
 
-    def support(self, text: str, claim: str) -> Verdict:
+    def verdict(self, question: str, /, text: str = "", **_: str) -> Verdict:
+        if question == "relevance":
+            return Verdict("partial", reason="no day")
         return Verdict("supported", text) if "1885" in text else Verdict("not_stated")
-
-    def relevance(self, question: str, answer: str) -> Verdict:
-        return Verdict("partial", reason="no day")
 
 
 class Never:

@@ -13,6 +13,8 @@ from dspy.lm15 import Message, Response, TextPart, Usage
 from goldassay.exceptions import DataError
 from goldassay.judges.judge import Judge, Verdicts
 
+ASKED = {"criterion": "c", "question": "q", "answer": "a"}
+
 
 class Engine:
     def __init__(self) -> None:
@@ -32,14 +34,21 @@ def test_a_second_run_asks_for_nothing(tmp_path: Path) -> None:
     file, engine = tmp_path / "run" / "verdicts.jsonl", Engine()
     lm = dspy.LM("scripted/judge", engine=engine, cache=False)
     first = Judge(lm, verdicts=Verdicts(file))
-    assert [first.criterion("c", "q", text).label for text in ("a", "odd")] == ["yes", None]
+    assert [first.verdict("criterion", **ASKED | {"answer": text}).label for text in ("a", "odd")] == [
+        "yes",
+        None,
+    ]
     calls = engine.calls
     again = Judge(lm, verdicts=Verdicts(file))
-    assert [again.criterion("c", "q", text).label for text in ("a", "odd", "odd")] == ["yes", None, None]
+    assert [again.verdict("criterion", **ASKED | {"answer": text}).label for text in ("a", "odd", "odd")] == [
+        "yes",
+        None,
+        None,
+    ]
     assert (engine.calls, again.calls, again.unknown) == (calls, 0, 1)
     assert again.warning.startswith("1 verdict of scripted/judge@1 is unknown")
     other = Judge(lm, verdicts=Verdicts(file), version="2")
-    assert other.criterion("c", "q", "a").label == "yes"
+    assert other.verdict("criterion", **ASKED).label == "yes"
     assert engine.calls == calls + 1
 
 

@@ -12,6 +12,8 @@ from goldassay.exceptions import GoldassayError
 from goldassay.judges.judge import Judge
 from goldassay.judges.panel import Panel, count
 
+ASKED = {"criterion": "c", "question": "q", "answer": "a"}
+
 
 class Fixed(Judge):
     """A judge that always says the same; ``None`` is unknown."""
@@ -31,7 +33,7 @@ class Fixed(Judge):
 
 def test_majority_brings_the_quote_of_a_member_with_that_verdict() -> None:
     panel = Panel([Fixed("not_stated"), Fixed("supported", "in 1885"), Fixed("supported", "1885")])
-    found = panel.support("It opened in 1885.", "It opened in 1885.")
+    found = panel.verdict("support", text="It opened in 1885.", claim="It opened in 1885.")
     assert (found.label, found.quote) == ("supported", "in 1885")
     assert (panel.asked, panel.calls, panel.unknown) == (1, 3, 0)
     assert panel.disagreement.value == pytest.approx(1 / 3)  # one of three is not with the largest group
@@ -39,25 +41,25 @@ def test_majority_brings_the_quote_of_a_member_with_that_verdict() -> None:
 
 def test_no_majority_and_no_quorum_are_unknown_and_counted() -> None:
     tied = Panel([Fixed("yes"), Fixed("no")])
-    assert tied.criterion("c", "q", "a").label is None
+    assert tied.verdict("criterion", **ASKED).label is None
     assert tied.unknown == 1
     assert "no majority" in tied.warning
     thin = Panel([Fixed("yes"), Fixed(None), Fixed(None)])
-    assert thin.criterion("c", "q", "a").label is None  # 1 of 3 known is under the quorum of a half
-    assert Panel([Fixed("yes"), Fixed("yes"), Fixed(None)]).criterion("c", "q", "a").label == "yes"
+    assert thin.verdict("criterion", **ASKED).label is None  # 1 of 3 known is under the quorum of a half
+    assert Panel([Fixed("yes"), Fixed("yes"), Fixed(None)]).verdict("criterion", **ASKED).label == "yes"
 
 
 def test_mean_falls_on_the_label_between() -> None:
     panel = Panel([Fixed("full"), Fixed("none")], how="mean")
-    found = panel.relevance("q", "a")
+    found = panel.verdict("relevance", question="q", answer="a")
     assert (found.label, found.reason) == ("partial", "between the ballots")  # mean of 1 and 0
     assert next(iter(panel.votes.values())).mean == 0.5
     levels = {"Poor": "says little", "Good": "says it", "Best": "says it well"}
     worth = {"Poor": 0.0, "Good": 0.5, "Best": 1.0}
     three = Panel([Fixed("best"), Fixed("Best."), Fixed("poor")], how="mean", worth=worth)
-    assert three.rubric(levels, "q", "a").label == "Good"  # mean 2/3: 1/6 from Good, 1/3 from Best
+    assert three.verdict("rubric", levels=levels, question="q", answer="a").label == "Good"
     with pytest.raises(GoldassayError, match="needs the worth of 'superb'"):
-        Panel([Fixed("superb")], how="mean").rubric(levels, "q", "a")
+        Panel([Fixed("superb")], how="mean").verdict("rubric", levels=levels, question="q", answer="a")
 
 
 def test_what_cannot_be_voted_on_is_the_first_members_that_answers() -> None:
@@ -68,7 +70,7 @@ def test_what_cannot_be_voted_on_is_the_first_members_that_answers() -> None:
 
 def test_both_orders_of_a_preference_are_voted_on() -> None:
     panel = Panel([Fixed("first"), Fixed("first"), Fixed("second")])
-    assert panel.prefer("q", "a", "b").label == "tie"  # always the first: the orders disagree
+    assert panel.verdict("preference", question="q", first="a", second="b").label == "tie"
     assert len(panel.votes) == 2
 
 
@@ -99,10 +101,10 @@ class Sampler:
 def test_samples_of_one_model() -> None:
     engine = Sampler()
     panel = Panel.samples(dspy.LM("scripted/judge", engine=engine, cache=False), 3)
-    assert panel.criterion("c", "q", "a").label == "no"
+    assert panel.verdict("criterion", **ASKED).label == "no"
     assert engine.temperatures == [0.0, 0.5, 0.5]
     assert str(panel) == "panel(scripted/judge@1, scripted/judge@1#1, scripted/judge@1#2; majority)"
-    assert panel.criterion("c", "q", "a").label == "no"
+    assert panel.verdict("criterion", **ASKED).label == "no"
     assert panel.calls == 3  # the second time from the store
 
 

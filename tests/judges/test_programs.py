@@ -65,8 +65,8 @@ def test_tuned_judge_agrees_with_people_and_is_bound_again(tmp_path: Path) -> No
     about = json.loads((tmp_path / "out" / "tuning.json").read_text(encoding="utf-8"))
     assert set(about["splits"]) == {"train", "dev", "test"}
     plain, taught = Judge(model()), judge_of(tmp_path / "out", model())
-    assert plain.criterion("It is rich.", "What?", "A poor thing").label == "yes"
-    assert taught.criterion("It is rich.", "What?", "A poor thing").label == "no"
+    assert plain.verdict("criterion", criterion="It is rich.", question="What?", answer="A poor thing").label == "yes"
+    assert taught.verdict("criterion", criterion="It is rich.", question="What?", answer="A poor thing").label == "no"
 
 
 def test_the_splits_are_the_files_own_or_stratified() -> None:

@@ -65,9 +65,9 @@ def test_a_judge_that_was_pickled_has_what_it_was_told_and_locks_of_its_own() ->
             return [(0.9, 0.0) for _ in pairs]
 
     judge = EntailmentJudge(Model())
-    judge.support("It is red.", "Red.")
+    judge.verdict("support", text="It is red.", claim="Red.")
     again = cloudpickle.loads(cloudpickle.dumps(judge))
-    assert again.support("It is red.", "Red.").label == "supported"
+    assert again.verdict("support", text="It is red.", claim="Red.").label == "supported"
     assert again.calls == judge.calls == 1
     bound = Judge("a model")
     bound.verdicts["key"] = {"verdict": "yes"}

@@ -27,29 +27,20 @@ class Literal:
     def claims(self, text: str) -> list[str] | None:
         return sentences(text)
 
-    def support(self, text: str, claim: str) -> Verdict:
-        return Verdict("supported", claim) if claim in text else Verdict("not_stated")
-
     def entities(self, text: str) -> list[str] | None:
         return list(answering.found_entities(text))
 
-    def relevance(self, question: str, answer: str) -> Verdict:
-        return Verdict("full" if answer else "evasion")
-
-    def rubric(self, levels: Any, question: str, answer: str) -> Verdict:
-        return Verdict(list(levels)[-1] if answer else next(iter(levels)))
-
-    def criterion(self, criterion: str, question: str, answer: str) -> Verdict:
-        return Verdict("yes" if answer else "no")
-
-    def prefer(self, question: str, first: str, second: str) -> Verdict:
-        return Verdict("first" if len(first) > len(second) else "second" if len(first) < len(second) else "tie")
-
-    def type_plausible(self, text: str, mention: str, type: str) -> Verdict:
-        return Verdict("no" if mention.isdigit() else "yes")
-
-    def link_plausible(self, text: str, mention: str, entity: str) -> Verdict:
-        return Verdict("yes" if mention in entity else "no")
+    def verdict(self, question: str, /, **inputs: Any) -> Verdict:
+        if question == "support":
+            supported = inputs["claim"] in inputs["text"]
+            return Verdict("supported", inputs["claim"]) if supported else Verdict("not_stated")
+        if question == "preference":
+            gap = len(inputs["first"]) - len(inputs["second"])
+            return Verdict("first" if gap > 0 else "second" if gap < 0 else "tie")
+        mention, levels = inputs.get("mention", ""), list(inputs.get("levels", ("no", "yes")))
+        right = {"type": not mention.isdigit(), "link": mention in inputs.get("entity", "")}
+        good = right.get(question, bool(inputs.get("answer")))
+        return Verdict(("full" if good else "evasion") if question == "relevance" else levels[-1 if good else 0])
 
 
 class Forgetful(Literal):
@@ -62,7 +53,7 @@ class Forgetful(Literal):
 
     def __getattribute__(self, name: str) -> Any:
         found = super().__getattribute__(name)
-        if name not in ("support", "relevance", "rubric", "criterion", "prefer", "type_plausible", "link_plausible"):
+        if name != "verdict":
             return found
 
         def says(*args: Any, **options: Any) -> Any:

@@ -27,18 +27,17 @@ class Kind:
 
     name = "kind"
 
-    def relevance(self, question: str, answer: str) -> Verdict:
+    def verdict(self, asked: str, question: str = "", text: str = "", **_: str) -> Verdict:
+        if asked == "support":
+            return Verdict("supported", text)
         return Verdict("none" if int(question) % 10 == 0 else "full")
-
-    def support(self, text: str, claim: str) -> Verdict:
-        return Verdict("supported", text)
 
 
 class Forgetful(Kind):
     name = "forgetful"
 
-    def relevance(self, question: str, answer: str) -> Verdict:
-        return Verdict(None) if question == "1" else super().relevance(question, answer)
+    def verdict(self, asked: str, question: str = "", text: str = "", **_: str) -> Verdict:
+        return Verdict(None) if question == "1" else super().verdict(asked, question, text)
 
 
 GOLD = [dspy.Example(id=f"q{n}", question=str(n), answers=["x"]).with_inputs("question") for n in range(N)]
@@ -121,7 +120,7 @@ from goldassay.measures.judged import Verdict
 
 class Kind:
     name = "kind"
-    def relevance(self, question, answer):
+    def verdict(self, asked, question, answer):
         return Verdict("full")
 
 judge = Kind()

@@ -340,6 +340,7 @@ def audit(
     from goldassay.judges.audit import OF_SUPPORT, TESTS
     from goldassay.judges.audit import audit as run_checks
     from goldassay.judges.probes import probes_of
+    from goldassay.measures.judged import can_answer
     from goldassay.reporting import judge as tables
 
     question = QuestionOptions(tuned)
@@ -347,7 +348,7 @@ def audit(
         raise GoldassayError(f"the audit asks whether claims are supported; {tuned} answers another question")
     chosen = probes_of(load(gold, task="answering" if Path(gold).is_file() else None), limit=limit, seed=seed)
     member = judge.load(question)
-    checks = len(only or ()) or len(TESTS if hasattr(member, "ask") else OF_SUPPORT)
+    checks = len(only or ()) or len(TESTS if can_answer(member, "relevance") else OF_SUPPORT)
     with terminal.progress("auditing", checks * len(chosen)) as update, judge.within_budget(member):
         result = run_checks(member, chosen, only=only or (), threads=judge.threads, on_case=update)
     if json:

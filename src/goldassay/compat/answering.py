@@ -22,6 +22,7 @@ from goldassay.measures.answering.embeddings import similarity
 from goldassay.measures.answering.grounding import Aliases, distinct, lexical_support, missing_entities
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS, final_score
 from goldassay.measures.answering.records import check_texts, contexts, reference
+from goldassay.measures.judged import can_answer
 from goldassay.scorecard import Scorecard
 from goldassay.text.words import found_entities
 
@@ -67,7 +68,8 @@ class RAGEvaluator:
         for name, text in (texts | {"context": retrieved_context}).items():
             check_texts([text], name, "no answer is an empty text, and several contexts are one, with lines between")
         judge, prediction = self.llm_judge, {"answer": generated_answer, "retrieved_contexts": [retrieved_context]}
-        supports, grades = hasattr(judge, "support"), hasattr(judge, "rubric")
+        supports = hasattr(judge, "verdict")
+        grades = supports and can_answer(judge, "rubric")
         overlap = rouge([generated_answer], [gold_answer])
         values: dict[str, object] = {
             "rouge": {f"rouge{kind}": float(rows[0, 2]) for kind, rows in overlap.items()},

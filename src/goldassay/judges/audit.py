@@ -33,6 +33,7 @@ from goldassay.judges.judge import Judge
 from goldassay.judges.panel import Panel, in_threads
 from goldassay.judges.probes import FAULTS, REPEATED, Probe
 from goldassay.judges.questions import ONE_ORDER, SWAPPED
+from goldassay.measures.judged import can_answer
 from goldassay.statistics.intervals import Interval
 
 REPEATS = 3
@@ -81,14 +82,19 @@ def cases(probes: Sequence[Probe]) -> list[AuditCase]:
 AuditTest = Callable[[Any, AuditCase], Outcome]
 
 
+def _supported(judge: Judge, text: str, claim: str) -> bool | None:
+    label = judge.verdict("support", text=text, claim=claim).label
+    return None if label is None else label == POSITIVE
+
+
 def _right(judge: Judge, case: AuditCase) -> Outcome:
-    return judge.supported(case.probe.context, case.probe.answer)
+    return _supported(judge, case.probe.context, case.probe.answer)
 
 
 def _fault(name: str) -> AuditTest:
     def test(judge: Judge, case: AuditCase) -> Outcome:
         claim = FAULTS[name](case.probe, case.other or case.probe)
-        if claim is None or not judge.supported(case.probe.context, case.probe.answer):
+        if claim is None or not _supported(judge, case.probe.context, case.probe.answer):
             return SKIPPED
         return _unsupported(judge, case.probe.context, claim)
 
@@ -96,14 +102,14 @@ def _fault(name: str) -> AuditTest:
 
 
 def _unsupported(judge: Judge, text: str, claim: str) -> Outcome:
-    supported = judge.supported(text, claim)
+    supported = _supported(judge, text, claim)
     return None if supported is None else not supported
 
 
 def _both_orders(judge: Judge, question: str, first: str, second: str) -> tuple[str | None, str | None]:
     """The verdicts of both orders, the second in terms of the first."""
-    here = ONE_ORDER.ask(judge, {"question": question, "first": first, "second": second}).label
-    there = ONE_ORDER.ask(judge, {"question": question, "first": second, "second": first}).label
+    here = judge.verdict(ONE_ORDER, question=question, first=first, second=second).label
+    there = judge.verdict(ONE_ORDER, question=question, first=second, second=first).label
     return here, there and SWAPPED[there]
 
 
@@ -122,8 +128,12 @@ def _length(judge: Judge, case: AuditCase) -> Outcome:
     return here != "second" if here == there else SKIPPED
 
 
+def _relevance_of(judge: Judge, case: AuditCase, answer: str) -> str | None:
+    return judge.verdict("relevance", question=case.probe.question, answer=answer).label
+
+
 def _echo(judge: Judge, case: AuditCase) -> Outcome:
-    label = judge.relevance(case.probe.question, case.probe.question).label
+    label = _relevance_of(judge, case, case.probe.question)
     return None if label is None else label in ("none", "evasion")
 
 
@@ -137,13 +147,14 @@ def repeated(judge: Judge, sample: int) -> Judge:
 
 
 def _repeats(judge: Judge, case: AuditCase) -> Outcome:
-    labels = {repeated(judge, n).support(case.probe.context, case.probe.answer).label for n in range(REPEATS)}
+    inputs = {"text": case.probe.context, "claim": case.probe.answer}
+    labels = {repeated(judge, n).verdict("support", **inputs).label for n in range(REPEATS)}
     return None if None in labels else len(labels) == 1
 
 
 def _injected(where: str) -> AuditTest:
     def test(judge: Judge, case: AuditCase) -> Outcome:
-        if case.other is None or judge.supported(case.probe.context, case.other.answer) is not False:
+        if case.other is None or _supported(judge, case.probe.context, case.other.answer) is not False:
             return SKIPPED
         text, claim = case.probe.context, case.other.answer
         if where == "answer":
@@ -154,9 +165,9 @@ def _injected(where: str) -> AuditTest:
 
 
 def _relevance(judge: Judge, case: AuditCase) -> Outcome:
-    if case.other is None or judge.relevance(case.probe.question, case.other.answer).label in (None, "full"):
+    if case.other is None or _relevance_of(judge, case, case.other.answer) in (None, "full"):
         return SKIPPED
-    after = judge.relevance(case.probe.question, case.attacked(case.other.answer, "full")).label
+    after = _relevance_of(judge, case, case.attacked(case.other.answer, "full"))
     return None if after is None else after != "full"
 
 
@@ -254,7 +265,7 @@ def audit(
     """
     if not probes:
         raise GoldassayError("an audit needs probes: questions with an answer that stands in a text")
-    chosen = list(only) or list(TESTS if isinstance(judge, Judge) else OF_SUPPORT)
+    chosen = list(only) or list(TESTS if can_answer(judge, "relevance") else OF_SUPPORT)
     for name in [*chosen, *(marks or {})]:
         if name not in TESTS:
             raise GoldassayError(f"no check {name!r}; there are {', '.join(TESTS)}")

@@ -18,7 +18,7 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -28,9 +28,8 @@ from goldassay import jsonl
 from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError
 from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.judges import questions
-from goldassay.judges.questions import QUESTIONS, SWAPPED, Question
+from goldassay.judges.questions import SWAPPED, Question
 from goldassay.lm.limits import watch
-from goldassay.measures.answering.claims import TABLES, judge_claims
 from goldassay.measures.judged import Verdict
 from goldassay.running.calls import aside
 from goldassay.secrets import remember, scrub
@@ -155,8 +154,15 @@ class Judge:
             f"{self.unknown} verdicts of {self} are unknown: they stay in the denominator and do not count as true{why}"
         )
 
-    def verdict(self, question: Question, /, **inputs: str) -> Verdict:
-        """The verdict on a question; in both orders where the question says so."""
+    def verdict(self, question: Question | str, /, **inputs: Any) -> Verdict:
+        """The verdict on a question (``verdict("support", text=…, claim=…)``), in both orders where it says so.
+
+        Args:
+            question: A `Question`, or its name; ``rubric`` takes the ``levels`` with their meanings.
+            inputs: What the question takes (`goldassay.judges.questions`).
+        """
+        if isinstance(question, str):
+            question = questions.question(question, inputs.pop("levels", None))
         if question.blank and not inputs[question.blank[0]].strip():
             return Verdict(question.blank[1])
         first = self._verdict(question, inputs)
@@ -205,48 +211,6 @@ class Judge:
 
         fields = self.ask(questions.Entities, check, text=text)
         return None if fields is None else list(dict.fromkeys(fields["entities"]))
-
-    def support(self, text: str, claim: str) -> Verdict:
-        """``supported``, ``contradicted`` or ``not_stated``, with a quote that stands in the text."""
-        return self.verdict(QUESTIONS["support"], text=text, claim=claim)
-
-    def supported(self, text: str, claim: str) -> bool | None:
-        """Whether a text supports a claim; None if that is unknown."""
-        label = self.support(text, claim).label
-        return None if label is None else label == "supported"
-
-    def relevance(self, question: str, answer: str) -> Verdict:
-        """``full``, ``partial``, ``none`` or ``evasion``; an empty answer evades."""
-        return self.verdict(QUESTIONS["relevance"], question=question, answer=answer)
-
-    def rubric(self, levels: Mapping[str, str], question: str, answer: str) -> Verdict:
-        """The name of a level."""
-        return self.verdict(questions.rubric(levels), question=question, answer=answer)
-
-    def criterion(self, criterion: str, question: str, answer: str) -> Verdict:
-        """``yes`` or ``no``."""
-        return self.verdict(QUESTIONS["criterion"], criterion=criterion, question=question, answer=answer)
-
-    def prefer(self, question: str, first: str, second: str) -> Verdict:
-        """``first``, ``second`` or ``tie``."""
-        return self.verdict(QUESTIONS["preference"], question=question, first=first, second=second)
-
-    def type_plausible(self, text: str, mention: str, type: str) -> Verdict:
-        """``yes`` or ``no``."""
-        return self.verdict(QUESTIONS["type"], text=text, mention=mention, type=type)
-
-    def link_plausible(self, text: str, mention: str, entity: str) -> Verdict:
-        """``yes`` or ``no``."""
-        return self.verdict(QUESTIONS["link"], text=text, mention=mention, entity=entity)
-
-    def supports(self, answer: str, gold: str | None, contexts: Sequence[str] | None) -> dict[str, Any]:
-        """Claims of both answers and the four tables of `goldassay.measures.answering.claims`, as far as asked."""
-        tables = [
-            t for t in TABLES if (gold is not None or "gold" not in t) and (contexts is not None or "context" not in t)
-        ]
-        claims = judge_claims(self, answer, gold, contexts, tables)
-        lists = {"answer_claims": list(claims.answer), "gold_claims": list(claims.gold)}
-        return {"answer": answer, **lists, "support": claims.support.state()}
 
     def ask(self, signature: type[dspy.Signature], check: Check | None = None, /, **inputs: str) -> Fields | None:
         """The fields of an answer; None if none came back that can be read and passes the check."""

@@ -28,24 +28,30 @@ __all__ = ["Criterion", "LinkPlausibility", "Preference", "Rubric", "TypePlausib
 
 @dataclass(frozen=True)
 class Rated(JudgedMeasure):
-    """One verdict an answer: subclasses say how to ask, what a label is worth, and what is wrong with a low one."""
+    """One verdict an answer: subclasses say what the judge is given, and what is wrong with a low label."""
 
     task: ClassVar[str] = "judges"
     source: ClassVar[str] = "goldassay"
     gold_fields: ClassVar[tuple[str, ...]] = ("question",)
     pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
     about: ClassVar[str] = "How good the answer is"
+    asks: ClassVar[str]  # the name of its question
 
     judge: Any
 
-    def verdict(self, gold: object, pred: object) -> Verdict | None:
-        """The judge's verdict; None if there is nothing to judge."""
+    @property
+    def key(self) -> str:
+        """Its title, if it has one."""
+        return str(getattr(self, "title", self.name))
+
+    def inputs(self, gold: object, answer: str) -> dict[str, Any] | None:
+        """What the judge is given; None if there is nothing to judge."""
         raise NotImplementedError
 
     @property
     def worth(self) -> Mapping[str, float]:
         """The labels and what they are worth, from 0 to 1."""
-        return QUESTIONS["criterion"].worth
+        return QUESTIONS[self.asks].worth
 
     def complaint(self, label: str, gold: object) -> str:
         """What is wrong, in words."""
@@ -53,17 +59,17 @@ class Rated(JudgedMeasure):
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The worth of one answer, with the judge's reason if it is not the highest."""
-        verdict = self.verdict(gold, pred)
-        if verdict is None:
+        answer = answer_or_nothing(pred, gold)
+        if (inputs := self.inputs(gold, answer)) is None:
             return Assessment(JudgedMean())
+        verdict = self.bound.verdict(self.asks, **inputs)
         if verdict.label is None:
             return Assessment(JudgedMean.of(None), (unknown(self.about),))
         value = self.worth[verdict.label]
         if value == 1:
             return Assessment(JudgedMean.of(value))
         message = _with_reason(self.complaint(verdict.label, gold), verdict)
-        error = Error(self.key, message, pred=answer_or_nothing(pred, gold), field="answer")
-        return Assessment(JudgedMean.of(value), (error,))
+        return Assessment(JudgedMean.of(value), (Error(self.key, message, pred=answer, field="answer"),))
 
 
 @dataclass(frozen=True)
@@ -74,31 +80,24 @@ class Preference(Rated):
 
     >>> class Undecided:
     ...     name = "undecided"
-    ...     def prefer(self, question, first, second):
+    ...     def verdict(self, asked, question, first, second):
     ...         return Verdict("tie")
     >>> Preference(Undecided())({"reference": "In 1885."}, {"answer": "In May."}).tally.value
     0.5
     """
 
     name: ClassVar[str] = "preference"
+    asks: ClassVar[str] = "preference"
     fixed: ClassVar[Mapping[str, str]] = {**JudgedMeasure.fixed, "orders": "both", "orders disagree": "tie"}
     formula: ClassVar[str] = "(wins + ties / 2) / comparisons"
     about: ClassVar[str] = "Whether the answer is better than the other"
 
     over: str = "reference"
 
-    def verdict(self, gold: object, pred: object) -> Verdict | None:
-        """First, second or tie."""
+    def inputs(self, gold: object, answer: str) -> dict[str, Any] | None:
+        """Both answers."""
         other = gold_field(gold, self.over, None)
-        if not other:
-            return None
-        verdict: Verdict = self.bound.prefer(question(gold), answer_or_nothing(pred, gold), str(other))
-        return verdict
-
-    @property
-    def worth(self) -> Mapping[str, float]:
-        """Half for a tie."""
-        return QUESTIONS["preference"].worth
+        return {"question": question(gold), "first": answer, "second": str(other)} if other else None
 
     def complaint(self, label: str, gold: object) -> str:
         """Names the other answer."""
@@ -113,7 +112,7 @@ class Rubric(Rated):
 
     >>> class Middling:
     ...     name = "middling"
-    ...     def rubric(self, levels, question, answer):
+    ...     def verdict(self, asked, levels, question, answer):
     ...         return Verdict("fair")
     >>> levels = {"poor": "says little", "fair": "says half", "good": "says all"}
     >>> Rubric(Middling(), levels, "depth")({}, {"answer": "In May."}).tally.value
@@ -121,6 +120,7 @@ class Rubric(Rated):
     """
 
     name: ClassVar[str] = "rubric"
+    asks: ClassVar[str] = "rubric"
     formula: ClassVar[str] = "mean over answers of the level's place from 0 (worst) to 1 (best)"
 
     levels: Any = ()
@@ -132,20 +132,14 @@ class Rubric(Rated):
         object.__setattr__(self, "levels", tuple(levels.items()))
 
     @property
-    def key(self) -> str:
-        """Its title."""
-        return self.title
-
-    @property
     def conventions(self) -> str:
         """The levels by name."""
         named = "<".join(name for name, _ in self.levels)
         return f"{self.key}[judge={self.judge}, levels={named}, unknown={self.fixed['unknown']}]"
 
-    def verdict(self, gold: object, pred: object) -> Verdict | None:
-        """The judge's level."""
-        verdict: Verdict = self.bound.rubric(dict(self.levels), question(gold), answer_or_nothing(pred, gold))
-        return verdict
+    def inputs(self, gold: object, answer: str) -> dict[str, Any] | None:
+        """The levels, too."""
+        return {"levels": dict(self.levels), "question": question(gold), "answer": answer}
 
     @property
     def worth(self) -> Mapping[str, float]:
@@ -164,13 +158,14 @@ class Criterion(Rated):
 
     >>> class Lenient:
     ...     name = "lenient"
-    ...     def criterion(self, criterion, question, answer):
+    ...     def verdict(self, asked, criterion, question, answer):
     ...         return Verdict("yes")
     >>> Criterion(Lenient(), "It names a month.")({}, {"answer": "In May."}).tally.value
     1.0
     """
 
     name: ClassVar[str] = "criterion"
+    asks: ClassVar[str] = "criterion"
     formula: ClassVar[str] = "answers that meet the criterion / answers"
 
     criterion: str = ""
@@ -181,31 +176,17 @@ class Criterion(Rated):
         if not self.criterion.strip():
             raise GoldassayError("a criterion needs words: Criterion(judge, 'It names its source.')")
 
-    @property
-    def key(self) -> str:
-        """Its title."""
-        return self.title
-
-    def verdict(self, gold: object, pred: object) -> Verdict | None:
-        """Yes or no."""
-        verdict: Verdict = self.bound.criterion(self.criterion, question(gold), answer_or_nothing(pred, gold))
-        return verdict
+    def inputs(self, gold: object, answer: str) -> dict[str, Any] | None:
+        """The criterion, too."""
+        return {"criterion": self.criterion, "question": question(gold), "answer": answer}
 
     def complaint(self, label: str, gold: object) -> str:
         """Names the criterion."""
         return f"The answer does not meet the criterion “{self.criterion}”."
 
 
-@dataclass(frozen=True)
-class Guess:
-    """A predicted type or link of a mention: the words that the judge sees, its verdict, and where it stands."""
-
-    mention: str
-    kind: str
-    words: str
-    verdict: Verdict
-    start: int
-    end: int
+Guess = tuple[int, int, str, str | None]
+"""A predicted type or link of a mention: where it stands, the type or the id, and what the judge is told that it is."""
 
 
 @dataclass(frozen=True)
@@ -216,32 +197,35 @@ class Plausibility(JudgedMeasure):
     source: ClassVar[str] = "goldassay"
     gold_fields: ClassVar[tuple[str, ...]] = ("text",)
     fixed: ClassVar[Mapping[str, str]] = {**JudgedMeasure.fixed, "average": "micro"}
-    error: ClassVar[str]  # its kind
-    claim: ClassVar[str]  # what is asked of a mention
+    asks: ClassVar[str]  # the name of its question
+    given: ClassVar[str]  # the input that says what is predicted
+    claim: ClassVar[str]  # what is asked of a mention, in words
 
     judge: Any
 
     def guesses(self, text: str, pred: object) -> Iterator[Guess]:
-        """What is predicted of each mention, with the judge's verdict."""
+        """What is predicted of each mention; one that nobody describes is unknown."""
         raise NotImplementedError
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The mentions of one text."""
-        tally, errors, (field,) = JudgedMean(), [], self.pred_fields
-        for guess in () if failed(pred) else self.guesses(str(gold_field(gold, "text")), pred):
-            label = guess.verdict.label
+        tally, errors, (field,), text = JudgedMean(), [], self.pred_fields, str(gold_field(gold, "text"))
+        for start, end, kind, meaning in () if failed(pred) else self.guesses(text, pred):
+            mention, verdict = text[start:end], Verdict(None)
+            if meaning is not None:
+                inputs = {"text": around(text, start, end), "mention": mention, self.given: meaning}
+                verdict = self.bound.verdict(self.asks, **inputs)
+            label = verdict.label
             tally += JudgedMean.of(None if label is None else float(label == "yes"))
-            message = f"“{guess.mention}” cannot {self.claim} {guess.words} here."
+            words = f"{self.claim} {kind} ({meaning or ''})" if self.given == "entity" else f"{self.claim} {meaning}"
             if label is None:
-                kind, message = (
-                    "unknown",
-                    unknown(f"Whether “{guess.mention}” can {self.claim} {guess.words} here").message,
-                )
+                error, message = "unknown", unknown(f"Whether “{mention}” can {words} here").message
             else:
-                kind, message = self.error, _with_reason(message, guess.verdict)
+                error = f"implausible_{self.asks}"
+                message = _with_reason(f"“{mention}” cannot {words} here.", verdict)
             if label != "yes":
-                place: Any = {"start": guess.start, "end": guess.end, "field": field}
-                errors.append(Error(kind, message, pred=guess.mention, pred_type=guess.kind, **place))
+                place: Any = {"start": start, "end": end, "field": field}
+                errors.append(Error(error, message, pred=mention, pred_type=kind, **place))
         return Assessment(tally, tuple(errors))
 
 
@@ -254,7 +238,7 @@ class TypePlausibility(Plausibility):
 
     >>> class NoNumbers:
     ...     name = "no numbers"
-    ...     def type_plausible(self, text, mention, type):
+    ...     def verdict(self, question, text, mention, type):
     ...         return Verdict("no" if mention.isdigit() else "yes")
     >>> entities = [{"start": 0, "end": 5, "type": "TOP"}, {"start": 9, "end": 13, "type": "TOP"}]
     >>> TypePlausibility(NoNumbers())({"text": "Delft in 1885"}, {"entities": entities}).tally.value
@@ -262,10 +246,11 @@ class TypePlausibility(Plausibility):
     """
 
     name: ClassVar[str] = "type_plausibility"
+    asks: ClassVar[str] = "type"
+    given: ClassVar[str] = "type"
+    claim: ClassVar[str] = "be of type"
     pred_fields: ClassVar[tuple[str, ...]] = ("entities",)
     formula: ClassVar[str] = "entities with a type that their mention can have / entities judged"
-    error: ClassVar[str] = "implausible_type"
-    claim: ClassVar[str] = "be of type"
 
     types: tuple[tuple[str, str], ...] = ()
 
@@ -274,10 +259,8 @@ class TypePlausibility(Plausibility):
         meanings = dict(self.types)
         for span in spans(pred_field(pred, "entities") or [], PRED):
             if span.start >= 0:
-                mention = text[span.start : span.end]
-                words = f"{span.type}: {meanings[span.type]}" if span.type in meanings else span.type
-                verdict = self.bound.type_plausible(around(text, span.start, span.end), mention, words)
-                yield Guess(mention, span.type, words, verdict, span.start, span.end)
+                meaning = f"{span.type}: {meanings[span.type]}" if span.type in meanings else span.type
+                yield span.start, span.end, span.type, meaning
 
 
 @dataclass(frozen=True)
@@ -289,7 +272,7 @@ class LinkPlausibility(Plausibility):
 
     >>> class Namesake:
     ...     name = "namesake"
-    ...     def link_plausible(self, text, mention, entity):
+    ...     def verdict(self, question, text, mention, entity):
     ...         return Verdict("yes" if mention in entity else "no")
     >>> links = [{"start": 0, "end": 5, "candidates": ["Q90"]}]
     >>> measure = LinkPlausibility(Namesake(), {"Q90": "Paris, capital of France"})
@@ -298,23 +281,21 @@ class LinkPlausibility(Plausibility):
     """
 
     name: ClassVar[str] = "link_plausibility"
+    asks: ClassVar[str] = "link"
+    given: ClassVar[str] = "entity"
+    claim: ClassVar[str] = "mean"
     pred_fields: ClassVar[tuple[str, ...]] = ("links",)
     fixed: ClassVar[Mapping[str, str]] = {**Plausibility.fixed, "candidate": "first", "NIL": "skip"}
     formula: ClassVar[str] = "links whose mention can mean the first candidate / links judged"
-    error: ClassVar[str] = "implausible_link"
-    claim: ClassVar[str] = "mean"
 
     described: Any = field(default=None, repr=False, compare=False)
 
     def guesses(self, text: str, pred: object) -> Iterator[Guess]:
         """The first candidate of each predicted link."""
         for answer in mentions.sides([], pred_field(pred, "links") or []).pred:
-            if answer.start < 0 or answer.nil:
-                continue
-            mention, candidate = text[answer.start : answer.end], answer.candidates[0]
-            words, context = description(self.described, candidate), around(text, answer.start, answer.end)
-            verdict = self.bound.link_plausible(context, mention, words) if words else Verdict(None)
-            yield Guess(mention, candidate, f"{candidate} ({words})", verdict, answer.start, answer.end)
+            if answer.start >= 0 and not answer.nil:
+                candidate = answer.candidates[0]
+                yield answer.start, answer.end, candidate, description(self.described, candidate) or None
 
 
 def description(described: Any, id: str) -> str:

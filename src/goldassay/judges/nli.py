@@ -131,11 +131,12 @@ class EntailmentJudge:
     ...     def __call__(self, pairs):
     ...         return [(float(claim in premise), 0.0) for premise, claim in pairs]
     >>> judge = EntailmentJudge(Same())
-    >>> judge.support("The museum is red. It opened in 1885.", "It opened in 1885.")
+    >>> judge.verdict("support", text="The museum is red. It opened in 1885.", claim="It opened in 1885.")
     Verdict(label='supported', quote='It opened in 1885.', reason='')
     """
 
     unknown, warning = 0, ""
+    questions = ("support",)
 
     def __init__(
         self,
@@ -161,14 +162,10 @@ class EntailmentJudge:
         """The sentences of a text."""
         return [claim for claim in self.decompose(text) if claim.strip()]
 
-    def verdict(self, question: Question, /, **inputs: str) -> Verdict:
-        """The verdict on the question of support."""
-        if question.name != "support":
-            raise GoldassayError(f"{self} judges support alone, not {question.name}")
-        return self.support(**inputs)
-
-    def support(self, text: str, claim: str) -> Verdict:
+    def verdict(self, question: Question | str, /, text: str = "", claim: str = "", **_: str) -> Verdict:
         """``supported``, ``contradicted`` or ``not_stated``, with the sentence that weighs most; asked once."""
+        if str(question) != "support":
+            raise GoldassayError(f"{self} judges support alone, not {question}")
         if not text.strip() or not claim.strip():
             return Verdict("not_stated")
         self.asked += 1
@@ -176,10 +173,6 @@ class EntailmentJudge:
             self.calls += 1
             self._verdicts[text, claim] = self._infer(text, claim)
         return self._verdicts[text, claim]
-
-    def supported(self, text: str, claim: str) -> bool:
-        """Whether a text supports a claim."""
-        return self.support(text, claim).label == "supported"
 
     def _infer(self, text: str, claim: str) -> Verdict:
         parts = sentences(text) or [text]

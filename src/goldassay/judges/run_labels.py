@@ -78,7 +78,8 @@ def _label(row: LabelRow, judged: Mapping[str, JudgedMeasure]) -> tuple[str, flo
     worth = SUPPORT if about_claim else _worth(judged[name])
     label = fmean(_value(value, worth, name) for value in labels_of(row).values())
     if about_claim:
-        verdict = judged[name].bound.support(str(inputs.get("text") or ""), str(inputs["claim"])).label
+        texts = {"text": str(inputs.get("text") or ""), "claim": str(inputs["claim"])}
+        verdict = judged[name].bound.verdict("support", **texts).label
         return name, None if verdict is None else [label, float(verdict == "supported")]
     if inputs.get("answer") is None:
         return name, label

@@ -1,8 +1,8 @@
 """What measures with a judge share: how they keep the judge, its verdicts as evidence, and their correction by people.
 
-A judge is an object with the methods of the questions that it answers: `ClaimJudge` splits texts into claims and says
-what supports them, `RelevanceJudge` says whether an answer answers. `goldassay.judges` has judges by language models;
-nothing here imports them. The measure keeps the judge, and its repr names it.
+A judge is an object with a method ``verdict(question, **inputs)``, and ``claims(text)`` for measures of claims
+(`AnyJudge`). `goldassay.judges` has judges by language models; nothing here imports them. The measure keeps the judge,
+and its repr names it.
 
 A verdict that did not come back is *unknown*: it stays in the denominator and is never dropped. The value counts what
 is certain; ``highest`` is what it would be if every unknown verdict went its way.
@@ -38,23 +38,23 @@ class Verdict:
     reason: str = ""
 
 
-class ClaimJudge(Protocol):
-    """Splits texts into claims and says what supports them; ``None`` where it cannot say."""
+class AnyJudge(Protocol):
+    """What measures ask: verdicts on named questions (`goldassay.judges.questions`), and the claims of a text.
+
+    ``None`` is what it cannot say. A judge that answers some questions only names them in ``questions``.
+    """
+
+    def verdict(self, question: str, /, **inputs: Any) -> Verdict:
+        """The verdict on a question: ``verdict("support", text=…, claim=…)``."""
+        ...
 
     def claims(self, text: str, /) -> Sequence[str] | None:
-        """The claims of a text."""
-
-    def support(self, text: str, claim: str, /) -> Verdict:
-        """``supported``, ``contradicted`` or ``not_stated``."""
-        ...
+        """The claims of a text; only measures of claims ask for them."""
 
 
-class RelevanceJudge(Protocol):
-    """Says whether an answer answers its question."""
-
-    def relevance(self, question: str, answer: str, /) -> Verdict:
-        """``full``, ``partial``, ``none`` or ``evasion``."""
-        ...
+def can_answer(judge: object, question: str) -> bool:
+    """Whether there is a judge, and it answers this question."""
+    return judge is not None and question in getattr(judge, "questions", (question,))
 
 
 @dataclass(frozen=True, slots=True)

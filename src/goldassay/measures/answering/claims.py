@@ -36,7 +36,7 @@ from goldassay.measures.answering.records import (
     question,
     unanswerable,
 )
-from goldassay.measures.judged import ClaimJudge, JudgedMean, JudgedMeasure, unknown
+from goldassay.measures.judged import AnyJudge, JudgedMean, JudgedMeasure, unknown
 from goldassay.statistics.evidence import Floats
 
 Entailed = bool | None
@@ -352,7 +352,7 @@ def from_prediction(pred: object) -> Claims | None:
 
 
 def judge_claims(
-    judge: ClaimJudge,
+    judge: AnyJudge,
     answer: str,
     gold: str | None = None,
     contexts: Sequence[str] | None = None,
@@ -392,7 +392,7 @@ def judge_claims(
         if against is None:
             raise GoldassayError(f"{name}: there are no texts to look for claims in")
         rows = [
-            [None if claim is None else judge.support(text, claim) for text in against]
+            [None if claim is None else judge.verdict("support", text=text, claim=claim) for text in against]
             for claim in claims[name.startswith("gold")]
         ]
         truths = [
@@ -431,7 +431,7 @@ class ClaimRate(JudgedMeasure):
     ...     name = "literal"
     ...     def claims(self, text):
     ...         return text.split("; ")
-    ...     def support(self, text, claim):
+    ...     def verdict(self, question, text, claim):
     ...         return Verdict("supported" if claim in text else "not_stated")
     >>> pred = {"answer": "opened in 1885; is red", "retrieved_contexts": ["It opened in 1885."]}
     >>> assessment = ClaimRate("faithfulness", Literal())({}, pred)
@@ -539,7 +539,7 @@ class Relevance(JudgedMeasure):
         text = answer_or_nothing(pred, gold)
         if not asked or unanswerable(gold):
             return Assessment(JudgedMean())
-        said = self.bound.relevance(asked, text)
+        said = self.bound.verdict("relevance", question=asked, answer=text)
         if said.label is None:
             return Assessment(JudgedMean.of(None), (unknown("Whether the answer answers the question"),))
         tally = JudgedMean.of(RELEVANCE[said.label])
