@@ -140,17 +140,12 @@ def base(document: Document, source: Source) -> dict[str, Any]:
 
 def spans(document: Document, scheme: str, source: Source, sentences: bool) -> tagging.Spans:
     """The spans of a document's tags; a tag outside the scheme is a fault, and counts as outside."""
-    faults: dict[str, DataError] = {}
-    for tag in set(document.tags()):
-        try:
-            tagging.split(tag, scheme)
-        except DataError as error:
-            faults[tag] = error
-    for token in document.tokens if faults else ():
-        if token.tag in faults:
-            with source.checking("label", line=token.line, record=document.id):
-                raise faults[token.tag]
-    clean = ["O" if tag in faults else tag for tag in document.tags()]
+    clean: list[str] = []
+    for token in document.tokens:
+        clean.append("O")
+        with source.checking("label", line=token.line, record=document.id):
+            tagging.split(token.tag, scheme)
+            clean[-1] = token.tag
     spans_of_tags: tagging.Spans = []
     for first, last in document.sentences() if sentences else [(0, len(clean))]:
         inside = tagging.spans(clean[first:last], scheme, source.option("malformed", "conlleval"))

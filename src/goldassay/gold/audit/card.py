@@ -27,6 +27,7 @@ from goldassay.gold.records import grades
 from goldassay.gold.sets import CARD
 from goldassay.gold.stats import counted, nil_ratio, tally
 from goldassay.measure import TASKS
+from goldassay.statistics import Interval
 
 Card = Mapping[str, Any]
 PARTS = {
@@ -239,21 +240,20 @@ def _stated_agreement(task: str, stated: Card, folder: Path) -> Iterator[Finding
     except (GoldassayError, OSError) as error:
         yield _promise(f"agreement is stated, and its passes cannot be compared: {error}", f"{where}.passes")
         return
-    measured: dict[str, dict[str, float]] = {}
+    measured: dict[str, Interval] = {}
     for figure in agreement.figures:
         if figure.type is None and figure.interval is not None:
-            bounds = {name: getattr(figure.interval, name) for name in ("value", "low", "high")}
             # Of several pairs the lowest counts, as for promises.
-            if figure.name not in measured or bounds["value"] < measured[figure.name]["value"]:
-                measured[figure.name] = bounds
+            lowest = measured.setdefault(figure.name, figure.interval)
+            measured[figure.name] = min(lowest, figure.interval, key=lambda interval: interval.value)
     for name, value in stated.items():
         if name == "records" and value != agreement.records:
             yield _promise(f"{value} records are stated, and the passes share {agreement.records}", f"{where}.{name}")
         elif isinstance(value, Mapping) and name not in measured:
             yield _promise(f"{name} is stated, and the passes give {', '.join(measured)}", f"{where}.{name}")
-        elif isinstance(value, Mapping):
-            for part, actual in measured[name].items():
-                number = value.get(part, actual)
-                if not isinstance(number, (int, float)) or not abs(number - actual) <= ROUNDING:
-                    message = f"{name} {part} {number} is stated, and {actual:.4f} was measured between the passes"
-                    yield _promise(message, f"{where}.{name}")
+        for part in ("value", "low", "high") if isinstance(value, Mapping) and name in measured else ():
+            actual = getattr(measured[name], part)
+            number = value.get(part, actual)
+            if not isinstance(number, (int, float)) or not abs(number - actual) <= ROUNDING:
+                message = f"{name} {part} {number} is stated, and {actual:.4f} was measured between the passes"
+                yield _promise(message, f"{where}.{name}")

@@ -22,7 +22,7 @@ Source: https://github.com/hipe-eval/HIPE-2022-data and https://github.com/hipe-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from goldassay.gold import tokens as tokenised
 from goldassay.gold.formats import Row, Source
 from goldassay.gold.records import SPANS
 from goldassay.gold.shapes import Side
-from goldassay.gold.tokens import Document
+from goldassay.gold.tokens import Document, Token
 from goldassay.text import tagging
 
 DEFAULT = {"extraction": "NE-COARSE-LIT", "linking": "NEL-LIT"}
@@ -200,30 +200,34 @@ def _official(tag: str, names: Mapping[str, str]) -> str:
     return f"{OFFICIAL_LETTERS.get(letter, letter)}-{names.get(kind, kind)}"
 
 
-def _cells(document: Document) -> list[tuple[int, str, str]]:
-    """Index, link cell and bounding mark of each token, and of an end behind the last one."""
-    cells = [(token.tag, token.mark) for token in document.tokens]
-    return [(index, *cell) for index, cell in enumerate([*cells, ("_", "O")])]
+def _groups(document: Document, begins: Callable[[Token, Token], bool]) -> list[Mention]:
+    """The linked mentions of a document: (first token, token after the last, cell of the first).
 
-
-def _linked(document: Document, adjacent: str = "nil") -> list[Mention]:
-    """The mentions of a document's NEL cells: (first token, token after the last, cell)."""
-    if adjacent not in ("nil", "all", "none"):
-        raise GoldassayError(f"adjacent must be nil, all or none, not {adjacent!r}")
-    mentions = []
-    start, current = 0, ""
-    for place, cell, mark in _cells(document):
-        begins = mark[:2] in ("B-", "S-", "U-") and (adjacent == "all" or (adjacent == "nil" and cell == "NIL"))
-        if cell == current and not begins:
-            continue
-        if current not in UNLINKED:
-            mentions.append((start, place, current))
-        start, current = place, cell
+    ``begins`` is asked of the first token of a mention and a later one, whether that begins another.
+    """
+    mentions, first, tokens = [], 0, document.tokens
+    for place in range(1, len(tokens) + 1):
+        if place == len(tokens) or begins(tokens[first], tokens[place]):
+            if tokens[first].tag not in UNLINKED:
+                mentions.append((first, place, tokens[first].tag))
+            first = place
     return mentions
 
 
+def _linked(document: Document, adjacent: str = "nil") -> list[Mention]:
+    """The mentions of a document's NEL cells."""
+    if adjacent not in ("nil", "all", "none"):
+        raise GoldassayError(f"adjacent must be nil, all or none, not {adjacent!r}")
+
+    def begins(first: Token, token: Token) -> bool:
+        is_split = adjacent == "all" or (adjacent == "nil" and token.tag == "NIL")
+        return token.tag != first.tag or (is_split and token.mark[:2] in ("B-", "S-", "U-"))
+
+    return _groups(document, begins)
+
+
 def _bounded(document: Document, side: Side) -> list[Mention]:
-    """The linked mentions of HIPE-2022, bounded by NE-COARSE: (first token, token after the last, cell).
+    """The linked mentions of HIPE-2022, bounded by NE-COARSE.
 
     >>> document = Document("d")
     >>> for cell, mark in zip(["Q1", "Q1", "_", "NIL", "Q4"], ["B-LOC", "B-LOC", "O", "B-PERS", "O"]):
@@ -231,20 +235,13 @@ def _bounded(document: Document, side: Side) -> list[Mention]:
     >>> _bounded(document, "gold")
     [(0, 1, 'Q1'), (1, 2, 'Q1'), (3, 4, 'NIL'), (4, 5, 'Q4')]
     """
-    mentions: list[Mention] = []
-    start, kind, link = -1, "", ""
-    for place, cell, mark in _cells(document):
-        inside = mark != "O" and start >= 0 and mark[2:] == kind and mark[:1] != "B"
-        if inside and (cell == link or side == "gold" or mark[:1] != "I"):
-            continue
-        if start >= 0:
-            mentions.append((start, place, link))
-            start = -1
-        if mark == "O":
-            mentions.append((place, place + 1, cell))
-        else:
-            start, kind, link = place, mark[2:], cell
-    return [mention for mention in mentions if mention[2] not in UNLINKED]
+
+    def begins(first: Token, token: Token) -> bool:
+        other_entity = "O" in (first.mark, token.mark) or token.mark[2:] != first.mark[2:] or token.mark[:1] == "B"
+        other_link = side == "pred" and token.mark[:1] == "I" and token.tag != first.tag
+        return other_entity or other_link
+
+    return _groups(document, begins)
 
 
 def _link(mention: dict[str, Any], side: Side, protocol: str | None = None) -> dict[str, object]:
