@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.cache import Cache, Store, old
+from goldassay.cache import Cache, Store
 from goldassay.exceptions import CacheOnlyError, FetchError, StorageError
 
 TITLES = ["Москва", "Париж", "東京", "京都", "🦊", "🐻", "AC/DC", "AC_DC", "AC DC", "..", "a", "A", "x" * 300]
@@ -151,10 +151,3 @@ def test_what_cannot_be_kept_is_said_in_one_line(tmp_path: Path) -> None:
     assert cache.get("en", "Delft", never).value == 1
     with pytest.raises(CacheOnlyError):
         Cache(tmp_path, use="only").get("en", "Gouda", never)
-
-
-def test_dates_past_ninety_days_are_old_and_so_are_those_that_are_none() -> None:
-    now = datetime.now(UTC)
-    dates = [(now - timedelta(days=days)).isoformat() for days in (0, 89, 91)]
-    assert old(dates) == dates[2:]
-    assert old(["yesterday"]) == ["yesterday"]

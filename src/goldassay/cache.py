@@ -11,7 +11,7 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -157,12 +157,3 @@ def age(fetched: str) -> timedelta:
     except ValueError:
         return timedelta.max
     return datetime.now(UTC) - (then if then.tzinfo else then.replace(tzinfo=UTC))
-
-
-def old(dates: Iterable[str], days: int = 90) -> list[str]:
-    """The dates that are more than ``days`` days ago: fetch what is from then again.
-
-    >>> old(["2001-01-01T00:00:00+00:00"])
-    ['2001-01-01T00:00:00+00:00']
-    """
-    return [date for date in dates if age(date) > timedelta(days=days)]

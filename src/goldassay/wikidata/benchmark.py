@@ -189,12 +189,9 @@ def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> tuple[Artic
     members: dict[str, list[int]] = {}
     for index, article in enumerate(articles):
         members.setdefault(article.domain, []).append(index)
-    minimum = 1 if n >= len(members) else 0
     exact = {name: n * len(indices) / len(articles) for name, indices in members.items()}
-    take = {name: max(minimum, int(share)) for name, share in exact.items()}
-    while sum(take.values()) > n:  # the minimum took too many: reduce those furthest above their share
-        take[max((name for name in take if take[name] > minimum), key=lambda name: take[name] - exact[name])] -= 1
-    while sum(take.values()) < n:
+    take = dict.fromkeys(members, 1 if n >= len(members) else 0)
+    while sum(take.values()) < n:  # one more of the domain that is furthest below its share
         short = [name for name in take if take[name] < len(members[name])]
         take[max(short, key=lambda name: exact[name] - take[name])] += 1
     rng = random.Random(seed)

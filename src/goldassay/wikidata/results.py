@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay import files, jsonl
-from goldassay.cache import age, old
+from goldassay.cache import age
 from goldassay.exceptions import DataError
 from goldassay.measures.triples import VERDICTS, scorecard
 from goldassay.scorecard import Scorecard, rates
@@ -216,12 +216,12 @@ def _age(dates: Sequence[str]) -> dict[str, Any]:
     """When the data was fetched, and a warning if it is old."""
     if not dates:
         return {}
-    oldest = min(dates)
-    state: dict[str, Any] = {"fetched": {"oldest": oldest, "newest": max(dates)}}
-    if old([oldest], MAX_AGE):
-        days = age(oldest).days
-        state["warnings"] = [f"the oldest data was fetched {days} days ago; after {MAX_AGE} days, fetch it again"]
-    return state
+    days = age(min(dates)).days
+    message = f"the oldest data was fetched {days} days ago; after {MAX_AGE} days, fetch it again"
+    return {
+        "fetched": {"oldest": min(dates), "newest": max(dates)},
+        **({"warnings": [message]} if days >= MAX_AGE else {}),
+    }
 
 
 def load(path: Path) -> dict[str, Any]:
