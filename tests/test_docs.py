@@ -19,6 +19,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from goldassay.cli import app
@@ -85,6 +86,29 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
                 place = " ".join(done.stdout.split()).find(part, place)
                 assert place >= 0, f"{page.name}: {command} printed\n{done.stdout}"
     assert os.getcwd() == str(tmp_path)
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_the_commands_of_a_page_exist_with_their_options(page: Path) -> None:
+    """Also those that are not run, since they ask a model or name runs that nobody has."""
+    text = page.read_text(encoding="utf-8")
+    fences = re.findall(r"^```[^\n]*\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    lines = [line.removeprefix("$ ") for body in fences for line in body.replace("\\\n", " ").splitlines()]
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    lines += re.findall(r"`(goldassay\s[^`]+)`", prose)
+    assert [line for line in lines if line.startswith("goldassay ") and not understood(line)] == []
+
+
+def understood(line: str) -> bool:
+    """Whether a line names a command of ours and options that it takes."""
+    root = command = typer.main.get_command(app)
+    words = shlex.split(line.partition(" && ")[0], comments=True)[1:]
+    while hasattr(command, "commands") and words and words[0] in command.commands:
+        command = command.commands[words.pop(0)]
+    if hasattr(command, "commands") and words and words[0].isalpha() and words[0].islower():
+        return False
+    options = {name for each in (*command.params, *root.params) for name in (*each.opts, "--help")}
+    return options.issuperset(word.partition("=")[0] for word in words if word.startswith("--"))
 
 
 def test_every_measure_has_an_example() -> None:

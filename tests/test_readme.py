@@ -74,12 +74,5 @@ def test_a_task_of_ones_own_in_four_commands(
     assert "Folder: runs/" in " ".join(done.output.split())
 
 
-def test_every_command_that_is_named_exists(readme: str) -> None:
-    names = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
-    names |= {str(group.name) for group in app.registered_groups}
-    prose = re.sub(r"^```.*?^```", "", readme, flags=re.DOTALL | re.MULTILINE)
-    assert set(re.findall(r"`goldassay\s([a-z]+)", prose)) <= names
-
-
 def test_the_files_that_are_linked_exist(readme: str, root: Path) -> None:
     assert [link for link in re.findall(r"\]\(([\w./-]+)\)", readme) if not (root / link).is_file()] == []
