@@ -52,6 +52,22 @@ def test_no_page_takes_long_to_open(site: Path) -> None:
     assert [page.name for page in site.rglob("*.html") if page.stat().st_size > 300_000] == []
 
 
+def test_every_link_has_a_target(site: Path) -> None:
+    """mkdocs checks the links of pages, but not those to files that it leaves out."""
+    pages = {
+        file.resolve(): file.read_text(encoding="utf-8") for file in site.rglob("*.html") if file.name != "404.html"
+    }
+    places = {file: set(re.findall(r'\bid="([^"]+)"', text)) for file, text in pages.items()}
+    dead = []
+    for file, text in pages.items():
+        for link in set(re.findall(r'\b(?:href|src)="(?!https?:|mailto:|data:)([^"]+)"', text)):
+            path, _, anchor = link.partition("#")
+            target = (file.parent / path).resolve() if path else file
+            if not target.exists() or (anchor and target in places and anchor not in places[target]):
+                dead.append(f"{file.name}: {link}")
+    assert dead == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
 def test_axe_finds_nothing(site: Path, chromium: Any, width: int, scheme: Any) -> None:
