@@ -61,7 +61,7 @@ app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=False, prett
 def top(
     context: typer.Context,
     json: Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")] = False,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of all random choices.")] = 0,
     force: Annotated[bool, typer.Option("--force", help="Write over existing files.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,

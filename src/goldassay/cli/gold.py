@@ -215,7 +215,9 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="FROM", help="The file to read.")],
     target: Annotated[Path, typer.Argument(metavar="TO", help="The file to write.")],
     reading: ReadingOptions,
-    to: Annotated[str | None, typer.Option("--to", metavar="NAME", help="The format of TO.")] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="NAME", help="The format of TARGET, if its name does not imply it.")
+    ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(

@@ -283,7 +283,7 @@ def drift(
     seed: int = 0,
     json: bool = False,
 ) -> None:
-    """How far two versions of a judge differ on the same items, and which one is right more often, given labels."""
+    """Compare two versions of a judge on the same items; with labels, also which one is right more often."""
     from goldassay.judges.plan import drift as compare
     from goldassay.reporting import judge as tables
 

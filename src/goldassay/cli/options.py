@@ -30,7 +30,9 @@ for_gold, for_model, for_running, for_result = (
 Name = Annotated[str, typer.Argument(metavar="TASK|FILE", help="A task, TASK:NAME or FILE:NAME.")]
 Task = Annotated[
     str,
-    typer.Argument(metavar="TASK", help="extraction, classification, linking, retrieval, answering or triples."),
+    typer.Argument(
+        metavar="TASK", help="extraction, classification, linking, retrieval, answering, triples or records."
+    ),
 ]
 Run = Annotated[
     Path, typer.Argument(metavar="RUN", help="A run folder, or a log of another tool (FILE, or FILE:SYSTEM).")
@@ -161,7 +163,7 @@ class ModelOptions:
     ] = None
     judge_lm: Annotated[
         str | None,
-        for_model("--judge-lm", metavar="MODEL", help="The model for judged measures, or nli:MODEL. Not --lm."),
+        for_model("--judge-lm", metavar="MODEL", help="The model for judged measures, or nli:MODEL; it is never --lm."),
     ] = None
 
     @property
