@@ -90,12 +90,14 @@ def test_the_manifest_names_suites_licences_and_hashes() -> None:
         assert one.address.startswith(
             "https://raw.githubusercontent.com/" + one.home.removeprefix("https://github.com/")
         )
-        assert all(len(bytes.fromhex(sha)) == 32 for _, sha in one.files.values())
+        assert all(len(bytes.fromhex(sha)) in (0, 32) for _, sha in one.files.values())
 
 
 def test_the_real_files_are_the_pinned_ones(shared_data: Path) -> None:
     for one in sources():
         for name, (_, sha) in one.files.items():
+            if not sha:  # taken as it is; no copy here
+                continue
             assert hashlib.sha256((shared_data / one.folder / name).read_bytes()).hexdigest() == sha
 
 

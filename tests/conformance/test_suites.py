@@ -80,6 +80,43 @@ def test_a_changed_sentence_is_seen(tmp_path: Path) -> None:
         conform.run(tmp_path, ["text2kgbench"])
 
 
+def test_what_scripts_printed_is_replayed_as_far_as_it_was_printed(tmp_path: Path) -> None:
+    for suite, gold, system, printed in (
+        # one of two predictions is right: P .5, R 1; the second arc of the curve has no width
+        (
+            "carb",
+            "a b\tr\ta\tb\n",
+            "a b\t.9\tr\ta\tb\na b\t.9\tr\tx\ty\n",
+            "AUC: 0.75\t Optimal (P, R, F1): [0.5   1.    0.667]\n",
+        ),
+        (
+            "neleval",
+            "a\t0\t4\tQ1\n",
+            "a\t0\t4\tQ1\n",
+            "ptp\tfp\trtp\tfn\tprecis\trecall\tfscore\tmeasure\n1\t0\t1\t0\t0.000\t0.000\t0.900\tmuc\n",
+        ),
+    ):
+        folder = tmp_path / suite
+        folder.mkdir()
+        names = {"carb": "test.tsv", "neleval": "gold.tsv"}[suite], "own.tsv", "own.txt"
+        for name, content in zip(names, (gold, system, printed), strict=True):
+            (folder / name).write_text(content, encoding="utf-8")
+    (folder := tmp_path / "conll").mkdir()
+    for name, content in {
+        "CorefMetricTestConfig.pm": """our @TestCases = (
+{ id => "A1", key_file => "DataFiles/k", response_file => "DataFiles/r",
+  expected_metrics => { "muc" => [1, 1/2, 2*(1/2)/(1+1/2)], #"lea" => [1, 1, 1],
+                        "blanc" => [1, 1, 1] }
+});""",
+        # key (a b), response (a b c): recall 1/1, precision 1/2
+        "k": "#begin document (T);\nT (1\nT 1)\nT -\n#end document\n".replace("(1\nT 1)", "(1)\nT (1)"),
+        "r": "#begin document (T);\nT (1)\nT (1)\nT (1)\n#end document\n",
+    }.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    counts = {one.name: (one.reproduced, one.total) for one in conform.run(tmp_path)}
+    assert counts == {"coreference": (3, 3), "carb": (4, 4), "neleval": (2, 3)}
+
+
 def test_recall_points_round_as_trec_eval_10_does() -> None:
     # 4 relevant documents, found at ranks 2 and 4: precision 1/2 at both
     topic = Topic([0, 1, None, 1], [1, 1, 1, 1, 0])

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from goldassay.measure import Measure, check_choice
-from goldassay.measures.linking.clusters import METRICS, Clusters
+from goldassay.measures.linking.clusters import METRICS, Clusterings, Clusters, overlaps
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, Resolver, resolver_pairs
 from goldassay.measures.linking.matching import OVER, Matching, hipe
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, LinkMeasure, MacroDocLink
@@ -76,9 +76,14 @@ def scorecard(
     shared, same = Batches(gold, pred), dict[str, Any](equivalent=pairs(equivalent), bounds=bounds)
     if measures := PROTOCOLS.get(protocol or ""):
         card = fold("linking", {name: replace(measure, **same) for name, measure in measures.items()}, shared)
-        card.values = {name: value or 0.0 for name, value in card.values.items()}
+        card.values = {name: value if _counted(card.totals[name]) else 0.0 for name, value in card.values.items()}
         return card
     return _scorecard(shared, same, resolver, protocol)
+
+
+def _counted(total: Any) -> bool:
+    """Whether there is anything to count; of the clusters of a corpus, anything that their metric counts."""
+    return bool((overlaps(total, total.metric) if isinstance(total, Clusterings) else total).weight)
 
 
 WARNINGS = {
