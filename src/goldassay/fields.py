@@ -6,9 +6,10 @@ A record may be a dict, a ``dspy.Example`` or ``Prediction``, a pydantic model o
 
 from __future__ import annotations
 
+import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import DataError, FieldError
@@ -112,6 +113,32 @@ def clusters(records: Iterable[object]) -> list[object] | None:
     """The cluster of each example or row; None if no two share one."""
     names = [cluster(record, index) for index, record in enumerate(records)]
     return names if len(set(names)) < len(names) else None
+
+
+def shuffled_documents(examples: Sequence[object], seed: int) -> list[list[int]]:
+    """The documents in the seed's order, each as the places of its examples: the first ones stand for all.
+
+    Parts of one document resemble each other, so they stay together in folds, in the order of measuring, in resamples.
+    """
+    documents: dict[Any, list[int]] = {}
+    for index, example in enumerate(examples):
+        documents.setdefault(cluster(example, index), []).append(index)
+    return random.Random(seed).sample(list(documents.values()), len(documents))
+
+
+def assign_folds(examples: Sequence[object], folds: int, seed: int) -> list[int]:
+    """The fold of each example: documents whole, in a random order, as even as they allow.
+
+    >>> sorted(assign_folds([{"id": i} for i in range(7)], 3, seed=0))
+    [0, 0, 0, 1, 1, 2, 2]
+    """
+    fold_of, sizes = [0] * len(examples), [0] * folds
+    for indices in shuffled_documents(examples, seed + 1):
+        fold = sizes.index(min(sizes))
+        sizes[fold] += len(indices)
+        for index in indices:
+            fold_of[index] = fold
+    return fold_of
 
 
 def unit(size: int, clusters: Iterable[object] | None) -> str:

@@ -116,7 +116,7 @@ def test_where_people_disagree_and_what_to_label_next() -> None:
     votes = [count(["yes"] * 3)] * 4 + [count(["no"] * 3)] * 4
     votes += [count(["yes"] * 3), count(["yes"] * 3), count(["yes", "yes", "no"]), count([None])]
     found = align(Labels(rows, YES), votes)
-    assert [(one.id, one.verdict) for one in found.divided] == [("both", "yes")]
+    assert [(one["id"], one["verdict"]) for one in found.divided] == [("both", "yes")]
     assert (found.no_majority, found.n, found.annotators) == (1, 8, 2)
     assert list(found.next) == ["u3", "u2", "u1"]
     assert found.people is not None

@@ -12,7 +12,7 @@ import pytest
 
 from goldassay import Counts, Metric
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import clusters
+from goldassay.fields import assign_folds, clusters
 from goldassay.measures import extraction
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
@@ -21,7 +21,6 @@ from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import CampaignVerdict, Ledger, keeps, proves
 from goldassay.tuning.campaign import strongest_first
 from goldassay.tuning.edits import Diagnosis, by_pattern
-from goldassay.tuning.leaks import assign_folds
 from goldassay.tuning.measuring import Bench, CandidateResult, guards
 from goldassay.tuning.patches import Effect, Patch, make_patch
 from goldassay.tuning.wrappers import demonstrations

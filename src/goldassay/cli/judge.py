@@ -36,7 +36,7 @@ Origin = Annotated[
         help="How the labelled items were chosen: random, verdict (judge plan), elsewhere or unknown.",
     ),
 ]
-SUPPORT, RUBRIC = "support", "rubric"
+SUPPORT = "support"
 SCALE = re.compile(r"-?\d+-\d+")
 RUBRICS = (".yaml", ".yml", ".json")
 
@@ -61,10 +61,21 @@ class QuestionOptions:
 
     def question(self) -> Question:
         """The question with its positive label; a tuned judge answers its own."""
-        from goldassay.judges.questions import question
+        from goldassay.judges.questions import question, rubric, scale
         from goldassay.judges.tuning import question_of
 
-        chosen = question_of(self.state) if self.state else self._rubric() or question(self.judge)
+        if self.state:
+            chosen = question_of(self.state)
+        elif SCALE.fullmatch(self.judge):
+            chosen = scale(self.judge)
+        elif self.judge == "rubric" or Path(self.judge).suffix in RUBRICS:
+            levels = files.yaml_value(Path(self.judge)) if self.judge != "rubric" else None
+            if not isinstance(levels, dict):
+                what = "a yaml or json file with levels and their meanings, the worst first"
+                raise GoldassayError(f"a rubric is --judge FILE ({what}) or a scale, --judge 1-5")
+            chosen = rubric(levels)
+        else:
+            chosen = question(self.judge)
         return chosen.about(self.positive) if self.positive else chosen
 
     @property
@@ -72,26 +83,6 @@ class QuestionOptions:
         """The folder of a tuned judge, if one is named."""
         place = Path(self.judge)
         return place if place.is_dir() else None
-
-    @property
-    def name(self) -> str:
-        """The name of the question; scales and files of levels are rubrics."""
-        if self.state:
-            return self.question().name
-        return RUBRIC if SCALE.fullmatch(self.judge) or Path(self.judge).suffix in RUBRICS else self.judge
-
-    def _rubric(self) -> Question | None:
-        from goldassay.judges.questions import rubric, scale
-
-        if SCALE.fullmatch(self.judge):
-            return scale(self.judge)
-        if self.name != RUBRIC:
-            return None
-        levels = files.yaml_value(Path(self.judge)) if self.judge != RUBRIC else None
-        if not isinstance(levels, dict):
-            what = "a yaml or json file with levels and their meanings, the worst first"
-            raise GoldassayError(f"a rubric is --judge FILE ({what}) or a scale, --judge 1-5")
-        return rubric(levels)
 
     def labels(self, path: Path, limit: int | None = None, labelled: bool = True) -> Labels:
         """The labels of a file, without those that a tuned judge was tuned on."""
@@ -143,7 +134,7 @@ class JudgeOptions:
         from goldassay.judges.tuning import judge_of
 
         if name and name.startswith(ENTAILMENT):
-            if len(self.lm or ()) > 1 or question.state or question.name != SUPPORT:
+            if len(self.lm or ()) > 1 or question.state or question.question().name != SUPPORT:
                 raise GoldassayError(f"{name} only judges support: no samples, no panel, no tuned judge")
             return named(name)
         model = models.resolve(name)
@@ -344,7 +335,7 @@ def audit(
     from goldassay.reporting import judge as tables
 
     question = QuestionOptions(tuned)
-    if question.name != SUPPORT:
+    if question.question().name != SUPPORT:
         raise GoldassayError(f"the audit asks whether claims are supported; {tuned} answers another question")
     chosen = probes_of(load(gold, task="answering" if Path(gold).is_file() else None), limit=limit, seed=seed)
     member = judge.load(question)

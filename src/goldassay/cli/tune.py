@@ -188,7 +188,7 @@ def _tune_judge(
         raise GoldassayError(f"{question.state} is a tuned judge; tune --judge takes the question, and tunes it anew")
     labels = question.labels(Path(source.gold or "heritage"), limit=source.limit)
     model = lm.resolve(models.lm)
-    folder = _folder(tuning, f"tune-judge-{question.name}-{tuning.optimizer}")
+    folder = _folder(tuning, f"tune-judge-{question.question().name}-{tuning.optimizer}")
     with terminal.quiet():
         tuned = tune_judge(
             labels, tuning.optimizer, lm=model, adapter=lm.adapter(model), folder=folder, **tuning.keywords(seed)

@@ -19,9 +19,8 @@ from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.tuning.acceptance import corrected
 from goldassay.tuning.edits import Diagnosis, Edit, propose_patches
-from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.measuring import QUIET, Bench
-from goldassay.tuning.patches import Patch, apply
+from goldassay.tuning.patches import Patch, apply, check_patch
 from goldassay.tuning.patterns import Pattern, find
 from goldassay.tuning.service import EDITS, check_train
 from goldassay.tuning.wrappers import demonstrations

@@ -165,18 +165,9 @@ def _pairs(labels: Labels, votes: Sequence[Vote]) -> list[tuple[JudgedItem, Vote
     return list(zip(labels.items, votes, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Divided:
-    """An item on which people disagree, with the judge's verdict."""
-
-    id: str
-    labels: Mapping[str, str]
-    verdict: str | None
-
-
 @dataclass(frozen=True)
 class JudgeAgreement(Report):
-    """A judge beside people; `align` makes it."""
+    """A judge beside people; `align` makes it. ``divided`` are the items on which people disagree."""
 
     question: str
     positive: str
@@ -193,7 +184,7 @@ class JudgeAgreement(Report):
     confusion: Mapping[str, Mapping[str, int]]
     fitted: Fitted | None
     corrected: Corrected | None
-    divided: Sequence[Divided]
+    divided: Sequence[Mapping[str, Any]]
     width: float
     needed: Mapping[str, int]
     next: Sequence[str]
@@ -253,7 +244,9 @@ def align(
         confusion=_confusion(question.labels, rows),
         fitted=fitted,
         corrected=_corrected(list(zip(truths, positives, strict=True)), others, level, origin),
-        divided=[Divided(item.id, item.labels, vote.label) for item, vote in rows if item.divided],
+        divided=[
+            {"id": item.id, "labels": dict(item.labels), "verdict": vote.label} for item, vote in rows if item.divided
+        ],
         width=width,
         needed=needed,
         next=to_label_next(unlabelled, _chances(unlabelled, fitted, question.positive), seed=seed),

@@ -196,12 +196,6 @@ class Check:
     unknown: int = 0
     skipped: int = 0
 
-    @classmethod
-    def of(cls, name: str, outcomes: Sequence[Outcome], mark: float, level: float) -> Check:
-        """The row of a check's outcomes."""
-        tested = [outcome for outcome in outcomes if isinstance(outcome, bool)]
-        return cls(name, rate(tested, level), mark, outcomes.count(None), outcomes.count(SKIPPED))
-
     @property
     def passed(self) -> bool | None:
         """Whether the mark is reached; None if nothing was tested."""
@@ -275,7 +269,9 @@ def audit(
         before = len(checks) * len(paired)
         show = (lambda done, _, before=before: on_case(before + done)) if on_case else None
         outcomes = in_threads(partial(test, judge), paired, threads, show)
-        checks.append(Check.of(name, outcomes, (marks or {}).get(name, mark), level))
+        share = rate([outcome for outcome in outcomes if isinstance(outcome, bool)], level)
+        mark = (marks or {}).get(name, mark)
+        checks.append(Check(name, share, mark, outcomes.count(None), outcomes.count(SKIPPED)))
     untested = [check.name for check in checks if check.rate is None]
     warnings = [judge.warning, f"nothing could be tested of: {', '.join(untested)}" if untested else ""]
     return JudgeAudit(str(judge), len(probes), checks, tuple(filter(None, warnings)))

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from goldassay.embedding.models import place
 from goldassay.exceptions import GoldassayError, MissingExtra, ModelError
@@ -30,20 +30,6 @@ from goldassay.text.words import sentences
 
 EntailmentScores = tuple[float, float]
 """The probabilities that a premise entails a hypothesis, and that it contradicts it."""
-
-
-@runtime_checkable
-class Entailment(Protocol):
-    """A model of inference: pairs of premise and hypothesis to probabilities."""
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        ...
-
-    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> Sequence[EntailmentScores]:
-        """Entailment and contradiction of each pair."""
-        ...
 
 
 class NLI:
@@ -121,7 +107,7 @@ class EntailmentJudge:
     """A judge of support that needs no language model; the claim measures take it in a `Judge`'s place.
 
     Args:
-        model: the model of inference.
+        model: the model of inference, which has a ``name`` and maps pairs of premise and hypothesis to probabilities.
         threshold: the least probability that counts.
         decompose: makes claims of a text (its sentences).
         version: part of the name.
@@ -140,13 +126,13 @@ class EntailmentJudge:
 
     def __init__(
         self,
-        model: Entailment,
+        model: Any,
         *,
         threshold: float = 0.5,
         decompose: Callable[[str], Sequence[str]] = sentences,
         version: str = "1",
     ) -> None:
-        if not isinstance(model, Entailment):
+        if not (callable(model) and hasattr(model, "name")):
             raise GoldassayError("an entailment model has a name, and maps pairs to probabilities; see NLI(…)")
         if not 0 < threshold < 1:
             raise GoldassayError(f"threshold is a probability between 0 and 1, not {threshold!r}")

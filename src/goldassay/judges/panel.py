@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.judges.judge import Check, Fields, Judge, folded
@@ -31,6 +31,8 @@ from goldassay.tally import Mean
 
 if TYPE_CHECKING:
     import dspy
+
+    from goldassay.judges.labels import JudgedItem
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -130,8 +132,7 @@ class Panel(Judge):
     ) -> None:
         if not members:
             raise GoldassayError("a panel needs members: Panel([Judge(lm=…), Judge(lm=…), Judge(lm=…)])")
-        if how not in HOW:
-            raise GoldassayError(f"no way {how!r} to count a panel; there are {', '.join(HOW)}")
+        count([], how=how)  # raises on a way that there is not
         self.members, self.how, self.quorum = tuple(members), how, quorum
         super().__init__(members[0].lm, adapter=members[0].adapter, version=members[0].version)
         self.worth = {folded(label): value for label, value in (worth or {}).items()}
@@ -196,24 +197,10 @@ class Panel(Judge):
         return sum((Mean.of(vote.disagreement, float(bool(vote.known))) for vote in self.votes.values()), Mean())
 
 
-class AskedItem(Protocol):
-    """An item that a judge is asked about."""
-
-    @property
-    def id(self) -> str:
-        """The name of the item in errors."""
-        ...
-
-    @property
-    def inputs(self) -> Mapping[str, str]:
-        """The inputs of the question."""
-        ...
-
-
 def poll(
     judge: Judge,
     question: Question,
-    items: Iterable[AskedItem],
+    items: Iterable[JudgedItem],
     *,
     threads: int = 1,
     on_vote: Callable[[int, Vote], None] | None = None,
@@ -255,7 +242,7 @@ def in_threads(
     return [results[place] for place in range(len(items))]
 
 
-def _vote(judge: Judge, question: Question, item: AskedItem) -> Vote:
+def _vote(judge: Judge, question: Question, item: JudgedItem) -> Vote:
     """The vote on one item; a single judge is a panel of one."""
     if not isinstance(judge, Panel):
         return count([question.ask(judge, item.inputs).label], worth=question.worth)

@@ -24,7 +24,6 @@ from typing import Any
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.judges.labels import LabelRow, labelled_rows, labels_of, number
-from goldassay.judges.panel import WORTH
 from goldassay.measures.answering.claims import RELEVANCE, Relevance
 from goldassay.measures.judged import JudgedMeasure
 from goldassay.metric import Metric
@@ -110,12 +109,8 @@ def _measure(row: LabelRow, judged: Mapping[str, JudgedMeasure]) -> str:
 
 
 def _worth(measure: JudgedMeasure) -> Mapping[str, float]:
-    if isinstance(measure, Relevance):
-        return RELEVANCE
-    levels = [name for name, _ in getattr(measure, "levels", ())]
-    if levels:
-        return {name: place / (len(levels) - 1) for place, name in enumerate(levels)}
-    return {name: WORTH[name] for name in ("first", "tie", "second")} if measure.key == "preference" else YES
+    worth: Mapping[str, float] = RELEVANCE if isinstance(measure, Relevance) else getattr(measure, "worth", YES)
+    return YES if "yes" in worth else worth
 
 
 def _value(label: Any, worth: Mapping[str, float], name: str) -> float:

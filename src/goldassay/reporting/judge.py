@@ -58,7 +58,7 @@ def alignment(judge: str, result: JudgeAgreement) -> None:
         if name in result.needed:
             prose(f"labels for {width} of the {name}: {result.needed[name]:,}")
     if result.divided:
-        prose(f"People disagree on {len(result.divided)}: {shortened([item.id for item in result.divided], MANY)}")
+        prose(f"People disagree on {len(result.divided)}: {shortened([item['id'] for item in result.divided], MANY)}")
     if result.next:
         prose(f"Label next: {shortened(list(result.next), MANY)}")
         prose("These say most about calibration. For the rate, judge plan names the items to label.")

@@ -12,6 +12,7 @@ one more item of each of the four kinds: a few labels that are all alike do not 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -120,13 +121,25 @@ def odds_ratio(a: Numbers, b: Numbers) -> float:
 MOST = 10_000_000  # labels; the search ends there
 
 
-def for_rate(rate: float, width: float, level: float = 0.95) -> int:
-    """The labels that a rate needs for an interval of this width.
+def for_rate(rate: float, width: float, level: float = 0.95, size: Callable[[int], float] = float) -> int:
+    """The labels that a rate needs for a Wilson interval of this width.
+
+    Args:
+        rate: the rate.
+        width: the width of interval that is needed.
+        level: of the interval.
+        size: how many labels alone so many labels count as.
 
     >>> for_rate(0.5, 0.1), for_rate(1.0, 0.1)      # at 0.5: 1.96² / 0.1² − 1.96² = 380.3
     (381, 35)
     """
-    return _smallest(rate, float, width, level)
+    _check_width(width)
+
+    def enough(n: int) -> bool:
+        low, high = wilson(rate * size(n), size(n), level)
+        return high - low <= width
+
+    return 1 + bisect_left(range(1, MOST), True, key=enough)
 
 
 def for_interval(estimate: Interval, width: float) -> int:
@@ -160,24 +173,8 @@ def for_corrected(
     """
     y, f = np.append(np.asarray(labels, float), [1, 1, 0, 0]), np.append(np.asarray(verdicts, float), [1, 0, 1, 0])
     shared = float(np.corrcoef(y, f)[0, 1]) ** 2 if others else 0.0
-    return _smallest(float(y.mean()), lambda n: n / (1 - (shared / (1 + n / others) if others else 0.0)), width, level)
-
-
-def _smallest(rate: float, size: Callable[[int], float], width: float, level: float) -> int:
-    """The smallest n whose Wilson interval, at the effective sample size ``size(n)``, is no wider than ``width``."""
-    _check_width(width)
-
-    def too_few(n: int) -> bool:
-        low, high = wilson(rate * size(n), size(n), level)
-        return high - low > width
-
-    low, high = 0, 1
-    while too_few(high) and high < MOST:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if too_few(middle) else (low, middle)
-    return high
+    size = lambda n: n / (1 - (shared / (1 + n / others) if others else 0.0))  # noqa: E731
+    return for_rate(float(y.mean()), width, level, size)
 
 
 def _check_width(width: float) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay._dspy_compat import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError, LeakError
-from goldassay.fields import clusters
+from goldassay.fields import assign_folds, clusters, shuffled_documents
 from goldassay.running.identity import fingerprint
 from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
@@ -33,7 +33,6 @@ from goldassay.tuning.demonstrations import (
     selected_examples,
 )
 from goldassay.tuning.edits import Diagnosis, Edit, wraps
-from goldassay.tuning.leaks import assign_folds, check_patch, shuffled_documents
 from goldassay.tuning.measuring import (
     FEWEST,
     MEASURED,
@@ -47,7 +46,7 @@ from goldassay.tuning.measuring import (
     spare,
     total,
 )
-from goldassay.tuning.patches import Effect, Patch, Status, apply
+from goldassay.tuning.patches import Effect, Patch, Status, apply, check_patch
 from goldassay.tuning.patterns import find, is_right, with_error
 from goldassay.tuning.wrappers import check_fits, shows_nearest
 

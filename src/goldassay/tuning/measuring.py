@@ -23,7 +23,7 @@ import numpy as np
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, RunStopped
-from goldassay.fields import clusters, read
+from goldassay.fields import clusters, read, shuffled_documents
 from goldassay.measure import Error
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run
@@ -34,7 +34,6 @@ from goldassay.running.run import Case
 from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
 from goldassay.tally.evidence import Evidence
-from goldassay.tuning.leaks import shuffled_documents
 from goldassay.tuning.patches import Effect
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,8 +14,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from goldassay import files
+from goldassay._dspy_compat import input_keys
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
+from goldassay.running.leaks import INPUTS, check_examples, check_instructions
 from goldassay.tuning.wrappers import FORMS, Formed, Nearest, predictors, without_nearest
 
 
@@ -282,6 +285,17 @@ def apply(program: dspy.Module, patch: Patch, *, any_version: bool = False) -> d
             "propose and test it again"
         )
     return patch.applied_to(program)
+
+
+def check_patch(patch: Patch, held_out: Mapping[str, Sequence[dspy.Example]]) -> None:
+    """Raise a LeakError if a patch shows a held-out example, exactly or nearly, or an instruction copies its words."""
+    check_instructions([patch.text or ""], held_out)
+    for split, examples in held_out.items():
+        if patch.example and examples:
+            keys = input_keys(examples[0]) or INPUTS
+            demos = patch.example["examples"] if patch.action == "show_nearest" else [patch.example]
+            rows = [dspy.Example(**{**demo, "id": patch.id}).with_inputs(*keys) for demo in demos]
+            check_examples(rows, {split: examples})
 
 
 def write(patch: Patch, place: Path) -> Path:

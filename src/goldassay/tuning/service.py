@@ -24,9 +24,8 @@ from goldassay.tuning.acceptance import judge
 from goldassay.tuning.demonstrations import covering
 from goldassay.tuning.edits import Diagnosis, Edit, propose_patches
 from goldassay.tuning.instructions import rules
-from goldassay.tuning.leaks import check_patch
 from goldassay.tuning.measuring import effect, evaluated, failure
-from goldassay.tuning.patches import Patch, Status, apply, make_patch, read, read_all, write
+from goldassay.tuning.patches import Patch, Status, apply, check_patch, make_patch, read, read_all, write
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import rendered
 from goldassay.tuning.states import STATE, load_state
