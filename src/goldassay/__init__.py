@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from goldassay.running.evaluate import aevaluate, evaluate
     from goldassay.running.example import guard
     from goldassay.running.options import RunOptions
-    from goldassay.score import Score, Total
+    from goldassay.scores import Score, Total
+    from goldassay.scoring import score
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
     from goldassay.testing import case
     from goldassay.tuning import atune, tune
@@ -37,9 +38,9 @@ _HOME = {
     "Measure": "measure",
     "Metric": "metric",
     "RunOptions": "running.options",
-    "Score": "score",
+    "Score": "scores",
     "Tally": "tally",
-    "Total": "score",
+    "Total": "scores",
     "acompare": "running.comparing",
     "aevaluate": "running.evaluate",
     "atune": "tuning",
@@ -49,6 +50,7 @@ _HOME = {
     "evaluate": "running.evaluate",
     "guard": "running.example",
     "load": "gold",
+    "score": "scoring",
     "tune": "tuning",
 }
 
@@ -76,6 +78,7 @@ __all__ = [
     "evaluate",
     "guard",
     "load",
+    "score",
     "tune",
 ]
 

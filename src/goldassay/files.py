@@ -1,11 +1,13 @@
 """Input files, read as UTF-8 with one-line errors, and output files, written whole or not at all.
 
-A byte-order mark is left out; lines end in LF or CRLF. YAML is read safely: no objects and no aliases, which bombs are
-made of. `Faults` decides what happens to a fault in a file: raise it, pass over some, or collect all of them.
+A byte-order mark is left out, and UTF-16 that begins with one is read; lines end in LF or CRLF. YAML is read safely:
+no objects and no aliases, which bombs are made of. `Faults` decides what happens to a fault in a file: raise it, pass
+over some, or collect all of them.
 """
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from goldassay import jsonl
 from goldassay.exceptions import DataError
 
 BOM = b"\xef\xbb\xbf"
+WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins, as spreadsheets write it
 
 
 @contextmanager
@@ -31,9 +34,12 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
         if file.is_block_device() or file.is_char_device():
             raise DataError("this is a device, which has no end; name a file", file=path)
         with file.open("rb") as stream:
-            yield stream
+            wide = stream.peek(2)[:2] in WIDE
+            yield io.BytesIO(stream.read().decode("utf-16").encode()) if wide else stream
     except FileNotFoundError:
         raise DataError("no such file", file=path) from None
+    except UnicodeDecodeError:
+        raise DataError("it begins as UTF-16 and is not; save the file as UTF-8", file=path) from None
     except (OSError, ValueError) as error:  # a name with a NUL is a ValueError
         raise DataError(f"cannot be read: {getattr(error, 'strerror', error)}", file=path) from None
 

@@ -36,8 +36,8 @@ from goldassay.measure import (
     failed,
     target_met,
 )
-from goldassay.score import Score
 from goldassay.scorecard import Batches, Scorecard, by_key, from_evidence
+from goldassay.scores import Score
 from goldassay.tally import Counts, Mean, Tally
 from goldassay.tally.evidence import Evidence, worst_values
 

@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, MissingExtra
 from goldassay.fields import clusters, shared_text, unit
 from goldassay.measure import Measure
 from goldassay.notebook import Displayed
 from goldassay.tally import Counts
+from goldassay.text.latex import latex_table
 
 CHUNK = 10_000  # records of a file that are in memory at once
 
@@ -147,6 +148,18 @@ class Scorecard(Displayed):
         more = f", and {len(values) - 6} more" if len(values) > 6 else ""
         return f"Scorecard({self.task!r}, {self.size}, {', '.join(values[:6])}{more})"
 
+    def __getitem__(self, name: str) -> float | None:
+        return self.values[name]
+
+    def to_pandas(self) -> Any:
+        """A data frame: a row a measure, with its value and the ends of its interval (needs pandas)."""
+        rows = {name: (value, *self.intervals.get(name, (None, None))) for name, value in self.values.items()}
+        return data_frame(rows, ("value", "low", "high"))
+
+    def to_latex(self) -> str:
+        """A LaTeX table (booktabs): a row a measure, with its interval."""
+        return Scorecards({self.task: self}).to_latex()
+
     def state(self) -> dict[str, object]:
         """As one JSON object (``goldassay score --json``)."""
         protocol = {"protocol": self.protocol, "undefined": list(self.undefined)} if self.protocol else {}
@@ -163,6 +176,33 @@ class Scorecard(Displayed):
             "conventions": self.conventions,
             "warnings": self.warnings,
         }
+
+
+class Scorecards(dict[str, Scorecard]):
+    """The scorecards of several systems on the same gold, by the systems' names."""
+
+    def to_pandas(self) -> Any:
+        """A data frame of values: a row a measure, a column a system (needs pandas)."""
+        names = dict.fromkeys(name for card in self.values() for name in card.values)
+        return data_frame({name: [card.values.get(name) for card in self.values()] for name in names}, self)
+
+    def to_latex(self) -> str:
+        """A LaTeX table (booktabs): a row a measure, a column a system, values with intervals."""
+        return latex_table(
+            {
+                system: {name: (value, card.intervals.get(name)) for name, value in card.values.items()}
+                for system, card in self.items()
+            }
+        )
+
+
+def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str]) -> Any:
+    """A pandas data frame of rows by the measures' names."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtra("pandas", "pandas") from None
+    return pd.DataFrame.from_dict(dict(rows), orient="index", columns=list(columns), dtype=float)
 
 
 Look = Callable[[Batches], object]

@@ -14,7 +14,7 @@ from dspy.teleprompt.bootstrap_trace import bootstrap_trace_data
 from goldassay import Metric, guard
 from goldassay.measures import extraction
 from goldassay.running.evaluate import evaluate
-from goldassay.score import Score
+from goldassay.scores import Score
 
 
 class Ask(dspy.Module):  # type: ignore[misc]

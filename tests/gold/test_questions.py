@@ -103,7 +103,7 @@ def test_without_ids_both_are_aligned_in_their_order(tmp_path: Path, suffix: str
     ("pred", "said"),
     [
         ("question,answer\nWhen?,1800\nWhom?,\n", "row 2 has another text than gold's; add an id column"),
-        ("question,answr\nWhen?,1800\nWho?,\n", "p.csv:1: no answer or prediction"),
+        ("question,answr\nWhen?,1800\nWho?,\n", "p.csv:1: no column answer or prediction; there are question, answr"),
         ("answer,confidence\n1800,high\n,\n", "p.csv:2: record 1, confidence: not a number: 'high'"),
         (
             "answer,citations\n1800,{\n,\n",
@@ -124,12 +124,12 @@ def test_what_is_wrong_in_a_table_is_one_line(tmp_path: Path, pred: str, said: s
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('[{"answer": "x"}]', "[0]: no question; there is answer"),
-        ('[{"question": "x"}]', "no answers or gold_answers"),
+        ('[{"answer": "x"}]', "[0]: no column question; there are answer"),
+        ('[{"question": "x"}]', "no column answers; there are question"),
         ('[{"question": 5, "answers": []}]', "question: input should be a valid string"),
         ('[{"question": "x", "answers": [5]}]', "answers[0]: input should be a valid string"),
         ('[{"question": "x", "answers": [], "anwser_type": "y"}]', "anwser_type"),
-        ("[]", "the file is empty"),
+        ("[]", "there are no records"),
     ],
 )
 def test_what_is_wrong_in_a_list_is_one_line(tmp_path: Path, content: str, said: str) -> None:

@@ -27,8 +27,8 @@ from goldassay.running.comparing import compare, from_predictions, ranked
 from goldassay.running.evaluate import evaluate
 from goldassay.running.gates import gate
 from goldassay.running.run import Run
-from goldassay.score import Score
 from goldassay.scorecard import Batches, fold
+from goldassay.scores import Score
 from goldassay.statistics.sequential import sequential_test
 from goldassay.testing import MarkedTest
 from goldassay.tuning.measuring import Bench, effect

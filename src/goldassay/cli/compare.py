@@ -178,10 +178,12 @@ def measured(
     **options: Any,
 ) -> list[Run]:
     """A run of each file of predictions, by the values asked for."""
-    from goldassay.cli.score import card_of, read
+    from goldassay.cli.score import read
+    from goldassay.gold import Pairs
     from goldassay.gold.records import INPUTS
     from goldassay.reporting.ranking import STORED
     from goldassay.running.comparing import from_predictions
+    from goldassay.scoring import card_of
 
     if len(preds) < 2:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
@@ -191,7 +193,7 @@ def measured(
         if task == "retrieval" and measures:
             chosen["measures"] = list(measures)
         sides = aligned.gold[:limit], aligned.pred[:limit]
-        card = card_of(task, *sides, chosen)
+        card = card_of(task, Pairs(*sides), chosen, intervals=False)
         names = [
             name
             for name in measures or DEFAULT_VALUES.get(task, tuple(card.measures))
@@ -286,8 +288,8 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
 
 def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: bool) -> None:
     """Score stored predictions again; with ``--before``, split each change into model, gold and measure."""
-    from goldassay.cli.score import INTERVALS_UP_TO
     from goldassay.running.rescoring import PARTS, Setting, changes, rescore
+    from goldassay.scoring import INTERVALS_UP_TO
 
     if len(systems.pred or ()) != 1:
         raise GoldassayError(

@@ -47,6 +47,10 @@ Format = Annotated[
         help="The format of a file, if its name does not imply it; the column of tags, as in hipe:NE-COARSE-LIT.",
     ),
 ]
+FieldMap = Annotated[
+    str | None,
+    for_gold("--map", metavar="NAME=PATH,…", help="Fields under other names: text=body.content,label=cat."),
+]
 Split = Annotated[str, for_gold("--split", metavar="NAME", help="train, dev, test or all.")]
 Metric = Annotated[
     str | None, for_gold("--metric", metavar="FILE:NAME", help="The metric (default: metrics/TASK.py:metric).")
@@ -119,10 +123,7 @@ class FormatOptions:
     """How a file of gold is read."""
 
     format: Format = None
-    map: Annotated[
-        str | None,
-        for_gold("--map", metavar="NAME=PATH,…", help="Fields under other names: text=body.content,label=cat."),
-    ] = None
+    map: FieldMap = None
 
     def reading(self) -> dict[str, Any]:
         """The keyword arguments of `goldassay.gold.load`."""
@@ -263,8 +264,17 @@ class FileOptions:
 
     def chosen(self) -> dict[str, Any]:
         """The options that were set, as keyword arguments of `goldassay.cli.score.read`."""
-        options = {**format_and_column(self.format), "protocol": self.protocol, "measures": self.measures}
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        options = {**own, **format_and_column(self.format), "option": None}
         return {**{name: value for name, value in options.items() if value}, **settings(self.option)}
+
+
+@dataclass(frozen=True)
+class TableOptions(FileOptions):
+    """The same of tables with other columns, and of gold with splits."""
+
+    map: FieldMap = None
+    split: Annotated[str | None, for_gold("--split", metavar="NAME", help="Only gold of this split.")] = None
 
 
 def format_and_column(text: str | None) -> dict[str, str | None]:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,23 +14,14 @@ import typer
 from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import TASKS, Weighted, parse, registered, target_met
+from goldassay.measure import target_met
 from goldassay.reporting import terminal
-from goldassay.scorecard import Scorecard, fold
+from goldassay.scorecard import Scorecard
 
 if TYPE_CHECKING:
     from goldassay.gold import Pairs
 
-INTERVALS_UP_TO = 2000  # examples for which intervals are computed by default
-READING = (
-    "column",
-    "na_probs",
-    "train",
-    "skip_bad",
-    "malformed",
-    "scheme",
-)  # options of the files, not of the measures
-MEASURED = ("retrieval", "answering")  # tasks whose scorecards take names of measures
+READING = ("column", "na_probs", "train", "skip_bad", "malformed", "scheme", "map", "split")  # of the files
 PROTOCOLS = ("extraction", "linking", "triples", "answering")
 
 
@@ -62,7 +52,7 @@ def score(
     pred: Annotated[
         Path, use.for_gold("--pred", metavar="FILE|RUN", help="Predictions in the same format, or a run folder.")
     ],
-    reading: use.FileOptions,
+    reading: use.TableOptions,
     check: CheckOptions,
     intervals: Annotated[
         bool | None,
@@ -173,30 +163,14 @@ def scored(
 ) -> Scorecard:
     """Read both sides, align and score them; with intervals if asked for, or by default if the examples are few.
 
-    ``options`` are those of `goldassay.cli.options.FileOptions` and of ``--option``.
+    ``options`` are those of `goldassay.cli.options.TableOptions` and of ``--option``.
     """
-    with terminal.progress("reading both sides", 3) as update:
+    from goldassay.scoring import card_of
+
+    with terminal.progress("reading both sides", 2) as update:
         aligned, chosen = read(task, gold, pred, format=format, **options)
         update(1, f"measuring {len(aligned.gold)} examples")
-        names = chosen.pop("measures", None)
-        if names and task in MEASURED:
-            chosen["measures"] = names
-        card = card_of(task, aligned.gold, aligned.pred, chosen)
-        if names and task not in MEASURED:
-            _choose(card, names, chosen.get("weight", ""))
-        card.warnings = [*aligned.warnings, *card.warnings]
-        card.protocol = card.protocol or str(options.get("protocol") or "")
-        if intervals or (intervals is None and card.examples <= INTERVALS_UP_TO):
-            update(2, "intervals")
-            card.estimate()
-    return card
-
-
-def card_of(task: str, gold: Sequence[Any], pred: Sequence[Any], options: Mapping[str, Any]) -> Scorecard:
-    """The scorecard of a task's measures; of a task of the user's own, that of its metric."""
-    if task not in TASKS:
-        return workspace.metric(task).scorecard(gold, pred, task)
-    card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(gold, pred, **options)
+        card = card_of(task, aligned, chosen, intervals)
     return card
 
 
@@ -247,31 +221,6 @@ def _count(text: str) -> int:
     if not text.isdigit() or not int(text):
         raise GoldassayError(f"--option skip_bad expects a number above 0, got {text!r}")
     return int(text)
-
-
-def _choose(card: Scorecard, names: Sequence[str], weight: str = "") -> None:
-    """Keep the values of these names, or that begin with one of them (``strict`` keeps ``strict_f1`` and its rates).
-
-    A name that no value has may be that of another measure of the task, or its repr.
-    """
-    others: dict[str, Any] = {}
-    if card.task in TASKS:
-        others = {measure.key: measure for measure in reversed(registered(f"goldassay.measures.{card.task}"))}
-    for name in names:
-        if any(value == name or value.startswith(f"{name}_") for value in card.values):
-            continue
-        if card.shared is None or not (name in others or "(" in name):
-            near = get_close_matches(name, {**card.values, **others}, 3) or list(card.values)
-            raise GoldassayError(f"{card.task} has no measure {name!r}; there are {', '.join(near)}")
-        measure = others[name] if name in others else parse(f"{card.task}.{name}")
-        more = fold(card.task, {name: Weighted(measure, weight) if weight else measure}, card.shared)
-        for part in ("values", "conventions", "explain", "measures", "totals"):
-            getattr(card, part).update(getattr(more, part))
-        card.tallies = {**card.tallies, **more.tallies}
-    chosen = [value for value in card.values if any(value == name or value.startswith(f"{name}_") for name in names)]
-    for part in ("values", "conventions", "explain", "measures", "tallies", "totals"):
-        every = getattr(card, part)
-        setattr(card, part, {name: every[name] for name in chosen if name in every})
 
 
 def _check_labels(gold: Sequence[Any], labels: list[str], file: Path) -> None:

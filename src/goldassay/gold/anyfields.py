@@ -24,19 +24,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
-from math import isfinite
+from math import isfinite, isnan
 from os.path import isfile
 from pathlib import Path
 from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, FieldError, GoldassayError, MissingExtra
+from goldassay.fields import names
 from goldassay.fields import read as field_at
-from goldassay.gold.formats import Row, Source, tables
+from goldassay.gold.formats import SPLITS, Row, Source, entries, tables
+from goldassay.gold.records import schema
+from goldassay.measure import TASKS
 
 HF = "hf:"
 DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
-SPLIT_NAMES = {"validation": "dev"}
 ABOUT = ("id", "split", "language", "document", "strata", "meta")  # about a record, and no field of a task
 BESIDE = (*ABOUT, "text", "latency_ms", "error")  # columns of a table of records that are no field of the record
 INDEX = re.compile(r"\[(\d+)\]")
@@ -54,9 +56,11 @@ def columnar(place: str | Path, format: str | None = None) -> bool:
 
 
 def reads(place: str | Path, task: str, format: str | None = None) -> bool:
-    """Whether a file of a built-in task is read here: columns for every task, any table for records."""
+    """Whether a file of a built-in task is read here: columns and JSON lists for every task, any table for records."""
     kind = format or Path(place).suffix.lower().lstrip(".")
-    return columnar(place, format) or (task == "records" and kind in ("csv", "tsv", "json"))
+    if columnar(place, format) or (task == "records" and kind in ("csv", "tsv", "json")):
+        return True
+    return kind == "json" and isfile(place) and entries.is_flat(files.json_value(place))
 
 
 def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
@@ -81,30 +85,94 @@ def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
 
 def records(source: Source) -> Iterator[Row]:
     """The records of a file or data set, renamed."""
-    renamed = source.options.get("map")
+    renamed, data = source.options.get("map"), source.options.get("data")
     number = 0
     of_records = source.task == "records"
-    for number, row in enumerate(rows(source.path, source.format or None, by_cell=of_records), start=1):
-        record = _renamed(row, renamed, source.path, number) if renamed else dict(row)
-        if columnar(source.path, source.format):
+    several = rows(source.path, source.format or None, by_cell=of_records) if data is None else objects(data)
+    for number, row in enumerate(several, start=1):
+        record = _renamed(row, renamed, source, number) if renamed else dict(row)
+        if data is not None or columnar(source.path, source.format):
             record = {str(key): _plain(value, str(key), source.path) for key, value in record.items()}
         record = nested(record) if of_records else record
-        name = record.pop("id", None)
-        record = {"id": str(number if name in (None, "") else name), **record}
-        if record.get("split") is not None:
-            record["split"] = str(record["split"])
-        yield Row(record, number)
+        with source.checking(field=f"[{number - 1}]" if data is None and not renamed else None):
+            yield _row(record, source, number)
     if not number:
         raise DataError("there are no records", file=source.path)
 
 
-def _renamed(row: Mapping[str, object], renamed: Mapping[str, str], place: object, number: int) -> dict[str, Any]:
-    record: dict[str, Any] = {key: row[key] for key in ABOUT if key in row and key not in renamed}
+def _row(record: dict[str, Any], source: Source, number: int) -> Row:
+    """A row with its id, which is its number if it has none."""
+    record = _fielded(record, source) if source.task in TASKS else record
+    name = record.pop("id", None)
+    source.numbered = source.numbered or name in (None, "")
+    record = {"id": str(number if name in (None, "") else name), **record}
+    if record.get("split") is not None:
+        record["split"] = str(record["split"])
+    return Row(record, number)
+
+
+def objects(data: Any) -> Iterator[Mapping[str, Any]]:
+    """The records of a JSON value or of Python objects: a list, lists by split, or a data frame.
+
+    A record is a dict, a pydantic model, a ``dspy.Example`` or any object with attributes. Of a data frame, which is
+    whatever has ``to_dicts`` (polars) or ``to_dict("records")`` (pandas), empty cells are None.
+
+    >>> list(objects({"train": [{"id": "a"}], "validation": [{"id": "b"}]}))
+    [{'split': 'train', 'id': 'a'}, {'split': 'dev', 'id': 'b'}]
+    """
+    if hasattr(data, "columns") and hasattr(data, "to_dict"):
+        several = data.to_dicts() if hasattr(data, "to_dicts") else data.to_dict("records")
+        yield from ({key: None if _is_empty(value) else value for key, value in row.items()} for row in several)
+    elif isinstance(data, Mapping):
+        if not entries.is_flat({name: [] for name in data}):
+            raise DataError(f"lists by split are named {', '.join(SPLITS)}, not {', '.join(map(str, data))}")
+        for name, part in data.items():
+            yield from ({"split": SPLITS[name], **row} for row in objects(part))
+    else:
+        for row in data:
+            yield row if isinstance(row, Mapping) else {name: field_at(row, name) for name in names(row)}
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a cell of a data frame is empty: None, NaN, pandas' NA or NaT."""
+    return value is None or (isinstance(value, float) and isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _fielded(row: Mapping[str, Any], source: Source) -> dict[str, Any]:
+    """A row under the names of the task's fields; what has no field there goes to ``meta``, if it is no file's."""
+    columns = tables.columns_of(row, source.task, source.side) if source.task in tables.TASKS else {}
+    field_of = {column: field for field, column in columns.items()}
+    record = {field_of.get(name, name): value for name, value in row.items()}
+    if "reference" in record or isinstance(record.get("answers", ()), str | None):
+        answers = record.get("answers") or []
+        record["answers"] = [answers] if isinstance(answers, str) else answers
+    if record.get("answer", "") is None:
+        record["answer"] = ""
+    shape: Any = schema(source.task, source.side)
+    for name in (*shape["required"], *tables.NEEDED.get((source.task, source.side), ())):
+        if name != "id" and not {name, *tables.INSTEAD.get(name, ())} & record.keys():
+            raise DataError(tables.no_column(name, row), file=source.path)
+    full = {name: value for name, value in record.items() if value is not None or name in tables.EMPTY_CELLS}
+    if "data" not in source.options:  # in a file another field is a slip
+        return full
+    others = {name: full.pop(name) for name in [*full] if name not in shape["properties"]}
+    return {**full, "meta": {**others, **full.get("meta", {})}} if others else full
+
+
+def _renamed(row: Mapping[str, object], renamed: Mapping[str, str], source: Source, number: int) -> dict[str, Any]:
+    """A row under the names of a mapping; predictions, which may have other names than gold, keep what it lacks."""
+    predicted = source.side == "pred"
+    record: dict[str, Any] = {
+        key: row[key] for key in (row if predicted else ABOUT) if key in row and key not in renamed
+    }
     for name, path in renamed.items():
         try:
             record[name] = field_at(row, path)
         except FieldError as error:
-            raise DataError(f"{error}; the mapping asks for it as {name!r}", file=place, record=number) from None
+            if not predicted:
+                message = f"{error}; the mapping asks for it as {name!r}"
+                raise DataError(message, file=source.path, record=number) from None
+            record |= {name: row[name]} if name in row else {}
     return record
 
 
@@ -154,10 +222,11 @@ def rows(place: str | Path, format: str | None = None, *, by_cell: bool = False)
             yield _object(value, file, number)
     elif kind == "json":
         content = files.json_value(file)
-        for number, value in enumerate(content if isinstance(content, list) else [content], start=1):
+        several = objects(content) if entries.is_flat(content) else content if isinstance(content, list) else [content]
+        for number, value in enumerate(several, start=1):
             yield _object(value, file, number)
     elif kind in ("csv", "tsv"):
-        header, lines = tables.table(file, "," if kind == "csv" else "\t", quoted=True)
+        header, lines = tables.table(file, quoted=True)
         columns = [_typed(name, [cells[at] for _, cells in lines], by_cell) for at, name in enumerate(header)]
         yield from (dict(zip(header, cells, strict=True)) for cells in zip(*columns, strict=True))
     elif kind == "parquet":
@@ -209,7 +278,7 @@ def _dataset(name: str) -> Iterator[dict[str, object]]:
                 if isinstance(row[column], int) and row[column] >= 0:
                     row[column] = kind.int2str(row[column])
             if part_name:
-                row.setdefault("split", SPLIT_NAMES.get(str(part_name), str(part_name)))
+                row.setdefault("split", SPLITS.get(str(part_name), str(part_name)))
             yield row
 
 
@@ -223,6 +292,10 @@ def _plain(value: Any, name: str, place: str | Path) -> Any:
         return float(value)
     if isinstance(value, Mapping):
         return {str(key): _plain(inner, name, place) for key, inner in value.items()}
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if hasattr(value, "tolist"):  # an array, or a number of numpy
+        return value.tolist()
     if isinstance(value, (list, tuple)):
         return [_plain(inner, name, place) for inner in value]
     message = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -51,7 +52,7 @@ class Pairs:
 
 
 def source_of(
-    path: str | Path,
+    path: Any,
     task: str,
     side: Side = "gold",
     format: str | None = None,
@@ -60,10 +61,10 @@ def source_of(
     audit: bool = False,
     **options: Unpack[ReadOptions],
 ) -> Source:
-    """A file and how to read it; raises for a task, a format or an option that does not exist.
+    """What to read and how; raises for a task, a format or an option that does not exist.
 
     Args:
-        path: The file.
+        path: The file, or the records themselves (`goldassay.gold.anyfields.objects`).
         task: The task.
         side: ``gold`` or ``pred``.
         format: The format; guessed if not given.
@@ -75,7 +76,10 @@ def source_of(
     renamed = anyfields.mapping(options.pop("map", None))
     set_options: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     own = task not in TASKS and format != "run"
-    if own or renamed or anyfields.reads(path, task, format):
+    if not is_file(path):
+        set_options["data"], path = path, "gold" if side == "gold" else "predictions"
+        renamed = renamed or {}
+    if renamed is not None or own or anyfields.reads(path, task, format):
         return Source(Path(path), task, format or "", side, {**set_options, "map": renamed}, faults or Faults(), audit)
     name = format or formats.guess(path, task)
     allowed = set(formats.module(name).OPTIONS) - ({"adjacent"} if task != "linking" else set())
@@ -84,6 +88,11 @@ def source_of(
             there = ", ".join(sorted(allowed)) or "none"
             raise GoldassayError(f"format {name} has no option {option!r} for reading {task}; there are {there}")
     return Source(Path(path), task, name, side, set_options, faults or Faults(), audit)
+
+
+def is_file(place: object) -> bool:
+    """Whether this names a file, and is not the records themselves."""
+    return isinstance(place, (str, PathLike))
 
 
 def rows(source: Source) -> Iterator[Row]:
@@ -150,9 +159,10 @@ def read(
 
 def pairs(
     task: str,
-    gold: str | Path,
-    pred: str | Path,
+    gold: Any,
+    pred: Any,
     *,
+    split: str | None = None,
     format: str | None = None,
     pred_format: str | None = None,
     skip_bad: int = 0,
@@ -167,8 +177,9 @@ def pairs(
 
     Args:
         task: The task.
-        gold: The file of gold.
-        pred: The file, or the run folder, of predictions.
+        gold: The file of gold, or the records.
+        pred: The file, or the run folder, of predictions, or the records.
+        split: Only gold of this split, and its predictions.
         format: The format of both; guessed if not given.
         pred_format: The format of the predictions, if it is another one.
         skip_bad: How many faults (a bad tag, a bad line) may be passed over; they are counted in a warning.
@@ -177,8 +188,8 @@ def pairs(
     """
     faults = Faults(skip_bad)
     left = source_of(gold, task, "gold", format, faults=faults, **options)
-    name = pred_format or ("run" if formats.is_run(pred) else format or formats.guess(pred, task, left.format))
-    own_options = options if name == left.format else {}
+    name = pred_format or _format_of(pred, task, format, left)
+    own_options = options if name == left.format else {"map": options.get("map")}
     right = source_of(pred, task, "pred", name, faults=faults, **own_options)  # pyright: ignore[reportArgumentType]
     if not skip_bad and is_large(left, right):
         return align_files(RecordFile(left), right, overlap=overlap)
@@ -191,6 +202,8 @@ def pairs(
         gold_records, pred_records = records_of(left), predictions_of(right)
     if left.numbered or right.numbered:
         _match_rows(gold_records, pred_records, right)
+    if split:
+        gold_records, pred_records = _of_split(split, gold_records, pred_records, left)
     if faults.errors:
         lost = {error.record for error in faults.errors} - {record["id"] for record in gold_records}
         pred_records = [record for record in pred_records if record["id"] not in lost]
@@ -208,6 +221,25 @@ def pairs(
     )
     result.warnings = [*left.warnings, *right.warnings, *result.warnings, *passed_over]
     return result
+
+
+def _format_of(pred: Any, task: str, format: str | None, gold: Source) -> str:
+    """The format of predictions: their own, that of gold, or what their file suggests."""
+    if not is_file(pred):
+        return "data"
+    return "run" if formats.is_run(pred) else format or formats.guess(pred, task, gold.format)
+
+
+def _of_split(
+    split: str, gold: Sequence[dict[str, Any]], pred: Sequence[dict[str, Any]], source: Source
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Gold of a split, and the predictions that are not of another one."""
+    chosen = [record for record in gold if record.get("split") == split]
+    if not chosen:
+        there = ", ".join(dict.fromkeys(str(record["split"]) for record in gold if record.get("split"))) or "none"
+        raise DataError(f"no gold of the split {split!r}; there are {there}", file=source.path)
+    others = {record["id"] for record in gold if record.get("split") != split}
+    return chosen, [record for record in pred if record["id"] not in others]
 
 
 def predictions_of(source: Source) -> list[dict[str, Any]]:

@@ -34,13 +34,12 @@ from goldassay.gold.formats import label_studio
 from goldassay.reporting import summary
 from goldassay.reporting.inspect_log import to_inspect
 from goldassay.running.run import Run
+from goldassay.text.latex import Cell, latex_table
 
 if TYPE_CHECKING:
     import dspy
 
 TAG_LENGTH = 5000  # MLflow's limit
-LATEX = {**{sign: f"\\{sign}" for sign in "&%$#_{}"}, "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-LATEX |= {"\\": r"\textbackslash{}", "↓": r"$\downarrow$"}
 
 
 def to_csv(run: Run) -> str:
@@ -59,30 +58,12 @@ def _no_formula(value: Any) -> Any:
 
 
 def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
-    r"""Values with intervals as a booktabs table: a row a measure, a column a run.
-
-    >>> print(escaped("50 % of strict_f1"))
-    50 \% of strict\_f1
-    """
-    columns = [{value.label: value for value in (summary.overall(run), *summary.values(run))} for run in runs]
-    lines = [rf"\begin{{tabular}}{{l{'r' * len(runs)}}}", r"\toprule"]
-    lines += [" & ".join(["", *map(escaped, names)]) + r" \\", r"\midrule"]
-    for measure in dict.fromkeys(name for column in columns for name in column):
-        cells = [_latex(column.get(measure)) for column in columns]
-        lines.append(" & ".join([escaped(measure), *cells]) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
-
-
-def _latex(value: summary.ReportedValue | None) -> str:
-    if value is None:
-        return "--"
-    ends = value.interval
-    return f"{value.value:.3f}" + (rf" {{\small [{ends.low:.3f}, {ends.high:.3f}]}}" if ends else "")
-
-
-def escaped(text: str) -> str:
-    """Text that LaTeX prints as it stands."""
-    return "".join(LATEX.get(sign, sign) for sign in text)
+    """Values with intervals as a booktabs table: a row a measure, a column a run."""
+    columns: dict[str, dict[str, Cell]] = {}
+    for name, run in zip(names, runs, strict=True):
+        values = (summary.overall(run), *summary.values(run))
+        columns[name] = {v.label: (v.value, (v.interval.low, v.interval.high) if v.interval else None) for v in values}
+    return latex_table(columns)
 
 
 def to_junit(run: Run) -> str:

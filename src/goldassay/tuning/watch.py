@@ -10,7 +10,7 @@ For a mean it is the example's own value. For any value of sums it is, to first 
 influence, so the mean of a candidate's credits is the candidate's corpus value, linearised at the reference. GEPA's
 minibatches and frontier, SIMBA's buckets and ReAnchor's averages see these numbers; what goes through ``dspy.Evaluate``
 (bootstrapping with random search, MIPROv2, COPRO, InferRules) is the corpus value itself, since scores add to a
-`goldassay.score.Total`.
+`goldassay.scores.Total`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.measure import failed
 from goldassay.metric import Metric, extra_arguments, failed_with
 from goldassay.progress import heartbeat, standard_error
-from goldassay.score import Score
+from goldassay.scores import Score
 from goldassay.tally.evidence import Evidence
 
 if TYPE_CHECKING:

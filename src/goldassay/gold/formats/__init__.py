@@ -7,6 +7,7 @@ and their offsets proved in one place, `goldassay.gold.reading`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -95,6 +96,8 @@ OF_PROTOCOL = {
     "tac": "neleval",
 }
 """The format of the files that an official scorer reads."""
+SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "dev"}
+"""The names that splits have, and what they are called here."""
 HEAD = 1_000_000  # bytes of a file that are looked at to guess its format
 
 
@@ -218,7 +221,7 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
         return "hipe" if _first_line(file).split("\t")[0] == "TOKEN" else "tsv"
     if suffix == ".json":
         head = _head(file)
-        entries = head.lstrip().startswith("[") or any(
+        entries = re.match(r'\s*(\[|\{\s*"(train|dev|test|validation)"\s*:\s*\[)', head) or any(
             f'"{part}"' in head for part in ("ner_annotations", "qa_pairs", "entity_linking")
         )
         return "squad" if task in ("answering", "retrieval") and not entries else "json"
@@ -259,9 +262,7 @@ def task_of(file: Path, format: str | None = None, column: str | None = None) ->
         task = kits.TASK_OF_KIND.get(kits.load(file)[0])
     elif name == "jsonl":
         with suppress(DataError):
-            record = parse_json(_first_line(file))
-            fields = record if isinstance(record, dict) else ()
-            task = next((task for name, task in TASK_OF_FIELD.items() if name in fields), None)
+            task = _task_of_fields(parse_json(_first_line(file)))
     elif name == "json":
         task = _task_of_json(file)
     if task is None:
@@ -269,12 +270,20 @@ def task_of(file: Path, format: str | None = None, column: str | None = None) ->
     return task
 
 
+def _task_of_fields(record: Any) -> str | None:
+    fields = record if isinstance(record, dict) else ()
+    return next((task for name, task in TASK_OF_FIELD.items() if name in fields), None)
+
+
 def _task_of_json(file: Path) -> str | None:
-    """SQuAD has paragraphs, whole entries a part for each task, and questions alone are a flat list."""
+    """SQuAD has paragraphs, whole entries a part for each task, and records alone the fields of one."""
     from goldassay.gold.formats import entries
 
     head = _head(file)
-    if '"paragraphs"' in head or entries.is_flat(files.json_value(file)):
+    if '"paragraphs"' in head:
         return "answering"
+    if entries.is_flat(content := files.json_value(file)):
+        several = content if isinstance(content, list) else next(iter(content.values()))
+        return _task_of_fields(several[0] if several else None)
     tasks = [task for task, part in entries.PARTS.items() if f'"{part}"' in head]
     return tasks[0] if len(tasks) == 1 else None

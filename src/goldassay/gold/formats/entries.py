@@ -2,8 +2,8 @@
 
 ``{id, text, ner_annotations, type_classification, entity_linking, qa_pairs}``, one object or a list of them. There,
 links are keyed by the mention's surface; here each becomes a link at every annotated place with this surface, or else
-wherever it occurs in the text. Questions are named ``ID-q1``, ``ID-q2``, … A list of questions alone, or of answers, is
-read as well, with the field names of `tables`.
+wherever it occurs in the text. Questions are named ``ID-q1``, ``ID-q2``, … A list of records, or lists by split, is
+read by `goldassay.gold.anyfields`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.formats import Row, Source, tables
+from goldassay.gold.formats import SPLITS, Row, Source
 from goldassay.gold.records import SPANS, as_prediction, prove
 from goldassay.gold.shapes import Side
 
@@ -36,7 +36,9 @@ Entry = Mapping[str, Any]
 
 
 def is_flat(content: object) -> bool:
-    """Whether the content of a JSON file is a list of questions or answers, and no list of whole entries."""
+    """Whether a JSON file is a list of a task's records, or such lists by split, and holds no whole entries."""
+    if isinstance(content, dict):
+        return bool(content) and content.keys() <= SPLITS.keys() and all(map(is_flat, content.values()))
     return isinstance(content, list) and all(
         isinstance(entry, dict) and not any(part in entry for part in PARTS.values()) for entry in content
     )
@@ -45,21 +47,15 @@ def is_flat(content: object) -> bool:
 def rows(source: Source) -> Iterator[Row]:
     """The records of a task, from the entries that have its part."""
     content, part = files.json_value(source.path), PARTS[source.task]
-    flat = source.task == "answering" and is_flat(content)
     entries = content if isinstance(content, list) else [content]
-    if flat and not entries:
-        raise DataError("the file is empty", file=source.path)
     for number, entry in enumerate(entries):
         with source.checking(field=f"[{number}]"):
-            if flat:
-                yield Row(tables.from_object(entry, number, source))
-                continue
             if not isinstance(entry["text"], str):
                 raise DataError(f"the text of an entry is {entry['text']!r}")
             if part in entry:
                 with source.checking(record=entry["id"], field=part):
                     yield from map(Row, _records(entry, source))
-    if not any(flat or (isinstance(entry, dict) and part in entry) for entry in entries):
+    if not any(isinstance(entry, dict) and part in entry for entry in entries):
         raise DataError(f"no entry has {part}", file=source.path)
 
 

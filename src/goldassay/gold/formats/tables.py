@@ -21,6 +21,7 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,12 +61,13 @@ COLUMNS: dict[tuple[str, Side], dict[str, tuple[str, ...]]] = {
     | {name: (name,) for name in ("citations", "latency_ms", "error", "text", "meta")},
 }
 NEEDED: dict[tuple[str, Side], tuple[str, ...]] = {
-    ("classification", "gold"): ("text", "label"),
+    ("classification", "gold"): ("label",),
     ("classification", "pred"): ("label",),
     ("answering", "gold"): ("question", "answers"),
     ("answering", "pred"): ("answer",),
 }
-INSTEAD = {"answers": ("reference",), "label": ("labels", "score"), "text": ("labels", "score")}
+SIGNS, SAMPLE = ("\t", ";", ",", "|"), 50  # of separators, and of rows in which one is looked for
+INSTEAD = {"answers": ("reference",), "label": ("labels", "score")}
 LISTS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
 NUMBERS = ("score", "weight", "confidence", "latency_ms")
 JSON = ("meta", "strata", "citations", "answer_starts", "probabilities")
@@ -77,7 +79,6 @@ EMPTY_CELLS = (
     "secondary_labels",
 )  # fields of which an empty cell says that there is none
 SEPARATORS = re.compile(r"\s*[|,;]\s*")
-CONVERT = "name the columns (`map=text=COLUMN,label=COLUMN`) or rename them"
 
 
 def asks(header: str) -> bool:
@@ -96,12 +97,9 @@ def table(
         quoted: Whether cells may be quoted; by default those of a csv.
     """
     content = "\n".join(files.lines(path))
-    separator = delimiter or ("," if Path(path).suffix.lower() == ".csv" else "\t")
-    first = content.partition("\n")[0]
-    if delimiter is None and separator not in first and "\t" in first:
-        separator = "\t"
-    quoting = _quoting(separator == "," if quoted is None else quoted)
     csv.field_size_limit(sys.maxsize)
+    separator = delimiter or separator_of(content, "," if Path(path).suffix.lower() == ".csv" else "\t")
+    quoting = _quoting(separator != "\t" if quoted is None else quoted)
     reader = csv.reader(io.StringIO(content), delimiter=separator, quoting=quoting, strict=not quoted)
     try:
         header = [cell.strip() if quoted is None else cell for cell in next(reader)]
@@ -117,8 +115,30 @@ def table(
     return header, rows
 
 
+def separator_of(content: str, usual: str) -> str:
+    """What separates the columns: the usual sign, unless the first rows have one width above 1 with another alone.
+
+    >>> separator_of("id;text;share\\n1;a, b;0,5\\n2;c;0,7", ",")
+    ';'
+    """
+
+    def width(sign: str) -> int:
+        widths = {len(cells) for cells in islice(csv.reader(io.StringIO(content), delimiter=sign), SAMPLE) if cells}
+        return widths.pop() if len(widths) == 1 else 1
+
+    if width(usual) > 1:
+        return usual
+    return max((usual, *SIGNS), key=width)
+
+
 def _quoting(quoted: bool) -> Literal[0, 3]:
     return csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+
+
+def no_column(name: str, header: Iterable[str]) -> str:
+    """The message for a column that a table lacks."""
+    field = name.partition(" ")[0]
+    return f"no column {name}; there are {', '.join(header) or 'none'}; rename one, or set `map={field}=COLUMN`"
 
 
 def check_width(header: Sequence[str], cells: Sequence[str], path: object, line: int) -> None:
@@ -137,7 +157,7 @@ def rows(source: Source) -> Iterator[Row]:
     for name in names if len(set(names)) < len(names) else ():
         if names.count(name) > 1:
             raise DataError(f"column {name!r} stands twice; keep one", file=source.path, line=1)
-    columns = _columns(header, source.task, source.side)
+    columns = columns_of(header, source.task, source.side)
     _check_needed(columns, header, source)
     source.numbered = "id" not in columns
     records = []
@@ -150,7 +170,7 @@ def rows(source: Source) -> Iterator[Row]:
     yield from records
 
 
-def _columns(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
+def columns_of(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
     """The column of each field, by the first of its names that the header has."""
     lower = {name.strip().lower(): name for name in reversed(list(header))}
     columns: dict[str, str] = {}
@@ -164,16 +184,11 @@ def _columns(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
     return columns
 
 
-def _check_needed(columns: Mapping[str, str], header: Sequence[str], source: Source, **place: Any) -> None:
+def _check_needed(columns: Mapping[str, str], header: Sequence[str], source: Source) -> None:
     for field in NEEDED[source.task, source.side]:
         if field not in columns and not any(other in columns for other in INSTEAD.get(field, ())):
-            names = COLUMNS[source.task, source.side][field]
-            if source.task == "classification":
-                column = "label or gold_type" if field == "label" else field
-                what = f"no column {column}; there are {', '.join(header)}; {CONVERT}"
-            else:
-                what = f"no {' or '.join(names)}; there is {', '.join(header) or 'nothing'}"
-            raise DataError(what, file=source.path, **(place or {"line": 1}))
+            names = dict.fromkeys((field, *COLUMNS[source.task, source.side][field][:2]))
+            raise DataError(no_column(" or ".join(names), header), file=source.path, line=1)
 
 
 def _record(row: Mapping[str, str], columns: Mapping[str, str], count: int, source: Source) -> dict[str, Any]:
@@ -232,24 +247,10 @@ def several(cell: str) -> list[str]:
     return [part.strip() for part in cell.split("|") if part.strip()]
 
 
-def from_object(entry: Mapping[str, object], number: int, source: Source) -> dict[str, Any]:
-    """A question or an answer as an object of a JSON list, with the fields' own names."""
-    columns = _columns(entry, source.task, source.side)
-    _check_needed(columns, list(entry), source, field=f"[{number}]")
-    field_of = {name: field for field, name in columns.items()}
-    record: dict[str, Any] = {"id": str(number + 1)} | {field_of.get(key, key): value for key, value in entry.items()}
-    answers = record.get("answers", ())
-    if answers is None or isinstance(answers, str):
-        record["answers"] = [answers] if answers else []
-    if source.side == "pred" and record["answer"] is None:
-        record["answer"] = ""
-    return record
-
-
 def institutional(path: str | Path, delimiter: str | None = None) -> bool:
     """Whether a table's types are institution types: its column is ``gold_type``, and they are single letters."""
     header, lines = table(path, delimiter)
-    column = _columns(header, "classification", "gold").get("label")
+    column = columns_of(header, "classification", "gold").get("label")
     labels = [cells[header.index(column)].strip() for _, cells in lines if column and len(cells) > header.index(column)]
     return "gold_type" in header and all(re.fullmatch("[A-Z]?", label) for label in labels)
 

@@ -1,0 +1,109 @@
+"""Own files without ceremony: spreadsheets' csv, JSON lists, splits, data frames; a wrong column is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pandas as pd
+import pytest
+from pydantic import BaseModel
+
+import goldassay
+from goldassay.exceptions import DataError
+from goldassay.gold import read
+
+ROWS = [{"id": "1", "label": "a, b"}, {"id": "2", "label": "c"}]
+RECORDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "classification": ({"label": "a"}, {"label": "a"}),
+    "extraction": (
+        {"text": "in 1800", "entities": [{"start": 3, "end": 7, "type": "T"}]},
+        {"entities": [{"start": 3, "end": 7, "type": "T"}]},
+    ),
+    "linking": (
+        {"text": "Delft", "links": [{"start": 0, "end": 5, "ids": {"wikidata": ["Q690"]}}]},
+        {"links": [{"start": 0, "end": 5, "candidates": [{"id": "Q690"}]}]},
+    ),
+    "retrieval": ({"query": "x", "relevant": ["d"]}, {"results": [{"doc_id": "d", "score": 1}]}),
+    "answering": ({"question": "x", "answers": ["y"]}, {"answer": "y"}),
+    "triples": (
+        {"text": "x", "triples": [{"subject": "a", "predicate": "b", "object": "c"}]},
+        {"triples": [{"subject": "a", "predicate": "b", "object": "c"}]},
+    ),
+    "records": ({"record": {"a": 1}}, {"record": {"a": 1}}),
+}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'id,label\n1,"a, b"\n2,c\n',
+        "id;label;share\n1;a, b;0,5\n2;c;0,25\n",
+        '"id";"label"\n"1";"a, b"\n"2";"c"\n',
+        "id\tlabel\n1\ta, b\n2\tc\n",
+        "id|label\n1|a, b\n2|c\n",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_any_spreadsheet_is_the_same_table(tmp_path: Path, content: str, encoding: str) -> None:
+    file = tmp_path / "gold.csv"
+    file.write_bytes(content.replace("\n", "\r\n").encode(encoding))
+    assert read(file, task="classification") == ROWS
+    assert [{key: row[key] for key in ("id", "label")} for row in read(file, task="tone")] == ROWS
+
+
+def test_one_column_is_one_column(tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text("label\na\nb; c\n", encoding="utf-8")
+    assert [row["label"] for row in read(tmp_path / "gold.csv", task="classification")] == ["a", "b; c"]
+
+
+@pytest.mark.parametrize("task", RECORDS)
+@pytest.mark.parametrize("of_splits", [False, True])
+def test_a_json_list_is_read_for_every_task(tmp_path: Path, task: str, of_splits: bool) -> None:
+    gold, pred = ({"id": "1", **fields} for fields in RECORDS[task])
+    files = tmp_path / "gold.json", tmp_path / "pred.json"
+    files[0].write_text(json.dumps({"train": [], "test": [gold]} if of_splits else [gold]), encoding="utf-8")
+    files[1].write_text(json.dumps([pred]), encoding="utf-8")
+    in_file = goldassay.score(task, *files, split="test" if of_splits else None)
+    assert in_file.values == goldassay.score(task, [gold], [pred]).values == goldassay.score(task, *files).values
+    assert 1.0 in in_file.values.values()
+    loaded = goldassay.load(files[0], task=task).task(task)
+    assert (loaded.splits, len(loaded.all)) == (["test"] if of_splits else [], 1)
+
+
+class Label(BaseModel):
+    """A prediction as a pydantic model."""
+
+    id: int
+    label: str
+
+
+def test_frames_models_and_examples_are_scored_alike() -> None:
+    gold = pd.DataFrame({"no": [1, 2, 3, 4], "category": ["a", "b", "a", "b"]})
+    answers = ["a", "b", "b", None]
+    frame = pd.DataFrame({"no": [1, 2, 3, 4], "label": answers})
+    systems = {
+        "frame_1": frame,
+        "dicts": [{"id": n, "label": label} for n, label in enumerate(answers, 1)],
+        "models": [Label(id=n, label=label or "") for n, label in enumerate(answers, 1)],
+        "examples": [dspy.Example(id=n, label=label) for n, label in enumerate(answers, 1)],
+    }
+    cards = goldassay.score("classification", gold, systems, map={"id": "no", "label": "category"})
+    assert {name: card["accuracy"] for name, card in cards.items()} == dict.fromkeys(systems, 0.5)
+    assert cards.to_pandas().loc["accuracy", "frame_1"] == 0.5
+    low, high = cards["dicts"].intervals["accuracy"]
+    assert cards["dicts"].to_pandas().loc["accuracy"].tolist() == [0.5, low, high]
+    lines = cards.to_latex().splitlines()
+    assert lines[2] == r" & frame\_1 & dicts & models & examples \\"
+    assert lines[4].startswith(rf"accuracy & 0.500 {{\small [{low:.3f}, {high:.3f}]}} & ")
+
+
+def test_another_column_is_named_with_those_there_are() -> None:
+    with pytest.raises(DataError, match=r"gold: no column label.*there are id, category.*`map=label=COLUMN`"):
+        goldassay.score("classification", pd.DataFrame({"id": [1], "category": ["a"]}), [])
+    with pytest.raises(DataError, match=r"predictions: no column entities; there are id, spans"):
+        goldassay.score("extraction", [{"id": 1, "text": "x", "entities": []}], [{"id": 1, "spans": []}])
+    with pytest.raises(DataError, match="no gold of the split 'dev'; there are test"):
+        goldassay.score("classification", {"test": ROWS}, ROWS, split="dev")
