@@ -6,25 +6,29 @@ from typing import Any
 
 import pytest
 
-from goldassay.wikidata.resolver import CandidateItem, EntityResolver, kinds_of
+from goldassay.wikidata.resolver import EntityResolver, kinds_of
 
 PERSON, CITY = frozenset({"Q5"}), frozenset({"Q515"})
-CANDIDATES = [
-    CandidateItem("Q7186", ("Marie Curie", "Maria Skłodowska-Curie"), PERSON),
-    CandidateItem("Q270", ("Warsaw", "Warszawa"), CITY),
-    CandidateItem("Q649", ("Москва", "Moscow"), CITY),
-    CandidateItem("Q90", ("Париж", "Paris"), CITY),
-    CandidateItem("Q167646", ("Paris", "Alexander"), PERSON),
-    CandidateItem("Q16", ("Sixteen", "Q270 street")),
-    CandidateItem("Q100", ("Route 100",)),
-    CandidateItem("Q33240", ("Drake",), PERSON),
-]
+NAMES = {
+    "Q7186": ("Marie Curie", "Maria Skłodowska-Curie"),
+    "Q270": ("Warsaw", "Warszawa"),
+    "Q649": ("Москва", "Moscow"),
+    "Q90": ("Париж", "Paris"),
+    "Q167646": ("Paris", "Alexander"),
+    "Q16": ("Sixteen", "Q270 street"),
+    "Q100": ("Route 100",),
+    "Q33240": ("Drake",),
+}
+TYPES = {
+    **dict.fromkeys(("Q7186", "Q167646", "Q33240"), PERSON),
+    **dict.fromkeys(("Q270", "Q649", "Q90"), CITY),
+}
 
 
 @pytest.fixture(scope="module")
 def resolver() -> EntityResolver:
     redirects = {"Manya": "Marie Curie", "Q999": "Q270", "A": "B", "B": "A"}
-    return EntityResolver(CANDIDATES, titles={"Marie Curie": "Q7186"}, redirects=redirects)
+    return EntityResolver(NAMES, TYPES, titles={"Marie Curie": "Q7186"}, redirects=redirects)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +70,7 @@ def test_names_are_not_held_against_ids(resolver: EntityResolver) -> None:
 
 
 def test_two_with_one_label_stay_open_unless_the_kind_decides() -> None:
-    found = EntityResolver([CandidateItem("Q1", ("Springfield",), CITY), CandidateItem("Q2", ("Springfield",), PERSON)])
+    found = EntityResolver({"Q1": ["Springfield"], "Q2": ["Springfield"]}, {"Q1": CITY, "Q2": PERSON})
     assert found.resolve("Springfield").id is None
     assert found.resolve("Springfield").reason == "'Springfield' may be Q1, Q2"
     assert found.resolve("Springfield", ["place"]).id == "Q1"
@@ -74,7 +78,7 @@ def test_two_with_one_label_stay_open_unless_the_kind_decides() -> None:
 
 
 def test_other_scripts_do_not_collapse() -> None:
-    found = EntityResolver([CandidateItem("Q649", ("Москва",))])
+    found = EntityResolver({"Q649": ["Москва"]})
     assert found.resolve("Париж").id is None
 
 
@@ -84,17 +88,17 @@ def test_classes_come_before_the_domain() -> None:
 
 
 SCRIPTS = EntityResolver(
-    [
-        CandidateItem("Q649", ("Moscow", "Москва")),
-        CandidateItem("Q1524", ("Athens", "Αθήνα", "Ἀθῆναι")),
-        CandidateItem("Q9458", ("Muhammad", "محمد")),
-        CandidateItem("Q1218", ("Jerusalem", "ירושלים")),
-        CandidateItem("Q72", ("Zürich",)),
-        CandidateItem("Q38370", ("Henry VIII of England",)),
-        CandidateItem("Q956", ("北京",)),
-        CandidateItem("Q1490", ("東京",)),
-        CandidateItem("Q15863587", ("Re:Zero",)),
-    ],
+    {
+        "Q649": ("Moscow", "Москва"),
+        "Q1524": ("Athens", "Αθήνα", "Ἀθῆναι"),
+        "Q9458": ("Muhammad", "محمد"),
+        "Q1218": ("Jerusalem", "ירושלים"),
+        "Q72": ("Zürich",),
+        "Q38370": ("Henry VIII of England",),
+        "Q956": ("北京",),
+        "Q1490": ("東京",),
+        "Q15863587": ("Re:Zero",),
+    },
     redirects={"Маша": "Мария", "Мария": "Москва", "Q1000": "Q999", "Q999": "Q649"},
     titles={"Москва": "Q649"},
 )

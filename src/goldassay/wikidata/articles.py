@@ -20,7 +20,7 @@ from goldassay.measures.triples.records import Triple
 from goldassay.text.normal import normal, signed
 from goldassay.wikidata.alignment import PropertyAlignmentTable, value_kind
 from goldassay.wikidata.entities import Item
-from goldassay.wikidata.resolver import CandidateItem, EntityResolver, Resolution, kinds_of
+from goldassay.wikidata.resolver import EntityResolver, Resolution, kinds_of
 
 CONTEXT = 60  # characters on either side
 ERA = rf"\s?(?:{times.BEFORE}|{times.AFTER})(?!\w)"
@@ -174,12 +174,11 @@ class Subject:
     def resolver(self) -> EntityResolver:
         """Resolves names to the item and to the items that are values of its statements."""
         item = self.item
-        candidates = [CandidateItem(item.id, item.names() or (self.title,), frozenset(item.items(INSTANCE_OF)))]
-        for qid, names in self.names.items():
-            if qid != item.id:
-                candidates.append(CandidateItem(qid, tuple(names), self.types.get(qid, frozenset())))
+        own = {item.id: item.names() or (self.title,)}
+        names = own | dict(self.names) | own
+        types = {**self.types, item.id: item.items(INSTANCE_OF)}
         titles = dict.fromkeys([*item.sitelinks.values(), self.title], item.id)
-        return EntityResolver(candidates, titles=titles, redirects=self.redirects)
+        return EntityResolver(names, types, titles=titles, redirects=self.redirects)
 
 
 def _value_key(value: Any) -> str:

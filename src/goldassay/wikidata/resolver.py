@@ -56,15 +56,6 @@ QUALIFIED = re.compile(r"(.+?)\s*\(([^()]+)\)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateItem:
-    """An item that a name may mean: its label first, then its aliases; its classes (P31)."""
-
-    id: str
-    names: tuple[str, ...]
-    types: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
 class Resolution:
     """The item that a name means, or None; how it was resolved, how surely, and why."""
 
@@ -82,20 +73,22 @@ class EntityResolver:
     """Resolves names against candidates.
 
     Args:
-        candidates: The items that a name may mean.
+        names: The names of each item that a name may mean, by its id: its label first, then its aliases.
+        types: Their classes (P31).
         titles: Article titles of items.
         redirects: From an id or a title to another.
         threshold: From which ratio (0 to 1) names are similar.
 
-    >>> curie = CandidateItem("Q7186", ("Marie Curie", "Maria Skłodowska"), frozenset(["Q5"]))
-    >>> resolver = EntityResolver([curie], titles={"Marie Curie": "Q7186"}, redirects={"Madame Curie": "Marie Curie"})
+    >>> names = {"Q7186": ["Marie Curie", "Maria Skłodowska"]}
+    >>> resolver = EntityResolver(names, titles={"Marie Curie": "Q7186"}, redirects={"Madame Curie": "Marie Curie"})
     >>> [resolver.resolve(name).kind for name in ("ex:Marie_Curie", "Madame Curie", "MARIA SKŁODOWSKA", "Paris")]
     ['sitelink', 'redirect', 'alias', 'none']
     """
 
     def __init__(
         self,
-        candidates: Iterable[CandidateItem],
+        names: Mapping[str, Iterable[str]],
+        types: Mapping[str, Iterable[str]] | None = None,
         *,
         titles: Mapping[str, str] | None = None,
         redirects: Mapping[str, str] | None = None,
@@ -104,13 +97,12 @@ class EntityResolver:
         self.threshold = threshold
         self.redirects = {_key(name): target for name, target in (redirects or {}).items()}
         self.titles = {normal(title): qid for title, qid in (titles or {}).items()}
-        self.types: dict[str, frozenset[str]] = {}
+        self.types = types or {}
         self._by_name: dict[str, dict[str, str]] = {}  # folded name -> id -> label or alias
-        for candidate in candidates:
-            self.types[candidate.id] = self.types.get(candidate.id, frozenset()) | candidate.types
-            for index, name in enumerate(candidate.names):
+        for qid, several in names.items():
+            for index, name in enumerate(several):
                 if key := normal(name):
-                    self._by_name.setdefault(key, {}).setdefault(candidate.id, "alias" if index else "label")
+                    self._by_name.setdefault(key, {}).setdefault(qid, "alias" if index else "label")
 
     def resolve(self, name: object, kinds: Iterable[str] = ()) -> Resolution:
         """The item that ``name`` means; ``kinds`` (person, place, …) are the expected ones."""
