@@ -88,32 +88,30 @@ def dumps(value: object, indent: int | None = None) -> str:
 
 
 def _writable(value: Any, depth: int) -> Any:
-    """``value`` with what JSON can hold; of a value whose own methods raise, only the name of its type."""
+    """``value`` with what JSON can hold: other keys as text, numbers that are not finite as null.
+
+    Of a value whose own methods raise only the name of its type is left.
+    """
     try:
-        return _converted(value, depth)
+        if isinstance(value, float):
+            return float(value) if math.isfinite(value) else None
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int):
+            return int(value) if value.bit_length() < 1000 else f"a number of {value.bit_length():,} bits"
+        if isinstance(value, str):
+            return str.encode(value, "utf-8", "backslashreplace").decode()
+        if depth > DEEPEST:
+            return "…"
+        if isinstance(value, dict):
+            return {str(_writable(str(key), 0)): _writable(inner, depth + 1) for key, inner in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [_writable(inner, depth + 1) for inner in value]
+        return _writable(plain(value), depth + 1)
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001
         return f"<{type(value).__name__}>"
-
-
-def _converted(value: Any, depth: int) -> Any:
-    """``value`` with what JSON can hold: other keys as text, numbers that are not finite as null."""
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return int(value) if value.bit_length() < 1000 else f"a number of {value.bit_length():,} bits"
-    if isinstance(value, str):
-        return str.encode(value, "utf-8", "backslashreplace").decode()
-    if depth > DEEPEST:
-        return "…"
-    if isinstance(value, dict):
-        return {str(_converted(str(key), 0)): _writable(inner, depth + 1) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_writable(inner, depth + 1) for inner in value]
-    return _writable(plain(value), depth + 1)
 
 
 def plain(value: object) -> Any:

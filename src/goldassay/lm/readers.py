@@ -61,11 +61,15 @@ def _loaded(name: str, kind: str, **options: Any) -> Any:
         raise ModelError(f"no reader {name!r}: {why}") from None
 
 
-def _tokenizer(name: str) -> Any:
-    found = _loaded(name, "AutoTokenizer")
-    if not getattr(found, "is_fast", False):
+def _parts(name: str, kind: str, head: str, hint: str) -> tuple[Any, Any, Any]:
+    """torch, the tokenizer and the model; one whose last layer would be drawn at random is refused."""
+    tokenizer = _loaded(name, "AutoTokenizer")
+    if not getattr(tokenizer, "is_fast", False):
         raise ModelError(f"the tokenizer of {name} does not say where its tokens stand in the text")
-    return found
+    model, info = _loaded(name, kind, output_loading_info=True)
+    if any(head in key for key in info["missing_keys"]):
+        raise ModelError(f"{name} ({type(model.config).__name__.removesuffix('Config')}) has not learnt to {hint}")
+    return import_module("torch"), tokenizer, model.eval()
 
 
 @dataclass
@@ -80,15 +84,8 @@ class ExtractiveReader:
     @cached_property
     def _parts(self) -> tuple[Any, Any, Any]:
         """torch, the tokenizer and the model, loaded once."""
-        tokenizer = _tokenizer(self.name)
-        model, info = _loaded(self.name, "AutoModelForQuestionAnswering", output_loading_info=True)
-        if any("qa_outputs" in key for key in info["missing_keys"]):  # else its last layer would be drawn at random
-            kind = type(model.config).__name__.removesuffix("Config")
-            raise ModelError(
-                f"{self.name} ({kind}) has not learnt to point at answers; name one trained on questions, such as "
-                "deepset/minilm-uncased-squad2, or ask a model that writes (`lm=MODEL`)"
-            )
-        return import_module("torch"), tokenizer, model.eval()
+        hint = "point at answers; name one trained on questions, such as deepset/minilm-uncased-squad2"
+        return _parts(self.name, "AutoModelForQuestionAnswering", "qa_outputs", hint)
 
     def __call__(self, question: str, contexts: Sequence[str]) -> dict[str, Any]:
         """The answer in the passages, and how sure."""
@@ -142,11 +139,7 @@ class GenerativeReader:
     @cached_property
     def _parts(self) -> tuple[Any, Any, Any]:
         """torch, the tokenizer and the model, loaded once."""
-        tokenizer = _tokenizer(self.name)
-        model, info = _loaded(self.name, "AutoModelForSeq2SeqLM", output_loading_info=True)
-        if any("lm_head" in key for key in info["missing_keys"]):
-            raise ModelError(f"{self.name} has not learnt to write; name one trained on questions")
-        return import_module("torch"), tokenizer, model.eval()
+        return _parts(self.name, "AutoModelForSeq2SeqLM", "lm_head", "write; name one trained on questions")
 
     def __call__(self, question: str, contexts: Sequence[str]) -> dict[str, Any]:
         """The answer of the likeliest passage, and how sure."""
