@@ -176,7 +176,7 @@ SAMPLE = b'{"id": 1, "epoch": 1, "input": "?", "target": "a", "scores": {"match"
 BROKEN = {
     "empty.json": (b"", "not JSON"),
     "text.json": (b"no log at all", "not JSON"),
-    "deep.json": (b"[" * 100_000, "nested too deeply"),
+    "deep.json": (b"[" * 100_000, "not JSON that can be read"),
     "other.json": (b'{"a": 1}', "no log that can be read"),
     "list.json": (b"[1, 2]", "no log that can be read"),
     "words.json": (b'[{"text": "a", "label": "b"}]', "no log that can be read"),
