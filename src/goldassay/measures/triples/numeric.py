@@ -35,50 +35,59 @@ NUMBER = re.compile(
     r"(?P<after>\D*|k?m2|mi2)"
 )
 
-UNITS: tuple[tuple[str, float, str], ...] = (
-    ("length", 1.0, "Q11573, m, metre, meter, metres, meters, mètre, mètres"),
-    ("length", 0.01, "Q174728, cm, centimetre, centimeter, centimetres, centimeters, zentimeter, centimètres"),
-    ("length", 0.001, "Q174789, mm, millimetre, millimeter, millimetres, millimeters, millimètre, millimètres"),
-    ("length", 1000.0, "Q828224, km, kilometre, kilometer, kilometres, kilometers, kilomètre, kilomètres"),
-    ("length", 1609.344, "Q253276, mi, mile, miles, mijl, meilen"),
-    ("length", 0.3048, "Q3710, ft, foot, feet, voet, fuß, pieds"),
-    ("length", 0.0254, "Q218593, in, inch, inches"),
-    ("area", 1.0, "Q25343, m², sqm, sq m, square metre, square metres, square meter, square meters, vierkante meter,"
-     "quadratmeter, mètres carrés"),
-    ("area", 1e6, "Q712226, km², sq km, square kilometre, square kilometres, square kilometer, square kilometers,"
-     "vierkante kilometer, quadratkilometer, kilomètres carrés"),
-    ("area", 2_589_988.110336, "Q232291, mi², sq mi, square mile, square miles"),
-    ("area", 10_000.0, "Q35852, ha, hectare, hectares, hektar"),
-    ("area", 4046.8564224, "Q81292, acre, acres"),
-    ("mass", 1.0, "Q11570, kg, kilogram, kilograms, kilogramm, kilogramme, kilogrammes"),
-    ("mass", 0.001, "Q41803, g, gram, grams, gramm, gramme, grammes"),
-    ("mass", 1000.0, "Q191118, t, tonne, tonnes, ton, tons"),
-    ("mass", 0.45359237, "Q100995, lb, lbs, pounds weight"),
-    ("duration", 1.0, "Q11574, s, sec, second, seconds, seconde, seconden, sekunde, sekunden, secondes"),
-    ("duration", 60.0, "Q7727, min, minute, minutes, minuut, minuten"),
-    ("duration", 3600.0, "Q25235, h, hr, hrs, hour, hours, uur, stunde, stunden, heure, heures"),
-    ("duration", 86400.0, "Q573, day, days, dag, dagen, tag, tage, jour, jours"),
-    ("duration", 604_800.0, "Q23387, week, weeks, weken, woche, wochen, semaine, semaines"),
-    ("years", 1.0, "Q577, year, years, jaar, jaren, jahr, jahre, an, ans, années"),
-    ("speed", 1.0, "Q182429, m/s, metres per second, meters per second"),
-    ("speed", 1 / 3.6, "Q180154, km/h, kmh, kph, kilometres per hour, kilometers per hour"),
-    ("speed", 0.44704, "Q211256, mph, miles per hour"),
-    ("celsius", 1.0, "Q25267, °c, degree celsius, degrees celsius, graad celsius, grad celsius, degrés celsius"),
-    ("fahrenheit", 1.0, "Q42289, °f, degree fahrenheit, degrees fahrenheit"),
-    ("kelvin", 1.0, "Q11579, k, kelvin"),
-    ("euro", 1.0, "Q4916, €, eur, euro, euros"),
-    ("dollar", 1.0, "Q4917, $, us$, usd, dollar, dollars, us dollar, us dollars, united states dollars"),
-    ("sterling", 1.0, "Q25224, £, gbp, pound sterling, pounds sterling, pound, pounds"),
-    ("yen", 1.0, "Q8146, ¥, jpy, yen"),
-    ("share", 1.0, "Q11229, %, percent, per cent, procent, prozent, pourcent, pour cent"),
-)  # fmt: skip
-KNOWN = {name.strip(): (kind, size) for kind, size, names in UNITS for name in names.split(",") if name.strip()}
+UNITS = """
+length 1 Q11573, m, metre, meter, metres, meters, mètre, mètres
+length 0.01 Q174728, cm, centimetre, centimeter, centimetres, centimeters, zentimeter, centimètres
+length 0.001 Q174789, mm, millimetre, millimeter, millimetres, millimeters, millimètre, millimètres
+length 1000 Q828224, km, kilometre, kilometer, kilometres, kilometers, kilomètre, kilomètres
+length 1609.344 Q253276, mi, mile, miles, mijl, meilen
+length 0.3048 Q3710, ft, foot, feet, voet, fuß, pieds
+length 0.0254 Q218593, in, inch, inches
+area 1 Q25343, m², sqm, sq m, square metre, square metres, square meter, square meters, vierkante meter,
+  quadratmeter, mètres carrés
+area 1000000 Q712226, km², sq km, square kilometre, square kilometres, square kilometer, square kilometers,
+  vierkante kilometer, quadratkilometer, kilomètres carrés
+area 2589988.110336 Q232291, mi², sq mi, square mile, square miles
+area 10000 Q35852, ha, hectare, hectares, hektar
+area 4046.8564224 Q81292, acre, acres
+mass 1 Q11570, kg, kilogram, kilograms, kilogramm, kilogramme, kilogrammes
+mass 0.001 Q41803, g, gram, grams, gramm, gramme, grammes
+mass 1000 Q191118, t, tonne, tonnes, ton, tons
+mass 0.45359237 Q100995, lb, lbs, pounds weight
+duration 1 Q11574, s, sec, second, seconds, seconde, seconden, sekunde, sekunden, secondes
+duration 60 Q7727, min, minute, minutes, minuut, minuten
+duration 3600 Q25235, h, hr, hrs, hour, hours, uur, stunde, stunden, heure, heures
+duration 86400 Q573, day, days, dag, dagen, tag, tage, jour, jours
+duration 604800 Q23387, week, weeks, weken, woche, wochen, semaine, semaines
+years 1 Q577, year, years, jaar, jaren, jahr, jahre, an, ans, années
+speed 1 Q182429, m/s, metres per second, meters per second
+speed 0.2777777777777778 Q180154, km/h, kmh, kph, kilometres per hour, kilometers per hour
+speed 0.44704 Q211256, mph, miles per hour
+celsius 1 Q25267, °c, degree celsius, degrees celsius, graad celsius, grad celsius, degrés celsius
+fahrenheit 1 Q42289, °f, degree fahrenheit, degrees fahrenheit
+kelvin 1 Q11579, k, kelvin
+euro 1 Q4916, €, eur, euro, euros
+dollar 1 Q4917, $, us$, usd, dollar, dollars, us dollar, us dollars, united states dollars
+sterling 1 Q25224, £, gbp, pound sterling, pounds sterling, pound, pounds
+yen 1 Q8146, ¥, jpy, yen
+share 1 Q11229, %, percent, per cent, procent, prozent, pourcent, pour cent
+"""
+"""A measure, the size of a unit in it, and its names; a line that begins with spaces goes on."""
+KNOWN = {
+    name.strip(): (kind, float(size))
+    for kind, size, names in (line.split(None, 2) for line in UNITS.replace("\n  ", " ").strip().splitlines())
+    for name in names.split(",")
+}
 KNOWN |= {"m2": KNOWN["m²"], "km2": KNOWN["km²"], "mi2": KNOWN["mi²"]}
 SCALES = {
-    "thousand": 1e3, "duizend": 1e3, "tausend": 1e3, "mille": 1e3, "million": 1e6, "millions": 1e6, "miljoen": 1e6,
-    "millionen": 1e6, "mio": 1e6, "mln": 1e6, "billion": 1e9, "billions": 1e9, "bn": 1e9, "miljard": 1e9,
-    "milliarde": 1e9, "milliarden": 1e9, "milliard": 1e9, "milliards": 1e9, "mrd": 1e9, "mld": 1e9,
-}  # fmt: skip
+    name: size
+    for size, names in (
+        (1e3, "thousand duizend tausend mille"),
+        (1e6, "million millions miljoen millionen mio mln"),
+        (1e9, "billion billions bn miljard milliarde milliarden milliard milliards mrd mld"),
+    )
+    for name in names.split()
+}
 COUNTED = re.compile(r"[^\W\d_]{2}[^\W\d_ \-]*(?:[ \-][^\W\d_]+)*")
 WIKIDATA = "www.wikidata.org/entity/"
 NO_UNIT = ("", "1", "Q199")

@@ -84,33 +84,36 @@ def same_item(gold: NamedItem, pred: NamedItem, equivalents: Mapping[str, str] |
     return bool(table) and bool({table.get(name, name) for name in gold.names} & {table.get(n, n) for n in pred.names})
 
 
-PREFIXES = {
-    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
-    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-    "owl": "http://www.w3.org/2002/07/owl#",
-    "skos": "http://www.w3.org/2004/02/skos/core#",
-    "schema": "http://schema.org/",
-    "foaf": "http://xmlns.com/foaf/0.1/",
-    "dc": "http://purl.org/dc/elements/1.1/",
-    "dct": "http://purl.org/dc/terms/",
-    "dcterms": "http://purl.org/dc/terms/",
-    "org": "http://www.w3.org/ns/org#",
-    "rel": "http://purl.org/vocab/relationship/",
-    "bio": "http://purl.org/vocab/bio/0.1/",
-    "prov": "http://www.w3.org/ns/prov#",
-    "geo": "http://www.opengis.net/ont/geosparql#",
-    "wgs84": "http://www.w3.org/2003/01/geo/wgs84_pos#",
-    "crm": "http://www.cidoc-crm.org/cidoc-crm/",
-    "edm": "http://www.europeana.eu/schemas/edm/",
-    "dbo": "http://dbpedia.org/ontology/",
-    "dbp": "http://dbpedia.org/property/",
-    "gn": "http://www.geonames.org/ontology#",
-    "wd": "http://www.wikidata.org/entity/",
-    "wikidata": "http://www.wikidata.org/entity/",
-    "wdt": "http://www.wikidata.org/prop/direct/",
-    "p": "http://www.wikidata.org/prop/",
-    "ps": "http://www.wikidata.org/prop/statement/",
-}
+PREFIXES = dict(
+    line.split()
+    for line in """
+rdf http://www.w3.org/1999/02/22-rdf-syntax-ns#
+rdfs http://www.w3.org/2000/01/rdf-schema#
+owl http://www.w3.org/2002/07/owl#
+skos http://www.w3.org/2004/02/skos/core#
+schema http://schema.org/
+foaf http://xmlns.com/foaf/0.1/
+dc http://purl.org/dc/elements/1.1/
+dct http://purl.org/dc/terms/
+dcterms http://purl.org/dc/terms/
+org http://www.w3.org/ns/org#
+rel http://purl.org/vocab/relationship/
+bio http://purl.org/vocab/bio/0.1/
+prov http://www.w3.org/ns/prov#
+geo http://www.opengis.net/ont/geosparql#
+wgs84 http://www.w3.org/2003/01/geo/wgs84_pos#
+crm http://www.cidoc-crm.org/cidoc-crm/
+edm http://www.europeana.eu/schemas/edm/
+dbo http://dbpedia.org/ontology/
+dbp http://dbpedia.org/property/
+gn http://www.geonames.org/ontology#
+wd http://www.wikidata.org/entity/
+wikidata http://www.wikidata.org/entity/
+wdt http://www.wikidata.org/prop/direct/
+p http://www.wikidata.org/prop/
+ps http://www.wikidata.org/prop/statement/
+""".strip().splitlines()
+)
 WIKIDATA = re.compile(
     r"https?://(?:www\.)?wikidata\.org/(?:entity|wiki/Property:|prop/(?:direct/|statement/)?)/?(P\d+)"
 )
