@@ -27,6 +27,15 @@ DOCRED, CONLL = ("--protocol", "docred"), ("--protocol", "conll")
 CARB = "Ann -LRB- A. -RRB- wrote Emma\twrote\tAnn\tEmma\tin 1815\n"
 
 
+def test_a_fact_of_the_training_set_has_any_names(tmp_path: Path) -> None:
+    train, gold = tmp_path / "train.json", tmp_path / "gold.json"
+    gold.write_text(json.dumps([DOCUMENT]), encoding="utf-8")
+    known = {**DOCUMENT, "vertexSet": [[{"name": "A."}, {"name": "Jane"}], [{"name": "Emma"}]]}
+    train.write_text(json.dumps([{**known, "labels": [{"h": 0, "t": 1, "r": "P50"}]}]), encoding="utf-8")
+    (record,) = read(gold, task="triples", format="docred", train=train)
+    assert [triple["in_train"] for triple in record["triples"]] == [True, False]
+
+
 def coref(*chains: str) -> str:
     """A document of one-letter tokens whose chains are words of their letters."""
     lines = []

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.measures.triples import DocRED
-from goldassay.measures.triples.docred import Unseen, seen
+from goldassay.measures.triples.docred import Unseen
 from goldassay.metric import failed_with
 
 KINDS = ("relations", "ign", "evidence")
@@ -71,12 +71,6 @@ def test_errors_name_the_statements() -> None:
         ("missed", "b", ""),
         ("spurious", "", "a"),
     ]
-
-
-def test_a_fact_of_the_training_set_has_any_names() -> None:
-    train = {("Jane Austen", "P50", "Emma")}
-    assert seen({"predicate": "author", "predicate_id": "P50"}, train, ["Jane", "Jane Austen"], ["Emma"])
-    assert not seen({"predicate": "P50"}, train, ["Emma"], ["Jane Austen"])
 
 
 def slow(golds: list[Any], preds: list[Any]) -> list[float]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 from goldassay.fields import read
@@ -137,15 +137,15 @@ def resolve(resolver: Resolver, id_: str) -> Bases:
 
 def gold_table(links: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, dict[str, list[str]]]:
     """A resolver table from links that hold ids in several knowledge bases: each id with those beside it."""
-    table: dict[str, dict[str, list[str]]] = {}
-    for bases in links:
-        groups = {base: sorted(ids) for base, ids in bases_of(bases).items() if bases.get(base)}
-        for base, other in combinations(groups, 2):
-            for first, second in ((base, other), (other, base)):
-                for id_ in groups[first]:
-                    entry = table.setdefault(id_, {})
-                    entry[second] = sorted({*entry.get(second, []), *groups[second]})
-    return table
+    groups = [{base: ids for base, ids in bases_of(bases).items() if ids} for bases in links]
+    pairs = (
+        (id_, f"{other}:{same}")
+        for group in groups
+        for base, other in permutations(group, 2)
+        for id_ in group[base]
+        for same in group[other]
+    )
+    return _by_base.__wrapped__(tuple(sorted({*pairs})))
 
 
 def bases_of(bases: Mapping[str, object]) -> Bases:

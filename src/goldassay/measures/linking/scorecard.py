@@ -83,7 +83,8 @@ def scorecard(
 
 def _counted(total: Any) -> bool:
     """Whether there is anything to count; of the clusters of a corpus, anything that their metric counts."""
-    return bool((overlaps(total, total.metric) if isinstance(total, Clusterings) else total).weight)
+    table: Any = total
+    return bool((overlaps(table, total.metric) if isinstance(total, Clusterings) else total).weight)
 
 
 WARNINGS = {

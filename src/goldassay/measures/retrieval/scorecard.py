@@ -118,7 +118,7 @@ def scorecard(
     def look(part: Batches) -> None:
         nonlocal empty, idle
         batch: Batch = part.of(next(iter(by_name.values())))
-        ids.extend(_ids(part.gold, len(ids)))
+        ids.extend(identity(example, number) for number, example in enumerate(part.gold, len(ids) + 1))
         empty += int((batch.retrieved == 0).sum())
         idle += int((batch.relevant() == 0).sum())
 
@@ -184,7 +184,3 @@ def band(gold: Sequence[object], pred: Sequence[object], measures: Measures = No
         if low is not None and high is not None:
             bands[name] = (low, high)
     return bands
-
-
-def _ids(gold: Sequence[Any], before: int = 0) -> list[str]:
-    return [identity(example, before + index) for index, example in enumerate(gold, 1)]

@@ -1,21 +1,23 @@
 """DocRED's F1 of relations, its F1 without the facts of the training set (Ign F1), and its F1 of evidence.
 
 A statement is (subject, predicate, object) by its ids, or by its words where it has none. ``evidence`` is a list of
-sentence numbers on both sides. Gold says with ``in_train`` which statements the training set has; `seen` finds them.
+sentence numbers on both sides. Gold says with ``in_train`` which statements the training set has (the format
+``docred`` finds them).
 
 Yao et al., DocRED, ACL 2019, and https://github.com/thunlp/DocRED (evaluation.py)
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from goldassay.measure import EMPTY, Error, Measure, Review
-from goldassay.measures.triples import records
+from goldassay.measure import EMPTY, Measure, Review
+from goldassay.measures.triples import mistakes, records
+from goldassay.measures.triples.matching import Matching
 from goldassay.measures.triples.records import Triple
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Counts, Number, divide
@@ -108,26 +110,10 @@ class DocRED(Measure[Any]):
 
     def errors(self, gold: object, pred: object) -> Review:
         """Missed and spurious statements."""
-        theirs, mine = ({_key(statement): statement for statement in side} for side in self._sides(gold, pred))
-        missed = [
-            Error("missed", f"Missed {statement.words}.", statement.key[2], gold_type=statement.key[1], field="triples")
-            for key, statement in theirs.items()
-            if key not in mine
-        ]
-        spurious = [
-            Error(
-                "spurious",
-                f"Gold does not have {statement.words}.",
-                "",
-                statement.key[2],
-                "",
-                statement.key[1],
-                field="triples",
-            )
-            for key, statement in mine.items()
-            if key not in theirs
-        ]
-        return (*missed, *spurious), tuple(statement.words for key, statement in mine.items() if key in theirs)
+        expected, mine = self._sides(gold, pred)
+        places = {_key(statement): at for at, statement in enumerate(expected)}
+        pairs = {at: places[_key(statement)] for at, statement in enumerate(mine) if _key(statement) in places}
+        return mistakes.errors(Matching(expected, mine, pairs), gold)
 
     def _sides(self, gold: object, pred: object) -> tuple[list[Triple], list[Triple]]:
         mine = records.predicted_triples(pred)
@@ -153,23 +139,6 @@ PROTOCOL = {
     "RE_ignore_annotated_F1": DocRED("ign"),
 }
 """The values under the names of the evaluation script."""
-
-
-def seen(statement: Any, train: Container[Key], subjects: Iterable[str], objects: Iterable[str]) -> bool:
-    """Whether the training set has a statement under any pair of its entities' names.
-
-    Args:
-        statement: A gold triple.
-        train: The (subject, predicate, object) of the training set, a set for speed.
-        subjects: All names that the text has for the subject.
-        objects: Likewise for the object.
-
-    >>> triple = {"subject": "J. Austen", "predicate": "wrote", "object": "Emma"}
-    >>> seen(triple, {("Jane Austen", "wrote", "Emma")}, ["J. Austen", "Jane Austen"], ["Emma"])
-    True
-    """
-    predicate = str(statement.get("predicate_id") or statement["predicate"])
-    return any((subject, predicate, other) in train for subject in subjects for other in objects)
 
 
 def _key(statement: Triple) -> Key:
