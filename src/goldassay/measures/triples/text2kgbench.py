@@ -29,12 +29,14 @@ from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean
 
 GAPS = re.compile(r"_|\s+")
-CAPITALS = "".join(filter(str.isupper, map(chr, range(0x2000))))  # Latin, Greek, Cyrillic, Armenian, Georgian
-SHORT = """adm ala ariz aug ave bros calif chg cie co col colo conn corp cos ct dec dr feb fla fri ft ga gen ill inc jan
-jr kan ky lt ltd maj messrs mg mich minn mr mrs ms nev nov oct ok okla ore pa prof rep reps sen sep sept sr st sw tenn
-tues va vs vt wash wed wis yr"""  # Punkt's English abbreviations: after them, and after an initial, no sentence ends
-AFTER = re.sub(r"(\w+)\s*", r"(?<!\\b\1\\.)", SHORT)
-ENDS = re.compile(rf"(?<=[.!?])(?<!\b[{CAPITALS}a-z]\.)(?i:{AFTER})\s+(?=[{CAPITALS}\d])")
+ABBREVIATIONS = """adm ala ariz aug ave bros calif chg cie co col colo conn corp cos ct dec dr feb fla fri ft ga gen
+ill inc jan jr kan ky lt ltd maj messrs mg mich minn mr mrs ms nev nov oct ok okla ore pa prof rep
+reps sen sep sept sr st sw tenn tues va vs vt wash wed wis yr a.a a.c a.d a.g a.h a.m a.m.e a.s a.t
+b.f b.v c c.i.t c.o.m.b c.v d d.c d.h d.w e e.f e.h e.l e.m f f.g f.j g g.d g.f g.k h h.c h.f h.m
+i.m.s j.b j.c j.j j.k j.p j.r k l l.a l.f l.p m m.b.a m.d.c m.j n n.c n.d n.h n.j n.m n.v n.y p
+p.a.m p.m ph.d r r.a r.h r.i r.j r.k r.t s s.a s.a.y s.c s.g s.p.a s.s t t.j u.k u.n u.s u.s.a
+u.s.s.r v w w.c w.r w.va w.w"""
+"""Punkt's English abbreviations: they end no sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,23 +190,30 @@ def _joined(triple: tuple[str, str, str]) -> str:
 
 
 @cache
-def _nltk() -> tuple[Any, Any, Any]:
-    """The tokenizer, the stemmer, and the stemmer of words with capitals; NLTK takes a second to import."""
+def _nltk() -> tuple[Any, ...]:
+    """Tokenizers of sentences and words, stemmers of words and of names; NLTK takes a second to import."""
     from nltk.stem import PorterStemmer
     from nltk.tokenize.destructive import NLTKWordTokenizer
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
-    names = PorterStemmer()
+    punkt, names = PunktParameters(), PorterStemmer()
+    punkt.abbrev_types = set(ABBREVIATIONS.split())
     names.pool = {}  # the NLTK of the published numbers has exceptions for "sky" and "news", not for "Sky"
-    return NLTKWordTokenizer(), PorterStemmer(), names
+    return PunktSentenceTokenizer(punkt), NLTKWordTokenizer(), PorterStemmer(), names
+
+
+@lru_cache(maxsize=65536)
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text as NLTK cuts it, sentence by sentence: the last full stop of each is no part of a word."""
+    sentences, tokenizer, *_ = _nltk()
+    return tuple(word for sentence in sentences.tokenize(text) for word in tokenizer.tokenize(sentence))
 
 
 @lru_cache(maxsize=65536)
 def _stemmed(text: str) -> str:
-    """Stemmed words without spaces, cut sentence by sentence: the last full stop of each is no part of a word."""
-    tokenizer, stemmer, of_names = _nltk()
-    words = (word for sentence in ENDS.split(text) for word in tokenizer.tokenize(sentence))
-    stems = (stemmer.stem(word) if word.islower() else of_names.stem(word) for word in words)
-    return GAPS.sub("", "".join(stems)).lower()
+    """Stemmed words without spaces."""
+    *_, stemmer, names = _nltk()
+    return GAPS.sub("", "".join((stemmer if word.islower() else names).stem(word) for word in words(text))).lower()
 
 
 def _entity(text: str) -> str:

@@ -15,7 +15,7 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import permutations, product
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from goldassay.fields import read
 from goldassay.measure import EMPTY, Measure
 from goldassay.measures.triples.objects import written
 from goldassay.measures.triples.records import sides_as_written
-from goldassay.measures.triples.text2kgbench import SHORT
+from goldassay.measures.triples.text2kgbench import words
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean
 
@@ -39,10 +39,6 @@ PERMUTED = 7  # as many triples are paired by trying every order, of equals the 
 MARK = f"[{re.escape(string.punctuation)}]"
 SIGNS = f"{MARK}+", MARK  # signs of several characters stay on the candidate's side
 WHOLE = (f".*{MARK}.*",) * 2
-DOTTED = """a.a a.c a.d a.g a.h a.m a.m.e a.s a.t b.f b.v c c.i.t c.o.m.b c.v d d.c d.h d.w e e.f e.h e.l e.m f f.g
-f.j g g.d g.f g.k h h.c h.f h.m i.m.s j.b j.c j.j j.k j.p j.r k l l.a l.f l.p m m.b.a m.d.c m.j n n.c
-n.d n.h n.j n.m n.v n.y p p.a.m p.m ph.d r r.a r.h r.i r.j r.k r.t s s.a s.a.y s.c s.g s.p.a s.s t t.j
-u.k u.n u.s u.s.a u.s.s.r v w w.c w.r w.va w.w"""  # Punkt's English abbreviations, beside the short words
 Parts = tuple[str, ...]
 Span = tuple[int, int, int]  # the part of the triple that it stands for, first word, last word
 
@@ -185,27 +181,10 @@ def _semeval(gold: Sequence[Span], pred: Sequence[Span], closed: bool) -> tuple[
     return tuple(rates)
 
 
-@cache
-def _nltk() -> tuple[Any, Any]:
-    """The tokenizers of sentences and words; NLTK takes a second to import."""
-    from nltk.tokenize.destructive import NLTKWordTokenizer
-    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
-
-    punkt = PunktParameters()
-    punkt.abbrev_types = {*SHORT.split(), *DOTTED.split()}
-    return PunktSentenceTokenizer(punkt), NLTKWordTokenizer()
-
-
-@lru_cache(maxsize=65536)
-def _words(text: str) -> tuple[str, ...]:
-    sentences, words = _nltk()
-    return tuple(word for sentence in sentences.tokenize(text) for word in words.tokenize(sentence))
-
-
 def _tokens(reference: str, candidate: str, left_out: Sequence[str] = SIGNS) -> list[list[str]]:
     """The words of both, without those that a pattern of that side leaves out."""
     sides = zip((reference, candidate), left_out, strict=True)
-    return [[word for word in _words(text) if not re.fullmatch(pattern, word)] for text, pattern in sides]
+    return [[word for word in words(text) if not re.fullmatch(pattern, word)] for text, pattern in sides]
 
 
 def _laid(sides: Sequence[Sequence[str]], linked: bool = True) -> Laid:
