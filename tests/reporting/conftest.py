@@ -39,6 +39,23 @@ class Opened:
         self.page.wait_for_timeout(250)
         return self.count()
 
+    def violations(self) -> list[Any]:
+        """What axe finds on any tab, with all charts drawn; and whether it scrolls sideways."""
+        sync = pytest.importorskip(
+            "axe_playwright_python.sync_playwright", reason="no axe: pip install axe-playwright-python"
+        )
+        tabs = self.page.evaluate("[...document.querySelectorAll('section.tab')].map((one) => one.id)") or [""]
+        rules = []
+        for tab in tabs:
+            self.page.evaluate(f"goldassay.open('{tab}')")
+            nodes = [
+                (each["id"], each["nodes"][0]["html"][:120])
+                for each in sync.Axe().run(self.page).response["violations"]
+            ]
+            wide = self.page.evaluate("document.documentElement.scrollWidth > innerWidth")
+            rules += [(tab, *node) for node in nodes] + ([(tab, "it scrolls sideways")] if wide else [])
+        return rules
+
     def quiet(self) -> None:
         """The console said nothing and nothing was asked for but the file itself."""
         assert self.said == []

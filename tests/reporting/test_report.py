@@ -115,9 +115,9 @@ def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
     gold = [dspy.Example(id=str(i), text="t", label="AB"[i % 2]).with_inputs("text") for i in range(4)]
     found = evaluate(lambda text: dspy.Prediction(label="A"), gold, Metric(classification.Accuracy()), progress=False)
     rows = [{**row, "gold": {"label": example["label"]}} for row, example in zip(found.rows, gold, strict=True)]
-    assert summary.confusion(Run(found.about, rows, found.zero)) == {("A", "A"): 2, ("B", "A"): 2}
+    assert summarize(Run(found.about, rows, found.zero)).confusion == {("A", "A"): 2, ("B", "A"): 2}
     # of 40 texts with a year each some fail; of the others every third year has a wrong end, which is no other type
-    spans = summary.confusion(two[0])
+    spans = summarize(two[0]).confusion
     assert spans
     right = sum(not row.get("errors") and not row.get("error") for row in two[0].rows)
     failed = sum(bool(row.get("error")) for row in two[0].rows)
@@ -145,9 +145,9 @@ def test_labels_of_a_task_of_ones_own_have_a_confusion_matrix_and_texts_have_non
         )
 
     labelled = said(why="because 1", tone="praise")
-    assert summary.confusion(labelled) == {("praise", "praise"): 2, ("complaint", "praise"): 2}
+    assert summarize(labelled).confusion == {("praise", "praise"): 2, ("complaint", "praise"): 2}
     assert "<h2>Confusion</h2>" in pages.report([labelled])
-    assert summary.confusion(said(why="because 1")) is None
+    assert summarize(said(why="because 1")).confusion is None
 
 
 def test_runs_of_one_name_are_told_apart_by_what_differs(two: list[Run]) -> None:
@@ -190,8 +190,8 @@ def test_a_page_of_judges_says_what_the_share_is_as_people_would_find_it(tmp_pat
     said = " ".join(re.sub(r"<[^>]*>", "", text.partition("<main")[2].partition("</main")[0]).split())
     assert "A judge beside people" in said
     assert "local:x.gguf@2" in said
-    assert "agrees with people on 81.2 % [25.0, 75.0] of 16 items" in said
-    assert "as people would, corrected by their labels, it is 46.7 %" in said
+    assert "agrees with people with accuracy 0.812 [0.250, 0.750] on 16 items" in said
+    assert "corrected by people's labels, the share is 0.467 [0.250, 0.750]" in said
     assert "16 labels are few" in said
     assert "unknown" not in said  # a column in which nothing stands
     assert 'data-chart="0"' in text
@@ -207,7 +207,7 @@ def test_confidence_and_correctness_of_answers() -> None:
         progress=False,
     )
     assert summary.confidences(found) == ([(0.9, 1.0), (0.4, 0.0)], 2)
-    assert summary.precision_recall([(0.9, 1.0), (0.4, 0.0)], 2) == [(0.9, 1.0, 0.5), (0.4, 0.5, 0.5)]
+    assert summary.precision_recall([(0.9, 1.0), (0.4, 0.0)], 2) == [(0.5, 1.0, 0.9), (0.5, 0.5, 0.4)]
 
 
 def test_a_model_of_a_file_is_named_without_where_it_lies(two: list[Run], tmp_path: Path) -> None:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import dspy
+import numpy as np
 import pytest
 
 from goldassay import Metric
 from goldassay.judges.labels import read as read_labels
 from goldassay.judges.questions import Question
-from goldassay.measures import answering, extraction, records
+from goldassay.measures import answering, classification, extraction, records
 from goldassay.reporting import pages
+from goldassay.reporting.history import entries
+from goldassay.reporting.pages.dashboard import listing
+from goldassay.reporting.pages.document import typeset
+from goldassay.reporting.pages.report import waterfall as stages_page
+from goldassay.reporting.ranking import rank
 from goldassay.reporting.summary import summarize
 from goldassay.reporting.verdicts import differences
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
+from goldassay.running.waterfall import StageCost, Waterfall
 from goldassay.tally import Counts
 from goldassay.tally.evidence import Evidence
+from goldassay.tuning.audit.verdict import judge as verdict
 
 Open = Callable[..., Any]
 UNNAMED = """[...document.querySelectorAll("table, th, button, a, input, select, [role=img]")].filter((one) =>
@@ -111,7 +120,7 @@ def test_the_first_screen_holds_the_verdict_its_interval_and_what_was_lost(
 ) -> None:
     page = opened(file, width=1440).page
     _, (difference,), _ = differences([summarize(run) for run in two], ["thirds", "fifths"])
-    assert page.inner_text(".sentence") == difference.sentence
+    assert page.inner_text(".sentence") == typeset(difference.sentence)
     assert difference.sentence.startswith("Whether fifths differs from thirds cannot be told: +")
     for part in (".sentence", "svg.gap", "text=What moved most", "text=Lost examples", "#runs tbody tr >> nth=1"):
         box = page.query_selector(part).bounding_box()
@@ -205,15 +214,60 @@ def test_records_stand_side_by_side_with_their_differences_marked(opened: Open, 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1440])
 def test_axe_finds_nothing(file: Path, opened: Open, theme: str, width: int) -> None:
-    sync = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="no axe: pip install axe-playwright-python"
+    assert opened(file, theme=theme, width=width).violations() == []
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 390), ("dark", 1440)])
+def test_axe_finds_nothing_on_any_other_page(
+    opened: Open, two: list[Run], theme: str, width: int, tmp_path: Path
+) -> None:
+    gold = [dspy.Example(id=str(i), text="t", label="AB"[i % 2]).with_inputs("text") for i in range(40)]
+    accuracy = Metric(classification.Accuracy())
+    run = evaluate(
+        lambda text: dspy.Prediction(label="A", confidence=0.9), gold, accuracy, folder=tmp_path / "r", progress=False
     )
-    seen = opened(file, theme=theme, width=width)
-    for tab in ("verdict", "examples", "details"):
-        seen.page.evaluate(f"goldassay.open('{tab}')")
-        result = sync.Axe().run(seen.page)
-        rules = [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in result.response["violations"]]
-        assert rules == [], tab
+    ends = {"low": 0.25, "high": 0.75}
+    rate = {"value": 0.5, **ends}
+    judge = {
+        "judge": "x",
+        "question": "support",
+        "positive": "supported",
+        "n": 16,
+        "accuracy": rate,
+        "confusion": {"yes": {"yes": 6, "no": 1}, "no": {"yes": 2, "no": 7}},
+        "corrected": {"naive": rate, "corrected": rate, "people_only": rate},
+        "warnings": ["16 labels are few"],
+    }
+    stages = Waterfall(0.5, 0.9, (StageCost("find", 0.3, 0.1, 0.5), StageCost("read", 0.1, -0.1, 0.3)), {(): 0.5}, 20)
+    (tmp_path / "runs").mkdir()
+    for at, each in enumerate(two * 2):
+        shutil.copytree(str(each.folder), tmp_path / "runs" / f"run-{at}")
+    texts = {
+        "labels": pages.report([run]),
+        "ranking": pages.report(two, ranked=rank(two), title="Ranking"),
+        "judge": pages.report([], judges=[judge]),
+        "audit": pages.report([], audit=verdict(np.array([[0.5], [0.25], [1.0]] * 5), selection="none"), title="Audit"),
+        "stages": stages_page(stages, "pipe"),
+        "list": listing(entries(tmp_path / "runs"), tmp_path / "runs", live=False),
+    }
+    for name, text in texts.items():
+        file = tmp_path / f"{name}.html"
+        file.write_text(text, encoding="utf-8")
+        seen = opened(file, theme=theme, width=width)
+        assert seen.violations() == [], name
+        seen.quiet()
+        if name != "list":
+            assert seen.page.query_selector("#verdict .sentence, main > .verdict .sentence"), name
+
+
+def test_a_chart_that_was_drawn_in_a_closed_tab_fits_when_it_opens(file: Path, opened: Open) -> None:
+    page = opened(file, width=390).page  # draws every chart, those of closed tabs too
+    page.evaluate("goldassay.toggle()")
+    page.click("nav a[href='#details']")
+    page.wait_for_timeout(300)
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    labels = [chart.get_attribute("aria-label") for chart in page.query_selector_all("[data-chart]")]
+    assert any("thirds: strict_f1 0.613 [" in label for label in labels)
 
 
 def test_keys_links_and_marks(file: Path, opened: Open) -> None:

@@ -14,6 +14,7 @@ import pytest
 from goldassay import Metric, jsonl, tune
 from goldassay.measures import extraction
 from goldassay.reporting import pages
+from goldassay.reporting.pages.document import typeset
 from goldassay.reporting.pages.tuning import Node, _edit
 from goldassay.tuning import Patches
 from goldassay.tuning.patches import make_patch
@@ -76,7 +77,7 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     file.write_text(pages.report(found.runs, tuning=found.tuning), encoding="utf-8")
     seen = opened(file)
     assert found.tuning is not None
-    assert seen.page.inner_text(".sentence >> nth=0") == found.tuning.sentence
+    assert seen.page.inner_text(".sentence >> nth=0") == typeset(found.tuning.sentence)
     assert f"{about['verdict']} ({about['cost']['calls']} calls" in found.tuning.sentence
     tree = seen.page.inner_text("#tuning ol.tree >> nth=0")
     assert "the program as it was" in tree
@@ -90,6 +91,7 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     assert seen.page.inner_text("#tuning pre.diff >> nth=-1").startswith("---")
     assert seen.page.query_selector("#tuning [data-chart] svg") is not None
     assert not seen.page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert seen.violations() == []
     seen.quiet()
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS, target_met
 from goldassay.running.run import Run
@@ -22,6 +24,7 @@ from goldassay.tally import Confusion, Counts
 
 GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")  # a model file by its path
 MISSED, SPURIOUS = ONE_SIDED = ("(missed)", "(spurious)")  # in a confusion matrix of spans
+SIDES = {"MISSED": MISSED, "SPURIOUS": SPURIOUS}  # what a scorecard calls them
 LABEL_LENGTH, LABEL_COUNT = 40, 25  # a field of your own task is a label if its values are this short and this few
 EMPTY: dict[str, dict[str, Any]] = {
     "extraction": {"entities": []},
@@ -262,16 +265,19 @@ def summarize(run: Run) -> RunSummary:
     traced = bool(run.rows) and all("gold" in row for row in run.rows)
     by: dict[str, Mapping[str, Mapping[str, float | None]]] = {}
     counts: dict[str, Mapping[str, Any]] = {}
+    confused: dict[str, Mapping[str, float | None]] = {}
     for task in tasks(run) if traced else ():
         if task in PARTED and (card := scorecard(run, task)) is not None:
             by |= {facet: keys for facet, keys in card.by.items() if facet in FACETS}
+            confused |= card.by.get("confusion", {})
             facet = next((facet for facet in FACETS if facet in card.by), "")
             tally: Mapping[Any, Any] = next(
                 (card.tallies[name] for name in ("strict_macro_f1", "macro_f1") if name in card.tallies), {}
             )
             counts[facet] = label_counts(tally) or {k: part for k, part in tally.items() if isinstance(part, Counts)}
     pairs, positives = confidences(run)
-    return RunSummary(run, overall(run), values(run), by, confusion(run), tuple(pairs), positives, counts)
+    labels = confusion(run, confused) if traced else None
+    return RunSummary(run, overall(run), values(run), by, labels, tuple(pairs), positives, counts)
 
 
 def label_counts(confusion: Mapping[Any, Any]) -> dict[str, Counts]:
@@ -301,24 +307,14 @@ def scorecard(run: Run, task: str) -> Any:
         return None  # renamed columns, or predictions that only the program's own metric can read
 
 
-def confusion(run: Run) -> Confusion | None:
-    """Which label was predicted for which: from the stored labels, else from errors that carry types."""
+def confusion(run: Run, cells: Mapping[str, Mapping[str, float | None]]) -> Confusion | None:
+    """Which label was predicted for which: those of the scorecard, else of the label that your own task has."""
     counts: Counter[tuple[str, str]] = Counter()
-    names = tasks(run)
-    field = "label" if "classification" in names else None if names else _label_field(run)
-    for row in run.rows if field else ():
-        gold, label = row.get("gold", {}).get(field), (row.get("prediction") or {}).get(field)
-        if gold is not None:
-            counts[str(gold), str(label) if label not in (None, "") else "(none)"] += 1
-    if not counts:
-        for error in (error for row in run.rows for error in row.get("errors", ())):
-            gold, label = error.get("gold_type"), error.get("pred_type")
-            if (gold and label) or (error.get("field") == "entities" and (gold or label)):
-                counts[gold or SPURIOUS, label or MISSED] += 1
-        if counts:  # errors name what is wrong; the diagonal comes from the spans that both sides have
-            for row in run.rows:
-                shared = _spans(row.get("gold", {})) & _spans(row.get("prediction") or {})
-                counts.update((kind, kind) for _, _, kind in shared)
+    for gold, row in cells.items():
+        counts |= Counter({(SIDES.get(gold, gold), SIDES.get(label, label)): int(n or 0) for label, n in row.items()})
+    name = None if tasks(run) else _label_field(run)
+    for row in run.rows if name else ():
+        counts[str(row["gold"][name]), str((row.get("prediction") or {}).get(name) or "(none)")] += 1
     return Confusion({pair: float(count) for pair, count in counts.items()}) if counts else None
 
 
@@ -395,32 +391,27 @@ def _confidence(record: Any) -> float | None:
     return float(number) if 0.0 <= number <= 1.0 else None
 
 
-def calibration(pairs: Sequence[tuple[float, float]], bins: int = 10) -> list[dict[str, float]]:
-    """Mean confidence and accuracy in equal bins of [0, 1]; empty bins are left out.
+def calibration(pairs: Sequence[tuple[float, float]], bins: int = 10) -> list[tuple[float, float, float]]:
+    """(mean confidence, accuracy, n) in equal bins of [0, 1]; empty bins are left out.
 
     >>> calibration([(0.1, 0.0), (0.95, 1.0), (0.97, 0.0)])[1]
-    {'n': 2, 'confidence': 0.96, 'accuracy': 0.5}
+    (0.96, 0.5, 2)
     """
-    groups: dict[int, list[tuple[float, float]]] = {}
-    for pair in pairs:
-        groups.setdefault(min(int(pair[0] * bins), bins - 1), []).append(pair)
-    means = [[statistics.fmean(column) for column in zip(*group, strict=True)] for _, group in sorted(groups.items())]
-    sizes = [len(group) for _, group in sorted(groups.items())]
-    return [{"n": n, "confidence": mean[0], "accuracy": mean[1]} for n, mean in zip(sizes, means, strict=True)]
+    table = np.array(pairs)
+    places = np.minimum((table[:, 0] * bins).astype(int), bins - 1)
+    parts = [table[places == place] for place in np.unique(places)]
+    return [(*part.mean(axis=0).tolist(), len(part)) for part in parts]
 
 
 def precision_recall(pairs: Sequence[tuple[float, float]], positives: int) -> list[tuple[float, float, float]]:
-    """(threshold, precision, recall) as the threshold falls; predictions with equal confidence enter together.
+    """(recall, precision, threshold) as the threshold falls; predictions with equal confidence enter together.
 
     >>> precision_recall([(0.9, 1.0), (0.5, 0.0), (0.5, 1.0)], positives=4)
-    [(0.9, 1.0, 0.25), (0.5, 0.6666666666666666, 0.5)]
+    [(0.25, 1.0, 0.9), (0.5, 0.6666666666666666, 0.5)]
     """
-    points: list[tuple[float, float, float]] = []
-    ordered = sorted(pairs, key=lambda pair: -pair[0])
-    correct = 0.0
-    for rank, (confidence, is_correct) in enumerate(ordered, start=1):
-        correct += is_correct
-        if rank == len(ordered) or ordered[rank][0] != confidence:
-            recall = min(1.0, correct / positives) if positives else 0.0
-            points.append((confidence, correct / rank, recall))
-    return points
+    ordered = np.array(sorted(pairs, key=lambda pair: -pair[0]))
+    correct = np.cumsum(ordered[:, 1])
+    last = np.flatnonzero(np.diff(ordered[:, 0], append=-1.0))  # the last one of each confidence
+    recall = np.minimum(1.0, correct[last] / positives) if positives else np.zeros(len(last))
+    points = np.stack([recall, correct[last] / (last + 1), ordered[last, 0]], axis=1)
+    return [tuple(point) for point in points.tolist()]

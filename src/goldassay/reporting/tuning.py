@@ -94,7 +94,7 @@ def patterns(patterns: Sequence[Pattern], most: int = 8) -> None:
     """Error patterns, the most costly first: examples, how many errors, in how many examples, the loss."""
     rows = []
     for pattern in patterns[:most]:
-        types = " → ".join(part for part in (pattern.gold_type, pattern.pred_type) if part)
+        types = " → ".join(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part))
         lines = [escape(f"{pattern.kind} {types}"), *(f"  {styled(line, 'dim')}" for line in _details(pattern))]
         rows.append([Styled("\n".join(lines)), pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
     if rows:

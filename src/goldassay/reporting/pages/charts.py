@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from html import escape  # plotly reads a few tags in texts
 from typing import Any
 
+import numpy as np
+
+from goldassay.reporting.terminal import bounds, number, signed
+
 Chart = dict[str, Any]
+Curves = Sequence[tuple[str, Sequence[tuple[float, float, float]]]]
 Interval = Sequence[float]
 """A value with the low and the high end of its interval."""
 
@@ -40,7 +45,9 @@ def _scatter(name: str, x: Sequence[Any], y: Sequence[Any], hover: str, **option
     return {"type": "scatter", "mode": "lines+markers", "name": name, "x": list(x), "y": list(y), **shown, **options}
 
 
-def forest(names: Sequence[str], runs: Sequence[str], values: Sequence[Sequence[Interval | None]]) -> Chart:
+def forest(
+    names: Sequence[str], runs: Sequence[str], values: Sequence[Sequence[Interval | None]], what: str = "value"
+) -> Chart:
     """Values with intervals: a row a measure, a mark a run; ``values[run][measure]`` holds value, low and high."""
     data = []
     for place, (run, row) in enumerate(zip(runs, values, strict=True)):
@@ -60,66 +67,49 @@ def forest(names: Sequence[str], runs: Sequence[str], values: Sequence[Sequence[
         )
     rows = {"tickvals": list(range(len(names))), "ticktext": list(names), "showgrid": False, "zeroline": False}
     layout = {
-        "xaxis": {"title": "value, with its 95 % interval"},
+        "xaxis": {"title": f"{what}, with its 95 % interval"},
         "yaxis": {**rows, "autorange": "reversed", "automargin": True},
         "showlegend": len(runs) > 1,
     }
     height = 130 + 34 * max(2, len(names)) * max(1, len(runs)) ** 0.5 // 1
-    return _chart("Values with their 95 % intervals", data, layout, height)
-
-
-def calibration(runs: Sequence[tuple[str, Sequence[dict[str, float]]]]) -> Chart:
-    """Accuracy against mean confidence; a calibrated program lies on the diagonal."""
-    diagonal = _scatter("as right as sure", [0, 1], [0, 1], "", mode="lines", line={"color": "muted", "dash": "dot"})
-    data = [diagonal] + [
-        _scatter(
-            name,
-            [part["confidence"] for part in bins],
-            [part["accuracy"] for part in bins],
-            "confidence %{x:.2f}, right %{y:.2f}, n %{customdata}",
-            customdata=[part["n"] for part in bins],
-            line=_line(place),
-            marker=_marker(place),
-        )
-        for place, (name, bins) in enumerate(runs)
+    found = [
+        f"{run}: {name} {number(ends[0], 3)}{bounds((ends[1], ends[2]))}"
+        for run, row in zip(runs, values, strict=True)
+        for name, ends in zip(names, row, strict=True)
+        if ends is not None
     ]
-    axis = {"range": [-0.02, 1.02]}
-    layout = {"xaxis": {"title": "mean confidence", **axis}, "yaxis": {"title": "share that was right", **axis}}
-    return _chart("Calibration: share that was right against confidence", data, layout)
+    return _chart(f"{what} with 95 % intervals. {'; '.join(found)}", data, layout, height)
 
 
-def precision_recall(runs: Sequence[tuple[str, Sequence[tuple[float, float, float]]]]) -> Chart:
-    """Precision against recall as the confidence threshold falls; points are (threshold, precision, recall)."""
-    data = [
-        _scatter(
-            name,
-            [recall for _, _, recall in points],
-            [precision for _, precision, _ in points],
-            "confidence ≥ %{customdata:.2f}: precision %{y:.2f}, recall %{x:.2f}",
-            mode="lines+markers" if len(points) <= 40 else "lines",
-            customdata=[threshold for threshold, _, _ in points],
-            line=_line(place, shape="hv"),
-            marker=_marker(place, 6),
-        )
-        for place, (name, points) in enumerate(runs)
-    ]
-    axis = {"range": [-0.02, 1.02]}
-    layout = {"xaxis": {"title": "recall", **axis}, "yaxis": {"title": "precision", **axis}}
-    return _chart("Precision against recall", data, {**layout, "showlegend": len(runs) > 1})
+def curves(label: str, titles: tuple[str, str], runs: Curves, hover: str, **layout: Any) -> Chart:
+    """A line a run, through points of x, y and what the hover shows beside them."""
+    data = []
+    for place, (name, points) in enumerate(runs):
+        x, y, shown = zip(*points, strict=True)
+        mode = "lines+markers" if len(points) <= 40 else "lines"
+        style = {"line": _line(place), "marker": _marker(place, 6), "mode": mode}
+        data.append(_scatter(name, x, y, hover, customdata=list(shown), **style))
+    xaxis, yaxis = ({"title": title, "range": [-0.02, 1.02]} for title in titles)
+    return _chart(label, data, {"xaxis": xaxis, "yaxis": yaxis, "showlegend": len(runs) > 1, **layout})
 
 
 def seconds(runs: Sequence[tuple[str, Sequence[float]]]) -> Chart:
-    """Seconds per example, a box a run."""
-    data: list[dict[str, Any]] = [
-        {"type": "box", "name": name, "x": list(values), "boxpoints": False, "line": _line(place), "orientation": "h"}
-        for place, (name, values) in enumerate(runs)
-    ]
+    """Seconds per example, a box a run: the quartiles, the 1st and the 99th percentile."""
+    names = ("lowerfence", "q1", "median", "q3", "upperfence")
+    data: list[dict[str, Any]] = []
+    found = []
+    for place, (name, values) in enumerate(runs):
+        quantiles = dict(
+            zip(names, ([end] for end in np.percentile(values, [1, 25, 50, 75, 99]).tolist()), strict=True)
+        )
+        data.append({"type": "box", "name": name, "y": [name], "orientation": "h", "line": _line(place), **quantiles})
+        found.append(f"{name}: median {quantiles['median'][0]:.3g}, 99 % under {quantiles['upperfence'][0]:.3g}")
     layout = {
         "xaxis": {"title": "seconds an example", "rangemode": "tozero"},
         "yaxis": {"automargin": True, "autorange": "reversed", "showticklabels": len(runs) > 1},
         "showlegend": False,
     }
-    return _chart("Seconds an example took", data, layout, 140 + 44 * len(runs))
+    return _chart(f"Seconds an example took. {'; '.join(found)}", data, layout, 140 + 44 * len(runs))
 
 
 def pareto(points: Sequence[tuple[int, str, float, float, bool]], unit: str) -> Chart:
@@ -130,39 +120,36 @@ def pareto(points: Sequence[tuple[int, str, float, float, bool]], unit: str) -> 
     front = sorted((cost, value) for _, _, cost, value, best in points if best)
     right = max((cost for _, _, cost, _, _ in points), default=0.0) or 1.0
     top = min(1.0, 1.25 * max((value for *_, value, _ in points), default=0.0)) or 1.0
-
-    def cell(cost: float, value: float) -> tuple[int, int]:
-        """Labels in one cell of this grid would overlap."""
-        return round(24 * cost / right), round(16 * value / top)
-
-    places: dict[tuple[int, int], list[str]] = {}
+    cells: dict[tuple[int, int], list[str]] = {}  # numbers of points that nearly meet
     for place, _, cost, value, _ in points:
-        places.setdefault(cell(cost, value), []).append(str(place))
+        cells.setdefault((round(24 * cost / right), round(16 * value / top)), []).append(str(place))
     dotted = {"color": "muted", "dash": "dot", "shape": "hv"}
     costs, values = [cost for cost, _ in front], [value for _, value in front]
     data = [_scatter("", costs, values, "", mode="lines", line=dotted, showlegend=False)]
     for best, legend, shape in ((True, "nothing is better at both", 0), (False, "something is better at both", 1)):
-        group = [(name, cost, value) for _, name, cost, value, on_front in points if on_front is best]
+        group = [point for point in points if point[-1] is best]
+        labels = [cells.pop((round(24 * point[2] / right), round(16 * point[3] / top)), []) for point in group]
         data.append(
             _scatter(
                 legend,
-                [cost for _, cost, _ in group],
-                [value for _, _, value in group],
-                "%{customdata[0]}: %{y:.4f} at %{x:.4g}",
+                [point[2] for point in group],
+                [point[3] for point in group],
+                "%{customdata[0]}: %{y:.3f} at %{x:.4g}",
                 mode="markers+text",
-                text=[", ".join(places.pop(cell(cost, value), ())) for _, cost, value in group],
+                text=list(map(", ".join, labels)),
                 textposition="top center",
                 cliponaxis=False,
                 marker=_marker(shape, 11),
-                customdata=[[name] for name, _, _ in group],
+                customdata=[[point[1]] for point in group],
             )
         )
+    names = [name for _, name, _, _, best in points if best]
     title = f"{unit} (numbers: the places in the table)"
     layout = {
         "xaxis": {"title": title, "range": [-0.06 * right, 1.08 * right], "zeroline": False},
         "yaxis": {"title": "value", "range": [-0.06 * top, 1.12 * top], "zeroline": False},
     }
-    return _chart(f"Quality against {unit}", data, layout, 360)
+    return _chart(f"Quality against {unit}. Nothing is better at both than {', '.join(names)}", data, layout, 360)
 
 
 def lines(
@@ -203,15 +190,11 @@ def lines(
         "range": [-0.6, len(moments) - 0.4],
         "zeroline": False,
     }
-    shapes = [_rule(place_of[moment] - 0.5, 0, 1, yref="paper", dash="dash") for moment in breaks]
+    dashed = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": "muted", "width": 1, "dash": "dash"}}
+    shapes = [{**dashed, "x0": at, "x1": at} for at in (place_of[moment] - 0.5 for moment in breaks)]
+    latest = [f"{name} {points[-1][1]:.3f}" for name, points, _ in {each[2]: each for each in series}.values()]
     layout = {"yaxis": {"title": title}, "xaxis": axis, "shapes": shapes, "showlegend": len(series) > 1}
-    return _chart(f"{title} over time", data, layout)
-
-
-def _rule(x: float, low: float, high: float, *, yref: str, dash: str) -> dict[str, Any]:
-    """A vertical line."""
-    ends = {"x0": x, "x1": x, "y0": low, "y1": high}
-    return {"type": "line", **ends, "yref": yref, "line": {"color": "muted", "width": 1, "dash": dash}}
+    return _chart(f"{title} over time. Latest: {'; '.join(latest)}", data, layout)
 
 
 def waterfall(value: float, rest: float, stages: Sequence[tuple[str, float, float, float]]) -> Chart:
@@ -220,42 +203,29 @@ def waterfall(value: float, rest: float, stages: Sequence[tuple[str, float, floa
     The first step is the ``rest``, which no stage explains and which has no interval. A stage with a negative loss
     steps up: the program is better without gold there.
     """
-    steps = [("rest", rest)] * bool(rest) + [(name, loss) for name, loss, _, _ in stages]
-    first = 1 + bool(rest)
-    bases = [1.0]
-    for _, loss in steps:
-        bases.append(bases[-1] - loss)
+    steps = [("rest", rest, rest, rest)] * bool(rest) + list(stages)
     # the loss stands beside the name: at the bar it would meet the interval, or the edge of a phone
-    names = ["all right 1", *(f"{escape(name)} {0.0 - loss:+.3f}" for name, loss in steps), f"the program {value:.3f}"]
-    names = [name.replace("-0.000", "0.000").replace("+0.000", "0.000").replace(" -", " −") for name in names]
-
-    def bars(rows: Sequence[str], lengths: Sequence[float], colour: str, hover: str, **options: Any) -> dict[str, Any]:
-        bar = {"type": "bar", "orientation": "h", "y": list(rows), "x": list(lengths), "marker": {"color": colour}}
-        return {**bar, "hovertemplate": hover + NO_BOX, **options}
-
-    ends = [(-loss, -high, -low) for _, loss, low, high in stages]
-    hover = "%{customdata[0]} costs %{customdata[1]:.4f} [%{customdata[2]:.3f}, %{customdata[3]:.3f}]"
-    data = [
-        bars([names[0], names[-1]], [1.0, value], COLOURS[0], "%{y}"),
-        bars(
-            names[first:-1],
-            [-loss for _, loss, _, _ in stages],
-            COLOURS[1],
-            hover,
-            base=bases[first - 1 : -1],
-            error_x=_whiskers(ends, thickness=1.5, color="ink"),
-            customdata=[[escape(name), *numbers] for name, *numbers in stages],
-        ),
-        bars(names[1:first], [-rest] * bool(rest), "muted", "%{y}: no stage explains it", base=bases[: first - 1]),
-    ]
-    reached = [base - end for base, (_, _, *both) in zip(bases[first - 1 :], stages, strict=False) for end in both]
-    rows = {"categoryorder": "array", "categoryarray": names, "autorange": "reversed"}
+    names = [f"{escape(name)} {signed(0.0 - loss)}" for name, loss, _, _ in steps]
+    names = ["all right 1", *names, f"the program {value:.3f}"]
+    reached = np.cumsum([1.0, *(-loss for _, loss, _, _ in steps)])[1:].tolist()
+    ends = [(at, at + loss - high, at + loss - low) for at, (_, loss, low, high) in zip(reached, steps, strict=True)]
+    colours = {"increasing": COLOURS[2], "decreasing": COLOURS[1], "totals": COLOURS[0]}
+    cascade = {
+        "type": "waterfall",
+        "orientation": "h",
+        "y": names,
+        "x": [1.0, *(-loss for _, loss, _, _ in steps), value],
+        "measure": ["absolute", *["relative"] * len(steps), "total"],
+        "connector": {"line": {"color": "muted", "width": 1, "dash": "dot"}},
+        "hovertemplate": "%{y}" + NO_BOX,
+        **{kind: {"marker": {"color": colour}} for kind, colour in colours.items()},
+    }
+    whiskers = _scatter("", reached, names[1:-1], "", mode="markers", marker={"color": "ink", "size": 3})
+    whiskers["error_x"] = _whiskers(ends, thickness=1.5, color="ink")
     layout = {
-        "xaxis": {"title": "value of the metric", "range": [min(0.0, *reached) - 0.02, max(1.0, *reached) + 0.02]},
-        "yaxis": {**rows, "automargin": True, "showgrid": False},
-        "barmode": "overlay",
-        "bargap": 0.35,
-        "shapes": [_rule(at, place, place + 1, yref="y", dash="dot") for place, at in enumerate(bases)],
+        "xaxis": {"title": "value of the metric", "rangemode": "tozero"},
+        "yaxis": {"autorange": "reversed", "automargin": True, "showgrid": False},
         "showlegend": False,
     }
-    return _chart("From all right down to the program, stage by stage", data, layout, 120 + 44 * len(names))
+    label = f"From all right down to the program, stage by stage: {'; '.join(names)}"
+    return _chart(label, [cascade, whiskers], layout, 120 + 44 * len(names))

@@ -9,9 +9,8 @@ on the screen.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
 
@@ -30,7 +29,8 @@ WORDS, LONGEST = 90, 20_000  # characters of an example in the list, and of one 
 BRIEF = 70  # characters of a cell in the list
 LISTED = ("entities", "links", "triples", "results", "relevant", "answers")
 ELSEWHERE = ("id", "split", "language", "strata", "document")  # fields of gold that the page shows elsewhere
-Rows = list[Mapping[str, float | None]]
+RATES = ("precision", "recall", "f1")
+SUPPORT = ("support", "gold", "n", "examples")  # the names under which tables count
 
 
 def values(summaries: Sequence[RunSummary]) -> list[tuple[ReportedValue, list[ReportedValue | None]]]:
@@ -40,50 +40,31 @@ def values(summaries: Sequence[RunSummary]) -> list[tuple[ReportedValue, list[Re
     return [(next(row[name] for row in by_name if name in row), [row.get(name) for row in by_name]) for name in names]
 
 
-def strata(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
-    """For each stratum its table, as `parts` gives it: the first measure by key.
+def tables(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
+    """For each facet (type, label, property) and stratum the ``columns`` to show, the name of the ``support``, and the
+    ``keys``, each with the values of all runs, the largest support first.
 
     A stratum with a single key repeats the whole set and is left out.
     """
-    table: dict[str, dict[str, Rows]] = {}
-    for place, summary in enumerate(summaries):
-        for stratum, keys in summary.run.by_stratum.items():
-            for key, numbers in keys.items():
-                table.setdefault(stratum, {}).setdefault(key, [{} for _ in summaries])[place] = numbers
-    columns = list(summaries[0].run.values)[:1] if summaries else []
-    return {
-        stratum: {
-            "columns": columns,
-            "support": "examples",
-            "keys": sorted(keys.items(), key=lambda item: -max(float(row.get("examples") or 0) for row in item[1])),
+    sides = [
+        (each.by, {name: part for name, part in each.run.by_stratum.items() if len(part) > 1}) for each in summaries
+    ]
+    shown = {}
+    for facet in dict.fromkeys(facet for side in sides for parts in side for facet in parts):
+        own = [types.get(facet) or strata.get(facet, {}) for types, strata in sides]
+        rows = {
+            key: [dict(part.get(key, {})) for part in own] for key in dict.fromkeys(key for part in own for key in part)
         }
-        for stratum, keys in table.items()
-        if len(keys) > 1
-    }
-
-
-def parts(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
-    """For each facet (type, label, property): the ``columns`` to show, the name of the ``support``, and the ``keys``.
-
-    Keys come with each run's values, the largest support first.
-    """
-    tables = {}
-    for facet in dict.fromkeys(facet for summary in summaries for facet in summary.by):
-        keys: dict[str, Rows] = {}
-        for place, summary in enumerate(summaries):
-            for key, numbers in summary.by.get(facet, {}).items():
-                keys.setdefault(key, [{} for _ in summaries])[place] = numbers
-        keys = {key: rows for key, rows in keys.items() if any(number for row in rows for number in row.values())}
-        names = list(dict.fromkeys(name for rows in keys.values() for row in rows for name in row))
-        support = next((name for name in ("support", "gold", "n") if name in names), "")
-        rates = [name for name in names if name != support and not name.startswith(("semeval", "token", "type_"))]
-        short = [name for name in rates if name in ("precision", "recall", "f1")]
-        columns = (short or [name for name in rates if name.startswith("strict_")] or rates)[:4]
+        rows = {key: row for key, row in rows.items() if any(number for cells in row for number in cells.values())}
+        names = list(dict.fromkeys(name for row in rows.values() for cells in row for name in cells))
+        support = next((name for name in SUPPORT if name in names), "")
+        rates = [name for name in names if name.removeprefix("strict_") in RATES]
+        columns = rates or [name for name in names if name not in SUPPORT][:1]
         if len(summaries) > 2:  # side by side, one value for each run is enough
-            columns = [name for name in columns if name.endswith("f1")][:1] or columns[:1]
-        ordered = sorted(keys.items(), key=lambda item: -max(float(row.get(support) or 0) for row in item[1]))
-        tables[facet] = {"columns": columns, "support": support, "keys": ordered}
-    return tables
+            columns = columns[-1:]
+        keys = sorted(rows.items(), key=lambda item: -max(float(cells.get(support) or 0) for cells in item[1]))
+        shown[facet] = {"columns": columns, "support": support, "keys": keys}
+    return shown
 
 
 def matrix(summary: RunSummary) -> dict[str, object]:
@@ -122,7 +103,7 @@ def patterns(run: Run) -> list[dict[str, object]]:
     return [
         {
             "kind": pattern.kind,
-            "types": " → ".join(part for part in (pattern.gold_type, pattern.pred_type) if part),
+            "types": list(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part)),
             "surfaces": list(dict.fromkeys(pattern.surfaces))[:5],
             "place": pattern.place,
             "count": pattern.count,
@@ -140,54 +121,52 @@ def packs(runs: Sequence[Run], stored: Sequence[Sequence[Mapping[str, Any]]]) ->
 
     ``runs`` are on the same examples; ``stored`` are their rows with prompts, which may still be on disk.
     """
-    blobs = {"index-data": packed(json.dumps(index(runs), ensure_ascii=False, separators=(",", ":")))}
+    blobs = {"index-data": packed(dumps(index(runs)))}
     size = len(runs[0].rows)
     for start in range(0, size, CHUNK):
-        rows = [part[start : start + CHUNK] for part in stored]
-        lines = [dumps(example(runs, start + at, several)) for at, several in enumerate(zip(*rows, strict=True))]
+        parts = zip(*(part[start : start + CHUNK] for part in stored), strict=True)
+        lines = [dumps(example(runs, start + at, several)) for at, several in enumerate(parts)]
         blobs[f"rows-{start // CHUNK}"] = packed("\n".join(lines))
     for start in range(0, size, TEXTS):
-        places = range(start, min(size, start + TEXTS))
-        cells = [[brief(part.get("gold") or {}) for part in (runs[0].rows[at],)] for at in places]
-        for at, line in zip(places, cells, strict=True):
-            line += [brief(run.rows[at].get("prediction") or {}, run.rows[at].get("error")) for run in runs]
-        blobs[f"cells-{start // TEXTS}"] = packed(json.dumps(cells, ensure_ascii=False))
-        lines = [words([run.rows[at] for run in runs]) for at in places]
-        blobs[f"texts-{start // TEXTS}"] = packed("\n".join(lines))
+        rows = list(zip(*(run.rows[start : start + TEXTS] for run in runs), strict=True))
+        blobs[f"cells-{start // TEXTS}"] = packed(dumps([_cells(several) for several in rows]))
+        blobs[f"texts-{start // TEXTS}"] = packed("\n".join(map(words, rows)))
     return blobs
+
+
+def _cells(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Gold and each run's prediction in the list of examples."""
+    return [brief(rows[0].get("gold") or {}), *(brief(row.get("prediction") or {}, row.get("error")) for row in rows)]
 
 
 def index(runs: Sequence[Run]) -> dict[str, object]:
     """What the list of examples shows and filters ask, column by column."""
     first = runs[0].rows
-    numbers: dict[str, dict[str, int]] = {}  # of each name, in the order of appearance
+    belongs = list(map(facets, first))
+    numbers = {name: _numbering() for name in dict.fromkeys(name for keys in belongs for name in keys)}
     types = _numbering()
-    columns: dict[str, list[int]] = {}
-    for at, row in enumerate(first):
-        keys = facets(row)
-        for name in keys.keys() - columns.keys():
-            numbers[name], columns[name] = _numbering(), [-1] * at
-        for name, column in columns.items():
-            column.append(numbers[name][keys[name]] if name in keys else -1)
-    columns = {name: columns[name] for name in dict.fromkeys(name for row in first for name in facets(row))}
-    predictions = [[dumps(row.get("prediction", row.get("error"))) for row in run.rows] for run in runs]
+    predictions = [[row.get("prediction", row.get("error")) for row in run.rows] for run in runs]
     key = hashlib.sha256(dumps([[run.name, run.about.get("started")] for run in runs]).encode()).hexdigest()[:16]
+
+    def columns(value: Callable[[Mapping[str, Any]], Any]) -> list[list[Any]]:
+        return [list(map(value, run.rows)) for run in runs]
+
     return {
         "key": key,
         "chunk": CHUNK,
         "texts": TEXTS,
         "ids": [str(row["id"]) for row in first],
-        "words": [_first_words(row) for row in first],
-        "scores": [[round(float(row["score"]), 4) for row in run.rows] for run in runs],
-        "seconds": [[round(float(row.get("latency_s") or 0), 3) for row in run.rows] for run in runs],
-        "tokens": [[tokens(row.get("usage") or {}) for row in run.rows] for run in runs],
-        "failed": [[int(bool(row.get("error"))) for row in run.rows] for run in runs],
-        "wrong": [[int(is_wrong(row)) for row in run.rows] for run in runs],
-        "different": [int(len(set(texts)) > 1) for texts in zip(*predictions, strict=True)] if len(runs) > 1 else [],
-        "types": [[types[kind] for kind in _types([run.rows[at] for run in runs])] for at in range(len(first))],
+        "words": list(map(first_words, first)),
+        "scores": columns(lambda row: round(float(row["score"]), 4)),
+        "seconds": columns(lambda row: round(float(row.get("latency_s") or 0), 3)),
+        "tokens": columns(lambda row: tokens(row.get("usage") or {})),
+        "failed": columns(lambda row: int(bool(row.get("error")))),
+        "wrong": columns(lambda row: int(is_wrong(row))),
+        "different": [int(any(each != row[0] for each in row)) for row in zip(*predictions, strict=True)],
+        "types": [[types[kind] for kind in _types(rows)] for rows in zip(*(run.rows for run in runs), strict=True)],
         "type_names": list(types),
-        "strata": columns,
-        "strata_names": {name: list(numbers[name]) for name in columns},
+        "strata": {name: [of[keys[name]] if name in keys else -1 for keys in belongs] for name, of in numbers.items()},
+        "strata_names": {name: list(of) for name, of in numbers.items()},
     }
 
 
@@ -207,11 +186,10 @@ def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys([*names, *(str(entity["type"]) for entity in entities if entity.get("type"))]))
 
 
-def _first_words(row: Mapping[str, Any]) -> str:
+def first_words(row: Mapping[str, Any]) -> str:
+    """The beginning of an example's text."""
     inputs = {key: value for key, value in (row.get("inputs") or {}).items() if key != "id"}
-    text = next(_strings(inputs or row.get("prediction") or {}), "")
-    line = " ".join(text[: 4 * WORDS].split())
-    return line[:WORDS] + ("…" if len(line) > WORDS else "")
+    return _cut(next(iter(_strings(inputs or row.get("prediction") or {})), ""), WORDS)
 
 
 def example(runs: Sequence[Run], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, object]:
@@ -269,9 +247,9 @@ def _plain(value: Any) -> str:
     return " ".join(map(_plain, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-def _cut(text: str) -> str:
-    line = " ".join(text[: 4 * BRIEF].split())
-    return line[:BRIEF] + ("…" if len(line) > BRIEF else "")
+def _cut(text: str, most: int = BRIEF) -> str:
+    line = " ".join(text[: 4 * most].split())
+    return line[:most] + ("…" if len(line) > most else "")
 
 
 def words(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -284,10 +262,9 @@ def words(rows: Sequence[Mapping[str, Any]]) -> str:
     return " ".join(" ".join(texts)[:LONGEST].split()).lower()
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: Any) -> list[str]:
     """All strings in a JSON value."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, (Mapping, list, tuple)):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _strings(inner)
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [text for each in inner for text in ((each,) if isinstance(each, str) else _strings(each))]

@@ -26,7 +26,6 @@ from goldassay.reporting.summary import gold_name, model_name
 from goldassay.reporting.terminal import number, p_value
 
 HERE = Path(__file__).parent
-CODED = ("label", "type", "custodian_type")  # facets whose keys may be codes of institution types
 EMPTY = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="  # of no text: the style element that plotly fills itself
 
 
@@ -110,25 +109,23 @@ def typeset(text: str) -> str:
     return re.sub(r"(?<![\w.-])-(?=\d)", "−", text)
 
 
-def code(key: object, facet: str = "") -> str:
+def code(key: object, facet: str = "", institutional: bool = False) -> str:
     """A label or the key of a stratum; the code of an institution type with its name.
+
+    Labels and types are such codes if the gold is ``institutional``.
 
     >>> code("H", "custodian_type"), code("nl", "language")
     ('H · Holy site', 'nl')
     """
-    names = {label.code: label.name for label in institutions().labels} if facet in CODED else {}
+    names = (
+        {label.code: label.name for label in institutions().labels}
+        if facet == "custodian_type" or institutional
+        else {}
+    )
     return f"{key} · {names[str(key)]}" if str(key) in names else str(key)
 
 
-FILTERS = {
-    "rate": rate,
-    "signed": signed,
-    "typeset": typeset,
-    "p": p_value,
-    "model": model_name,
-    "gold": gold_name,
-    "code": code,
-}
+FILTERS = {"rate": rate, "signed": signed, "typeset": typeset, "p": p_value, "model": model_name, "gold": gold_name}
 
 
 @cache

@@ -11,14 +11,18 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import summary
 from goldassay.reporting.pages import charts, data
-from goldassay.reporting.pages.document import page
+from goldassay.reporting.pages.document import code, page
 from goldassay.reporting.pages.tuning import Tuning, effects
+from goldassay.reporting.ranking import RankedRun, leader
 from goldassay.reporting.summary import ReportedValue, RunSummary
 from goldassay.reporting.verdicts import FEW, differences, metric_title, run_sentence
 from goldassay.running.folder import run_at
@@ -28,7 +32,6 @@ from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
 
 if TYPE_CHECKING:
-    from goldassay.reporting.ranking import RankedRun
     from goldassay.tuning.audit.verdict import Audit
 
 ESTIMATES = {"as judged": "naive", "corrected by the labels": "corrected", "labels alone": "people_only"}
@@ -121,7 +124,7 @@ def report(
     comparable, against, excluded = differences(summaries, names, seed)
     judges = [{**judge, "judge": summary.model_name(judge["judge"])} for judge in judges]
     tree = tuning.tree if tuning else []
-    strata, parts = data.strata(summaries), data.parts(summaries)
+    parts, facets = data.tables(summaries), {facet for run in usable for facet in run.by_stratum}
     figures = _Figures()
     context: dict[str, Any] = {
         "title": title or _title(usable, tuning, judges),
@@ -131,9 +134,10 @@ def report(
         "against": against,
         **_first(summaries, names),
         "notes": [*empty, *excluded, *_notes(usable, names)],
-        "facets": strata,
-        "parts": parts | strata,
-        "parts_title": " and ".join([*["types"] * bool(parts), *["strata"] * bool(strata or not parts)]).capitalize(),
+        "facets": facets,
+        "parts": parts,
+        "parts_title": "Types and strata" if parts.keys() - facets else "Strata",
+        "named": partial(code, institutional="custodian_type" in facets),
         "confusions": [(n, data.matrix(row)) for n, row in zip(names, summaries, strict=True) if row.confusion],
         "patterns": [(name, data.patterns(row.run)) for name, row in zip(names, summaries, strict=True)],
         "tuning": tuning,
@@ -142,6 +146,7 @@ def report(
         "judges": judges,
         "together": [names[0], *(difference.name for difference in against)] if usable else [],
         "ranked": ranked,
+        "leader": leader(ranked) if ranked else [],
         **_charts(figures, summaries, names, ranked, judges),
         "tuning_chart": figures.add(effects(tree)),
     }
@@ -160,10 +165,10 @@ def _first(summaries: Sequence[RunSummary], names: Sequence[str]) -> dict[str, A
     return {"few": FEW, "sentence": run_sentence(run, names[0]), "worst": _worst(run), "metric_name": title}
 
 
-def _worst(run: Run, most: int = 8) -> list[tuple[str, float]]:
-    """The examples with the lowest scores, failures first."""
+def _worst(run: Run, most: int = 8) -> list[tuple[str, str, float]]:
+    """The examples with the lowest scores, failures first, with their first words."""
     rows = sorted((row for row in run.rows if summary.is_wrong(row)), key=lambda row: float(row["score"]))
-    return [(str(row["id"]), float(row["score"])) for row in rows[:most]]
+    return [(str(row["id"]), data.first_words(row), float(row["score"])) for row in rows[:most]]
 
 
 def _in_memory(run: Run) -> Run:
@@ -265,10 +270,7 @@ def _shares(judges: Sequence[Mapping[str, Any]]) -> charts.Chart | None:
     for judge in judges:
         estimates = [judge["corrected"].get(key) for key in ESTIMATES.values()]
         table.append([(e["value"], e["low"], e["high"]) if isinstance(e, Mapping) else None for e in estimates])
-    figure = charts.forest(list(ESTIMATES), [str(judge["judge"]) for judge in judges], table)
-    figure["label"] = "Share of items that are positive, with 95 % intervals"
-    figure["layout"]["xaxis"]["title"] = "share, with its 95 % interval"
-    return figure
+    return charts.forest(list(ESTIMATES), [str(judge["judge"]) for judge in judges], table, "share of positive items")
 
 
 def _curves(summaries: Sequence[RunSummary], names: Sequence[str]) -> list[charts.Chart]:
@@ -276,25 +278,30 @@ def _curves(summaries: Sequence[RunSummary], names: Sequence[str]) -> list[chart
     rows = [row for row in rows if row[1]]
     if not rows:
         return []
+    means = [(name, *np.mean(pairs, axis=0).tolist()) for name, pairs, _ in rows]
+    found = "; ".join(f"{name}: mean confidence {sure:.3f}, right {right:.3f}" for name, sure, right in means)
+    line = {"color": "muted", "dash": "dot"}
+    diagonal = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "line": line, "layer": "below"}
     return [
-        charts.calibration([(name, summary.calibration(pairs)) for name, pairs, _ in rows]),
-        charts.precision_recall([(name, summary.precision_recall(pairs, gold)) for name, pairs, gold in rows]),
+        charts.curves(
+            f"Calibration; on the dotted line a program is as right as sure. {found}",
+            ("mean confidence", "share that was right"),
+            [(name, summary.calibration(pairs)) for name, pairs, _ in rows],
+            "confidence %{x:.2f}, right %{y:.2f}, n %{customdata}",
+            shapes=[diagonal],
+        ),
+        charts.curves(
+            "Precision against recall as the confidence threshold falls",
+            ("recall", "precision"),
+            [(name, summary.precision_recall(pairs, gold)) for name, pairs, gold in rows],
+            "confidence ≥ %{customdata:.2f}: precision %{y:.2f}, recall %{x:.2f}",
+        ),
     ]
 
 
 def _seconds(summaries: Sequence[RunSummary], names: Sequence[str]) -> charts.Chart | None:
-    if not summaries:
-        return None
     latencies = [[float(row.get("latency_s") or 0) for row in each.run.rows] for each in summaries]
-    return charts.seconds(list(zip(names, map(_thinned, latencies), strict=True)))
-
-
-def _thinned(values: Sequence[float], most: int = 400) -> list[float]:
-    """At most so many values with the same distribution, which is all that a box plot needs."""
-    ordered = sorted(values)
-    if len(ordered) <= most:
-        return ordered
-    return [ordered[place * (len(ordered) - 1) // (most - 1)] for place in range(most)]
+    return charts.seconds(list(zip(names, latencies, strict=True))) if latencies else None
 
 
 def waterfall(stages: Waterfall, title: str) -> str:

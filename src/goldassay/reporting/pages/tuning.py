@@ -145,10 +145,8 @@ def effects(tree: Sequence[Node]) -> charts.Chart | None:
         for value, pair in zip(values, ends, strict=True)
     ]
     names = [node.name if len(node.name) <= 34 else f"{node.name[:33]}…" for node in nodes]
-    figure = charts.forest(names, ["effect"], [rows])
-    figure["label"] = "Effects of what was tested, with their intervals"
+    figure = charts.forest(names, ["effect"], [rows], "difference of the metric")
     low, high = min(0.0, *(row[1] for row in rows)), max(0.0, *(row[2] for row in rows))
     margin = 0.05 * (high - low) or 0.1  # so that a mark at 0 is not cut
-    title = "difference of the metric, with its interval"
-    figure["layout"]["xaxis"] = {"title": title, "range": [low - margin, high + margin], "zeroline": True}
+    figure["layout"]["xaxis"] |= {"range": [low - margin, high + margin], "zeroline": True}
     return figure

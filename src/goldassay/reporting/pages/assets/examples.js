@@ -214,7 +214,7 @@
   }
   function opinion(whole) {
     const own = opinionOf(whole.id);
-    const buttons = [["yes", "👍", "Good answer (+)"], ["no", "👎", "Bad answer (-)"]].map(([label, sign, title]) => {
+    const buttons = [["yes", "good", "Good answer (+)"], ["no", "bad", "Bad answer (-)"]].map(([label, sign, title]) => {
       const button = make("button", { type: "button", class: "thumb", title, "aria-label": title, "aria-pressed": String(own.label === label), "data-label": label }, sign);
       button.addEventListener("click", () => {
         express(whole, { label: opinionOf(whole.id).label === label ? null : label });

@@ -81,6 +81,9 @@ goldassay.make = function (tag, attributes = {}, ...children) {
   };
   addEventListener("resize", goldassay.reach);
   addEventListener("goldassay-tab", goldassay.reach);
+  addEventListener("goldassay-tab", () => { /* a chart that was drawn in a closed tab had no width */
+    for (const element of drawn.keys()) if (element.offsetParent) Plotly.Plots.resize(element);
+  });
   goldassay.reach();
 
   /* Tables: a click on a head sorts by its column, the largest first, then the smallest. */
@@ -177,7 +180,7 @@ goldassay.make = function (tag, attributes = {}, ...children) {
     if (!figures || !window.Plotly) await load(); /* without waiting where it is there: a printer does not wait */
     const figure = figures[Number(element.dataset.chart)];
     element.setAttribute("role", "img");
-    element.setAttribute("aria-label", figure.finding ?? `${figure.label}; the numbers stand in the tables of this page`);
+    element.setAttribute("aria-label", figure.label);
     await draw(element, figure);
     element.dataset.drawn = "yes";
   }
