@@ -23,7 +23,7 @@ from goldassay.exceptions import (
     short_repr,
 )
 from goldassay.feedback import differences, feedback
-from goldassay.fields import Columns, sides
+from goldassay.fields import Columns, identity, sides
 from goldassay.measure import (
     FAILURE,
     INVALID,
@@ -226,8 +226,10 @@ class Metric:
 
         shared = Batches(gold, pred)
         assessed: dict[int, Assessments] = {}
+        reasons: list[str] = []
         for at in sorted(range(len(gold)), key=lambda at: bool(failed(pred[at]))):  # what is measured is known then
-            assessed[at], _ = self.assess_or_fail(gold[at], pred[at])
+            assessed[at], why = self.assess_or_fail(gold[at], pred[at])
+            reasons += [f"record {identity(gold[at], at)}: {why}"] if why else []
         tallies = {
             key: stacked(
                 [one[key].tally if key in (one := assessed[at]) else measure.zero for at in range(len(gold))],
@@ -239,6 +241,9 @@ class Metric:
             task, self.measures, tallies, {key: summed(tally) for key, tally in tallies.items()}, shared
         )
         card.by = self._by(card)
+        if reasons:
+            which = f"{len(reasons)} of {len(gold)} predictions cannot be measured, so their gold counts as missed"
+            card.warnings.append(f"{which}; the first: {reasons[0]}")
         return card
 
     def _by(self, card: Scorecard) -> dict[str, Any]:

@@ -6,21 +6,23 @@ import itertools
 import json
 import random
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
+from uuid import UUID
 
 import dspy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, HttpUrl, RootModel
 
 from goldassay import Metric
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import parse, stored
 from goldassay.measures import records
+from goldassay.measures.records import schemas
 from goldassay.measures.records.comparators import comparator
 from goldassay.measures.records.records import sides
 from goldassay.tally import Counts
@@ -465,3 +467,42 @@ def test_a_record_without_end_is_no_record() -> None:
     for level in range(38):
         nested = {"a": [nested]} if level % 2 else {"a": nested}
     assert records.scorecard([{"record": nested}], [{"record": "{}"}]).values["field_f1"] in (0.0, None)
+
+
+def value(measure: Any, gold: Any, pred: Any) -> float:
+    return float(measure({"record": gold}, {"record": pred}).tally.value)
+
+
+def test_a_decimal_may_be_a_number_or_its_text_where_the_schema_says_so() -> None:
+    class Bill(BaseModel):
+        total: Decimal
+        lines: list[Decimal] = []
+
+    gold, pred = Bill(total=Decimal("4.50"), lines=[Decimal("1.0")]), {"total": 4.5, "lines": [1]}
+    assert value(records.FieldF1(schema=Bill), gold.model_dump(mode="json"), pred) == 1.0
+    assert value(records.FieldF1(schema=Bill), gold.model_dump(mode="json"), gold) == 1.0
+    assert value(records.FieldF1(), gold.model_dump(mode="json"), pred) == 0.0  # a text and a number, for all it knows
+
+
+def test_a_root_model_is_what_it_holds() -> None:
+    assert value(records.FieldF1(), ["a", "b"], RootModel[list[str]](["b", "a"])) == 1.0
+
+
+def test_items_are_aligned_optimally_where_a_comparator_has_a_tolerance() -> None:
+    gold, pred = [{"qty": 10}, {"qty": 9}], [{"qty": 10}, {"qty": 11}]
+    # 10 with 11 and 9 with 10 are both right; the equal items alone would leave 9 with 11
+    assert value(records.FieldF1(compare={"lines.qty": "number(absolute=1)"}), {"lines": gold}, {"lines": pred}) == 1.0
+
+
+def test_the_example_of_a_schema_fits_it() -> None:
+    class Odd(BaseModel):
+        size: tuple[int, str]
+        key: UUID
+        took: timedelta
+        site: HttpUrl
+        pairs: list[list[int]]
+        names: dict[str, int]
+        kind: Literal["a", "b"]
+
+    text = schemas.schema_text(Odd)
+    assert [schemas.problem(schemas.example(text, number), text) for number in (1, 2)] == ["", ""]

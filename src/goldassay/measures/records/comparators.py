@@ -1,7 +1,8 @@
 """Comparators: how much of a field's value is right, from 0 to 1.
 
 A comparator is named as a text that may set its parameters: ``number(relative=0.01)``. Values of different JSON types
-(the number 12.5, the text "12.50") are never the same, except for ``money`` and functions of one's own.
+(the number 12.5, the text "12.50") are never the same, except for ``decimal`` (a number, also as text), ``money`` and
+functions of one's own.
 """
 
 from __future__ import annotations
@@ -116,8 +117,8 @@ def embedding(gold: Any, pred: Any, threshold: float = 0.8, model: str = "") -> 
 
 COMPARATORS: Mapping[str, Callable[..., float]] = {
     each.__name__: each for each in (exact, normalised, number, money, fuzzy, anls, enum, identifier, embedding)
-} | {"date": iso_date}
-LENIENT = ("money",)  # compare values of different JSON types
+} | {"date": iso_date, "decimal": number}
+LENIENT = ("money", "decimal")  # compare values of different JSON types
 
 
 @lru_cache(maxsize=1024)
@@ -129,7 +130,7 @@ def comparator(text: str) -> Comparator:
     >>> comparator("numbr")
     Traceback (most recent call last):
     goldassay.exceptions.GoldassayError: no comparator reads as 'numbr'; there are exact, normalised, number, money, \
-fuzzy, anls, enum, identifier, embedding, date
+fuzzy, anls, enum, identifier, embedding, date, decimal
     """
     try:
         call: Any = ast.parse(text, mode="eval").body

@@ -21,6 +21,7 @@ ROOT = "(record)"  # the field of a record that is a list of values
 NEAR = 0.5  # the likeness from which two items that share no value are one wrong item, and not a missing and a new one
 TIE = 1e-6  # what likeness weighs beside credit
 SMALL = 0.25  # the likeness of equal numbers, which are more often equal by chance than texts
+TRANSITIVE = ("exact", "normalised", "enum", "identifier", "number", "date")  # without a tolerance
 Item = tuple[Any, str, str]
 
 
@@ -126,7 +127,7 @@ class Comparing:
         left, right = [*self.items(*gold)], [*self.items(*pred)]
         ordered = self.ordered == "all" or gold[1] in self.ordered
         leaves = self._empty(gold, pred, bool(left), bool(right))
-        if not ordered:  # equal items belong together: no other assignment gives more credit
+        if not ordered and self._transitive(gold[1]):  # equal items belong together: nothing gives more credit
             equal = _equal(left, right)
             leaves += [leaf for i, j in equal for leaf in self.match(left[i], right[j])]
             used = {i for i, _ in equal}, {j for _, j in equal}
@@ -144,6 +145,11 @@ class Comparing:
         for j in sorted({*range(len(right))} - {j for _, j in pairs}):
             leaves += self._part(right[j], "spurious_item", 1)
         return leaves
+
+    def _transitive(self, name: str) -> bool:
+        """Whether values of a list that are both right for a third are right for each other."""
+        within = (chosen for field, chosen in self.named.items() if field == name or field.startswith(f"{name}."))
+        return all(chosen in TRANSITIVE for chosen in within)
 
     def _empty(self, gold: Item, pred: Item, in_gold: bool, in_pred: bool) -> Match:
         """The leaf that an empty object or list inside a record is, where empty is a value."""

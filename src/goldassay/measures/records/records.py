@@ -11,6 +11,8 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, NamedTuple
 
+from pydantic import RootModel
+
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import is_example, names, read
@@ -98,6 +100,8 @@ def plain(value: Any, depth: int = 0) -> Any:
         return sorted((plain(item, depth + 1) for item in value), key=repr)
     if isinstance(value, (list, tuple)) and not hasattr(value, "_asdict"):
         return [plain(item, depth + 1) for item in value]
+    if isinstance(value, RootModel):
+        return plain(value.root, depth)
     if (own := _fields(value)) is not None:
         return {str(key): plain(inner, depth + 1) for key, inner in own.items()}
     from pydantic_core import PydanticSerializationError, to_jsonable_python

@@ -115,7 +115,9 @@ def _leaves(node: Mapping[str, Any], whole: Mapping[str, Any], path: str, above:
         return
     kinds = node.get("type", ())
     kinds = {kinds} if isinstance(kinds, str) else {*kinds} - {"null"}
-    if parts:
+    if {part.get("type") for part in parts} == {"number", "string"}:
+        yield path, "decimal"  # what pydantic allows for a Decimal: a number, or its text
+    elif parts:
         yield from reversed([leaf for part in parts for leaf in _leaves(part, whole, path, above)])
     elif "enum" in node or "const" in node:
         yield path, "enum"
@@ -158,8 +160,9 @@ def _example(node: Mapping[str, Any], whole: Mapping[str, Any], name: str, numbe
     if "properties" in node:
         return {key: _example(inner, whole, key, number, above) for key, inner in node["properties"].items()}
     if node.get("type") == "array":
-        item = _example(node.get("items", {}), whole, name, number, above)
-        return [] if item is None else [item]
+        parts = node.get("prefixItems") or [node.get("items", {})] * max(1, node.get("minItems", 1))
+        items = [_example(part, whole, name, number, above) for part in parts]
+        return [] if items == [None] else items
     values: dict[str, Any] = {
         "integer": number,
         "number": float(number),
@@ -168,6 +171,8 @@ def _example(node: Mapping[str, Any], whole: Mapping[str, Any], name: str, numbe
         "object": {},
     }
     formats = {"date": f"2024-01-{number:02}", "date-time": f"2024-01-{number:02}T10:00:00", "time": "10:00:00"}
+    formats |= {"duration": f"PT{number}M", "email": f"{number}@example.org", "uri": f"https://example.org/{number}"}
+    formats |= {"uuid": f"00000000-0000-4000-8000-{number:012}"}
     return values.get(str(node.get("type")), formats.get(str(node.get("format")), f"{name or 'value'} {number}"))
 
 

@@ -10,10 +10,13 @@ Source: Kim et al. 2022, OCR-free Document Understanding Transformer (Donut), se
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
 from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
+
+from goldassay.statistics.evidence import Ints
 
 
 class Node(NamedTuple):
@@ -31,7 +34,7 @@ def accuracy(gold: Any, pred: Any) -> float | None:
     0.8571428571428572
     """
     left, right = tree(normalised(gold)), tree(normalised(pred))
-    size = sum(_postorder(left).costs[:-1])  # from the bare root all other nodes are inserted
+    size = int(_postorder(left).costs[:-1].sum())  # from the bare root all other nodes are inserted
     if not size:
         return 0.0 if right.children else None
     return 1.0 if left == right else max(0.0, 1 - distance(right, left) / size)
@@ -64,71 +67,69 @@ def distance(a: Node, b: Node) -> int:
     """The least cost of edits that turn one tree into the other."""
     # Every pair of keyroots (the root, and nodes with a left sibling) gets a table of forest distances, built from the
     # leaves up; where both forests are whole trees the result is the distance of two subtrees, which later tables use.
+    # Keyroots of one height and size lie in each other's tables nowhere: their tables are filled together, row by row.
     left, right = _postorder(a), _postorder(b)
-    change = [[_change(node, other) for other in right.nodes] for node in left.nodes]
-    trees = [[0] * len(right.nodes) for _ in left.nodes]
+    change, trees = _changes(left, right), np.zeros((len(left.nodes), len(right.nodes)), int)
+    groups: dict[tuple[int, int], list[int]] = {}
+    for j in _keyroots(right.first):
+        groups.setdefault((right.heights[j], j - int(right.first[j])), []).append(j)
     for i in _keyroots(left.first):
-        for j in _keyroots(right.first):
-            _forests(left, right, i, j, change, trees)
-    return trees[-1][-1]
+        for (_, size), ends in sorted(groups.items()):
+            _forests(left, right, i, np.array(ends)[:, None] + np.arange(-size, 1), change, trees)
+    return int(trees[-1, -1])
 
 
 class Order(NamedTuple):
-    """The nodes of a tree, children first; of each its cost, and the place of the leftmost leaf under it."""
+    """The nodes of a tree, children first; of each its cost, the place of the leftmost leaf under it, its height."""
 
     nodes: list[Node]
-    costs: list[int]
-    first: list[int]
+    costs: Ints
+    first: Ints
+    heights: list[int]
 
 
-def _forests(left: Order, right: Order, i: int, j: int, change: list[list[int]], trees: list[list[int]]) -> None:
-    top, side = left.first[i], right.first[j]
-    inserts = right.costs[side : j + 1]
-    row = [0]
-    for cost in inserts:
-        row.append(row[-1] + cost)
-    table = [row]
+def _forests(left: Order, right: Order, i: int, columns: Ints, change: Ints, trees: Ints) -> None:
+    """Fill the tables of one keyroot and of several of the other tree, whose nodes are the ``columns``."""
+    top, begins = int(left.first[i]), right.first[columns] - columns[:, :1]
+    whole = begins == 0
+    inserts = np.pad(np.cumsum(right.costs[columns], axis=1), ((0, 0), (1, 0)))
+    table = [inserts]
     for node in range(top, i + 1):
-        above, cost, whole = table[-1], left.costs[node], left.first[node] == top
-        before, changes, own = table[left.first[node] - top], change[node], trees[node]
-        row = [above[0] + cost]
-        for other, begin in zip(range(side, j + 1), right.first[side : j + 1], strict=True):
-            y = other - side
-            best = min(above[y + 1] + cost, row[y] + inserts[y])
-            if whole and begin == side:
-                own[other] = best = min(best, above[y] + changes[other])
-            else:
-                best = min(best, before[begin - side] + own[other])
-            row.append(best)
+        above, cost, first = table[-1], left.costs[node], int(left.first[node]) - top
+        matched = np.take_along_axis(table[first], begins, 1) + trees[node][columns]
+        if first == 0:
+            matched = np.where(whole, above[:, :-1] + change[node][columns], matched)
+        best = np.hstack([above[:, :1] + cost, np.minimum(above[:, 1:] + cost, matched)])
+        row = inserts + np.minimum.accumulate(best - inserts, axis=1)  # or an insertion after an earlier column
+        if first == 0:
+            trees[node, columns[whole]] = row[:, 1:][whole]
         table.append(row)
 
 
 def _postorder(root: Node) -> Order:
-    order = Order([], [], [])
+    nodes: list[Node] = []
+    first: list[int] = []
+    heights: list[int] = []
 
-    def walk(node: Node) -> int:
-        starts = [walk(child) for child in node.children]
-        order.nodes.append(node)
-        order.costs.append(len(node.label) if node.leaf else 1)
-        order.first.append(starts[0] if starts else len(order.first))
-        return order.first[-1]
+    def walk(node: Node) -> tuple[int, int]:
+        below = [walk(child) for child in node.children]
+        nodes.append(node)
+        first.append(below[0][0] if below else len(first))
+        heights.append(1 + max((height for _, height in below), default=0))
+        return first[-1], heights[-1]
 
     walk(root)
-    return order
+    return Order(nodes, np.array([len(node.label) if node.leaf else 1 for node in nodes]), np.array(first), heights)
 
 
-def _keyroots(first: list[int]) -> list[int]:
-    return sorted({start: place for place, start in enumerate(first)}.values())
+def _keyroots(first: Ints) -> list[int]:
+    return sorted({start: place for place, start in enumerate(first.tolist())}.values())
 
 
-@lru_cache(maxsize=65536)
-def _edits(a: str, b: str) -> int:
-    return int(Levenshtein.distance(a, b))
-
-
-def _change(a: Node, b: Node) -> int:
-    if a.leaf and b.leaf:
-        return _edits(a.label, b.label)
-    if a.leaf or b.leaf:
-        return 1 + len((a if a.leaf else b).label)
-    return int(a.label != b.label)
+def _changes(left: Order, right: Order) -> Ints:
+    """What it costs to turn each node of one tree into each of the other."""
+    texts = [[node.label for node in side.nodes] for side in (left, right)]
+    a, b = (np.array([node.leaf for node in side.nodes]) for side in (left, right))
+    edits = cdist(*texts, scorer=Levenshtein.distance, dtype=np.int64)
+    mixed = 1 + np.where(a[:, None], left.costs[:, None], right.costs[None])
+    return np.where(a[:, None] & b, edits, np.where(a[:, None] | b, mixed, edits > 0))
