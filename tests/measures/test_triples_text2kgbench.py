@@ -26,7 +26,7 @@ def said(subject: str, relation: str, value: str) -> dict[str, Any]:
     [
         ("It stands in Italy. Rome is near.", 0.0),  # "Italy." ends a sentence, and stems like "Italy"
         ("It stands in Italy! 3 more do.", 0.0),
-        ("It stands in Italy. rome is near.", 1.0),  # no capital: no end, and "italy." is not "itali"
+        ("It stands in Italy. rome is near.", 0.0),  # Punkt asks for no capital
         ("It was built by A. Italy Rossi.", 0.0),  # an initial ends none
         ("It stands in Italy. Élise lives there.", 0.0),  # a capital of any script
     ],
