@@ -1,8 +1,9 @@
 """A newcomer's first ten minutes, walked with nothing but an installed goldassay: `python .ci/newcomer.py GOLDASSAY`.
 
 In an empty folder: a table of 30 letters with labels of one's own becomes checked gold, a baseline, a program, a run, a
-tuning, a report. Every step that goldassay prints as the next one is pasted and has to work. Ends with 1 where a step
-fails, shows a traceback, or all together take longer than ten minutes.
+tuning, a report. Every step that goldassay prints as the next one is pasted and has to work. Then the doors for those
+who come with something: the pages of the documentation in `DOORS`, and logs of Inspect, each in an empty folder. Ends
+with 1 where a step fails, shows a traceback, or all together take longer than ten minutes.
 """
 
 import csv
@@ -15,6 +16,9 @@ import time
 from pathlib import Path
 
 LIMIT = 600
+BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?[^\n]*\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+ROOT = Path(__file__).resolve().parents[1]
+DOORS = ("how-to/audit", "how-to/logs", "how-to/existing-predictions")  # a saved program, a log, own files
 LETTERS = {
     "complaint": [
         "The tram was late again and nobody told us why.",
@@ -86,18 +90,42 @@ def main(goldassay: str) -> int:
         for page in ("runs.html", "tuning.html"):
             hold("<html" in Path(page).read_text(encoding="utf-8")[:500], page)
         os.chdir("/")
+    for page in DOORS:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chdir(folder)
+            print(f"         {page}.md")
+            walk((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
+            os.chdir("/")
+    logs = ROOT / "tests" / "running" / "logs" / "files"
+    step(f"goldassay compare {' '.join(str(file) for file in sorted(logs.glob('inspect_*')))}")
     took = time.monotonic() - began
     print(f"The walk took {took:.0f} s of {LIMIT} s.")
     return 0 if took < LIMIT else 1
 
 
-def step(command: str) -> str:
+def walk(page: str) -> None:
+    """Work through a page: write its files, run its Python and its commands."""
+    for number, (kind, title, body) in enumerate(BLOCK.findall(page)):
+        if title:
+            Path(title).parent.mkdir(parents=True, exist_ok=True)
+            Path(title).write_text(body, encoding="utf-8")
+        elif kind == "python":
+            Path(f"block{number}.py").write_text(body, encoding="utf-8")
+            step(f"python block{number}.py")
+        elif kind in ("sh", "console"):
+            lines = body.replace("\\\n", " ").splitlines()
+            for line in lines[:1] if kind == "console" else lines:
+                code = re.search(r"# exit code (\d)", line)
+                step(line.removeprefix("$ ").partition(" # ")[0], int(code[1]) if code else 0)
+
+
+def step(command: str, code: int = 0) -> str:
     """Run a line as it would be pasted; what it said."""
     began = time.monotonic()
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     print(f"{time.monotonic() - began:6.1f} s  {command}", flush=True)
-    if done.returncode or "Traceback" in said:
+    if done.returncode != code or "Traceback" in said:
         print(said)
         raise SystemExit(f"exit code {done.returncode}: {command}")
     return said
