@@ -88,7 +88,11 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
     assert os.getcwd() == str(tmp_path)
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))],
+    ids=lambda page: page.name,
+)
 def test_the_commands_of_a_page_exist_with_their_options(page: Path) -> None:
     """Also those that are not run, since they ask a model or name runs that nobody has."""
     text = page.read_text(encoding="utf-8")
