@@ -37,14 +37,14 @@ def read_log(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
     file, name = split_name(place)
     try:
         content = _content(file)
-        found: list[System] = next((systems for tool in TOOLS if (systems := tool.systems(content, file))), [])
+        systems: list[System] = next((found for tool in TOOLS if (found := tool.systems(content, file))), [])
+        named = [(system, file if len(systems) == 1 else Path(f"{file}:{system.name}")) for system in systems]
+        runs = [as_run(system, at, document) for system, at in named if name in ("", system.name)]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
-    names = [system.name for system in found]
-    if name and found and name not in names:
-        raise GoldassayError(f"{file} has no system {name!r}; it has {', '.join(names)}")
-    places = [file if len(found) == 1 else Path(f"{file}:{each}") for each in names]
-    return [as_run(each, at, document) for each, at in zip(found, places, strict=True) if name in ("", each.name)]
+    if systems and not runs:
+        raise GoldassayError(f"{file} has no system {name!r}; it has {', '.join(system.name for system in systems)}")
+    return runs
 
 
 def runs_at(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:

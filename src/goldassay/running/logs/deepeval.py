@@ -28,18 +28,17 @@ def systems(content: Any, file: Path) -> list[System]:
 def _sample(case: dict[str, Any], lower: set[str]) -> Sample:
     """A test case; the metrics in which it passes below the threshold, or fails above it, become part of ``lower``."""
     metrics = {metric["name"]: metric for metric in case["metrics_data"] or ()}
-    values = {name: metric.get("score") for name, metric in metrics.items()}
     for name, metric in metrics.items():
-        threshold = metric.get("threshold")
-        if None not in (values[name], threshold) and values[name] != threshold:
-            lower |= {name} if (values[name] < threshold) == metric["success"] else set()
+        score, threshold = metric.get("score"), metric.get("threshold")
+        if None not in (score, threshold) and score != threshold and (score < threshold) == metric["success"]:
+            lower.add(name)
     return Sample(
         case["name"],
-        values,
+        {name: metric.get("score") for name, metric in metrics.items()},
         {"input": case["input"]},
         {"output": case.get("expected_output")},
         {"output": case.get("actual_output")},
         case.get("metadata") or {},
-        error="; ".join(f"{name}: {metric['error']}" for name, metric in metrics.items() if metric.get("error")),
-        reasons=[f"{name}: {metric.get('reason')}" for name, metric in metrics.items() if not metric["success"]],
+        "; ".join(f"{name}: {metric['error']}" for name, metric in metrics.items() if metric.get("error")),
+        {name: metric.get("reason") for name, metric in metrics.items() if not metric["success"]},
     )

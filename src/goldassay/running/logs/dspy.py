@@ -42,5 +42,5 @@ def systems(content: Any, file: Path) -> list[System]:
         answer = {name.removeprefix(PREDICTED): rest[name] for name in rest if name.removeprefix(GOLD) not in gold}
         example = {**inputs, **gold, **about}
         error = "the program raised an error" if failed else ""
-        samples.append(Sample(identity(example, at), {score: values[at]}, inputs, gold, answer, example, error=error))
+        samples.append(Sample(identity(example, at), {score: values[at]}, inputs, gold, answer, example, error))
     return [System("dspy.Evaluate", file.stem, samples)]

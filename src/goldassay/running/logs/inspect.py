@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError, MissingExtra
-from goldassay.running.logs.system import Sample, System, number
+from goldassay.running.logs.system import Sample, System
 
 LARGEST = 2**31  # bytes that an archive may unpack to
 HEADER = "header.json"
@@ -46,28 +46,25 @@ def systems(content: Any, file: Path) -> list[System]:
     head, samples = content["eval"], content.get("samples")
     if not samples:
         raise DataError("the log has no samples: it was written with log_samples=False, or cut off", file=file)
-    order = [str(key) for key in head["dataset"].get("sample_ids") or ()]
-    order += [str(sample["id"]) for sample in samples]
-    scored = sorted(map(_sample, samples), key=lambda sample: order.index(sample.id))
     warnings = [] if content["status"] == "success" else [f"Inspect's log ends with the status {content['status']!r}"]
-    return [System("Inspect", head["task"], scored, lm=head.get("model"), warnings=warnings)]
+    return [System("Inspect", head["task"], list(map(_sample, samples)), lm=head.get("model"), warnings=warnings)]
 
 
 def _sample(sample: dict[str, Any]) -> Sample:
-    values: dict[str, float | None] = {}
-    reasons = []
+    values: dict[str, Any] = {}
+    reasons = {}
     for scorer, score in (sample.get("scores") or {}).items():
-        value, reason = score["value"], score.get("explanation")
-        values |= {name: number(value[name]) for name in value} if isinstance(value, dict) else {scorer: number(value)}
-        reasons += [f"{scorer}: {reason}"] if reason and reason != score.get("answer") else []
+        values |= score["value"] if isinstance(score["value"], dict) else {scorer: score["value"]}
+        if score.get("explanation") != score.get("answer"):
+            reasons[scorer] = score["explanation"]
     return Sample(
-        str(sample["id"]),
+        sample["id"],
         values,
         {"input": sample["input"]},
         {"output": sample["target"]},
         {"output": sample.get("output", {}).get("completion")},
         sample.get("metadata") or {},
-        sample["epoch"],
         (sample.get("error") or {}).get("message", ""),
         reasons,
+        sample["epoch"],
     )

@@ -2,7 +2,8 @@
 
 Traces are a JSON list of ``trace.to_json()``, or ``mlflow.search_traces(...).to_json(orient="records")``, which
 ``mlflow.genai.evaluate`` gives too. Each MLflow run among them is a system; feedback gives values, expectations are
-gold, and traces of the same inputs are repeats. In a table the columns ``NAME/score`` give values.
+gold, and traces of the same inputs are one document, if their tags name none. In a table the columns
+``NAME/score`` give values.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from goldassay.fields import identity
-from goldassay.running.logs.system import Sample, System, number
+from goldassay.running.logs.system import Sample, System
 
 PREDICTION = ("outputs", "output", "predictions", "prediction", "response")
 
@@ -25,40 +25,40 @@ def systems(content: Any, file: Path) -> list[System]:
     traces = (
         [trace.get("info", trace) for trace in content if isinstance(trace, dict)] if isinstance(content, list) else []
     )
-    runs: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    if not traces or not traces[0].keys() >= {"assessments", "trace_metadata"}:
+        return []
+    runs: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for trace in traces:
-        if "assessments" in trace and "trace_metadata" in trace:
-            about = trace["trace_metadata"]
-            runs[about.get("mlflow.sourceRun", "no run")][about["mlflow.traceInputs"]].append(trace)
-    systems = []
-    for run, by_inputs in runs.items():
-        samples = [
-            _sample(trace, json.loads(inputs), place, repeat)
-            for place, (inputs, each) in enumerate(sorted(by_inputs.items()))  # MLflow runs them in any order
-            for repeat, trace in enumerate(each, 1)
-        ]
-        systems.append(System("MLflow", file.stem if len(runs) == 1 else run[:8], samples))
-    return systems
+        runs[trace["trace_metadata"].get("mlflow.sourceRun", "no run")[:8]].append(trace)
+    return [
+        System(
+            "MLflow",
+            file.stem if len(runs) == 1 else run,
+            list(map(_sample, range(len(traces)), sorted(traces, key=_inputs))),
+        )
+        for run, traces in runs.items()
+    ]
 
 
-def _sample(trace: dict[str, Any], inputs: Any, place: int, repeat: int) -> Sample:
-    inputs = inputs if isinstance(inputs, dict) else {"input": inputs}
-    values: dict[str, float | None] = {}
-    gold, reasons, errors = {}, [], ["the traced call failed"] if trace["state"] == "ERROR" else []
+def _inputs(trace: dict[str, Any]) -> str:
+    return str(trace["trace_metadata"]["mlflow.traceInputs"])
+
+
+def _sample(place: int, trace: dict[str, Any]) -> Sample:
+    """A trace; MLflow runs them in any order, so ``place`` is that of its inputs."""
+    inputs, output = _inputs(trace), trace["trace_metadata"].get("mlflow.traceOutputs") or "null"
+    values, gold, reasons = {}, {}, {}
+    errors = ["the traced call failed"] if trace["state"] == "ERROR" else []
     for assessment in sorted(trace["assessments"], key=lambda assessment: assessment["assessment_name"]):
         name, feedback = assessment["assessment_name"], assessment.get("feedback")
         if not feedback:
             gold[name] = assessment["expectation"]["value"]
             continue
-        values[name] = number(feedback.get("value"))
-        reasons += [f"{name}: {assessment['rationale']}"] if "rationale" in assessment else []
+        values[name], reasons[name] = feedback.get("value"), assessment.get("rationale")
         errors += [f"{name}: {feedback['error'].get('error_message')}"] if feedback.get("error") else []
-    answer = trace["trace_metadata"].get("mlflow.traceOutputs") or "null"
-    metadata = {**inputs, **trace["tags"]}
-    key = identity(metadata, place)
-    return Sample(
-        key, values, inputs, gold, {"output": json.loads(answer)}, metadata, repeat, "; ".join(errors), reasons
-    )
+    metadata = {"document": inputs, **trace["tags"]}
+    answer = {"output": json.loads(output)}
+    return Sample(place, values, {"inputs": json.loads(inputs)}, gold, answer, metadata, "; ".join(errors), reasons)
 
 
 def _table(columns: list[str], rows: list[list[Any]], file: Path) -> list[System]:
@@ -66,9 +66,8 @@ def _table(columns: list[str], rows: list[list[Any]], file: Path) -> list[System
     samples = []
     for place, cells in enumerate(rows):
         row = dict(zip(columns, cells, strict=True))
-        values = {name.removesuffix("/score"): number(row[name]) for name in row if name.endswith("/score")}
+        values = {name.removesuffix("/score"): row[name] for name in row if name.endswith("/score")}
         answer = {name: row[name] for name in row if name in PREDICTION}
         inputs = {name: row[name] for name in row if "/" not in name and name not in answer}
-        reasons = [f"{name}: {row[name]}" for name in row if name.endswith("/justification")]
-        samples.append(Sample(identity(row, place), values, inputs, {}, answer, row, reasons=reasons))
+        samples.append(Sample(place, values, inputs, {}, answer, row))
     return [System("MLflow", file.stem, samples)] if any(sample.values for sample in samples) else []

@@ -2,7 +2,7 @@
 
 Each provider with each prompt, a column of promptfoo's table, is a system named ``PROVIDER #COLUMN``. The metric is
 ``pass``, whether all assertions of a test hold; ``score`` and the assertions' own metrics stand beside it. Tests of the
-same variables are repeats (``--repeat``).
+same variables (``--repeat``) are one document, if their metadata names none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from goldassay.fields import identity
 from goldassay.running.logs.system import Sample, System
 
 ERROR = 2  # the failureReason of a test whose provider failed
@@ -23,31 +22,23 @@ def systems(content: Any, file: Path) -> list[System]:
     body = content.get("results") if isinstance(content, dict) else None
     if not isinstance(body, dict) or "prompts" not in body:
         return []
-    groups: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for result in sorted(body["results"], key=lambda result: (result["promptIdx"], result["testIdx"])):
-        groups[result["promptIdx"]].append(result)
+    groups: dict[int, list[Sample]] = defaultdict(list)
+    for result in body["results"]:
+        groups[result["promptIdx"]].append(_sample(result))
     names = [f"{prompt['provider']} #{place}" for place, prompt in enumerate(body["prompts"], 1)]
-    return [System("promptfoo", names[place], _samples(results), "pass") for place, results in groups.items()]
+    return [System("promptfoo", names[place], groups[place], "pass") for place in sorted(groups)]
 
 
-def _samples(results: list[dict[str, Any]]) -> list[Sample]:
-    repeats: dict[str, int] = defaultdict(int)
-    samples = []
-    for result in results:
-        key = json.dumps(result["vars"], sort_keys=True)
-        repeats[key] += 1
-        metadata = {**result["vars"], **(result["testCase"].get("metadata") or {})}
-        samples.append(
-            Sample(
-                identity(metadata, list(repeats).index(key)),
-                {"pass": float(result["success"]), "score": result["score"], **result["namedScores"]},
-                result["vars"],
-                {},
-                {"output": (result.get("response") or {}).get("output")},
-                metadata,
-                repeats[key],
-                result["error"] if result["failureReason"] == ERROR else "",
-                [] if result["success"] else [(result["gradingResult"] or {}).get("reason", "")],
-            )
-        )
-    return samples
+def _sample(result: dict[str, Any]) -> Sample:
+    variables = result["vars"]
+    same = {"document": json.dumps(variables, sort_keys=True)}  # --repeat asks again with the same variables
+    return Sample(
+        result["testIdx"],
+        {"pass": result["success"], "score": result["score"], **result["namedScores"]},
+        variables,
+        {},
+        {"output": (result.get("response") or {}).get("output")},
+        {**same, **variables, **(result["testCase"].get("metadata") or {})},
+        result["error"] if result["failureReason"] == ERROR else "",
+        {"promptfoo": (result["gradingResult"] or {}).get("reason")},
+    )

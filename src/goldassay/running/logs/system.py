@@ -28,17 +28,20 @@ WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0, "true": 
 
 @dataclass
 class Sample:
-    """One scored answer; logs are on the same examples if their ids and ``inputs`` are the same."""
+    """One scored answer; logs are on the same examples if their ids and ``inputs`` are the same.
 
-    id: str
-    values: Mapping[str, float | None]
+    ``values`` are the scores as the tool writes them, ``reasons`` what it says of them, by the same names.
+    """
+
+    id: object
+    values: Mapping[str, Any]
     inputs: Mapping[str, Any]
     gold: Mapping[str, Any] = field(default_factory=dict)
     prediction: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    repeat: int = 1
     error: str = ""
-    reasons: Sequence[str] = ()
+    reasons: Mapping[str, Any] = field(default_factory=dict)
+    repeat: int = 1
 
 
 @dataclass
@@ -70,50 +73,51 @@ def number(value: object) -> float | None:
 
 def as_run(system: System, place: Path, document: str = DOCUMENT) -> Run:
     """The run of a system; ``place`` is what messages call it, ``document`` the metadata that names the cluster."""
-    samples = system.samples
-    scores: dict[str, list[float]] = {name: [] for sample in samples for name in sample.values}
-    for sample in samples:
-        for name, value in sample.values.items():
-            scores[name] += [] if value is None else [value]
+    samples = sorted(system.samples, key=lambda sample: (len(str(sample.id)), str(sample.id), sample.repeat))
+    scored = [{name: number(value) for name, value in sample.values.items()} for sample in samples]
+    names = dict.fromkeys(name for values in scored for name in values)
+    scores = {name: [value for values in scored if (value := values.get(name)) is not None] for name in names}
     if not any(scores.values()):
         raise DataError(f"{system.name} has no scores: nothing was scored, or the log was cut off", file=place)
-    fields = dict.fromkeys(key for sample in samples for key in sample.metadata)
-    if document not in {DOCUMENT, *fields}:
-        raise DataError(f"no {document!r} in the metadata, which has {', '.join(fields) or 'no fields'}", file=place)
+    about = dict.fromkeys(key for sample in samples for key in sample.metadata)
+    if document not in {DOCUMENT, *about}:
+        raise DataError(f"no {document!r} in the metadata, which has {', '.join(about) or 'no fields'}", file=place)
     rates = [name for name, values in scores.items() if all(0 <= value <= 1 for value in values)]
-    weights = {name: float(name in ([system.main] if system.main else rates or scores)) for name in scores}
+    weights = {name: float(name in ([system.main] if system.main else rates or names)) for name in names}
     lower = {name: max([1.0, *scores[name]]) for name in system.lower_is_better}
-    measures = {name: Returned(name, lower_is_better=name in lower, most=lower.get(name)) for name in scores}
+    measures = {name: Returned(name, lower_is_better=name in lower, most=lower.get(name)) for name in names}
     zero = Evidence.empty(measures, weights)
-    places = {key: index for index, key in enumerate(dict.fromkeys(sample.id for sample in samples))}
-    rows = [_row(places[sample.id], sample, zero, document) for sample in samples]
-    rows.sort(key=lambda row: (row["index"], row["repeat"]))
+    places: dict[str, int] = {}
+    rows = []
+    for sample, values in zip(samples, scored, strict=True):
+        index = places.setdefault(str(sample.id), len(places))
+        rows.append({"index": index, **_row(sample, values, zero, document)})
     check_unique([{"id": f"{row['id']} (repeat {row['repeat']})"} for row in rows], place)
     failed = sum("error" in row for row in rows)
     note = f"{failed} of {len(rows)} samples failed and count; {system.tool} may leave them out of its means"
-    about = {
+    inputs = {row["id"]: row["inputs"] for row in rows}
+    head = {
         "name": system.name,
         "status": "finished",
         "lm": system.lm,
-        "gold": {"examples": len(places), "sha256": gold_hash(list({r["id"]: r["inputs"] for r in rows}.items()))},
+        "gold": {"examples": len(places), "sha256": gold_hash(list(inputs.items()))},
         "settings": {"log": system.tool, "file": place.name},
         "measures": described_measures(measures, weights),
         "repeats": max(row["repeat"] for row in rows),
         "warnings": system.warnings,
         "notes": [note] if failed else [],
     }
-    return Run(about, rows, zero, place)
+    return Run(head, rows, zero, place)
 
 
-def _row(index: int, sample: Sample, zero: Evidence, document: str) -> dict[str, Any]:
+def _row(sample: Sample, values: Mapping[str, float | None], zero: Evidence, document: str) -> dict[str, Any]:
     """A sample as a row; a score that the tool did not give is no evidence, or the worst if the sample failed."""
     tallies = {}
     for name in zero:
-        value = sample.values.get(name)
         missing = Mean.of(zero.worst.get(name, 0.0)) if sample.error else Mean()
-        tallies[name] = missing if value is None else Mean.of(value)
+        tallies[name] = missing if (value := values.get(name)) is None else Mean.of(value)
     score = float(zero.with_items(tallies).value)
-    row = {"index": index, "id": sample.id, "repeat": sample.repeat, "score": score}
+    row = {"id": str(sample.id), "repeat": sample.repeat, "score": score}
     row |= {"tallies": {name: tally.state() for name, tally in tallies.items()}}
     row |= {"inputs": sample.inputs, "gold": sample.gold, "prediction": sample.prediction}
     if sample.metadata.get(document) is not None:
@@ -121,8 +125,8 @@ def _row(index: int, sample: Sample, zero: Evidence, document: str) -> dict[str,
     if sample.error:
         row["error"] = short(sample.error)
     elif score < 1:
-        wrong = differences(sample.gold, sample.prediction, short("; ".join(sample.reasons)), score)
-        row["errors"] = [error.state() for error in wrong]
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in sample.reasons.items() if reason)
+        row["errors"] = [error.state() for error in differences(sample.gold, sample.prediction, short(reasons), score)]
     return row
 
 
