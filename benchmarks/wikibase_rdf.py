@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from goldassay.measures.triples.times import DAY, MONTH, YEAR, date_of, day_number
 from goldassay.wikidata import sparql
 from goldassay.wikidata.entities import TIME, Item, Statement, _is_julian, _pad
-from goldassay.wikidata.store import FETCHED
+from goldassay.wikidata.sparql import FETCHED
 
 if TYPE_CHECKING:
     import pyoxigraph

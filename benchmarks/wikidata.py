@@ -23,7 +23,7 @@ from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
 from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.evaluation import evaluate_articles
-from goldassay.wikidata.store import TripleStore
+from goldassay.wikidata.sparql import TripleStore
 from goldassay.wikidata.web import WikipediaClient
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000

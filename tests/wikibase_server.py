@@ -149,7 +149,7 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(frozen: Path) -> Iterator[Server]:
     pytest.importorskip("pyoxigraph")
-    from goldassay.wikidata.store import TripleStore
+    from goldassay.wikidata.sparql import TripleStore
 
     made = Server(Answers(TripleStore.load(frozen)))
     yield made

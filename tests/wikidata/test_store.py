@@ -13,7 +13,7 @@ from benchmarks import wikibase_rdf as rdf
 from goldassay.exceptions import DataError, NotFoundError
 from goldassay.wikidata.client import WikidataClient
 from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.store import TripleStore
+from goldassay.wikidata.sparql import TripleStore
 
 JULIAN = "http://www.wikidata.org/entity/Q1985786"
 TURTLE = """

@@ -1,6 +1,6 @@
 """Wikidata items by sitelink or id, with statements, ranks and typed values.
 
-The same queries go to Wikidata's query service (`Service`) and to a local store (`goldassay.wikidata.store`). A failed
+The same queries go to Wikidata's query service (`Service`) and to a local store (`goldassay.wikidata.sparql`). A failed
 fetch raises a `FetchError`, a missing item a `NotFoundError`; neither ever becomes an item without statements.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from goldassay.cache import Cache, Fetched
 from goldassay.exceptions import CacheOnlyError, FetchError, NotFoundError
@@ -18,9 +18,6 @@ from goldassay.secrets import redact
 from goldassay.wikidata import entities, sparql
 from goldassay.wikidata.entities import Item, Statement
 from goldassay.wikidata.web import Web
-
-if TYPE_CHECKING:
-    from goldassay.wikidata.store import TripleStore
 
 WDQS = "https://query.wikidata.org/sparql"
 LANGUAGES = ("en", "nl", "de", "fr", "mul")
@@ -79,7 +76,7 @@ class WikidataClient:
 
     def __init__(
         self,
-        endpoint: str | Path | Service | TripleStore = WDQS,
+        endpoint: str | Path | Service | sparql.TripleStore = WDQS,
         *,
         languages: Sequence[str] = LANGUAGES,
         excluded: Iterable[str] = EXCLUDED,
@@ -87,10 +84,8 @@ class WikidataClient:
         cache: Cache | None = None,
     ) -> None:
         if isinstance(endpoint, (str, Path)):
-            from goldassay.wikidata.store import TripleStore
-
             remote = str(endpoint).startswith(("http://", "https://"))
-            endpoint = Service(str(endpoint), web, cache) if remote else TripleStore.load(endpoint)
+            endpoint = Service(str(endpoint), web, cache) if remote else sparql.TripleStore.load(endpoint)
         self.endpoint = endpoint
         self.languages = tuple(dict.fromkeys(languages))
         self.excluded = {_fold_type(name) for name in excluded}
