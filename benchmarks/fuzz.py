@@ -112,7 +112,7 @@ def _others() -> Iterator[Reader]:
     from goldassay.judges.judge import Verdicts
     from goldassay.running import Run
     from goldassay.tuning import patches
-    from goldassay.tuning.saved import read_about
+    from goldassay.tuning.states import read_about
     from goldassay.wikidata.labels import LabelTable
 
     gold = "".join(f"{json.dumps(record)}\n" for record in SEED_RECORDS["extraction"]).encode()

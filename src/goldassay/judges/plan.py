@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from goldassay.exceptions import DataError
 from goldassay.judges.agreement import coefficient
 from goldassay.judges.calibration import Report, rate
@@ -59,30 +61,29 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) ->
     """
     positive, rng = labels.question.positive, random.Random(seed)
     known = [(item, vote) for item, vote in zip(labels.items, votes, strict=True) if vote.label is not None]
-    parts = []
+    shares, chances, labelled, free = [], [], [], []  # of the items with a positive verdict, and of the others
     for side in (True, False):
         mine = [item for item, vote in known if (vote.label == positive) == side]
         truths = [item.label == positive for item in mine if item.label is not None]
-        chance = (sum(truths) + 1) / (len(truths) + 2)
-        free = [item.id for item in mine if not item.labels]
-        rng.shuffle(free)
-        parts.append((len(mine) / max(1, len(known)), chance, len(truths), free))
-    if not any(free for *_, free in parts):
+        shares.append(len(mine) / max(1, len(known)))
+        chances.append((sum(truths) + 1) / (len(truths) + 2))
+        labelled.append(len(truths))
+        free.append([item.id for item in mine if not item.labels])
+        rng.shuffle(free[-1])
+    if not any(free):
         raise DataError("every item with a verdict has a label already", file=labels.source or None)
-    count = min(count, sum(len(free) for *_, free in parts))
-    total = count + sum(there for _, _, there, _ in parts)
-    spreads = [share * math.sqrt(chance * (1 - chance)) for share, chance, *_ in parts]
-    best = total * spreads[0] / sum(spreads)
-    (_, _, there, free), (_, _, _, rest) = parts
-    first = min(len(free), count, max(0, count - len(rest), round(best) - there))
+    count = min(count, sum(map(len, free)))
+    total = count + sum(labelled)
+    share, variance = np.array(shares), np.array(chances) * (1 - np.array(chances))
+    spread = share * np.sqrt(variance)
+    first = round(float(total * spread[0] / spread.sum())) - labelled[0]
+    first = min(len(free[0]), count, max(0, count - len(free[1]), first))
     sizes = [first, count - first]
-    chosen = [name for size, (*_, free) in zip(sizes, parts, strict=True) for name in free[:size]]
+    chosen = [name for size, names in zip(sizes, free, strict=True) for name in names[:size]]
     rng.shuffle(chosen)
-    added = [(spread, there + size) for spread, (_, _, there, _), size in zip(spreads, parts, sizes, strict=True)]
-    width = WIDTH * math.sqrt(sum(spread**2 / max(n, 1) for spread, n in added))
-    simple = sum(share * chance * (1 - chance) for share, chance, *_ in parts)
-    names = (positive, f"not {positive}")
-    return LabelPlan(chosen, dict(zip(names, sizes, strict=True)), width, WIDTH * math.sqrt(simple / total))
+    width = WIDTH * math.sqrt((spread**2 / np.maximum(np.add(labelled, sizes), 1)).sum())
+    at_random = WIDTH * math.sqrt(share @ variance / total)
+    return LabelPlan(chosen, dict(zip((positive, f"not {positive}"), sizes, strict=True)), width, at_random)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ import dspy
 
 from goldassay import __version__, jsonl
 from goldassay._dspy_compat import signature_of
-from goldassay.exceptions import DataError, GoldassayError, StorageError
+from goldassay.exceptions import GoldassayError, StorageError
 from goldassay.fields import read
 from goldassay.running import Run
 from goldassay.running.folder import locked
@@ -35,7 +35,7 @@ from goldassay.statistics import Comparison
 from goldassay.tuning.acceptance import ALPHA, Ledger
 from goldassay.tuning.audit.verdict import HELPED, WORSE, Audit, of_comparison, of_runs
 from goldassay.tuning.patches import write
-from goldassay.tuning.states import ABOUT, STATE
+from goldassay.tuning.states import ABOUT, STATE, read_about
 from goldassay.tuning.wrappers import Formed, Nearest, inmost, predictors, wrappers
 
 SCHEMA = 1
@@ -262,17 +262,6 @@ def save(
 
 def _write(file: Path, about: Mapping[str, object]) -> None:
     jsonl.replace(file, f"{jsonl.dumps(scrub(about), indent=1)}\n")
-
-
-def read_about(file: Path) -> dict[str, Any]:
-    """What ``tuning.json`` says."""
-    try:
-        about = jsonl.value(file.read_bytes(), file=file)
-    except OSError:
-        raise GoldassayError(f"no tuning at {file.parent}: expected tuning.json there") from None
-    if not isinstance(about, dict):
-        raise DataError("not a tuning", file=file)
-    return about
 
 
 def rendered(

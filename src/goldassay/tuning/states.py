@@ -71,9 +71,7 @@ def state_file(place: Path) -> Path:
     """The JSON file of a saved program, or of a folder that holds one."""
     file = place / STATE if place.is_dir() else place
     if place.is_dir() and (place / ABOUT).is_file():
-        about = jsonl.value((place / ABOUT).read_bytes(), file=place / ABOUT)  # a damaged folder is not trusted
-        if not isinstance(about, dict):
-            raise DataError("not a tuning", file=place / ABOUT)
+        read_about(place / ABOUT)  # a damaged folder is not trusted
     if file.suffix == ".pkl" or (not file.is_file() and (place / PICKLE).is_file()):
         raise DataError(
             "a pickle can run any code when it is opened, so it is not; load it where you trust it (dspy.load, "
@@ -85,6 +83,17 @@ def state_file(place: Path) -> Path:
             f"no saved program at {place}: expected a file of program.save('x.json'), or a folder with {STATE}"
         )
     return file
+
+
+def read_about(file: Path) -> dict[str, Any]:
+    """What ``tuning.json`` says."""
+    try:
+        about = jsonl.value(file.read_bytes(), file=file)
+    except OSError:
+        raise GoldassayError(f"no tuning at {file.parent}: expected tuning.json there") from None
+    if not isinstance(about, dict):
+        raise DataError("not a tuning", file=file)
+    return about
 
 
 def state_names(places: Sequence[Path]) -> list[str]:

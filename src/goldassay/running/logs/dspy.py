@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from goldassay.exceptions import DataError
 from goldassay.fields import identity
 from goldassay.gold.formats.tables import table
 from goldassay.running.logs.system import Sample, System, number
@@ -44,3 +45,17 @@ def systems(content: Any, file: Path) -> list[System]:
         error = "the program raised an error" if failed else ""
         samples.append(Sample(identity(example, at), {score: values[at]}, inputs, gold, answer, example, error))
     return [System("dspy.Evaluate", file.stem, samples)]
+
+
+def system_of(evaluation: Any) -> System:
+    """What ``dspy.Evaluate`` returns; a prediction without fields is one whose program raised."""
+    samples = []
+    for at, (example, prediction, result) in enumerate(evaluation.results):
+        if (score := number(getattr(result, "score", result))) is None:
+            raise DataError(f"the score of example {at + 1} is {result!r:.60}, which is no number")
+        inputs, fields = dict(example.inputs()), example.toDict()
+        gold = {key: value for key, value in fields.items() if key not in inputs}
+        error = "" if len(prediction) else "the program raised an error"
+        key, answer = identity(example, at), dict(prediction.items())
+        samples.append(Sample(key, {"score": score}, inputs, gold, answer, fields, error=error))
+    return System("dspy.Evaluate", "dspy.Evaluate", samples)

@@ -22,7 +22,8 @@ from goldassay.running import Run
 from goldassay.running.folder import run_at
 from goldassay.running.leaks import check_examples, find_leaks, leak_warning, text_of
 from goldassay.running.logs import read_log, split_name
-from goldassay.statistics import compare
+from goldassay.running.logs.dspy import system_of
+from goldassay.running.logs.system import as_run
 from goldassay.statistics.evidence import Floats
 from goldassay.tuning.audit import results
 from goldassay.tuning.audit.results import Candidate, Result
@@ -33,12 +34,11 @@ from goldassay.tuning.audit.verdict import (
     Audit,
     Selected,
     judge,
-    of_comparison,
     of_runs,
     of_scores,
 )
-from goldassay.tuning.saved import Tuned, diff, read_about
-from goldassay.tuning.states import ABOUT
+from goldassay.tuning.saved import Tuned, diff
+from goldassay.tuning.states import ABOUT, read_about
 from goldassay.tuning.tuner import TuneOptions, measured
 
 LUCK_SIZES = (30, 100, 300)
@@ -81,22 +81,13 @@ class _Auditor:
         >>> result.verdict, result.selection, result.gain == result.naive_gain
         ('helped', 'none', True)
         """
-        opened = [_opened(item) for item in (result, *more)]
-        items = [item for each in opened for item in (each if isinstance(each, list) else [each])]
-        if all(isinstance(item, Run) for item in items):
-            return of_runs(items, margin=margin)
-        first, several = items[0], len(items) > 1
-        if isinstance(first, Audit) and not several:
-            return first
-        if all(isinstance(item, Path) for item in items):
-            source = results.read(items)
-        elif all(hasattr(item, "results") for item in items):
-            source = results.from_evaluations(items)
-        elif several:
+        opened = [item for each in (result, *more) for item in _opened(each)]
+        runs, first = [item for item in opened if isinstance(item, Run)], opened[0]
+        if len(opened) > max(1, len(runs)):
             raise GoldassayError("several results are runs, results of dspy.Evaluate, or files of one of these")
-        else:
-            source = results.from_program(first)
-        return _of_result(source, gold, train, baseline, margin)
+        if runs:
+            return of_runs(runs, clusters=_units(runs[0], gold), leaks=_train_leaks(train, gold), margin=margin)
+        return first if isinstance(first, Audit) else _of_result(first, gold, train, baseline, margin)
 
     save = staticmethod(results.save)
 
@@ -105,20 +96,32 @@ audit = _Auditor()
 """Whether an optimizer helped: ``audit(result)``; ``audit.save(program, FILE)`` keeps what ``program.save`` drops."""
 
 
-def _opened(item: Any) -> Any:
-    """A run or a tuning from its folder; what is in memory, and other files, as they are."""
-    if isinstance(item, Tuned):
-        return item.audit
+def _opened(item: Any) -> list[Any]:
+    """The runs in a folder, in another tool's log or in a result of ``dspy.Evaluate``; else the verdict on a tuning, or
+    what an optimizer left.
+    """
+    if isinstance(item, (Run, Tuned)):
+        return [item.audit if isinstance(item, Tuned) else item]
+    if hasattr(item, "results"):
+        return [as_run(system_of(item), Path("dspy.Evaluate"))]
     if not isinstance(item, (str, Path)):
-        return item
+        return [results.from_program(item)]
     path = Path(item)
     if split_name(path)[0].is_file() and path.suffix.lower() not in results.PICKLES:
-        logged = read_log(path)
-        return path if not logged or logged[0].about["settings"]["log"] == "dspy.Evaluate" else logged
+        return list(read_log(path)) or [results.read(path)]
     if path.suffix in results.SUFFIXES:
-        return path
+        return [results.read(path)]
     folder = run_at(path)
-    return of_tuning(folder) if (folder / ABOUT).is_file() else Run.load(folder)
+    return [of_tuning(folder) if (folder / ABOUT).is_file() else Run.load(folder)]
+
+
+def _units(run: Run, gold: Sequence[Any]) -> list[object]:
+    """What each row belongs to: its document, or a row with the same inputs, since a repeated example counts once."""
+    documents = clusters(_matched(gold, [str(row["id"]) for row in run.rows])) if gold else run.clusters
+    names = list(documents or range(len(run.rows)))
+    first: dict[str, object] = {}
+    rows = zip(run.rows, names, strict=True)
+    return [first.setdefault(str(row["inputs"]), name) if row.get("inputs") else name for row, name in rows]
 
 
 def of_tuning(folder: Path, margin: float = MARGIN) -> Audit:
@@ -139,40 +142,39 @@ def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseli
     if not any(candidate.scores for candidate in result.candidates):
         return _without_scores(result, len(gold))
     candidates = result.ordered(baseline)
-    examples = _matched(result, gold, list(candidates[0].scores)) if gold else []
+    examples, ids = list[Any](), list(candidates[0].scores)
+    if gold:
+        examples = _matched(gold, ids)
+        result.texts = {key: text_of(example) for key, example in zip(ids, examples, strict=True)}
+        documents = zip(ids, clusters(examples) or (), strict=False)
+        result.documents = {key: name for key, name in documents if isinstance(name, str)} or result.documents
     leaks = _leaks(result, examples, train)
     ids, scores, repeats = _matrix(result, candidates)
     values = np.nan_to_num(scores)
     gains = values[:, 1:] - values[:, :1]
-    documents = clusters([{"document": result.documents.get(key)} for key in ids])
+    units = clusters([{"document": result.documents.get(key)} for key in ids])
     titles = [candidate.name for candidate in candidates]
     best = titles.index(result.chosen) if result.chosen in titles else None
     column = 1 + int(gains.mean(0).argmax()) if best is None else best
     about: dict[str, Any] = {"baseline": titles[0], "chosen": titles[column], "source": result.source, "margin": margin}
-    selection = result.selection(titles[0])
-    if selection == "none":
-        difference = compare(values[:, 1], values[:, 0], clusters=documents)
-        verdict = of_comparison(difference, examples=len(ids), **about)
-    else:
-        pick = None if best is None else best - 1
-        verdict = judge(gains, selection=selection, clusters=documents, pick=pick, **about)
+    pick = None if best is None else best - 1
+    verdict = judge(gains, selection=result.selection(titles[0]), clusters=units, pick=pick, **about)
     notes = of_scores(scores, titles, column, result.repeats + repeats)
     if left_out := len(result.candidates) - len(candidates):
         notes.append(f"{left_out} candidates were not scored on all examples; they are left out")
     return verdict.with_findings(leaks, notes)
 
 
-def _matched(result: Result, gold: Sequence[object], ids: Sequence[str]) -> list[object]:
-    """The gold of the scored examples, by their ids or else in their order; texts and documents go to the result."""
+def _matched(gold: Sequence[Any], ids: Sequence[str]) -> list[Any]:
+    """The gold of the scored examples, by their ids or else in their order."""
     by_id = {identity(example, index): example for index, example in enumerate(gold)}
-    if not by_id.keys() >= set(ids) and len(gold) != len(ids):
+    if by_id.keys() >= set(ids):
+        return [by_id[key] for key in ids]
+    if len(gold) != len(ids):
         raise GoldassayError(
             f"the gold has {len(gold)} examples, and {len(ids)} were scored; name the validation examples"
         )
-    examples = [by_id[key] for key in ids] if by_id.keys() >= set(ids) else list(gold)
-    result.texts = {key: text_of(example) for key, example in zip(ids, examples, strict=True)}
-    result.documents = results.documents_of(ids, examples) or result.documents
-    return examples
+    return list(gold)
 
 
 def _matrix(result: Result, candidates: Sequence[Candidate]) -> tuple[list[str], Floats, int]:
@@ -204,11 +206,15 @@ def _leaks(result: Result, examples: Sequence[Any], train: Sequence[Any]) -> lis
             setattr(program, f"predictor_{index}", predictor)
         warning = leak_warning(find_leaks(program, gold), gold)
         messages += [warning] if warning else []
+    return [*messages, *_train_leaks(train, gold)]
+
+
+def _train_leaks(train: Sequence[Any], gold: Sequence[Any]) -> list[str]:
     try:
         check_examples(train, {"validation": gold})
     except LeakError as error:
-        messages.append(f"train stands in validation: {error}")
-    return messages
+        return [f"train stands in validation: {error}"]
+    return []
 
 
 def _predictors(state: object) -> Iterator[Mapping[str, Any]]:

@@ -4,19 +4,17 @@
 BootstrapFewShotWithRandomSearch    ``program.candidate_programs``: ``subscores`` of each; seed −3 is the program before
 GEPA (``track_stats=True``)         ``program.detailed_results``, also as its ``to_dict()`` in a JSON file
 MIPROv2, COPRO, SIMBA               ``program.candidate_programs``: a score for each candidate, none for each example
-``dspy.Evaluate``                   results, or their JSON or CSV, one for each program, the baseline first
 any tool                            a CSV with the columns ``example,candidate,score`` and perhaps ``parent,document``
 ==================================  ==================================================================================
 
-``program.save`` drops these attributes; `save` writes them. Runs of goldassay are read in `goldassay.tuning.audit`,
-with the evidence of their metric. Pickles are not read: they can run code.
+``program.save`` drops these attributes; `save` writes them. Pickles are not read: they can run code. Runs of goldassay,
+results of ``dspy.Evaluate`` and logs of other tools are runs (`goldassay.running.logs`).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,10 +25,7 @@ from pydantic import BaseModel, Field, ValidationError
 from goldassay import files
 from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import clusters, identity
-from goldassay.running.leaks import text_of
-from goldassay.running.logs import dspy as evaluate
-from goldassay.running.logs.system import Sample
+from goldassay.running.logs.dspy import rows_of_table
 from goldassay.running.logs.system import number as read_number
 from goldassay.tuning.audit.verdict import FRESH, Selected
 
@@ -42,8 +37,6 @@ FORMS = (
     "a file of goldassay.audit.save, GEPA's to_dict(), dspy.Evaluate's JSON or CSV, or a CSV example,candidate,score"
 )
 Score = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
-ScoredRow = tuple[dict[str, Any], str, float | None]
-"""The fields of an example, its text, and its score: None if the program failed."""
 
 
 class Candidate(BaseModel):
@@ -64,7 +57,6 @@ class Result(BaseModel):
     candidates: list[Candidate]
     baseline: str | None = None
     chosen: str | None = None
-    one_pair: bool = False
     documents: dict[str, str] = {}
     texts: dict[str, str] = {}
     state: dict[str, Any] | None = None
@@ -89,7 +81,7 @@ class Result(BaseModel):
     def selection(self, baseline: str) -> Selected:
         """Whether candidates were drawn without a look at these scores, or bred from the best of them."""
         bred = any(parent != baseline for candidate in self.candidates for parent in candidate.parents)
-        return "none" if self.one_pair else "bred" if bred else "independent"
+        return "bred" if bred else "independent"
 
 
 def from_program(program: Any) -> Result:
@@ -155,47 +147,6 @@ def number(score: Any) -> float:
         raise GoldassayError(f"a score is {value!r}, which is no number") from None
 
 
-def from_evaluations(evaluations: Sequence[Any]) -> Result:
-    """``dspy.EvaluationResult`` objects on the same examples, the baseline first.
-
-    A prediction without fields is one whose program raised.
-    """
-    if len(evaluations) < 2:
-        raise GoldassayError("to audit results of dspy.Evaluate, give two or more, the baseline first")
-    names = ["before", *(f"candidate {place}" for place in range(1, len(evaluations)))]
-    tables = [
-        [
-            (example.toDict(), text_of(example), number(score) if len(prediction) else None)
-            for example, prediction, score in evaluation.results
-        ]
-        for evaluation in evaluations
-    ]
-    return _aligned(tables, names if len(names) > 2 else ["before", "after"])
-
-
-def _aligned(tables: Sequence[Sequence[ScoredRow]], names: Sequence[str]) -> Result:
-    """Tables whose rows are the same examples in the same order."""
-    first = tables[0]
-    keys = [identity(fields, text) for fields, text, _ in first]
-    scored = []
-    for name, rows in zip(names, tables, strict=True):
-        for at, (key, row) in enumerate(zip_longest(keys, rows)):
-            if row is None or identity(row[0], row[1]) != key:
-                raise GoldassayError(f"{name} is not on the examples of {names[0]}: they differ at row {at + 1}")
-            scored.append((name, key, row[2]))
-    result = _gathered("dspy.Evaluate", scored)
-    result.texts = {key: text for key, (_, text, _) in zip(keys, first, strict=True)}
-    result.documents = documents_of(keys, [fields for fields, _, _ in first])
-    result.baseline, result.one_pair = names[0], len(names) == 2
-    return result
-
-
-def documents_of(ids: Sequence[str], examples: Sequence[object]) -> dict[str, str]:
-    """The document of each example that names one, if any two share one."""
-    groups = clusters(examples) or ()
-    return {key: group for key, group in zip(ids, groups, strict=False) if isinstance(group, str)}
-
-
 def _gathered(source: str, scored: Iterable[tuple[str, str, float | None]]) -> Result:
     """Candidates from (candidate, example, score); an example that was scored repeatedly counts once, by its mean."""
     cells: dict[str, dict[str, list[float | None]]] = {}
@@ -210,14 +161,9 @@ def _gathered(source: str, scored: Iterable[tuple[str, str, float | None]]) -> R
     return Result(source=source, candidates=candidates, repeats=repeats)
 
 
-def read(paths: Sequence[Path]) -> Result:
-    """One file of an optimizer's result, or files of ``dspy.Evaluate``, the baseline first."""
-    contents, path = [_content(path) for path in paths], paths[0]
-    content = contents[0]
-    if len(contents) > 1 or (isinstance(content, list) and "candidate" not in content[0]):
-        if len(contents) < 2 or not all(isinstance(content, list) for content in contents):
-            raise DataError("to audit results of dspy.Evaluate, name two or more files, the baseline first", file=path)
-        return _evaluate_files(contents, paths)
+def read(path: Path) -> Result:
+    """A file of an optimizer's result."""
+    content = _content(path)
     try:
         if isinstance(content, list):
             return _long(content, path)
@@ -239,7 +185,7 @@ def _content(path: Path) -> Any:
             "a pickle can run code and is not read; goldassay.audit.save(program, FILE) writes one that is",
             file=path,
         )
-    content = evaluate.rows_of_table(path) if path.suffix.lower() in (".csv", ".tsv") else files.json_value(path)
+    content = rows_of_table(path) if path.suffix.lower() in (".csv", ".tsv") else files.json_value(path)
     if content in ([], {}):
         raise DataError("there are no scores in it; a table has the columns example, candidate, score", file=path)
     if isinstance(content, list) and all(isinstance(row, dict) for row in content):
@@ -268,22 +214,6 @@ def _long(rows: Sequence[Mapping[str, str]], path: Path) -> Result:
         candidate.parents = parents.get(candidate.name, [])
     result.baseline = next((candidate.name for candidate in result.candidates if candidate.name in BASELINES), None)
     return result
-
-
-def _evaluate_files(contents: Sequence[Any], paths: Sequence[Path]) -> Result:
-    """Files that ``dspy.Evaluate`` saved, the baseline first."""
-    tables = []
-    for path, content in zip(paths, contents, strict=True):
-        if not (systems := evaluate.systems(content, path)):
-            raise DataError("not results of dspy.Evaluate, whose rows all end with the same score", file=path)
-        tables.append([_scored_row(sample) for sample in systems[0].samples])
-    return _aligned(tables, list(map(str, paths)))
-
-
-def _scored_row(sample: Sample) -> ScoredRow:
-    (score,) = sample.values.values()
-    fields = dict(sample.metadata)
-    return fields, " ".join(map(str, fields.values())), None if sample.error else score
 
 
 def save(program: Any, file: Path | str) -> Path:

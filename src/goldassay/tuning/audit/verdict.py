@@ -204,6 +204,7 @@ def of_runs(
     runs: Sequence[Run],
     *,
     selection: Selected | None = None,
+    clusters: Sequence[object] | None = None,
     leaks: Sequence[str] = (),
     margin: float = MARGIN,
     **about: Any,
@@ -213,6 +214,7 @@ def of_runs(
     Args:
         runs: Two, or a baseline and the candidates that it was to be replaced by.
         selection: How the candidates came about; by default ``none`` for two runs, else ``independent``.
+        clusters: What each row belongs to; by default its document.
         leaks: Leaks that were found.
         margin: The largest difference that does not matter.
         about: Other fields of `Audit`.
@@ -225,11 +227,11 @@ def of_runs(
     scores = np.array(
         [[np.nan if row.get("error") else row["score"] for row in run.rows] for run in runs], dtype=float
     ).T
-    zero, n = first.zero, len(first.rows)
+    zero, n, clusters = first.zero, len(first.rows), clusters or first.clusters
     selection = selection or ("none" if len(others) == 1 else "independent")
     about = {"source": "runs", "baseline": "before", "margin": margin, **about}
     if selection == "none":
-        difference = compare(others[0].evidence, first.evidence, zero, clusters=first.clusters)
+        difference = compare(others[0].evidence, first.evidence, zero, clusters=clusters)
         audit = of_comparison(difference, examples=n, **about)
         column = 1
     else:
@@ -237,10 +239,11 @@ def of_runs(
         best = 1 + int(gains.mean(0).argmax())
         names = [str(run.folder or run.name) for run in runs]
         about |= {"chosen": names[best], "baseline": names[0]} if len(others) > 1 else {}
-        audit = judge(gains, selection=selection, clusters=first.clusters, **about)
+        audit = judge(gains, selection=selection, clusters=clusters, **about)
         column = best
-    leaks = [*leaks, *(f"{run.name}: {warning}" for run in runs for warning in run.about.get("warnings") or ())]
-    noise = dict.fromkeys(text for run in runs for text in run.warnings[len(run.about.get("warnings") or ()) :])
+    warnings = [(run.name, run.warnings, len(run.about.get("warnings") or ())) for run in runs]
+    leaks = [*leaks, *(f"{name}: {text}" for name, texts, first_notes in warnings for text in texts[:first_notes])]
+    noise = dict.fromkeys(text for _, texts, first_notes in warnings for text in texts[first_notes:])
     return audit.with_findings(leaks, [*noise, *of_scores(scores, [run.name for run in runs], column)])
 
 
