@@ -19,10 +19,12 @@ from goldassay.measure import TASKS, Measure
 ORACLES = {
     "extraction": "seqeval, nervaluate, scikit-learn, HIPE-scorer's unit data and the counts of official system files",
     "classification": "scikit-learn",
-    "linking": "HIPE-scorer's unit data, the counts of official system files, and the definitions of cluster measures",
+    "linking": "HIPE-scorer's unit data, the counts of official system files, the cases of CoNLL's coreference scorer, "
+    "and the definitions of cluster measures",
     "retrieval": "trec_eval's own files, pytrec_eval and ir_measures",
-    "answering": "the SQuAD scores of DSPy and torchmetrics, rouge-score, bert-score and RAGChecker's example",
-    "triples": "Text2KGBench's published per-sentence results",
+    "answering": "the SQuAD scores of DSPy and torchmetrics, rouge-score, bert-score, sacrebleu's numbers, "
+    "RAGChecker's example, and cases by hand of the benchmarks' scripts",
+    "triples": "Text2KGBench's published per-sentence results, and WebNLG, DocRED and CaRB by hand",
     "records": "the definitions of Donut's tree edit distance and DocVQA's ANLS, and every assignment of small lists",
 }
 
