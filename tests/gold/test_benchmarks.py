@@ -118,6 +118,20 @@ def test_official_files(
     assert {name: found[name] for name in values} == pytest.approx(values)
 
 
+def test_two_systems_are_compared_under_a_protocol(tmp_path: Path) -> None:
+    for name, content in {
+        "gold.xml": entries("modified", "a | r | b", "c | r | d"),
+        "one.xml": entries("generated", "a | r | b", "c | r | d"),
+        "two.xml": entries("generated", "a | r | b", "x | y | z"),
+    }.items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    files = [word for name in ("one", "two") for word in ("--pred", str(tmp_path / f"{name}.xml"))]
+    call = ["compare", "triples", "--gold", str(tmp_path / "gold.xml"), *files, "--protocol", "webnlg", "--json"]
+    done = CliRunner().invoke(app, call, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert '"strict_f1"' in done.stdout
+
+
 # The 36 cases of the reference scorer: key, response, recall and precision of each metric, as its notes derive them.
 THREE, SIX, ALPHABET = "a bc def", "a b c d e f", "12345 67 89ABC"
 CASES = {

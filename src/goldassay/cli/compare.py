@@ -194,11 +194,8 @@ def measured(
             chosen["measures"] = list(measures)
         sides = aligned.gold[:limit], aligned.pred[:limit]
         card = card_of(task, Pairs(*sides), chosen, intervals=False)
-        names = [
-            name
-            for name in measures or DEFAULT_VALUES.get(task, tuple(card.measures))
-            if measures or name in card.measures
-        ]
+        default = [name for name in DEFAULT_VALUES.get(task, ()) if name in card.measures]
+        names = list(measures or default or card.measures)  # a protocol has its own
         unknown = next((name for name in names if name not in card.measures), None)
         if unknown:
             raise GoldassayError(f"{task} has no value {unknown!r} here; there are {', '.join(card.measures)}")
