@@ -61,9 +61,9 @@ check: format-check lint types docs test dspy-matrix interop
 docs: .venv/docs
 	DISABLE_MKDOCS_2_WARNING=true NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
 
-# official numbers and installed implementations, replayed: prints "N of M"
+# official numbers and installed implementations, replayed: prints "N of M"; FETCH=FOLDER downloads the public files first
 conformance: install
-	$(BIN)/python -m benchmarks.conformance
+	$(BIN)/python -m benchmarks.conformance $(if $(FETCH),--fetch $(FETCH))
 
 bench: install
 	$(BIN)/python -m benchmarks

@@ -3,8 +3,9 @@
 Suites: ``trec_eval`` (its own test files), ``text2kgbench`` (every sentence of the systems that are given),
 ``ragchecker`` (the example of RAGChecker), ``squad`` (the published rules, and gold against itself), ``hipe-scorer``
 (the unit data of the HIPE scorer), ``coreference`` (the 36 cases of CoNLL's scorer), ``webnlg``, ``carb`` and
-``neleval`` (what these scripts printed), ``hipe-official`` (the HIPE scorer's counts on 14 damaged system files) and
-``hipe2022`` (folders gold, systems and official of a campaign's files). `live` compares with installed implementations
+``neleval`` (what these scripts printed), ``kilt``, ``quoref``, ``triviaqa`` and ``drop`` (the tests of these scripts),
+``hipe-official`` (the HIPE scorer's counts on 14 damaged system files) and ``hipe2022`` (folders gold, systems and
+official of a campaign's files). `live` compares with installed implementations
 and needs no files; `official` gets those that have a public home.
 """
 
@@ -14,7 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.conformance import hipe as hipe_scorer
-from benchmarks.conformance import published, scripts
+from benchmarks.conformance import published, questions, scripts
 from benchmarks.conformance.official import SuiteResult
 
 from goldassay.exceptions import GoldassayError
@@ -28,6 +29,8 @@ SUITES: dict[str, tuple[str, Callable[[Path], SuiteResult]]] = {
     "squad": ("xquad", published.squad),
     "coreference": ("conll", scripts.coreference),
     **{name: (name, scripts.printed(name)) for name in scripts.PRINTED},
+    **{name: (name, questions.expected(name)) for name in questions.EXPECTED},
+    "drop": ("drop", questions.drop),
     hipe_scorer.CAMPAIGN: (f"{hipe_scorer.CAMPAIGN}/official", hipe_scorer.campaign),
 }
 """By name: the folder of the data that it needs, and what replays it."""

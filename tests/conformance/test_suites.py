@@ -113,8 +113,19 @@ def test_what_scripts_printed_is_replayed_as_far_as_it_was_printed(tmp_path: Pat
         "r": "#begin document (T);\nT (1)\nT (1)\nT (1)\n#end document\n",
     }.items():
         (folder / name).write_text(content, encoding="utf-8")
+    (folder := tmp_path / "drop").mkdir()
+    (folder / "drop_eval_test.py").write_text(
+        """def test():
+    assert get_metrics(predicted=["td"], gold=["td", "yd"]) == (0.0, 0.5)
+    gold = {"p": {"qa_pairs": [{"query_id": "q", "answer": {"number": "1"}}]}}
+    pred = {"other": "1"}
+    assert evaluate_json(gold, pred) == (0.0, 0.25)
+    assert other(gold) == 1
+""",
+        encoding="utf-8",
+    )
     counts = {one.name: (one.reproduced, one.total) for one in conform.run(tmp_path)}
-    assert counts == {"coreference": (3, 3), "carb": (4, 4), "neleval": (2, 3)}
+    assert counts == {"coreference": (3, 3), "carb": (4, 4), "neleval": (2, 3), "drop": (3, 4)}
 
 
 def test_recall_points_round_as_trec_eval_10_does() -> None:

@@ -369,7 +369,7 @@ def _without_unknown(
     names = {record["id"] for record in gold}
     matched = [record for record in pred if record["id"] in names]
     others = [record["id"] for record in pred if record["id"] not in names]
-    if not matched or not others:
+    if not others or (not matched and source.format not in formats.QUESTIONS):
         return pred
     message = f"{len(others)} of {len(pred)} {noun} of {source.path} stand in no gold and are left out"
     source.warnings.append(f"{message}, as the official scorer does ({_listed(others)})")

@@ -127,7 +127,11 @@ def _kilt_answers(content: Any) -> Items:
         if len(item["output"]) != 1:
             raise DataError(f"KILT takes one output, not {len(item['output'])}", record=item["id"])
         (output,) = item["output"]
-        yield {"id": str(item["id"]).strip(), "answer": str(output["answer"]).strip(), "results": _pages(output)}
+        yield {
+            "id": str(item["id"]).strip(),
+            "answer": str(output.get("answer", "")).strip(),
+            "results": _pages(output),
+        }
 
 
 PREDICTED: dict[str, Callable[[Any], Items]] = {
