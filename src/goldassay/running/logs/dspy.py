@@ -42,8 +42,11 @@ def systems(content: Any, file: Path) -> list[System]:
         gold = {name.removeprefix(GOLD): rest[name] for name in rest if failed or name.startswith(GOLD)}
         answer = {name.removeprefix(PREDICTED): rest[name] for name in rest if name.removeprefix(GOLD) not in gold}
         example = {**inputs, **gold, **about}
-        error = "the program raised an error" if failed else ""
-        samples.append(Sample(identity(example, at), {score: values[at]}, inputs, gold, answer, example, error))
+        samples.append(
+            Sample(
+                identity(example, at), {score: values[at]}, inputs, gold, answer, example, "the program raised" * failed
+            )
+        )
     return [System("dspy.Evaluate", file.stem, samples)]
 
 

@@ -33,7 +33,7 @@ class Sample:
     ``values`` are the scores as the tool writes them, ``reasons`` what it says of them, by the same names.
     """
 
-    id: object
+    id: Any
     values: Mapping[str, Any]
     inputs: Mapping[str, Any]
     gold: Mapping[str, Any] = field(default_factory=dict)
@@ -42,6 +42,9 @@ class Sample:
     error: str = ""
     reasons: Mapping[str, Any] = field(default_factory=dict)
     repeat: int = 1
+
+    def __post_init__(self) -> None:
+        self.id, self.values = str(self.id), {str(name): number(value) for name, value in self.values.items()}
 
 
 @dataclass
@@ -73,10 +76,9 @@ def number(value: object) -> float | None:
 
 def as_run(system: System, place: Path, document: str = DOCUMENT) -> Run:
     """The run of a system; ``place`` is what messages call it, ``document`` the metadata that names the cluster."""
-    samples = sorted(system.samples, key=lambda sample: (len(str(sample.id)), str(sample.id), sample.repeat))
-    scored = [{name: number(value) for name, value in sample.values.items()} for sample in samples]
-    names = dict.fromkeys(name for values in scored for name in values)
-    scores = {name: [value for values in scored if (value := values.get(name)) is not None] for name in names}
+    samples = sorted(system.samples, key=lambda sample: (len(sample.id), sample.id, sample.repeat))
+    names = dict.fromkeys(name for sample in samples for name in sample.values)
+    scores = {name: [value for each in samples if (value := each.values.get(name)) is not None] for name in names}
     if not any(scores.values()):
         raise DataError(f"{system.name} has no scores: nothing was scored, or the log was cut off", file=place)
     about = dict.fromkeys(key for sample in samples for key in sample.metadata)
@@ -87,20 +89,17 @@ def as_run(system: System, place: Path, document: str = DOCUMENT) -> Run:
     lower = {name: max([1.0, *scores[name]]) for name in system.lower_is_better}
     measures = {name: Returned(name, lower_is_better=name in lower, most=lower.get(name)) for name in names}
     zero = Evidence.empty(measures, weights)
-    places: dict[str, int] = {}
-    rows = []
-    for sample, values in zip(samples, scored, strict=True):
-        index = places.setdefault(str(sample.id), len(places))
-        rows.append({"index": index, **_row(sample, values, zero, document)})
+    questions = {sample.id: sample.inputs for sample in samples}
+    places = {key: index for index, key in enumerate(questions)}
+    rows = [_row(places[sample.id], sample, zero, document) for sample in samples]
     check_unique([{"id": f"{row['id']} (repeat {row['repeat']})"} for row in rows], place)
     failed = sum("error" in row for row in rows)
     note = f"{failed} of {len(rows)} samples failed and count; {system.tool} may leave them out of its means"
-    inputs = {row["id"]: row["inputs"] for row in rows}
     head = {
         "name": system.name,
         "status": "finished",
         "lm": system.lm,
-        "gold": {"examples": len(places), "sha256": gold_hash(list(inputs.items()))},
+        "gold": {"examples": len(places), "sha256": gold_hash(list(questions.items()))},
         "settings": {"log": system.tool, "file": place.name},
         "measures": described_measures(measures, weights),
         "repeats": max(row["repeat"] for row in rows),
@@ -110,14 +109,14 @@ def as_run(system: System, place: Path, document: str = DOCUMENT) -> Run:
     return Run(head, rows, zero, place)
 
 
-def _row(sample: Sample, values: Mapping[str, float | None], zero: Evidence, document: str) -> dict[str, Any]:
+def _row(index: int, sample: Sample, zero: Evidence, document: str) -> dict[str, Any]:
     """A sample as a row; a score that the tool did not give is no evidence, or the worst if the sample failed."""
     tallies = {}
     for name in zero:
         missing = Mean.of(zero.worst.get(name, 0.0)) if sample.error else Mean()
-        tallies[name] = missing if (value := values.get(name)) is None else Mean.of(value)
+        tallies[name] = missing if (value := sample.values.get(name)) is None else Mean.of(value)
     score = float(zero.with_items(tallies).value)
-    row = {"id": str(sample.id), "repeat": sample.repeat, "score": score}
+    row = {"index": index, "id": sample.id, "repeat": sample.repeat, "score": score}
     row |= {"tallies": {name: tally.state() for name, tally in tallies.items()}}
     row |= {"inputs": sample.inputs, "gold": sample.gold, "prediction": sample.prediction}
     if sample.metadata.get(document) is not None:
