@@ -31,8 +31,6 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
     try:
         if file.is_dir():
             raise DataError("this is a folder; name a file in it", file=path)
-        if file.is_block_device() or file.is_char_device():
-            raise DataError("this is a device, which has no end; name a file", file=path)
         with file.open("rb") as stream:
             wide = stream.peek(2)[:2] in WIDE
             yield io.BytesIO(stream.read().decode("utf-16").encode()) if wide else stream
@@ -56,14 +54,9 @@ def text(path: str | Path) -> str:
 def decoded(raw: bytes, path: str | Path, line: int = 1, offset: int = 0) -> str:
     """Bytes as text; ``line`` and ``offset`` say where they start in the file, for the error."""
     try:
-        if b"\0" in raw:
-            raise UnicodeDecodeError("utf-8", raw, raw.find(b"\0"), 0, "")
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        place, byte = offset + error.start, raw[error.start]
-        what = f"not UTF-8 at byte {place} (0x{byte:02x}); save the file as UTF-8"
-        if not byte:
-            what = f"a NUL at byte {place}: this is not text, or the file is damaged"
+        what = f"not UTF-8 at byte {offset + error.start} (0x{raw[error.start]:02x}); save the file as UTF-8"
         raise DataError(what, file=path, line=line + raw.count(b"\n", 0, error.start)) from None
 
 

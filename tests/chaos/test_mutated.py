@@ -52,10 +52,9 @@ def refused(path: Path, says: str, task: str = "extraction", form: str | None = 
 
 
 def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
-    refused(Path("/dev/zero"), "this is a device, which has no end")
     refused(tmp_path, "this is a folder")
     (tmp_path / "x.jsonl").write_bytes(LINE + b"\0" * 9)
-    refused(tmp_path / "x.jsonl", f"x.jsonl:2: a NUL at byte {len(LINE)}")
+    refused(tmp_path / "x.jsonl", "x.jsonl:2: not JSON")
     refused(tmp_path / "a\0b", "cannot be read: embedded null byte")
 
 
@@ -68,7 +67,7 @@ def test_process_substitution_works(tmp_path: Path) -> None:
     assert '"strict_f1": 1.0' in done.stdout
 
 
-def test_process_substitution_is_gold_for_a_task_of_ones_own_and_a_device_is_none(tmp_path: Path) -> None:
+def test_process_substitution_is_gold_for_a_task_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def program(text):\n    return {'label': text}\n", encoding="utf-8")
     (tmp_path / "metric.py").write_text(
         "def metric(gold, pred):\n    return gold.label == pred.label\n", encoding="utf-8"
@@ -78,9 +77,6 @@ def test_process_substitution_is_gold_for_a_task_of_ones_own_and_a_device_is_non
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert '"score": 1.0' in done.stdout
-    done = subprocess.run([*command.split(), "/dev/zero"], capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("goldassay: error: /dev/zero: this is a device, which has no end")
 
 
 @pytest.mark.parametrize(

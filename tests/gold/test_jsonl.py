@@ -84,7 +84,7 @@ def test_any_id_and_a_document_in_every_task(task: str) -> None:
     ],
 )
 def test_a_record_is_a_line(block: bytes) -> None:
-    with pytest.raises(DataError, match=r"x\.jsonl:1: (not JSON|input should be|a NUL at byte)"):
+    with pytest.raises(DataError, match=r"x\.jsonl:1: (not JSON|input should be)"):
         of_line(block, "classification")
 
 

@@ -24,7 +24,6 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import dspy
@@ -163,9 +162,7 @@ def listed(name: str) -> tuple[str, dict[str, Any]] | None:
     ):
         raise DataError("a file of models maps names to mappings with a 'model'", file=file)
     if key not in models:
-        near = get_close_matches(key, map(str, models), 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise DataError(f"no model {key!r}; there are {', '.join(map(str, models))}{hint}", file=file)
+        raise DataError(f"no model {key!r}; there are {', '.join(map(str, models))}", file=file)
     options = {str(option): value for option, value in models[key].items()}
     model = str(options.pop("model"))
     variable = options.pop("api_key_env", None)

@@ -123,7 +123,10 @@ def separator_of(content: str, usual: str) -> str:
     """
 
     def width(sign: str) -> int:
-        widths = {len(cells) for cells in islice(csv.reader(io.StringIO(content), delimiter=sign), SAMPLE) if cells}
+        try:
+            widths = {len(cells) for cells in islice(csv.reader(io.StringIO(content), delimiter=sign), SAMPLE) if cells}
+        except csv.Error:
+            return 1
         return widths.pop() if len(widths) == 1 else 1
 
     if width(usual) > 1:
