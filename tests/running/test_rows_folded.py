@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.reporting import runs as tables
+from goldassay.reporting.verdicts import against
 from goldassay.running import Run
-from goldassay.running.comparing import by_stratum, errors_by_type
+from goldassay.running.comparing import by_stratum, compare, errors_by_type
 from goldassay.running.evaluate import evaluate
 
 METRIC = Metric({extraction.SpanF1(): 1.0})
@@ -60,9 +62,11 @@ def test_errors_by_type_stand_beside_each_other(two: list[Run]) -> None:
 
 
 def test_only_what_differs_is_shown_most_first(two: list[Run], capsys: pytest.CaptureFixture[str]) -> None:
-    tables.parts(by_stratum(two), errors_by_type(two), "strict_f1")
+    (verdict,) = against(compare(*two))
+    tables.moved(verdict, (2, 1))
     lines = [line for line in capsys.readouterr().out.splitlines() if "│" in line]
-    assert [line.split("│")[1].strip() for line in lines] == ["language nl", "tier 0", "tier 1", "TMP"]
-    assert lines[-1].replace(" ", "") == "│TMP│4│2│"
-    tables.parts(by_stratum(two[:1] * 2), errors_by_type(two[:1] * 2), "strict_f1")
+    assert [line.split("│")[1].strip() for line in lines] == ["language nl", "tier 0", "tier 1", "missed TMP"]
+    assert lines[-1].replace(" ", "") == "│missedTMP│4│2│"
+    (same,) = against(compare(two[0], replace(two[0])))
+    tables.moved(same, (2, 1))
     assert capsys.readouterr().out == ""

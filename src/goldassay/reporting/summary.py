@@ -86,7 +86,7 @@ class RunSummary:
     @property
     def failed(self) -> int:
         """How many examples failed."""
-        return sum(bool(row.get("error")) for row in self.run.rows)
+        return self.run.folded.failed
 
     @property
     def wrong(self) -> int:

@@ -14,6 +14,7 @@ import secrets
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from html import escape  # plotly reads a few tags in hover texts
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -61,17 +62,16 @@ def listing(
         library: The file beside the page that holds the chart library; by default it is in the page.
     """
     name = folder.resolve().name
-    figures: list[charts.Chart] = []
     programs = list(dict.fromkeys(run.name for run in runs))[:PROGRAMS]
     context: dict[str, Any] = {
         "title": "Runs" if name == "runs" else f"Runs in {name}",
         "entries": runs,
         "live": live,
         "links": links or {},
-        "histories": [history for program in programs if (history := _history(runs, program, figures))],
+        "histories": [history for program in programs if (history := _history(runs, program))],
         "tunings": _tunings(runs),
     }
-    return page("history.html", context, scripts=["history.js"], charts=figures, connect=live, library=library)
+    return page("history.html", context, scripts=["history.js"], connect=live, library=library)
 
 
 def _tunings(runs: Sequence[RunEntry]) -> dict[str, int]:
@@ -81,7 +81,7 @@ def _tunings(runs: Sequence[RunEntry]) -> dict[str, int]:
     return {first[folder]: count for folder, count in folders.items()}
 
 
-def _history(runs: Sequence[RunEntry], program: str, figures: list[charts.Chart]) -> dict[str, Any] | None:
+def _history(runs: Sequence[RunEntry], program: str) -> dict[str, Any] | None:
     """One program over time: a chart of its metric, a table of all values, and where lines break."""
     named = [run for run in runs if run.name == program and run.about.get("values")]
     if len(named) < 2:
@@ -102,10 +102,9 @@ def _history(runs: Sequence[RunEntry], program: str, figures: list[charts.Chart]
         for line in lines(runs, program, measure)
         if line.why
     }
-    figures.append(charts.lines(series, METRIC, [line.points[0].entry.started for line in drawn if line.why]))
     return {
         "name": program,
-        "chart": len(figures) - 1,
+        "chart": charts.lines(series, METRIC, [line.points[0].entry.started for line in drawn if line.why]),
         "measures": measures[:6],
         "entries": named,
         "breaks": sorted((moment, key, why) for (moment, key), why in breaks.items()),
@@ -168,6 +167,12 @@ def file_names(texts: Iterable[str]) -> dict[str, str]:
     return {text: f"{name}.html" for text, name in names.items()}
 
 
+@lru_cache(CACHED)
+def _report(folders: tuple[Path, ...], stamps: tuple[int, ...]) -> str:
+    """The report of these folders, as long as their files are those of ``stamps``."""
+    return report(sources(folders).runs)
+
+
 class Server(ThreadingHTTPServer):
     """Serves a folder of runs; open ``address``."""
 
@@ -176,7 +181,6 @@ class Server(ThreadingHTTPServer):
     def __init__(self, runs: Path, port: int = 0, token: str | None = None) -> None:
         entries(runs)  # a missing folder is an error now, not at the first request
         self.runs, self.token = runs, token or secrets.token_urlsafe(18)
-        self.cache: dict[Any, str] = {}
         try:
             super().__init__(("127.0.0.1", port), Handler)
         except OSError as error:
@@ -190,19 +194,12 @@ class Server(ThreadingHTTPServer):
     def report(self, keys: list[str]) -> str:
         """The report of some runs of the folder, written again when one of them has changed."""
         folders = {run.key: run.folder for run in entries(self.runs)}
-        if not keys:
-            raise GoldassayError("no run is named")
-        for key in keys:
+        for key in keys or [""]:
             if key not in folders:
                 raise GoldassayError(f"no run {key!r} in {self.runs}")
-        chosen = [folders[key] for key in keys]
-        files = [folder / name for folder in chosen for name in ("run.json", "rows.jsonl")]
-        stamp = tuple((str(file), file.stat().st_mtime_ns if file.exists() else 0) for file in files)
-        if stamp not in self.cache:
-            while len(self.cache) >= CACHED:
-                self.cache.pop(next(iter(self.cache)))
-            self.cache[stamp] = report(sources(chosen).runs)
-        return self.cache[stamp]
+        files = [folders[key] / name for key in keys for name in ("run.json", "rows.jsonl")]
+        stamps = tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
+        return _report(tuple(folders[key] for key in keys), stamps)
 
     def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
         """A client that closes the page early is no error; anything else is reported as usual."""

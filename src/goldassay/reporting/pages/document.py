@@ -147,7 +147,6 @@ def page(
     context: Mapping[str, object],
     *,
     scripts: Sequence[str] = (),
-    charts: Sequence[Mapping[str, object]] = (),
     data: Mapping[str, str] = {},
     connect: bool = False,
     library: str | None = None,
@@ -158,32 +157,38 @@ def page(
         template: The file under ``templates``.
         context: What the template is filled with.
         scripts: Names of assets.
-        charts: The charts that the template places by their number.
         data: Packed texts by the id of their element.
         connect: Whether the page may ask the server that served it.
         library: The file beside the page that holds the chart library (`plotly`); None puts it into the page.
     """
-    source = plotly() if charts else None
-    sources, style = [asset(name) for name in ("page.js", *scripts)], asset("page.css")
-    blobs = {"charts-data": packed(json.dumps(list(charts), ensure_ascii=False)) if source else "", **data}
-    styles = [style]
-    allowed = list(sources)
-    if source:
-        styles += own_styles(source)
-        if not library:
-            blobs["plotly-source"] = packed(source)
-            allowed.append(source)
+    source, style = plotly() or "", asset("page.css")
+    sources = [asset(name) for name in ("page.js", *scripts)]
+    figures: list[Mapping[str, object]] = []
+
+    def chart(figure: Mapping[str, object] | None) -> str:
+        """The place of a chart, if there is one and it can be drawn."""
+        if not (figure and source):
+            return ""
+        figures.append(figure)
+        return Markup('<div class="chart" data-chart="{}"></div>').format(len(figures) - 1)
+
+    def blobs() -> dict[str, Markup]:
+        """What the page holds, once every chart has its place; it is base64."""
+        drawn = {"charts-data": packed(json.dumps(figures)), **({} if library else {"plotly-source": packed(source)})}
+        return {name: Markup(text) for name, text in {**(drawn if figures else {}), **data}.items()}
+
+    allowed = [*sources, *([source] if source and not library else [])]
     return (
         environment()
         .get_template(template)
         .render(
             **context,
             version=__version__,
-            charts_shown=bool(source),
+            chart=chart,
+            blobs=blobs,
             library=library if source else None,
-            csp=policy(allowed, styles, connect=connect, beside=bool(source and library)),
+            csp=policy(allowed, [style, *own_styles(source)], connect=connect, beside=bool(source and library)),
             style=Markup(style),  # markup of this package, never of a run
-            sources=[Markup(source) for source in sources],
-            blobs={name: Markup(text) for name, text in blobs.items() if text},  # base64
+            sources=list(map(Markup, sources)),
         )
     )

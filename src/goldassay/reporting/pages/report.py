@@ -122,15 +122,16 @@ def report(
     names = summary.labels(usable)
     summaries = [summary.summarize(run) for run in usable]
     comparable, against, excluded = differences(summaries, names, seed)
+    values = data.values(summaries)
+    whole = [(summaries[0].overall, [each.overall for each in summaries])] if len(values) > 1 else []
     judges = [{**judge, "judge": summary.model_name(judge["judge"])} for judge in judges]
     tree = tuning.tree if tuning else []
     parts, facets = data.tables(summaries), {facet for run in usable for facet in run.by_stratum}
-    figures = _Figures()
     context: dict[str, Any] = {
         "title": title or _title(usable, tuning, judges),
         "runs": summaries,
         "names": names,
-        "values": data.values(summaries),
+        "values": values,
         "against": against,
         **_first(summaries, names),
         "notes": [*empty, *excluded, *_notes(usable, names)],
@@ -147,13 +148,15 @@ def report(
         "together": [names[0], *(difference.name for difference in against)] if usable else [],
         "ranked": ranked,
         "leader": leader(ranked) if ranked else [],
-        **_charts(figures, summaries, names, ranked, judges),
-        "tuning_chart": figures.add(effects(tree)),
+        "pareto": _pareto(ranked),
+        "forest": _forest(names, [*whole, *values]),
+        "curves": _curves(summaries, names),
+        "seconds": _seconds(summaries, names),
+        "shares": _shares([judge for judge in judges if isinstance(judge.get("corrected"), Mapping)]),
+        "tuning_chart": effects(tree),
     }
     packed = data.packs(comparable, [stored[id(run)].rows for run in comparable]) if comparable else {}
-    return page(
-        "report.html", context, scripts=["render.js", "examples.js"], charts=figures, data=packed, library=library
-    )
+    return page("report.html", context, scripts=["render.js", "examples.js"], data=packed, library=library)
 
 
 def _first(summaries: Sequence[RunSummary], names: Sequence[str]) -> dict[str, Any]:
@@ -178,34 +181,6 @@ def _in_memory(run: Run) -> Run:
     return replace(run, rows=[{key: row[key] for key in row if key != "calls"} for row in run.rows])
 
 
-class _Figures(list[charts.Chart]):
-    """The charts of a page; the template places them by number."""
-
-    def add(self, chart: charts.Chart | None) -> int | None:
-        """The number of a chart; None for none."""
-        if chart is None:
-            return None
-        self.append(chart)
-        return len(self) - 1
-
-
-def _charts(
-    figures: _Figures,
-    summaries: Sequence[RunSummary],
-    names: Sequence[str],
-    ranked: Sequence[RankedRun],
-    judges: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """The numbers of the charts, by their place in the template."""
-    return {
-        "pareto": [figures.add(chart) for chart in _pareto(ranked)],
-        "forest": figures.add(_forest(summaries, names)),
-        "curves": [figures.add(chart) for chart in _curves(summaries, names)],
-        "seconds": figures.add(_seconds(summaries, names)),
-        "shares": figures.add(_shares([judge for judge in judges if isinstance(judge.get("corrected"), Mapping)])),
-    }
-
-
 def _title(runs: Sequence[Run], tuning: Tuning | None, judges: Sequence[Mapping[str, object]]) -> str:
     if tuning is not None:
         return f"Tuning with {tuning.about.get('optimizer') or 'an optimizer'}"
@@ -220,7 +195,7 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     """What a reader has to know before believing a number."""
     notes = []
     for run, name in zip(runs, names, strict=True):
-        size, failed = len(run.rows), sum(bool(row.get("error")) for row in run.rows)
+        size, failed = len(run.rows), run.folded.failed
         if run.about.get("status") != "finished":
             examples = run.about.get("gold", {}).get("examples", "?")
             notes.append(f"{name} is {run.about.get('status', 'unfinished')}: {size} of {examples} examples.")
@@ -247,19 +222,14 @@ def _pareto(ranked: Sequence[RankedRun]) -> list[charts.Chart]:
     return figures
 
 
-def _forest(summaries: Sequence[RunSummary], names: Sequence[str]) -> charts.Chart | None:
-    if not summaries:
-        return None
-    measures = list(dict.fromkeys(value.name for row in summaries for value in row.values))
-    measures = ["metric", *measures] if len(measures) > 1 else measures  # a single measure is the metric
-    table = [{value.name: value for value in (row.overall, *row.values)} for row in summaries]
-    return charts.forest(measures, names, [[_ends(row.get(name)) for name in measures] for row in table])
-
-
-def _ends(value: ReportedValue | None) -> tuple[float, float, float] | None:
-    if value is None or value.interval is None:
-        return None
-    return value.value, value.interval.low, value.interval.high
+def _forest(
+    names: Sequence[str], values: Sequence[tuple[ReportedValue, Sequence[ReportedValue | None]]]
+) -> charts.Chart | None:
+    rows = [
+        [(each.value, each.interval.low, each.interval.high) if each and each.interval else None for each in row]
+        for _, row in values
+    ]
+    return charts.forest([about.name for about, _ in values], names, list(zip(*rows, strict=True))) if rows else None
 
 
 def _shares(judges: Sequence[Mapping[str, Any]]) -> charts.Chart | None:
@@ -308,5 +278,5 @@ def waterfall(stages: Waterfall, title: str) -> str:
     """The page of a pipeline's stages (`goldassay eval --stages`)."""
     steps = [(share.stage, share.cost, share.low, share.high) for share in stages.shares]
     figure = charts.waterfall(stages.value, stages.rest, steps)
-    context = {"title": f"What each stage costs: {title}", "found": stages}
-    return page("waterfall.html", context, charts=[figure])
+    context = {"title": f"What each stage costs: {title}", "found": stages, "cascade": figure}
+    return page("waterfall.html", context)
