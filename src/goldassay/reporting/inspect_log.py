@@ -21,7 +21,7 @@ def to_inspect(run: Run) -> bytes:
     """A run as an ``.eval`` file: a zip of a header, summaries and samples as JSON.
 
     >>> import dspy
-    >>> from goldassay.running import evaluate
+    >>> from goldassay.running.evaluate import evaluate
     >>> gold = [dspy.Example(text=word, label="A").with_inputs("text") for word in ("a", "b")]
     >>> run = evaluate(lambda text: {"label": text.upper()}, gold, lambda gold, pred: gold.label == pred.label)
     >>> zipfile.ZipFile(io.BytesIO(to_inspect(run))).namelist()

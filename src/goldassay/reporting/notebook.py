@@ -9,11 +9,11 @@ from html import escape
 
 from goldassay.reporting.pages.document import environment
 from goldassay.reporting.ranking import Ranking, leader
-from goldassay.reporting.runs import value_cells
+from goldassay.reporting.runs import difference_rows, ranking_rows, value_cells
 from goldassay.reporting.scorecards import convention, titled
-from goldassay.reporting.summary import labelled, unknown_types
+from goldassay.reporting.summary import unknown_types
 from goldassay.reporting.summary import values as reported
-from goldassay.reporting.terminal import bounds, number, p_value, signed
+from goldassay.reporting.terminal import bounds, number
 from goldassay.reporting.verdicts import against, run_sentence
 from goldassay.running.comparing import RunComparisons
 from goldassay.running.run import Run
@@ -48,29 +48,15 @@ def _(result: Run) -> Card:
 
 @card.register
 def _(result: RunComparisons) -> Card:
-    columns = ["run", "value", "difference [95 %]", "p, corrected", "won", "lost"]
-    rows = [
-        [
-            each.run.name,
-            labelled(each.measure, each.lower_is_better),
-            signed(each.comparison.difference) + bounds(each.comparison.interval, "+"),
-            p_value(each.corrected),
-            str(len(each.won)),
-            str(len(each.lost)),
-        ]
-        for each in result
-    ]
-    return Card([(each.verdict, each.sentence) for each in against(result)], columns, rows)
+    columns, rows = difference_rows(result)
+    rows = [[each.run.name, *row] for each, row in zip(result, rows, strict=True)]
+    return Card([(each.verdict, each.sentence) for each in against(result)], ["run", *columns], rows)
 
 
 @card.register
 def _(result: Ranking) -> Card:
-    rows = [
-        [str(each.ranks), each.name, number(each.value.value) + bounds(each.value), f"{each.first:.0%}"]
-        for each in result
-    ]
     first, *rest = leader(result)
-    return Card([("", first)], ["ranks", "system", "value [95 %]", "leads"], rows, rest)
+    return Card([("", first)], *ranking_rows(result), rest)
 
 
 @card.register

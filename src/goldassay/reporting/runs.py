@@ -13,7 +13,7 @@ from goldassay.reporting.history import RunEntry
 from goldassay.reporting.ranking import RankedRun
 from goldassay.reporting.summary import ReportedValue, gold_name, shortened
 from goldassay.reporting.terminal import (
-    Styled,
+    Cell,
     bounds,
     console,
     listed,
@@ -23,7 +23,6 @@ from goldassay.reporting.terminal import (
     print_table,
     prose,
     signed,
-    styled,
     warn,
     with_interval,
 )
@@ -55,8 +54,6 @@ def run(run: Run) -> None:
     rows = []
     for value in values:
         cells = {**value_cells(value), "task": task_of.get(value.name, "")}
-        if value.met is not None:
-            cells["met"] = styled(cells["met"], "better" if value.met else "worse")
         rows.append([cells[column] for column in columns])
     print_table(title, columns, rows, left=columns.index("[95 %]"))
     if combined:
@@ -85,7 +82,7 @@ def value_cells(value: ReportedValue) -> dict[str, object]:
         "[95 %]": number(value.value) + bounds(value.interval),
         **{name: "" if rate is None else number(rate) for name, rate in rates.items()},
         "target": "" if value.target is None else f"{value.target:.2f}",
-        "met": {True: "yes", False: "no", None: ""}[value.met],
+        "met": {True: Cell("yes", "better"), False: Cell("no", "worse"), None: ""}[value.met],
     }
 
 
@@ -112,8 +109,8 @@ def strata(run: Run, measure: str, most: int = 8) -> None:
             listed(f"{measure} by {stratum}", [*cells, *more])
 
 
-def ranking(systems: Sequence[RankedRun]) -> None:
-    """Systems, the best first, each with the ranks that it may have."""
+def ranking_rows(systems: Sequence[RankedRun]) -> tuple[list[str], list[list[str]]]:
+    """The columns and rows of a ranking, each system with the ranks that it may have."""
     tasks = {system.name.partition("-")[0] for system in systems}  # a shared task need not stand in every name
     rows = [
         [
@@ -126,8 +123,13 @@ def ranking(systems: Sequence[RankedRun]) -> None:
         ]
         for system in systems
     ]
+    return ["ranks", "system", "value [95 %]", "first", "seconds", systems[0].unit], rows
+
+
+def ranking(systems: Sequence[RankedRun]) -> None:
+    """Systems, the best first."""
     title = f"{len(systems)} systems on {systems[0].run.size}{_under([s.run for s in systems])}"
-    print_table(title, ["ranks", "system", "value [95 %]", "first", "seconds", systems[0].unit], rows, left=2)
+    print_table(title, *ranking_rows(systems), left=2)
     plain("ranks: the places that paired tests leave open; first: how often it would lead under other weights")
     if any(system.cached for system in systems):
         plain("Cached answers took no time and no tokens; ask again with --ask-again to compare seconds.")
@@ -243,7 +245,7 @@ def comparison(runs: Sequence[Run], differences: Sequence[RunComparison], unavai
         if ours:
             both = run.name, runs[first - 1].name
             title = " against ".join(both if len(set(both)) == 2 else (f"{place}", f"{first}"))
-            _differences(f"{title}, {run.size}{_under(runs)}", ours)
+            print_table(f"{title}, {run.size}{_under(runs)}", *difference_rows(ours))
         for difference in ours:
             if difference.won or difference.lost:
                 won, lost = (shortened(ids, 8) or "none" for ids in (difference.won, difference.lost))
@@ -254,22 +256,22 @@ def comparison(runs: Sequence[Run], differences: Sequence[RunComparison], unavai
         plain(f"not available: the program of {folder} failed on every example")
 
 
-def _differences(title: str, differences: Sequence[Any]) -> None:
-    """One run's paired differences from the first."""
+def difference_rows(differences: Sequence[RunComparison]) -> tuple[list[str], list[list[str]]]:
+    """The columns and rows of paired differences."""
     rows = []
     for difference in differences:
         test = difference.comparison
         rows.append(
             [
                 summary.labelled(difference.measure, difference.lower_is_better),
-                styled(f"{signed(test.difference)}{bounds(test.interval, '+')}", difference.change),
+                Cell(f"{signed(test.difference)}{bounds(test.interval, '+')}", difference.change),
                 p_value(test.p),
                 p_value(difference.corrected),
                 f"{test.smallest_detectable:.3f}" if test.smallest_detectable else "–",
                 f"{len(difference.won)}:{len(difference.lost)}",
             ]
         )
-    print_table(title, ["value", "difference [95 %]", "p", "p\ncorr.", "detect-\nable", "won:\nlost"], rows)
+    return ["value", "difference [95 %]", "p", "p\ncorr.", "detect-\nable", "won:\nlost"], rows
 
 
 def ranks(by_value: Mapping[str, Sequence[object]], places: Sequence[int], protocol: str = "") -> None:
@@ -297,14 +299,13 @@ def moved(difference: Difference, places: tuple[int, int]) -> None:
 
 def verdict(difference: Difference) -> None:
     """The verdict in one sentence."""
-    style = difference.verdict if difference.verdict in ("better", "worse") else "bold"
-    console().print(styled(difference.sentence, style), markup=True)
+    prose(difference.sentence, difference.verdict if difference.verdict in ("better", "worse") else "bold")
 
 
-def _change(part: PartDifference) -> Styled:
+def _change(part: PartDifference) -> Cell:
     """A difference with its interval; coloured where the interval leaves 0 out."""
     change = "better" if part.low > 0 else "worse" if part.high < 0 else ""
-    return styled(f"{signed(part.difference)}{bounds(part, '+')}", change)
+    return Cell(f"{signed(part.difference)}{bounds(part, '+')}", change)
 
 
 @dataclass(frozen=True)

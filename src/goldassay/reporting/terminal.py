@@ -46,8 +46,8 @@ def visible(text: str) -> str:
 
 
 TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what Rich reads as markup
-COLOURS = {"verdict.better": "green", "verdict.worse": "red"}
-OURS = {"bold", "dim", "italic", "yellow", "/", *COLOURS}
+COLOURS = {"better": "green", "worse": "red"}
+OURS = {"bold", "dim", "italic", "yellow", "/"}
 NAME = 24  # the width to which a column of names folds before others move to a table below
 TIE = "\ue000"  # stands for a blank at which no line ends
 PADDING = 3  # of a column: a blank on each side, and the line
@@ -135,20 +135,24 @@ def answers_alone() -> Iterator[None]:
         os.close(stdout)
 
 
-class Styled(str):
-    """A cell with goldassay's own tags; other cells are data."""
+class Cell(str):
+    """Data in a cell: ``better``, ``worse`` or another style of Rich's, and a dim line of detail below."""
 
-    __slots__ = ()
+    style: str
+    detail: str
+
+    def __new__(cls, text: object, style: str = "", detail: str = "") -> Cell:
+        cell = super().__new__(cls, text)
+        cell.style, cell.detail = style, detail
+        return cell
 
 
-def styled(text: object, style: str) -> Styled:
-    """A cell that is ``better``, ``worse`` or in a style of `OURS`; data stays data.
-
-    >>> styled("0.9", "better")
-    '[verdict.better]0.9[/]'
-    """
-    tag = f"verdict.{style}" if f"verdict.{style}" in COLOURS else style
-    return Styled(f"[{tag}]{escape(str(text))}[/]" if tag else escape(str(text)))
+def _text(cell: object) -> Text:
+    text = Text(visible("" if cell is None else str(cell)))
+    if isinstance(cell, Cell):
+        text.stylize(cell.style)
+        text.append(f"\n{visible(cell.detail)}" if cell.detail else "", "dim")
+    return text
 
 
 def print_table(
@@ -159,21 +163,15 @@ def print_table(
     Args:
         title: Stands above the table, which is at least as wide.
         columns: The heads.
-        rows: The cells; None is an empty cell, and only `Styled` text may hold tags.
+        rows: The cells; None is an empty cell, a `Cell` has a style.
         left: So many columns are aligned left and fold where they are too wide; the others are aligned right, and
             nothing in them is ever cut.
         note: A line below that explains the columns.
     """
     screen = console()
-    cells = [
-        [cell if isinstance(cell, Styled) else Styled(escape("" if cell is None else str(cell))) for cell in row]
-        for row in rows
-    ]
-    heads = [Styled(escape(column)) for column in columns]
-    widths = [
-        PADDING + max(screen.measure(screen.render_str(row[place])).maximum for row in (heads, *cells))
-        for place in range(len(columns))
-    ]
+    heads, *cells = [list(map(_text, row)) for row in (columns, *rows)]
+    rendered = list(zip(heads, *cells, strict=True))
+    widths = [PADDING + max(screen.measure(cell).maximum for cell in column) for column in rendered]
     for shown in _fitting(widths, left, screen.width):
         width = min(len(title or ""), screen.width)
         table = Table(title=title and escape(title), title_justify="left", min_width=width)
@@ -184,7 +182,7 @@ def print_table(
             table.add_row(*(row[place] for place in shown))
         screen.print(table)
         title = None
-    if any("↓" in row[0] for row in cells):
+    if any("↓" in row[0].plain for row in cells):
         plain("↓: lower is better")
     if note:
         plain(note)
@@ -226,9 +224,9 @@ def listed(head: str, items: Iterable[str]) -> None:
     prose(_filled(f"{head}: {tied}", console().width).replace(TIE, " "))
 
 
-def prose(text: str) -> None:
+def prose(text: str, style: str | None = None) -> None:
     """Prints data that wraps at the end of the line."""
-    console().print(text, markup=False)
+    console().print(text, markup=False, style=style)
 
 
 def line(text: str) -> None:

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from goldassay.reporting.summary import noise_lines
 from goldassay.reporting.terminal import (
-    Styled,
+    Cell,
     bounds,
     console,
     number,
@@ -17,7 +17,6 @@ from goldassay.reporting.terminal import (
     plain,
     print_table,
     prose,
-    styled,
     with_interval,
 )
 
@@ -95,8 +94,8 @@ def patterns(patterns: Sequence[Pattern], most: int = 8) -> None:
     rows = []
     for pattern in patterns[:most]:
         types = " → ".join(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part))
-        lines = [escape(f"{pattern.kind} {types}"), *(f"  {styled(line, 'dim')}" for line in _details(pattern))]
-        rows.append([Styled("\n".join(lines)), pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
+        name = Cell(f"{pattern.kind} {types}", detail="\n".join(f"  {line}" for line in _details(pattern)))
+        rows.append([name, pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
     if rows:
         print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows)
     else:
@@ -124,7 +123,7 @@ def patches(patches: Sequence[Patch]) -> None:
         effect = patch.effects[-1] if patch.effects else None
         p = p_value(effect.p) if effect and not effect.chosen else ""
         reason = patch.reason if "program" in patch.reason else ""
-        cells = [_with_detail(patch.id, patch.edit[:160]), _with_detail(patch.status, reason)]
+        cells = [Cell(patch.id, detail=patch.edit[:160]), Cell(patch.status, detail=reason)]
         rows.append([*cells, _effect(effect), p])
     if rows:
         print_table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2)
@@ -136,12 +135,7 @@ def _effect(effect: Effect | None) -> str:
     if effect is None:
         return "–"
     on = f"on {effect.split}, {effect.size}{', which chose it' * effect.chosen}"
-    return _with_detail(f"{effect.difference:+.3f}{bounds(effect, '+')}", on)
-
-
-def _with_detail(text: str, detail: str) -> Styled:
-    """A cell with a second line that is dim."""
-    return Styled(escape(text) + (f"\n{styled(detail, 'dim')}" if detail else ""))
+    return Cell(f"{effect.difference:+.3f}{bounds(effect, '+')}", detail=on)
 
 
 def patch(patch: Patch, diff: Sequence[str]) -> None:
