@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,7 @@ def _steps(gold: object, pred: object, binary: bool) -> dict[tuple[str, str], fl
     confidences = [confidence for _, confidence in predicted]
     for confidence in sorted(set(confidences), reverse=True):
         confident = pairs[:, [place for place, each in enumerate(confidences) if each >= confidence]]
-        sums = (_one_to_one(confident[:, :, 0].copy()), float(confident[:, :, 1].max(axis=1).sum()), confident.shape[1])
+        sums = (_one_to_one(confident[:, :, 0].copy()), fsum(confident[:, :, 1].max(axis=1)), confident.shape[1])
         for part, now, then in zip(PARTS, sums, before, strict=True):
             steps[repr(confidence), part] = now - then
         before = sums
@@ -174,12 +175,12 @@ def _confidence(triple: Any) -> float:
 
 def _one_to_one(scores: Floats) -> float:
     """The sum of the scores that are taken one to one, the best first (of equals, the first)."""
-    total = 0.0
+    taken = list[float]()
     for _ in range(min(scores.shape)):
         row, column = np.unravel_index(np.argmax(scores), scores.shape)
-        total += float(scores[row, column])
+        taken.append(scores[row, column])
         scores[row], scores[:, column] = -1.0, -1.0
-    return total
+    return fsum(taken)
 
 
 def _statements(triples: Iterable[Any], binary: bool) -> list[Statement]:
