@@ -16,7 +16,7 @@ from goldassay.running.logs.system import Sample, System
 def systems(content: Any, file: Path) -> list[System]:
     """The one system of a test run; none if this is another file."""
     content = content.get("testRunData", content) if isinstance(content, dict) else {}
-    cases = content.get("testCases") or content.get("test_results")
+    cases = content.get("testCases") or content.get("test_results") or content.get("conversationalTestCases")
     if not cases:
         return []
     lower: set[str] = set()
@@ -33,9 +33,9 @@ def _sample(case: dict[str, Any], lower: set[str]) -> Sample:
         if None not in (score, threshold) and score != threshold and (score < threshold) == metric["success"]:
             lower.add(name)
     return Sample(
-        case["name"],
+        case.get("order", case.get("index")),
         {name: metric.get("score") for name, metric in metrics.items()},
-        {"input": case["input"]},
+        {"input": case.get("input", case.get("scenario"))},
         {"output": case.get("expected_output")},
         {"output": case.get("actual_output")},
         case.get("metadata") or {},

@@ -22,43 +22,43 @@ def systems(content: Any, file: Path) -> list[System]:
     """A table's system, or one for each run among traces; none if these are neither."""
     if isinstance(content, dict) and content.keys() >= {"columns", "data"}:
         return _table(content["columns"], content["data"], file)
-    traces = (
-        [trace.get("info", trace) for trace in content if isinstance(trace, dict)] if isinstance(content, list) else []
-    )
-    if not traces or not traces[0].keys() >= {"assessments", "trace_metadata"}:
+    first = content[0] if isinstance(content, list) and content else None
+    if not isinstance(first, dict) or not {"info", "assessments"} & first.keys():
         return []
     runs: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for trace in traces:
+    for trace in map(_flat, content):
         runs[trace["trace_metadata"].get("mlflow.sourceRun", "no run")[:8]].append(trace)
-    return [
-        System(
-            "MLflow",
-            file.stem if len(runs) == 1 else run,
-            list(map(_sample, range(len(traces)), sorted(traces, key=_inputs))),
-        )
-        for run, traces in runs.items()
-    ]
+    samples = {run: map(_sample, range(len(each)), sorted(each, key=_inputs)) for run, each in runs.items()}
+    return [System("MLflow", run if len(runs) > 1 else file.stem, list(each)) for run, each in samples.items()]
+
+
+def _flat(trace: dict[str, Any]) -> dict[str, Any]:
+    """A trace as ``search_traces`` has it: its info, with the inputs and outputs of its first span."""
+    if "info" not in trace:
+        return trace
+    attributes = trace["data"]["spans"][0]["attributes"]
+    sides = {"request": "mlflow.spanInputs", "response": "mlflow.spanOutputs"}
+    return {**trace["info"], **{side: json.loads(attributes.get(name) or "null") for side, name in sides.items()}}
 
 
 def _inputs(trace: dict[str, Any]) -> str:
-    return str(trace["trace_metadata"]["mlflow.traceInputs"])
+    return json.dumps(trace["request"], sort_keys=True)
 
 
 def _sample(place: int, trace: dict[str, Any]) -> Sample:
     """A trace; MLflow runs them in any order, so ``place`` is that of its inputs."""
-    inputs, output = _inputs(trace), trace["trace_metadata"].get("mlflow.traceOutputs") or "null"
     values, gold, reasons = {}, {}, {}
     errors = ["the traced call failed"] if trace["state"] == "ERROR" else []
-    for assessment in sorted(trace["assessments"], key=lambda assessment: assessment["assessment_name"]):
+    valid = [assessment for assessment in trace["assessments"] if assessment.get("valid", True)]
+    for assessment in sorted(valid, key=lambda assessment: assessment["assessment_name"]):
         name, feedback = assessment["assessment_name"], assessment.get("feedback")
         if not feedback:
             gold[name] = assessment["expectation"]["value"]
             continue
         values[name], reasons[name] = feedback.get("value"), assessment.get("rationale")
         errors += [f"{name}: {feedback['error'].get('error_message')}"] if feedback.get("error") else []
-    metadata = {"document": inputs, **trace["tags"]}
-    answer = {"output": json.loads(output)}
-    return Sample(place, values, {"inputs": json.loads(inputs)}, gold, answer, metadata, "; ".join(errors), reasons)
+    metadata, answer = {"document": _inputs(trace), **trace["tags"]}, {"output": trace["response"]}
+    return Sample(place, values, {"inputs": trace["request"]}, gold, answer, metadata, "; ".join(errors), reasons)
 
 
 def _table(columns: list[str], rows: list[list[Any]], file: Path) -> list[System]:
