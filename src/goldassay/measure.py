@@ -154,8 +154,8 @@ class Measure(Generic[T]):
 
     @property
     def key(self) -> str:
-        """The name of its value in a report, such as ``strict_f1`` or ``nDCG@10``."""
-        return self.name
+        """The name of its value in a report, such as ``strict_f1`` or ``nDCG@10``; ``name`` may hold ``{fields}``."""
+        return self.name.format_map(vars(self))
 
     @property
     def worst(self) -> float | None:

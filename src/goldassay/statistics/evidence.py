@@ -167,6 +167,17 @@ def nested(paths: Sequence[Path], columns: Iterable[object]) -> dict[str, object
     return state
 
 
+def means(values: Iterable[float | None]) -> Mean:
+    """The evidence of examples that have a value each; None is no evidence.
+
+    >>> means([1.0, None]).weight.tolist()
+    [1.0, 0.0]
+    """
+    listed = list(values)
+    known = np.array([value is not None for value in listed], float)
+    return Mean(np.array([0.0 if value is None else value for value in listed], float), known)
+
+
 def stacked(tallies: Sequence[T], zero: T) -> T:
     """The tallies of many examples as one tally whose fields are arrays: one number an example.
 

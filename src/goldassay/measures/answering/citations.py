@@ -76,6 +76,7 @@ class CitationRate(Measure[JudgedMean]):
     [1.0, 0.5]
     """
 
+    name = "citation_{rate}"
     task = "answering"
     zero = JudgedMean()
     pred_fields = ("citations",)
@@ -85,11 +86,6 @@ class CitationRate(Measure[JudgedMean]):
     choices = {"rate": ("recall", "precision")}
 
     rate: str = "recall"
-
-    @property
-    def key(self) -> str:
-        """``citation_recall``, ``citation_precision``."""
-        return f"citation_{self.rate}"
 
     @property
     def formula(self) -> str:  # type: ignore[override]

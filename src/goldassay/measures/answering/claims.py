@@ -439,6 +439,7 @@ class ClaimRate(JudgedMeasure):
     (0.5, 'The answer says “is red”, which no retrieved passage supports.')
     """
 
+    name = "{rate}"
     task = "answering"
     gold_fields = ("reference", "answers", "question")
     pred_fields = ("support", "answer", "retrieved_contexts")
@@ -449,11 +450,6 @@ class ClaimRate(JudgedMeasure):
 
     rate: str = "faithfulness"
     judge: Any = None
-
-    @property
-    def key(self) -> str:
-        """The name of the rate."""
-        return self.rate
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]

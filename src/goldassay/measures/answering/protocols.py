@@ -76,6 +76,7 @@ class SupportingFacts(Measure[Mean]):
     [0.6667, 0.6667, 0.4]
     """
 
+    name = "{of}_{rate}"
     task = "answering"
     zero = Mean()
     gold_fields = ("answers", "supporting_facts")
@@ -93,11 +94,6 @@ class SupportingFacts(Measure[Mean]):
 
     rate: str = "f1"
     of: str = "facts"
-
-    @property
-    def key(self) -> str:
-        """``facts_f1``, ``joint_exact`` and so on."""
-        return f"{self.of}_{self.rate}"
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The rate of one question."""
@@ -160,6 +156,7 @@ class Drop(Measure[Mean]):
     1.0
     """
 
+    name = "drop_{rate}"
     task = "answering"
     zero = Mean()
     gold_fields = ("answers",)
@@ -176,11 +173,6 @@ class Drop(Measure[Mean]):
     source = "Dua et al., NAACL 2019; Dasigi et al., EMNLP 2019 (evaluation scripts)"
 
     rate: str = "f1"
-
-    @property
-    def key(self) -> str:
-        """``drop_f1``, ``drop_exact``."""
-        return f"drop_{self.rate}"
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The rate of one question; gold whose first span is empty does not count."""
@@ -234,6 +226,7 @@ class Kilt(Measure[Mean]):
     [0.5, 0.5]
     """
 
+    name = "kilt_{of}"
     task = "answering"
     zero = Mean()
     gold_fields = ("answers", "documents")
@@ -245,11 +238,6 @@ class Kilt(Measure[Mean]):
     source = "Petroni et al., NAACL 2021 (KILT)"
 
     of: str = "r_precision"
-
-    @property
-    def key(self) -> str:
-        """``kilt_r_precision`` and so on."""
-        return f"kilt_{self.of}"
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The value of one question."""

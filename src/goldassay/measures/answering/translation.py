@@ -21,7 +21,7 @@ import numpy as np
 from goldassay.measures.answering.matching import Answering, Batch
 from goldassay.measures.calibration import plain
 from goldassay.statistics.evidence import stacked
-from goldassay.tally import By, Counts, Mean, Number, divide
+from goldassay.tally import By, Counts, Mean, Number, T, divide
 from goldassay.tally.sums import positive
 
 ORDERS, CHARACTERS = 4, 6
@@ -86,8 +86,24 @@ class CharacterGrams(By[str, Counts]):
         return plain(divide(5.0 * p * r, 4.0 * p + r) + (1.0 - positive(self.weight)))
 
 
+class Translation(Answering[T]):
+    """What BLEU and chrF share: each answer is counted beside all its golds."""
+
+    gold_fields = ("answers", "reference")
+    pred_fields = ("answer",)
+
+    def tallies(self, batch: Batch) -> T:
+        """The n-grams of each answer; those of a program that failed are none."""
+        rows = zip(batch.answers, batch.failed, batch.texts, strict=True)
+        tallies: T = stacked([self._counted("" if lost else text, golds) for text, lost, golds in rows], self.zero)
+        return tallies
+
+    def _counted(self, text: str, golds: Sequence[str]) -> T:
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
-class BLEU(Answering[NGrams]):
+class BLEU(Translation[NGrams]):
     """BLEU of the corpus; an unanswerable question is left out, a program that failed gave no word.
 
     >>> round(BLEU()({"answers": ["the museum opened in 1800"]}, {"answer": "the museum opened in May"}).tally.value, 4)
@@ -97,8 +113,6 @@ class BLEU(Answering[NGrams]):
     name = "bleu"
     attains_one = False  # answers of fewer than four words have no n-gram of each order
     zero = NGrams()
-    gold_fields = ("answers", "reference")
-    pred_fields = ("answer",)
     fixed = {
         "tokens": "13a",
         "case": "mixed",
@@ -109,11 +123,6 @@ class BLEU(Answering[NGrams]):
     }
     formula = "exp(min(0, 1 − r / h)) (p1 p2 p3 p4)^¼ over the corpus"
     source = "Papineni et al., ACL 2002; sacrebleu 2.6"
-
-    def tallies(self, batch: Batch) -> NGrams:
-        """The n-grams of each answer."""
-        rows = zip(batch.answers, batch.failed, batch.texts, strict=True)
-        return stacked([self._counted("" if lost else text, golds) for text, lost, golds in rows], self.zero)
 
     def _counted(self, text: str, golds: Sequence[str]) -> NGrams:
         if not golds:
@@ -130,7 +139,7 @@ class BLEU(Answering[NGrams]):
 
 
 @dataclass(frozen=True)
-class ChrF(Answering[CharacterGrams]):
+class ChrF(Translation[CharacterGrams]):
     """chrF of the corpus, for each question the gold answer with the highest chrF.
 
     >>> round(ChrF()({"answers": ["Rijksmuseum"]}, {"answer": "Rijksmusea"}).tally.value, 4)
@@ -139,8 +148,6 @@ class ChrF(Answering[CharacterGrams]):
 
     name = "chrf"
     zero = CharacterGrams()
-    gold_fields = ("answers", "reference")
-    pred_fields = ("answer",)
     fixed = {
         "characters": "1 to 6",
         "words": "none",
@@ -151,11 +158,6 @@ class ChrF(Answering[CharacterGrams]):
     }
     formula = "F2 of the mean precision and the mean recall of character n-grams over the corpus"
     source = "Popović, WMT 2015; sacrebleu 2.6"
-
-    def tallies(self, batch: Batch) -> CharacterGrams:
-        """The character n-grams of each answer."""
-        rows = zip(batch.answers, batch.failed, batch.texts, strict=True)
-        return stacked([self._counted("" if lost else text, golds) for text, lost, golds in rows], self.zero)
 
     def _counted(self, text: str, golds: Sequence[str]) -> CharacterGrams:
         tallies = []

@@ -15,7 +15,7 @@ import numpy as np
 from goldassay.exceptions import FieldError
 from goldassay.measure import Measure, gold_field, pred_field
 from goldassay.measures.calibration import plain
-from goldassay.statistics.evidence import Floats
+from goldassay.statistics.evidence import Floats, means
 from goldassay.tally import Confusion, Mean, Number, divide
 
 CORRELATIONS = ("pearson", "spearman", "kendall")
@@ -120,6 +120,7 @@ class Correlation(GradedMeasure):
     0.3333333333333333
     """
 
+    name = "{statistic}"
     statistic: str = "pearson"
     in_key: ClassVar[tuple[str, ...]] = ("statistic",)
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"statistic": CORRELATIONS}
@@ -127,11 +128,6 @@ class Correlation(GradedMeasure):
     fixed: ClassVar[dict[str, str]] = {"ties": "mid-ranks, τ_b", "constant": "1 if equal, else 0", "failed": "left out"}
     formula: ClassVar[str] = "correlation of gold and predicted numbers over the corpus"
     source: ClassVar[str] = "Pearson 1895; Spearman 1904; Kendall 1945"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``pearson``, ``spearman``, ``kendall``."""
-        return self.statistic
 
     @property
     def zero(self) -> Grades:  # type: ignore[override]
@@ -169,6 +165,7 @@ class GradedError(GradedMeasure):
     4.0
     """
 
+    name = "{statistic}"
     statistic: str = "mae"
     missing: float | None = field(default=None, kw_only=True)
     in_key: ClassVar[tuple[str, ...]] = ("statistic",)
@@ -177,11 +174,6 @@ class GradedError(GradedMeasure):
     lower_is_better: ClassVar[bool] = True
     formula: ClassVar[str] = "mean |gold − predicted|, or √ mean (gold − predicted)²"
     source: ClassVar[str] = "Willmott & Matsuura 2005"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``mae``, ``rmse``."""
-        return self.statistic
 
     @property
     def fixed(self) -> dict[str, str]:  # type: ignore[override]
@@ -197,5 +189,5 @@ class GradedError(GradedMeasure):
         """The error of each example."""
         power = 1 if self.statistic == "mae" else 2
         errors = [self.missing if pred is None else abs(gold - pred) for gold, pred in batch]
-        values = np.array([0.0 if error is None else error**power for error in errors])
-        return type(self.zero)(values, np.array([error is not None for error in errors], float))
+        tally = means(None if error is None else error**power for error in errors)
+        return type(self.zero)(tally.total, tally.weight)

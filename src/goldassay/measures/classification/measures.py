@@ -23,6 +23,7 @@ from goldassay.measure import EMPTY, Measure, Review, plain
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.records import Read, institutions, sides
 from goldassay.measures.classification.tally import Agreement, Gap, Labelled
+from goldassay.statistics.evidence import means
 from goldassay.tally import FORMULAS, RATES, Mean
 
 SOURCE = "Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0"
@@ -142,8 +143,7 @@ class Accuracy(LabelMeasure):
             "group": lambda read: same_group(read, group),
             "any": lambda read: read.pred in read.gold_set,
         }[self.match]
-        n = len(batch.read)
-        return Mean(np.fromiter(map(right, batch.read), float, n), np.ones(n))
+        return means(map(right, batch.read))
 
 
 @dataclass(frozen=True)
@@ -270,8 +270,17 @@ class HierarchyGap(LabelMeasure):
         return Gap(group.total, exact.total, exact.weight)
 
 
+class AgreementMeasure(LabelMeasure):
+    """A statistic of the table of gold and predicted labels."""
+
+    def tallies(self, batch: Batch) -> Agreement:
+        """The counts of each example."""
+        agreement: Agreement = self.zero.with_items(batch.pairs)
+        return agreement
+
+
 @dataclass(frozen=True)
-class Kappa(LabelMeasure):
+class Kappa(AgreementMeasure):
     """Cohen's κ: agreement beyond what the two label distributions give by chance.
 
     ``weights`` ``linear`` and ``quadratic`` take near labels of an order for less wrong; ``labels`` is the order (by
@@ -306,13 +315,9 @@ class Kappa(LabelMeasure):
         missing = "its own label" if self.weights == "none" else "as far away as can be"
         return {"case": "as written", "missing": missing, "one label throughout": "1"}
 
-    def tallies(self, batch: Batch) -> Agreement:
-        """The counts of each example."""
-        return self.zero.with_items(batch.pairs)
-
 
 @dataclass(frozen=True)
-class MCC(LabelMeasure):
+class MCC(AgreementMeasure):
     """Matthews' correlation coefficient, for any number of labels (Gorodkin's R_K).
 
     >>> (MCC()("M", "M").tally + MCC()("G", "G").tally + MCC()("G", "M").tally).value
@@ -330,13 +335,9 @@ class MCC(LabelMeasure):
     formula: ClassVar[str] = "(c n − Σ t p) / √((n² − Σ p²)(n² − Σ t²))"
     source: ClassVar[str] = "Matthews 1975; Gorodkin 2004"
 
-    def tallies(self, batch: Batch) -> Agreement:
-        """The counts of each example."""
-        return self.zero.with_items(batch.pairs)
-
 
 @dataclass(frozen=True)
-class OrdinalError(LabelMeasure):
+class OrdinalError(AgreementMeasure):
     """The mean absolute distance of labels that are numbers, or of their places in the order ``labels``.
 
     >>> OrdinalError()(4, 2).tally.value, OrdinalError(("low", "mid", "high"))("low", "mid").tally.value
@@ -358,10 +359,6 @@ class OrdinalError(LabelMeasure):
     def zero(self) -> Agreement:  # type: ignore[override]
         """No evidence."""
         return Agreement({}, "mae", self.labels)
-
-    def tallies(self, batch: Batch) -> Agreement:
-        """The counts of each example."""
-        return self.zero.with_items(batch.pairs)
 
 
 @dataclass(frozen=True)
@@ -389,8 +386,7 @@ class Cost(LabelMeasure):
     def tallies(self, batch: Batch) -> Mean:
         """The cost of each example."""
         table = {(gold, pred): cost for gold, pred, cost in self.costs}
-        costs = [table.get((read.gold, read.pred), float(read.gold != read.pred)) for read in batch.read]
-        return Mean(np.array(costs, float), np.ones(len(costs)))
+        return means(table.get((read.gold, read.pred), float(read.gold != read.pred)) for read in batch.read)
 
 
 # HierarchyGap is not among them: its best value is 0, and the laws say that gold against gold is best.

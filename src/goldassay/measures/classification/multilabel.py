@@ -14,7 +14,7 @@ import numpy as np
 from goldassay.exceptions import FieldError, GoldassayError
 from goldassay.measure import Error, Measure, Review, gold_field, pred_field
 from goldassay.measures.classification.probabilities import probabilities
-from goldassay.statistics.evidence import stacked
+from goldassay.statistics.evidence import means, stacked
 from goldassay.tally import FORMULAS, RATES, Counts, Macro, Mean
 
 Sets = tuple[frozenset[str], frozenset[str]]
@@ -72,14 +72,10 @@ class SetF1(SetMeasure):
     [0.5, 0.3333333333333333, 0.5]
     """
 
+    name = "set_{average}_{rate}"
     average: str = "micro"
     rate: str = "f1"
     choices: ClassVar[dict[str, tuple[str, ...]]] = {"average": ("micro", "macro", "samples"), "rate": tuple(RATES)}
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``set_micro_f1`` and so on."""
-        return f"set_{self.average}_{self.rate}"
 
     @property
     def formula(self) -> str:  # type: ignore[override]
@@ -119,7 +115,7 @@ class SubsetAccuracy(SetMeasure):
 
     def tallies(self, batch: Sequence[Sets]) -> Mean:
         """Whether both sets are equal."""
-        return Mean(np.array([g == p for g, p in batch], float), np.ones(len(batch)))
+        return means(float(g == p) for g, p in batch)
 
 
 @dataclass(frozen=True)
@@ -142,7 +138,7 @@ class HammingLoss(SetMeasure):
 
     def tallies(self, batch: Sequence[Sets]) -> Mean:
         """The wrong labels of each example."""
-        return Mean(np.array([len(g ^ p) / len(self.labels) for g, p in batch], float), np.ones(len(batch)))
+        return means(len(g ^ p) / len(self.labels) for g, p in batch)
 
 
 @dataclass(frozen=True)

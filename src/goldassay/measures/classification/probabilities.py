@@ -17,6 +17,7 @@ from goldassay.measure import failed, pred_field
 from goldassay.measures.calibration import ByConfidence, CalibrationMeasure, Confidences, plain
 from goldassay.measures.classification.measures import Batch, LabelMeasure
 from goldassay.measures.classification.tally import NONE
+from goldassay.statistics.evidence import means
 from goldassay.tally import By, Mean, Number, divide, mean
 from goldassay.tally.sums import positive
 
@@ -46,22 +47,17 @@ class TopK(LabelMeasure):
     1.0
     """
 
+    name = "top{k}_accuracy"
     k: int = 3
     zero: ClassVar[Mean] = Mean()
     pred_fields: ClassVar[tuple[str, ...]] = ("label", "probabilities")
     fixed: ClassVar[dict[str, str]] = {"ties": "the later label first (scikit-learn)", "failed": "0"}
     formula: ClassVar[str] = "gold among the k most probable / all"
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``top3_accuracy`` and so on."""
-        return f"top{self.k}_accuracy"
-
     def tallies(self, batch: Batch) -> Mean:
         """Whether the gold label is among the first."""
         ranked = ((gold, sorted(p, key=lambda label: (p[label], label))[-self.k :]) for gold, p in _each(batch))
-        hits = np.array([gold in first for gold, first in ranked], float)
-        return Mean(hits, np.ones(len(hits)))
+        return means(float(gold in first) for gold, first in ranked)
 
 
 @dataclass(frozen=True)
@@ -83,11 +79,10 @@ class MulticlassBrier(LabelMeasure):
 
     def tallies(self, batch: Batch) -> Mean:
         """The loss of each example."""
-        losses = [
+        return means(
             sum((p - (label == gold)) ** 2 for label, p in {gold: 0.0, **numbers}.items()) if numbers else 2.0
             for gold, numbers in _each(batch)
-        ]
-        return Mean(np.array(losses, float), np.ones(len(losses)))
+        )
 
 
 @dataclass(frozen=True)
@@ -232,6 +227,7 @@ class Curve(LabelMeasure):
     0.75
     """
 
+    name = "{statistic}"
     statistic: str = "auroc"
     positive: str = field(default="", kw_only=True)
     in_key: ClassVar[tuple[str, ...]] = ("statistic",)
@@ -240,11 +236,6 @@ class Curve(LabelMeasure):
     fixed: ClassVar[dict[str, str]] = {"average": "labels against the rest", "label without a number": "0"}
     formula: ClassVar[str] = "area under the curve of each label's probability"
     source: ClassVar[str] = "Hanley & McNeil 1982; scikit-learn's roc_auc_score and average_precision_score"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``auroc``, ``average_precision``."""
-        return self.statistic
 
     @property
     def zero(self) -> Curves:  # type: ignore[override]

@@ -202,15 +202,11 @@ class NILF1(LinkMeasure[Counts]):
     ('nil_precision', 0.0)
     """
 
+    name = "nil_{rate}"
     rate: str = "f1"
     counted = "nil"
     in_key = ("rate",)
     fixed = {"key": KEY, "average": "micro", "repeated": MERGED, "empty": EMPTY}
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``nil_f1``, ``nil_precision``, ``nil_recall``."""
-        return f"nil_{self.rate}"
 
     @property
     def zero(self) -> Counts:  # type: ignore[override]

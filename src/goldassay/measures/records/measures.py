@@ -16,7 +16,7 @@ from goldassay.measure import EMPTY, Measure, Review
 from goldassay.measures.records import matching, mistakes, schemas, trees
 from goldassay.measures.records.comparators import comparator
 from goldassay.measures.records.records import Read, sides
-from goldassay.statistics.evidence import stacked
+from goldassay.statistics.evidence import means, stacked
 from goldassay.tally import FORMULAS, RATES, Counts, Macro, Mean, T
 
 OPTIONS = ("schema", "compare", "blank", "ordered", "invalid")
@@ -186,11 +186,10 @@ class RecordAccuracy(RecordMeasure[Mean]):
 
     def tallies(self, batch: Batch) -> Mean:
         """1 for a right record."""
-        right = [
-            read.pred is not None and not any(leaf.kind for leaf in leaves)
+        return means(
+            float(read.pred is not None and not any(leaf.kind for leaf in leaves))
             for read, leaves in zip(batch.read, batch.matches, strict=True)
-        ]
-        return stacked([Mean.of(float(each)) for each in right], self.zero)
+        )
 
 
 @dataclass(frozen=True)
@@ -214,7 +213,7 @@ class SchemaValid(RecordMeasure[Mean]):
 
     def tallies(self, batch: Batch) -> Mean:
         """1 for a valid prediction."""
-        return stacked([Mean.of(float(read.pred is not None)) for read in batch.read], self.zero)
+        return means(float(read.pred is not None) for read in batch.read)
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What is invalid, if anything is."""
@@ -240,8 +239,7 @@ class TreeEdit(RecordMeasure[Mean]):
 
     def tallies(self, batch: Batch) -> Mean:
         """The accuracy of each pair; a pair of empty records has none."""
-        accuracies = [trees.accuracy(read.gold, read.pred) for read in batch.read]
-        return stacked([Mean() if each is None else Mean.of(each) for each in accuracies], self.zero)
+        return means(trees.accuracy(read.gold, read.pred) for read in batch.read)
 
 
 def listed(**options: Any) -> list[RecordMeasure[Any]]:

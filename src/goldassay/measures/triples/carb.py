@@ -95,6 +95,7 @@ class CaRB(Measure[Any]):
     [1.0, 0.5]
     """
 
+    name = "carb_{rate}"
     task = "triples"
     gold_fields = ("triples",)
     pred_fields = ("triples",)
@@ -114,11 +115,6 @@ class CaRB(Measure[Any]):
 
     rate: str = "f1"
     binary: bool = False
-
-    @property
-    def key(self) -> str:
-        """``carb_f1``, ``carb_auc`` and so on."""
-        return f"carb_{self.rate}"
 
     @property
     def zero(self) -> Thresholds:  # type: ignore[override]

@@ -201,15 +201,11 @@ class MacroF1(Matched[Macro]):
     [0.5, 1.0]
     """
 
+    name = "macro_{rate}"
     in_key = ("rate",)
     fixed = {**Matched.fixed, "average": "properties with gold"}
 
     rate: str = "f1"
-
-    @property
-    def key(self) -> str:
-        """``macro_f1`` and so on."""
-        return f"macro_{self.rate}"
 
     @property
     def zero(self) -> Macro:  # type: ignore[override]
@@ -275,15 +271,11 @@ class PrecisionBound(Matched[Known]):
     [0.5, 1.0]
     """
 
+    name = "precision_{bound}"
     in_key = ("bound",)
     counted = "known"  # pyright: ignore[reportAssignmentType]
 
     bound: str = "min"
-
-    @property
-    def key(self) -> str:
-        """``precision_min`` or ``precision_max``."""
-        return f"precision_{self.bound}"
 
     @property
     def zero(self) -> Known:  # type: ignore[override]

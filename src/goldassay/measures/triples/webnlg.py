@@ -69,6 +69,7 @@ class WebNLG(Measure[Mean]):
     [1.0, 0.833, 0.667, 0.667]
     """
 
+    name = "webnlg_{matching}_{rate}"
     task = "triples"
     zero = Mean()
     gold_fields = ("triples",)
@@ -83,11 +84,6 @@ class WebNLG(Measure[Mean]):
     matching: str = "strict"
     rate: str = "f1"
     ends: str = "open"
-
-    @property
-    def key(self) -> str:
-        """``webnlg_strict_f1`` and so on."""
-        return f"webnlg_{self.matching}_{self.rate}"
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Floats:
         """A row an example: the number of pairs, and the sums of all values over them."""
