@@ -12,7 +12,7 @@ from goldassay.gold import load
 from goldassay.judges.audit import ATTACKS, TESTS, audit, cases
 from goldassay.judges.judge import Judge
 from goldassay.judges.panel import Panel
-from goldassay.judges.probes import FAULTS, Probe, entity, number, probes_of
+from goldassay.judges.probes import FAULTS, Probe, entity, probes_of
 
 TOWNS = ["Delft", "Gouda", "Breda", "Zwolle", "Tiel", "Hoorn", "Venlo", "Sneek", "Assen", "Goes"]
 
@@ -159,10 +159,10 @@ def test_marks_and_names() -> None:
 
 def test_faults_change_what_they_say_and_nothing_true() -> None:
     one, other = made(2)
-    assert number(one, other) == "The museum number 0 of Delft was opened in 1801."
+    assert FAULTS["number changed"](one, other) == "The museum number 0 of Delft was opened in 1801."
     assert entity(one, other) == "The museum number 0 of Gouda was opened in 1800."
     there = Probe("x", "q", one.answer, f"{one.context} Gouda came second, in 1801.")
-    assert (number(there, other), entity(there, other)) == (None, None)  # the text has them: no fault
+    assert (FAULTS["number changed"](there, other), entity(there, other)) == (None, None)  # the text has them: no fault
     assert [case.other for case in cases([one, one])] == [None, None]
 
 

@@ -78,7 +78,7 @@ def test_dissent_and_entropy() -> None:
     vote = count(["a", "a", "b", "c", None])
     assert vote.disagreement == 0.5
     assert vote.entropy == pytest.approx(1.5)  # -(1/2 log 1/2 + 2 · 1/4 log 1/4)
-    assert (vote.unknown, vote.share("a"), count([None]).share("a")) == (1, 0.5, None)
+    assert (len(vote.known), vote.share("a"), count([None]).share("a")) == (4, 0.5, None)
     assert (count([None]).disagreement, count([]).entropy) == (0.0, 0.0)
 
 

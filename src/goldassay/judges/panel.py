@@ -54,11 +54,6 @@ class Vote:
         return [ballot for ballot in self.ballots if ballot is not None]
 
     @property
-    def unknown(self) -> int:
-        """How many ballots have no verdict."""
-        return len(self.ballots) - len(self.known)
-
-    @property
     def disagreement(self) -> float:
         """The share of known ballots outside the largest group; 0 is unanimous, and 0 without a ballot."""
         return 1 - max(Counter(self.known).values()) / len(self.known) if self.known else 0.0
@@ -84,8 +79,8 @@ def count(
     """The vote of ballots.
 
     >>> vote = count(["yes", "no", "yes", None])
-    >>> vote.label, round(vote.disagreement, 3), round(vote.entropy, 3), vote.unknown
-    ('yes', 0.333, 0.918, 1)
+    >>> vote.label, round(vote.disagreement, 3), round(vote.entropy, 3), vote.known
+    ('yes', 0.333, 0.918, ['yes', 'no', 'yes'])
     >>> count(["yes", "no"]).label, count(["yes", None, None]).label
     (None, None)
     >>> count(["full", "none"], how="mean", worth={"full": 1.0, "partial": 0.5, "none": 0.0}).label

@@ -66,19 +66,9 @@ def negation(probe: Probe, _: Probe) -> str | None:
     return claim or probe.phrase(DENIAL)
 
 
-def number(probe: Probe, _: Probe) -> str | None:
-    """The claim with a number changed."""
-    return _if_new(probe, changed_digit(probe.answer))
-
-
 def entity(probe: Probe, other: Probe) -> str | None:
     """The claim with a name replaced by one of another claim."""
     return _if_new(probe, swapped_name(probe.answer, found_entities(probe.answer), found_entities(other.answer)))
-
-
-def unsupported(probe: Probe, _: Probe) -> str | None:
-    """The claim, and a sentence that the text does not have."""
-    return f"{probe.answer} {probe.phrase(ADDED)}"
 
 
 def _if_new(probe: Probe, claim: str | None) -> str | None:
@@ -90,9 +80,9 @@ def _if_new(probe: Probe, claim: str | None) -> str | None:
 
 FAULTS: Mapping[str, Callable[[Probe, Probe], str | None]] = {
     "negation": negation,
-    "number changed": number,
+    "number changed": lambda probe, _: _if_new(probe, changed_digit(probe.answer)),
     "entity swapped": entity,
-    "unsupported sentence added": unsupported,
+    "unsupported sentence added": lambda probe, _: f"{probe.answer} {probe.phrase(ADDED)}",
 }
 
 

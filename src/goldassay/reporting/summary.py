@@ -214,15 +214,15 @@ def noise_lines(run: Run) -> list[str]:
     noise = run.noise
     if noise is None or noise.flips is None or noise.varies is None:
         return []
-    passes = [f"pass@{k} {value.value:.3f}" for k, value in noise.at_least_one.items()]
-    passes += [f"pass^{k} {value.value:.3f}" for k, value in noise.every.items()]
+    passes = [f"pass@{k} {value.value:.3f}" for k, value in noise.pass_at.items()]
+    passes += [f"pass^{k} {value.value:.3f}" for k, value in noise.pass_every.items()]
     flips = f"{noise.flips.value:.3f} [{noise.flips.low:.3f}, {noise.flips.high:.3f}]"
     failed = f"; {noise.failed} of {len(run.answers)} answers failed" if noise.failed else ""
     lines = [
         f"{run.repeats} repeats of each example: {flips} of the examples flip between right and wrong, "
         f"{noise.varies.value:.3f} change their score; {', '.join(passes)}{failed}"
     ]
-    for name, parts in noise.parts.items():
+    for name, parts in noise.variance.items():
         examples, repeats = parts.narrower(2), parts.narrower(1, 2)
         advice = "more repeats help as much" if repeats > 0.8 * examples else "more examples help more"
         lines.append(

@@ -16,14 +16,14 @@ from goldassay.tally.evidence import Evidence
 class Noise:
     """What the repeats of a run say of the program's own noise.
 
-    ``parts`` splits the variance of each value into examples and repeats. ``at_least_one`` is pass@k by k, ``every``
-    is pass^k. ``flips`` is the share of examples with answers on both sides of the pass mark, ``varies`` the share
+    ``variance`` splits that of each value into examples and repeats. ``pass_at`` is pass@k by k, ``pass_every`` is
+    pass^k. ``flips`` is the share of examples with answers on both sides of the pass mark, ``varies`` the share
     whose answers do not all have the same score, and ``cached`` how many answers came from a cache after all.
     """
 
-    parts: Mapping[str, VarianceParts] = field(default_factory=dict)
-    at_least_one: Mapping[int, Interval] = field(default_factory=dict)
-    every: Mapping[int, Interval] = field(default_factory=dict)
+    variance: Mapping[str, VarianceParts] = field(default_factory=dict)
+    pass_at: Mapping[int, Interval] = field(default_factory=dict)
+    pass_every: Mapping[int, Interval] = field(default_factory=dict)
     flips: Interval | None = None
     varies: Interval | None = None
     failed: int = 0
@@ -32,10 +32,9 @@ class Noise:
     def state(self) -> dict[str, Any]:
         """As JSON."""
         state = asdict(self)
-        for name, parts in self.parts.items():
-            state["parts"][name] |= {"twice_examples": parts.narrower(2), "twice_repeats": parts.narrower(1, 2)}
-        names = {"parts": "variance", "at_least_one": "pass_at", "every": "pass_every"}
-        return {names.get(name, name): value for name, value in state.items()}
+        for name, parts in self.variance.items():
+            state["variance"][name] |= {"twice_examples": parts.narrower(2), "twice_repeats": parts.narrower(1, 2)}
+        return state
 
 
 def noise(answers: Iterable[Mapping[str, Any]], evidence: Sequence[Evidence], zero: Evidence, mark: float) -> Noise:

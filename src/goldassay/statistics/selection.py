@@ -25,6 +25,7 @@ from goldassay.statistics.evidence import Floats, Ints
 
 FOLDS, ROUNDS = 10, 10
 FLIPS = 4000
+LEVEL = 0.95
 FLOOR = 0.25  # of an example: the least standard error, for gains that are the same in all
 
 
@@ -52,7 +53,6 @@ def select(
     *,
     weights: Floats | None = None,
     chosen: Ints | None = None,
-    level: float = 0.95,
     flips: int = FLIPS,
     seed: int = 0,
 ) -> Selection:
@@ -63,7 +63,6 @@ def select(
             cluster of w times the average number of examples; it then holds w times the mean of their gains.
         weights: These w of the rows, whose mean is 1; by default all rows weigh the same.
         chosen: The column of each matrix that was chosen, or −1; by default the one with the largest mean above 0.
-        level: The level of the interval.
         flips: How many flips of the signs are drawn.
         seed: Of what is drawn.
 
@@ -89,10 +88,10 @@ def select(
     largest = _largest(signs, rows, floor)
     t = np.divide(naive, error, out=np.zeros_like(naive), where=error > 0)
     p = (1 + (largest >= t * (1 - 1e-6)).sum(0)) / (flips + 1)
-    student = float(special.stdtrit(max(n - 1, 1), (1 + level) / 2))
-    critical = np.maximum(np.quantile(_largest(signs, centred, floor), level, axis=0), student)
+    student = float(special.stdtrit(max(n - 1, 1), (1 + LEVEL) / 2))
+    critical = np.maximum(np.quantile(_largest(signs, centred, floor), LEVEL, axis=0), student)
     low, high = naive - critical * error, naive + student * error
-    low = np.where(p > 1 - level, np.minimum(low, 0.0), low)
+    low = np.where(p > 1 - LEVEL, np.minimum(low, 0.0), low)
     estimate = np.where(pick == best, np.clip(_cross_fitted(rows, rng), low, high), naive)
     low, high, estimate = (np.where(pick >= 0, end, 0.0) for end in (low, high, estimate))
     return Selection(pick, naive, estimate, low, high, p, error, critical)

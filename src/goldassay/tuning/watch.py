@@ -169,14 +169,12 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self._calls[call_id] = f"none of {{}} answers for {fields} could be read", fields
 
     def on_lm_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
-        """Count the errors of a model, since optimizers hide them."""
+        """Count the errors of a model, and the answers that cannot be read, since optimizers hide them."""
         error = "" if exception is None else f"{type(exception).__name__}: {' '.join(str(exception).split())}"
         with self._lock:
             self._errors.setdefault(self._calls.pop(call_id, ("", None)), []).append(error)
 
-    def on_adapter_parse_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
-        """Count an answer that an adapter cannot read."""
-        self.on_lm_end(call_id, outputs, exception)
+    on_adapter_parse_end = on_lm_end
 
     @property
     def note(self) -> str:
