@@ -270,6 +270,8 @@ TRIPLES = st.lists(
 def test_order_does_not_matter(gold: list[Any], pred: list[Any], random: Any) -> None:
     shuffled = random.sample(gold, len(gold)), random.sample(pred, len(pred))
     for measure in t.MEASURES:
+        if isinstance(measure, (t.CaRB, t.WebNLG)):  # of equal pairs their scripts take the first
+            continue
         one = measure(example(*gold, text="a in Amsterdam, 1798"), example(*pred)).tally
         other = measure(example(*shuffled[0], text="a in Amsterdam, 1798"), example(*shuffled[1])).tally
         assert one.state() == other.state()
