@@ -62,6 +62,13 @@ def test_dspy_files_give_the_score_that_evaluate_says() -> None:
     assert (table.values, table.unit, table.about["gold"]) == (good.values, "3 documents", good.about["gold"])
 
 
+def test_a_shorter_row_of_dspy_with_a_prediction_did_not_fail(tmp_path: Path) -> None:
+    rows = json.loads((FILES / "dspy_good.json").read_bytes())
+    del rows[2]["reasoning"]
+    (tmp_path / "log.json").write_text(json.dumps(rows))
+    assert Run.load(tmp_path / "log.json").folded.failed == 0
+
+
 def test_deepeval_gives_the_means_that_deepeval_says() -> None:
     for file in ("deepeval_bad.json", "deepeval_good.json"):
         (run,) = read_log(FILES / file)

@@ -35,7 +35,7 @@ def systems(content: Any, file: Path) -> list[System]:
     first = next((place for place, name in enumerate(names) if name.startswith(GOLD)), 1)
     samples = []
     for at, row in enumerate(content):
-        failed = len(row) <= len(names)
+        failed = len(row) <= len(names) and not any(name.startswith(PREDICTED) for name in row)
         inputs = {name: row[name] for name in names[:first]}
         about = {name: row[name] for name in METADATA if name in row}
         rest = {name: row[name] for name in row if name not in {**inputs, **about, score: None}}
