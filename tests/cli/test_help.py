@@ -23,7 +23,7 @@ COMMANDS = """
 demo init score eval compare tune audit report
 patch patterns|propose|test|apply|revert|list|show
 judge eval|align|mean|audit|plan|drift
-gold validate|stats|split|agree|convert|schema
+gold validate|stats|split|agree|convert|from-traces|schema
 runs list|show|export|prune
 """
 MOST_OPTIONS = 245  # spelled out over all commands; 291 once, 230 before columns and splits of own files, and traces

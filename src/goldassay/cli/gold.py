@@ -176,7 +176,9 @@ def shares(text: str | None) -> Mapping[str, float]:
 
 @use.command(app)
 def agree(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE FILE...", help="One file an annotator.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="One file an annotator, or one corrected draft.")
+    ],
     task: use.OfTask = None,
     format: use.Format = None,
     level: Annotated[
@@ -187,12 +189,24 @@ def agree(
     seed: int = 0,
     json: bool = False,
 ) -> None:
-    """Measure the agreement of annotators, and list their disagreements."""
-    from goldassay.gold.agreement import agree_files
+    """Measure the agreement of annotators, and list their disagreements.
+
+    One file alone is a corrected draft (gold from-traces): its labels are held against its suggestions.
+    """
+    from goldassay.gold import read
+    from goldassay.gold.agreement import agree_files, corrections
     from goldassay.reporting import gold as tables
 
     name = use.format_and_column(format)["format"]
-    agreement = agree_files(files, task or _task(files[0], name), format=name, level=level, seed=seed)
+    job = task or _task(files[0], name)
+    if len(files) == 1:
+        corrected = corrections(read(files[0], task=job, format=name), job, level=level, seed=seed)
+        if json:
+            terminal.answer(corrected.state())
+        else:
+            tables.corrections(corrected, limit)
+        return
+    agreement = agree_files(files, job, format=name, level=level, seed=seed)
     if json:
         terminal.answer(agreement.state())
     else:
@@ -245,6 +259,47 @@ def convert(
         **options,
     )
     print(f"{target}: {summary}")
+
+
+@use.command(app, "from-traces")
+def from_traces(
+    sources: Annotated[
+        list[Path],
+        typer.Argument(metavar="SOURCE...", help="Run folders, traces of MLflow or OpenTelemetry (JSON)."),
+    ],
+    task: Annotated[str, use.for_gold("--task", metavar="TASK", help="The task of the gold.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="FILE", help=".jsonl, .csv, .json (Label Studio), .html to correct by keys."),
+    ],
+    map: use.FieldMap = None,
+    n: Annotated[int, typer.Option("--n", metavar="N", min=1, help="At most so many records.")] = 50,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="WAY", help="disagreement (of the sources), stratum or random.")
+    ] = None,
+    seed: int = 0,
+    force: bool = False,
+) -> None:
+    """Draft gold from what programs answered: inputs, with an answer as a suggestion to correct."""
+    from goldassay import files
+    from goldassay.gold import write
+    from goldassay.running.drafts import draft
+
+    use.new_place(out, force)
+    drafts = draft(sources, task, n=n, by=by, map=map, seed=seed)
+    for warning in drafts.warnings:
+        terminal.warn(warning)
+    if out.suffix == ".html":
+        from goldassay.reporting.pages.correcting import correcting
+
+        files.save(out, correcting(drafts.records, task, drafts.outputs))
+    elif out.suffix == ".json":
+        write(out, drafts.records, format="label-studio", task=task, side="pred")
+    else:
+        write(out, drafts.records, task=task)
+    print(f"{out}: {len(drafts.records)} records chosen by {drafts.by}; correct {', '.join(drafts.outputs)}")
+    back = "the file it exports" if out.suffix == ".html" else "the corrected file"
+    terminal.hint(f"goldassay gold agree FILE --task {task} says what was changed in {back}")
 
 
 @use.command(app)

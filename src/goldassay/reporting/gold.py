@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from goldassay.gold.agreement import Agreement
+from goldassay.gold.agreement import Agreement, Corrections
 from goldassay.gold.audit import KINDS, Audit
 from goldassay.gold.splits import Split
 from goldassay.reporting.terminal import bounds, console, number, print_table, prose, warn
@@ -64,6 +64,14 @@ def split(result: Split, records: int, out_folder: Path | None) -> None:
     if result.empty:
         prose(f"{', '.join(result.empty)} empty: there are fewer groups than sides")
     prose("nothing written; --out FOLDER writes it" if out_folder is None else f"written to {out_folder}")
+
+
+def corrections(result: Corrections, most: int = 20) -> None:
+    """What was changed in a draft: by stratum, the figures, and the warning."""
+    rows = [[name, f"{changed:,}", f"{n:,}", number(value)] for name, (changed, n, value) in result.strata.items()]
+    print_table("suggestions", ["stratum", "changed", "records", "kappa or F1"], rows, left=1)
+    agreement(result.agreement, most)
+    warn(result.summary)
 
 
 def agreement(result: Agreement, most: int = 20) -> None:

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique, identity
+from goldassay.fields import read as read_field
 from goldassay.gold.agreement import figures
 from goldassay.gold.agreement.coefficients import alpha, cohen_kappa, fleiss_kappa
 from goldassay.gold.agreement.figures import Agreement, Disagreement, Figure
@@ -108,3 +111,68 @@ def _shared(
         plural = "s" if partly > 1 else ""
         warnings.append(f"{partly} record{plural} not with all annotators: a pair is compared on what both have")
     return {name: [own.get(key) for key in ids] for name, own in by_id.items()}, warnings
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """How labels that began as suggestions differ from them: of each stratum how many were changed, all, and kappa."""
+
+    agreement: Agreement
+    strata: dict[str, tuple[int, int, float | None]]
+    suggested_by: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """How many were changed, and the warning that goes with such labels."""
+        changed, total = (sum(row[place] for row in self.strata.values()) for place in (0, 1))
+        names = ", ".join(self.suggested_by) or "the system that made them"
+        return (
+            f"{changed} of {total} suggestions were changed ({changed / total:.0%}). Labels made from suggestions "
+            f"favour {names}: people overlook errors in what they are shown. Label some records without suggestions"
+        )
+
+    def state(self) -> dict[str, object]:
+        """As JSON."""
+        names = ("changed", "records", "agreement")
+        strata = {stratum: dict(zip(names, row, strict=True)) for stratum, row in self.strata.items()}
+        about = {"strata": strata, "suggested_by": list(self.suggested_by), "warning": self.summary}
+        return {**self.agreement.state(), "suggestions": about}
+
+
+def corrections(records: Records, task: str, *, level: str | None = None, seed: int = 0) -> Corrections:
+    """Corrected drafts against the suggestions that they began as, which stand in ``meta.suggestion``.
+
+    Args:
+        records: The corrected records.
+        task: The task.
+        level: Krippendorff's level, as in `agree`.
+        seed: Seeds the bootstrap.
+
+    >>> meta = {"suggestion": {"label": "M"}, "suggested_by": ["ours"]}
+    >>> labels = [{"id": n, "text": n, "label": label, "meta": meta} for n, label in (("a", "M"), ("b", "L"))]
+    >>> corrections(labels, "classification").strata
+    {'all': (1, 2, 0.0)}
+    """
+    groups: dict[str, list[dict[str, Any]]] = {"": []}
+    for record in records:
+        if "suggestion" in (read_field(record, "meta", None) or {}):
+            strata = read_field(record, "strata", None) or {}
+            name = ", ".join(f"{key}={value}" for key, value in strata.items()) or "all"
+            for each in ("", name):
+                groups.setdefault(each, []).append(dict(record))  # type: ignore[call-overload]
+    everything = groups.pop("")
+    if not everything:
+        raise GoldassayError("no record has a suggestion (meta.suggestion), as goldassay gold from-traces writes it")
+
+    def agreed(labels: list[dict[str, Any]]) -> Agreement:
+        suggestions = [{**record, **record["meta"]["suggestion"]} for record in labels]
+        return agree({"suggestion": suggestions, "label": labels}, task, level=level, seed=seed)
+
+    rows = {}
+    for name, labels in groups.items():
+        changed = sum({**record, **record["meta"]["suggestion"]} != record for record in labels)
+        several = agreed(labels).figures
+        main = next((figure for figure in several if "kappa" in figure.name), several[0])
+        rows[name] = (changed, len(labels), main.value)
+    makers = dict.fromkeys(name for record in everything for name in record["meta"].get("suggested_by", ()))
+    return Corrections(agreed(everything), rows, tuple(makers))

@@ -16,11 +16,11 @@ from typing import Any
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.folder import run_at
-from goldassay.running.logs import deepeval, dspy, inspect, mlflow, promptfoo
+from goldassay.running.logs import deepeval, dspy, inspect, mlflow, otel, promptfoo
 from goldassay.running.logs.system import DOCUMENT, System, as_run
 from goldassay.running.run import Run
 
-TOOLS = (inspect, promptfoo, deepeval, mlflow, dspy)
+TOOLS = (inspect, promptfoo, deepeval, mlflow, otel, dspy)
 KINDS = "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces) and dspy.Evaluate (JSON, CSV)"
 
 
@@ -36,8 +36,7 @@ def read_log(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
     """
     file, name = split_name(place)
     try:
-        content = _content(file)
-        systems: list[System] = next((found for tool in TOOLS if (found := tool.systems(content, file))), [])
+        systems = systems_in(file)
         named = [(system, file if len(systems) == 1 else Path(f"{file}:{system.name}")) for system in systems]
         runs = [as_run(system, at, document) for system, at in named if name in ("", system.name)]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
@@ -45,6 +44,12 @@ def read_log(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
     if systems and not runs:
         raise GoldassayError(f"{file} has no system {name!r}; it has {', '.join(system.name for system in systems)}")
     return runs
+
+
+def systems_in(file: Path) -> list[System]:
+    """The systems in another tool's log, whose samples need no scores; empty if it is none that is known."""
+    content = _content(file)
+    return next((systems for tool in TOOLS if (systems := tool.systems(content, file))), [])
 
 
 def runs_at(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
@@ -77,4 +82,6 @@ def _content(file: Path) -> Any:
     try:
         return json.loads(data)  # where NaN may stand for a missing score
     except (ValueError, RecursionError):
+        if file.suffix.lower() == ".jsonl":
+            return [value for _, value in files.json_lines(file)]
         return jsonl.value(data, file=file)  # which says where it is wrong

@@ -49,7 +49,7 @@ def _sample(place: int, trace: dict[str, Any]) -> Sample:
     """A trace; MLflow runs them in any order, so ``place`` is that of its inputs."""
     values, gold, reasons = {}, {}, {}
     errors = ["the traced call failed"] if trace["state"] == "ERROR" else []
-    valid = [assessment for assessment in trace["assessments"] if assessment.get("valid", True)]
+    valid = [assessment for assessment in trace.get("assessments") or () if assessment.get("valid", True)]
     for assessment in sorted(valid, key=lambda assessment: assessment["assessment_name"]):
         name, feedback = assessment["assessment_name"], assessment.get("feedback")
         if not feedback:

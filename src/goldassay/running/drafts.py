@@ -1,0 +1,176 @@
+"""Draft gold from what programs answered: the inputs of runs and traces, with an answer to each as a suggestion.
+
+A person corrects the suggestions (`goldassay.reporting.pages.correcting`, Label Studio, a csv), and
+`goldassay.gold.agreement.corrections` says how many were changed. Secrets are hidden.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import read as field_at
+from goldassay.files import Faults
+from goldassay.gold import read
+from goldassay.gold.anyfields import ABOUT, mapping
+from goldassay.measure import check_choice
+from goldassay.running.logs import split_name, systems_in
+from goldassay.running.run import Run
+from goldassay.secrets import scrub
+
+WAYS = ("disagreement", "stratum", "random")
+
+
+@dataclass
+class Asked:
+    """One input, and what each system answered to it."""
+
+    id: str
+    inputs: Mapping[str, Any]
+    strata: Mapping[str, Any] = field(default_factory=dict)
+    answers: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+
+    @property
+    def most_common(self) -> tuple[str, int]:
+        """The answer that most systems gave, as JSON, and how many did."""
+        return Counter(map(_key, (answer for _, answer in self.answers))).most_common(1)[0]
+
+    @property
+    def disagreement(self) -> float:
+        """The share of answers that differ from the most common one."""
+        return 1 - self.most_common[1] / len(self.answers)
+
+
+@dataclass(frozen=True)
+class Drafts:
+    """Records with suggestions, the fields to be corrected, how they were chosen, and warnings."""
+
+    records: list[dict[str, Any]]
+    outputs: list[str]
+    by: str
+    warnings: list[str]
+
+
+def draft(
+    places: Iterable[Path | str],
+    task: str,
+    *,
+    n: int = 50,
+    by: str | None = None,
+    map: str | Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> Drafts:
+    """Draft gold of a task.
+
+    Args:
+        places: Run folders, and traces or logs of other tools.
+        task: The task.
+        n: How many records, at most.
+        by: ``disagreement`` takes the inputs on which answers differ most, ``stratum`` as many of each stratum,
+            ``random`` any; by default the first of these that the sources allow.
+        map: Which field of inputs or answers is which of the task's, such as ``{"text": "body", "label": "output"}``.
+        seed: Seeds the choice.
+    """
+    items = list(asked(places).values())
+    chosen, way = choose(items, n, by, random.Random(seed))
+    faults, paths = Faults(math.inf), mapping(map) or {}
+    rows = [scrub(_row(item)) for item in chosen]
+    records = read(rows, task=task, map=map, faults=faults) if rows else []
+    if faults.errors and not records:
+        raise faults.errors[0]
+    left_out = len(faults.errors)
+    warnings = [f"{left_out} answers are no gold and were left out: {faults.errors[0]}"] if left_out else []
+    fields_asked = [item.inputs for item in items]
+    inputs = {name for each in fields_asked for name in each}
+    inputs |= {name for name, path in paths.items() if any(field_at(e, path, None) is not None for e in fields_asked)}
+    outputs = list(dict.fromkeys(name for record in records for name in record if name not in {*ABOUT, *inputs}))
+    for record in records:
+        suggestion = {name: record[name] for name in outputs if name in record}
+        record["meta"] = {**record.get("meta", {}), "suggestion": suggestion}
+    return Drafts(records, outputs, way, warnings)
+
+
+def asked(places: Iterable[Path | str]) -> dict[str, Asked]:
+    """The inputs that the sources share or have alone, with all answers that did not fail."""
+    items: dict[str, Asked] = {}
+    homes: dict[str, Path] = {}  # of the systems and ids, so that two of one name are told apart
+    for place in places:
+        file, _ = split_name(place)
+        for system, name, inputs, strata, answer in _answers(file):
+            if not isinstance(inputs, Mapping) or not inputs:
+                raise GoldassayError(f"{place} was stored without inputs, so no gold can be drafted from it")
+            source = system if homes.setdefault(system, file) == file else f"{system} ({file.stem})"
+            if _key(inputs) not in items:
+                taken = name in {item.id for item in items.values()}
+                items[_key(inputs)] = Asked(f"{file.stem}-{name}" if taken else name, inputs, strata)
+            items[_key(inputs)].answers.append((source, answer))
+    if not items:
+        raise GoldassayError("these sources have no answers that did not fail")
+    return items
+
+
+def _answers(file: Path) -> Iterator[tuple[str, str, Any, Any, Any]]:
+    """System, id, inputs, strata and answer of all that did not fail, of a run folder or a log."""
+    if not file.is_file():
+        run = Run.load(file)
+        for row in run.rows:
+            if row.get("prediction") is not None and "error" not in row:
+                yield run.name, str(row["id"]), row.get("inputs"), row.get("strata", {}), row["prediction"]
+        return
+    try:
+        systems = systems_in(file)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
+    for system in systems:
+        for sample in system.samples:
+            if not sample.error:
+                yield system.name, str(sample.id), _inner(sample.inputs), {}, _inner(sample.prediction)
+
+
+def _inner(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The object that a tool wraps in one field."""
+    value = next(iter(fields.values()), None)
+    return value if len(fields) == 1 and isinstance(value, dict) else fields
+
+
+def choose(items: Sequence[Asked], n: int, by: str | None, rng: random.Random) -> tuple[list[Asked], str]:
+    """``n`` of the inputs, in the order in which they are worth a look, and the way that was taken."""
+    disputed, strata = any(item.disagreement for item in items), any(item.strata for item in items)
+    by = by or ("disagreement" if disputed else "stratum" if strata else "random")
+    check_choice("by", by, WAYS)
+    if by == "disagreement" and not disputed:
+        raise GoldassayError("no input has two answers that differ; name a second run, or take `by=random`")
+    if by == "stratum" and not strata:
+        raise GoldassayError("these sources have no strata; take `by=random`")
+    shuffled = rng.sample(list(items), len(items))
+    if by == "disagreement":
+        shuffled.sort(key=lambda item: -item.disagreement)
+    elif by == "stratum":  # one of each stratum in turn
+        seen: dict[str, int] = defaultdict(int)
+        turn = {}
+        for item in shuffled:
+            turn[id(item)] = seen[_key(item.strata)]
+            seen[_key(item.strata)] += 1
+        shuffled.sort(key=lambda item: turn[id(item)])
+    return shuffled[:n], by
+
+
+def _row(item: Asked) -> dict[str, Any]:
+    """An input with its most common answer, who gave it, and what others answered."""
+    best = item.most_common[0]
+    suggested_by = sorted({name for name, answer in item.answers if _key(answer) == best})
+    others = {name: answer for name, answer in item.answers if _key(answer) != best}
+    meta = {"suggested_by": suggested_by, **({"other_answers": others} if others else {})}
+    strata = {"strata": item.strata} if item.strata else {}
+    return {"id": item.id, **item.inputs, **json.loads(best), **strata, "meta": meta}
+
+
+def _key(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
