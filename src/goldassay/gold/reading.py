@@ -133,7 +133,7 @@ def records_of(source: Source) -> list[dict[str, Any]]:
 
 
 def read(
-    path: str | Path,
+    path: Any,
     *,
     format: str | None = None,
     task: str,
@@ -147,7 +147,7 @@ def read(
     Parquet files and Hugging Face data sets are read so for every task.
 
     Args:
-        path: The file.
+        path: The file, or the records themselves.
         format: The format; guessed from the file's name and beginning if not given.
         task: The task.
         side: ``gold`` or ``pred``.

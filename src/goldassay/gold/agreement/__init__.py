@@ -124,7 +124,8 @@ class Corrections:
     @property
     def summary(self) -> str:
         """How many were changed, and the warning that goes with such labels."""
-        changed, total = (sum(row[place] for row in self.strata.values()) for place in (0, 1))
+        changed = sum(changed for changed, _, _ in self.strata.values())
+        total = sum(records for _, records, _ in self.strata.values())
         names = ", ".join(self.suggested_by) or "the system that made them"
         return (
             f"{changed} of {total} suggestions were changed ({changed / total:.0%}). Labels made from suggestions "

@@ -66,6 +66,8 @@ def attributes(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(value: Mapping[str, Any]) -> Any:
+    kind: str
+    inner: Any
     kind, inner = next(iter(value.items()), ("", None))
     if kind == "arrayValue":
         return [_value(each) for each in inner.get("values", ())]
