@@ -87,16 +87,16 @@ def models(*things: object) -> list[dspy.BaseLM]:
     >>> [lm.model for lm in models(lambda question: ask(question=question), ask)]
     ['openai/small']
     """
-    dspy = sys.modules.get("dspy")  # where it is not loaded there are no models
+    library: Any = sys.modules.get("dspy")  # where it is not loaded there are no models
     lms: dict[int, dspy.BaseLM] = {}
     seen: set[int] = set()
     waiting = deque(things)
-    while dspy and waiting and len(seen) < MOST:
+    while library and waiting and len(seen) < MOST:
         thing = waiting.popleft()
         if id(thing) in seen or isinstance(thing, str | bytes | int | float | type | ModuleType | None):
             continue
         seen.add(id(thing))
-        if isinstance(thing, dspy.BaseLM):
+        if isinstance(thing, library.BaseLM):
             lms[id(thing)] = thing
         elif isinstance(thing, list | tuple | Mapping):  # a few parts, not a million passages
             parts = list(thing.values() if isinstance(thing, Mapping) else thing)

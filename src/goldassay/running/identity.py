@@ -163,7 +163,8 @@ def gold_hash(gold: Sequence[object]) -> str:
     """A hash of the gold examples, in their order."""
     digest = hashlib.sha256()
     for example in gold:
-        record: object = example.toDict() if hasattr(type(example), "toDict") else example
+        as_dict: Any = getattr(type(example), "toDict", None)
+        record: object = as_dict(example) if as_dict else example
         digest.update(json.dumps(record, sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()
 

@@ -15,8 +15,10 @@ from typing import Any
 from goldassay.running.logs.system import Sample, System
 
 INPUTS = ("input.value", "mlflow.spanInputs", "traceloop.entity.input", "gen_ai.input.messages", "gen_ai.prompt")
-OUTPUTS = ("output.value", "mlflow.spanOutputs", "traceloop.entity.output", "gen_ai.output.messages")
-OUTPUTS += ("gen_ai.completion",)
+OUTPUTS = (
+    *("output.value", "mlflow.spanOutputs", "traceloop.entity.output"),
+    *("gen_ai.output.messages", "gen_ai.completion"),
+)
 FAILED = (2, "STATUS_CODE_ERROR")
 Span = Mapping[str, Any]
 
