@@ -158,7 +158,8 @@ def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseli
     column = 1 + int(gains.mean(0).argmax()) if best is None else best
     about: dict[str, Any] = {"baseline": titles[0], "chosen": titles[column], "source": result.source, "margin": margin}
     pick = None if best is None else best - 1
-    verdict = judge(gains, selection=result.selection(titles[0]), clusters=units, pick=pick, **about)
+    bred = any(parent != titles[0] for candidate in result.candidates for parent in candidate.parents)
+    verdict = judge(gains, selection="bred" if bred else "independent", clusters=units, pick=pick, **about)
     notes = of_scores(scores, titles, column, result.repeats + repeats)
     if left_out := len(result.candidates) - len(candidates):
         notes.append(f"{left_out} candidates were not scored on all examples; they are left out")

@@ -14,7 +14,7 @@ results of ``dspy.Evaluate`` and logs of other tools are runs (`goldassay.runnin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,7 +27,7 @@ from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.logs.dspy import rows_of_table
 from goldassay.running.logs.system import number as read_number
-from goldassay.tuning.audit.verdict import FRESH, Selected
+from goldassay.tuning.audit.verdict import FRESH
 
 FORMAT = "goldassay.audit"
 BASELINES = ("baseline", "base", "before", "zero-shot", "zero_shot")
@@ -77,11 +77,6 @@ class Result(BaseModel):
         if not first.scores or not complete:
             raise GoldassayError(f"{self.source}: no candidate was scored on the examples of {name}")
         return [first, *complete]
-
-    def selection(self, baseline: str) -> Selected:
-        """Whether candidates were drawn without a look at these scores, or bred from the best of them."""
-        bred = any(parent != baseline for candidate in self.candidates for parent in candidate.parents)
-        return "bred" if bred else "independent"
 
 
 def from_program(program: Any) -> Result:
@@ -147,20 +142,6 @@ def number(score: Any) -> float:
         raise GoldassayError(f"a score is {value!r}, which is no number") from None
 
 
-def _gathered(source: str, scored: Iterable[tuple[str, str, float | None]]) -> Result:
-    """Candidates from (candidate, example, score); an example that was scored repeatedly counts once, by its mean."""
-    cells: dict[str, dict[str, list[float | None]]] = {}
-    for name, key, score in scored:
-        cells.setdefault(name, {}).setdefault(key, []).append(score)
-    repeats = sum(len(scores) - 1 for row in cells.values() for scores in row.values())
-    candidates = []
-    for name, row in cells.items():
-        known = {key: [score for score in scores if score is not None] for key, scores in row.items()}
-        means = {key: float(np.mean(scores)) if scores else None for key, scores in known.items()}
-        candidates.append(Candidate(name=name, scores=means))
-    return Result(source=source, candidates=candidates, repeats=repeats)
-
-
 def read(path: Path) -> Result:
     """A file of an optimizer's result."""
     content = _content(path)
@@ -198,22 +179,27 @@ def _content(path: Path) -> Any:
 
 
 def _long(rows: Sequence[Mapping[str, str]], path: Path) -> Result:
-    """A table with a row for each score; an empty score is that of an example that failed."""
+    """A table with a row for each score; an empty one is that of an example that failed, repeated ones are averaged."""
     if missing := {"example", "candidate", "score"} - set(rows[0]):
         raise DataError(f"the table has no column {min(missing)}; it needs example,candidate,score", file=path)
-    scored = []
+    cells: dict[str, dict[str, list[float]]] = {}
     for at, row in enumerate(rows, 1):
         score = read_number(row["score"])
         if score is None and str(row["score"] or "").strip():
             raise DataError(f"the score of row {at} is {row['score'][:60]!r}, which is no number", file=path)
-        scored.append((row["candidate"], row["example"], score))
-    result = _gathered("a table", scored)
-    result.documents = {row["example"]: row["document"] for row in rows if row.get("document")}
+        cells.setdefault(row["candidate"], {}).setdefault(row["example"], []).extend([] if score is None else [score])
     parents = {row["candidate"]: [row["parent"]] for row in rows if row.get("parent")}
-    for candidate in result.candidates:
-        candidate.parents = parents.get(candidate.name, [])
-    result.baseline = next((candidate.name for candidate in result.candidates if candidate.name in BASELINES), None)
-    return result
+    candidates = []
+    for name, by_example in cells.items():
+        means = {key: float(np.mean(scores)) if scores else None for key, scores in by_example.items()}
+        candidates.append(Candidate(name=name, scores=means, parents=parents.get(name, [])))
+    return Result(
+        source="a table",
+        candidates=candidates,
+        baseline=next((name for name in cells if name in BASELINES), None),
+        documents={row["example"]: row["document"] for row in rows if row.get("document")},
+        repeats=len(rows) - sum(map(len, cells.values())),
+    )
 
 
 def save(program: Any, file: Path | str) -> Path:
