@@ -97,13 +97,13 @@ def test_what_cannot_be_replaced_is_said() -> None:
 def test_its_picture_is_a_cascade_from_all_right_down_to_the_program() -> None:
     figure = charts.waterfall(0.25, 0.05, [("find", -0.1, -0.2, 0.0), ("read", 0.8, 0.7, 0.9)])
     steps, whiskers = figure["data"]
-    assert steps["y"] == ["all right 1", "rest -0.050", "find +0.100", "read -0.800", "the program 0.250"]
+    assert steps["y"] == ["all right 1", "rest −0.050", "find +0.100", "read −0.800", "the program 0.250"]
     assert steps["x"] == pytest.approx([1.0, -0.05, 0.1, -0.8, 0.25])
     assert steps["measure"] == ["absolute", "relative", "relative", "relative", "total"]
     assert sum(steps["x"][:-1]) == pytest.approx(steps["x"][-1])
     assert whiskers["x"] == pytest.approx([0.95, 1.05, 0.25])  # where each step ends
     assert whiskers["error_x"]["arrayminus"] == pytest.approx([0.0, 0.1, 0.1])  # the rest has no interval
-    assert "read -0.800" in figure["label"]
+    assert "read −0.800" in figure["label"]
     whole = charts.waterfall(0.25, 0.0, [("find", 0.0, -0.1, 0.1), ("read", 0.75, 0.7, 0.9)])
     assert whole["data"][0]["y"][:2] == ["all right 1", "find +0.000"]  # no rest, no step
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from goldassay.reporting.pages.document import typeset
 from goldassay.reporting.terminal import bounds, number, signed
 
 Chart = dict[str, Any]
@@ -67,7 +68,7 @@ def forest(
         )
     rows = {"tickvals": list(range(len(names))), "ticktext": list(names), "showgrid": False, "zeroline": False}
     layout = {
-        "xaxis": {"title": f"{what}, with its 95 % interval"},
+        "xaxis": {"title": f"{what} [95 %]"},
         "yaxis": {**rows, "autorange": "reversed", "automargin": True},
         "showlegend": len(runs) > 1,
     }
@@ -205,7 +206,7 @@ def waterfall(value: float, rest: float, stages: Sequence[tuple[str, float, floa
     """
     steps = [("rest", rest, rest, rest)] * bool(rest) + list(stages)
     # the loss stands beside the name: at the bar it would meet the interval, or the edge of a phone
-    names = [f"{escape(name)} {signed(0.0 - loss)}" for name, loss, _, _ in steps]
+    names = [f"{escape(name)} {typeset(signed(0.0 - loss))}" for name, loss, _, _ in steps]
     names = ["all right 1", *names, f"the program {value:.3f}"]
     reached = np.cumsum([1.0, *(-loss for _, loss, _, _ in steps)])[1:].tolist()
     ends = [(at, at + loss - high, at + loss - low) for at, (_, loss, low, high) in zip(reached, steps, strict=True)]

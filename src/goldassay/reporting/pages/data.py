@@ -9,7 +9,7 @@ on the screen.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -19,6 +19,7 @@ from goldassay.reporting.pages.document import code, packed
 from goldassay.reporting.summary import ONE_SIDED, ReportedValue, RunSummary, is_wrong, model_name, tokens
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
+from goldassay.tally import Confusion
 from goldassay.tally.evidence import Evidence
 from goldassay.tuning.patterns import find
 
@@ -67,35 +68,19 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
     return shown
 
 
-def matrix(summary: RunSummary) -> dict[str, object]:
+def matrix(confusion: Confusion) -> dict[str, object]:
     """The confusion matrix over the labels of both sides, by support, and the largest confusions."""
-    if summary.confusion is None:
-        return {}
-    counts = {pair: float(number) for pair, number in summary.confusion.items()}
-    support: dict[str, float] = defaultdict(float)
-    for (gold, label), number in counts.items():
-        support[gold] += number
-        support[label] += 0
+    support = Counter[str]()
+    for (gold, label), n in confusion.items():
+        support.update({gold: n, label: 0})
     ordered = sorted(support, key=lambda label: (label in ONE_SIDED, -support[label], label))
-    largest = max(counts.values())
-    cells = [
-        (gold, [(label, int(number := counts.get((gold, label), 0)), _shade(number / largest)) for label in ordered])
-        for gold in ordered
-    ]
-    wrong = [
-        (-n, gold, label) for (gold, label), n in counts.items() if gold != label and not {gold, label} & set(ONE_SIDED)
-    ]
+    wrong = [(-n, *pair) for pair, n in confusion.items() if len(set(pair)) == 2 and not set(pair) & set(ONE_SIDED)]
+    rows = {gold: {label: int(confusion.get((gold, label), 0)) for label in ordered} for gold in ordered}
     return {
-        "labels": ordered,
         "spans": any(label in ONE_SIDED for label in ordered),
-        "rows": cells if len(ordered) <= LABELS else [],
+        "rows": rows if len(ordered) <= LABELS else {},
         "largest": [(gold, label, int(-n)) for n, gold, label in sorted(wrong)[:12]],
     }
-
-
-def _shade(share: float) -> int:
-    """How dark a cell is, from 0 to 5."""
-    return 0 if not share else 1 + min(4, int(5 * share**0.5 - 1e-9))
 
 
 def patterns(run: Run) -> list[dict[str, object]]:

@@ -139,7 +139,9 @@ def report(
         "parts": parts,
         "parts_title": "Types and strata" if parts.keys() - facets else "Strata",
         "named": partial(code, institutional="custodian_type" in facets),
-        "confusions": [(n, data.matrix(row)) for n, row in zip(names, summaries, strict=True) if row.confusion],
+        "confusions": [
+            (n, data.matrix(row.confusion)) for n, row in zip(names, summaries, strict=True) if row.confusion
+        ],
         "patterns": [(name, data.patterns(row.run)) for name, row in zip(names, summaries, strict=True)],
         "tuning": tuning,
         "audit": audit,
