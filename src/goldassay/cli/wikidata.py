@@ -76,22 +76,34 @@ class WorkOptions:
 
 
 @use.command(app)
-def fetch(articles: ArticleOptions, threads: use.Threads = 1) -> None:
+def fetch(
+    articles: ArticleOptions,
+    threads: use.Threads = 1,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the items to this .nt file, for evaluate --endpoint.")
+    ] = None,
+) -> None:
     """Fetch a benchmark's articles and items into the cache, from which evaluate --cache-only takes them, offline."""
     from goldassay.exceptions import FetchError
     from goldassay.reporting import terminal
     from goldassay.running.options import RunOptions
     from goldassay.wikidata.evaluation import fetch_articles
+    from goldassay.wikidata.freezing import check_name, freeze
 
-    refs, _ = articles.refs()
+    if to is not None:
+        check_name(to)
+    (refs, _), sources = articles.refs(), articles.sources()
     options = RunOptions(threads=threads, max_failures=1.0)
-    fetched = list(fetch_articles(refs, articles.sources(), articles.language or "en", options))
+    fetched = list(fetch_articles(refs, sources, articles.language or "en", options))
     failed = [
         f"{ref.title}: {error}" for ref, error in zip(refs, fetched, strict=True) if isinstance(error, FetchError)
     ]
     for failure in failed:
         terminal.warn(failure)
     terminal.line(f"{len(refs) - len(failed)} of {len(refs)} articles with their items are in the cache")
+    if to is not None:
+        subjects = [article for article in fetched if not isinstance(article, FetchError)]
+        terminal.line(f"{freeze(subjects, sources.wikidata, to)} triples: {to}")
     if failed:
         raise SystemExit(1)
 
