@@ -260,3 +260,15 @@ QUOREF = {
 def test_official_files(tmp_path: Path, protocol: str, gold: Any, pred: Any, expected: dict[str, float]) -> None:
     values = scored(tmp_path, protocol, gold, pred)
     assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(("protocol", "gold"), [("drop", {"p": PASSAGE}), ("quoref", QUOREF), ("musique", None)])
+def test_official_gold_is_validated_and_converted(tmp_path: Path, protocol: str, gold: Any) -> None:
+    lines = [gold] if gold else [musique(False, 3), musique(True, 0)]
+    file, own = tmp_path / "gold.json", tmp_path / "own.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    for words in (["validate", str(file)], ["stats", str(file)], ["convert", str(file), str(own)]):
+        done = CliRunner().invoke(app, ["gold", *words, "--task", "answering", "--format", protocol])
+        assert done.exit_code in (0, 1), done.output
+        assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert len(own.read_text(encoding="utf-8").splitlines()) == len({"drop": "de"}.get(protocol, "x"))

@@ -219,6 +219,12 @@ def labels_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [*single, *((f"{name}[{index}]", label) for name, labels in lists for index, label in labels)]
 
 
+def folded_answers(record: Mapping[str, Any]) -> list[str]:
+    """The answers of a question without case; the spans of one are joined."""
+    texts = (answer if isinstance(answer, str) else " | ".join(answer) for answer in record["answers"])
+    return [" ".join(text.split()).casefold() for text in texts]
+
+
 def grades(record: Mapping[str, Any]) -> dict[str, float]:
     """The judged documents of a query with their grades; those of a list have grade 1.
 

@@ -18,7 +18,7 @@ from typing import Any, Unpack
 
 from goldassay.fields import clusters
 from goldassay.gold.agreement.coefficients import Coefficient
-from goldassay.gold.records import grades, labels_of
+from goldassay.gold.records import folded_answers, grades, labels_of
 from goldassay.measures.extraction import Batch, Span
 from goldassay.measures.extraction.records import spans
 from goldassay.measures.records.matching import Comparing
@@ -128,8 +128,7 @@ def values(task: str, record: Mapping[str, Any]) -> dict[str, Any]:
         return {f"{link['start']}:{link['end']}": _identifiers(link["ids"]) for link in record["links"]}
     if task == "retrieval":
         return grades(record)
-    answers = sorted(" ".join(answer.split()).casefold() for answer in record["answers"])
-    return {"answer": " | ".join(answers) or "unanswerable"}
+    return {"answer": " | ".join(sorted(folded_answers(record))) or "unanswerable"}
 
 
 def _identifiers(ids: Mapping[str, Sequence[str]]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from unicodedata import category
 
 from goldassay.gold.audit.findings import Finding, LocatedRecord
-from goldassay.gold.records import INPUTS, SPANS, covered, grades, nearest, span_fault
+from goldassay.gold.records import INPUTS, SPANS, covered, folded_answers, grades, nearest, span_fault
 from goldassay.measures.triples import VERDICTS
 
 
@@ -159,7 +159,7 @@ def _answers(row: LocatedRecord) -> Iterator[Finding]:
         yield row.finding("conflict", "unanswerable, and yet it has an answer", "answers")
     if not unanswerable and record.get("answer_type") and not record["answers"]:
         yield row.finding("conflict", f"no answer, and yet the type is {record['answer_type']}", "answers")
-    folded = [" ".join(answer.split()).casefold() for answer in record["answers"]]
+    folded = folded_answers(record)
     if "" in folded:
         yield row.finding("text", "an answer is empty; an unanswerable question has no answers", "answers")
     if len(set(folded)) < len(folded) and "answer_starts" not in record:

@@ -9,7 +9,7 @@ two versions, one of them unanswerable (MuSiQue), ``answerable`` lists both, and
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from goldassay import files, jsonl
@@ -29,11 +29,20 @@ def _hotpotqa(content: Any) -> Items:
 
 
 def _musique(content: Any) -> Items:
+    versions = defaultdict[Any, list[Any]](list)
     for item in content:
+        versions[item["id"]].append(item)
+    for name, several in versions.items():
+        answerable = [bool(item.get("answerable", True)) for item in several]
+        item = _answerable(several, answerable)
         facts = [paragraph["idx"] for paragraph in item["paragraphs"] if paragraph["is_supporting"]]
-        golds = [item["answer"], *item.get("answer_aliases", ())]
-        about = {"answerable": [item.get("answerable", True)], "supporting_facts": facts}
-        yield {"id": item["id"], "question": item["question"], "answers": golds, **about}
+        about = {"question": item["question"], "answers": [item["answer"], *item.get("answer_aliases", ())]}
+        yield {"id": name, **about, "supporting_facts": facts, "answerable": answerable}
+
+
+def _answerable(versions: Sequence[Any], answerable: Sequence[bool]) -> Any:
+    """The version of a question that has an answer."""
+    return versions[answerable.index(True) if True in answerable else 0]
 
 
 def _triviaqa(content: Any) -> Items:
@@ -177,18 +186,12 @@ def _is_other(content: Any, source: Source) -> bool:
 
 
 def pair_rows(gold: Source, pred: Source) -> tuple[list[Row], list[Row]]:
-    """Gold and predictions; the versions of a question, of which one is answerable, become one record."""
-    sides = [[row.record for row in rows(side)] for side in (gold, pred)]
-    versions = [defaultdict[str, list[Any]](list) for _ in sides]
-    for side, by_id in zip(sides, versions, strict=True):
-        for record in side:
-            by_id[str(record.get("id"))].append(record)
-    for name, several in versions[0].items():
-        answers = versions[1].get(name, [])
-        if len(several) == len(answers) > 1:
-            chosen = next((place for place, each in enumerate(several) if all(each.get("answerable", ()))), 0)
-            for by_id, records in zip(versions, (several, answers), strict=True):
-                answerable = [flag for record in records for flag in record.get("answerable", ())]
-                by_id[name] = [{**records[chosen], "answerable": answerable}]
-    gold_rows, pred_rows = ([Row(record) for records in by_id.values() for record in records] for by_id in versions)
-    return gold_rows, pred_rows
+    """Gold and predictions; the answers to the versions of a question become one record, as in gold."""
+    golds, answers = list(rows(gold)), defaultdict[Any, list[Any]](list)
+    for row in rows(pred):
+        answers[row.record.get("id")].append(row.record)
+    for name, answerable in ((row.record.get("id"), row.record.get("answerable", ())) for row in golds):
+        if len(several := answers.get(name, [])) == len(answerable) > 1:
+            flags = [flag for record in several for flag in record["answerable"]]
+            answers[name] = [{**_answerable(several, answerable), "answerable": flags}]
+    return golds, [Row(record) for several in answers.values() for record in several]
