@@ -27,23 +27,22 @@ def to_inspect(run: Run) -> bytes:
     >>> zipfile.ZipFile(io.BytesIO(to_inspect(run))).namelist()
     ['samples/0_epoch_1.json', 'samples/1_epoch_1.json', 'summaries.json', 'header.json']
     """
-    about, key = run.about, str(run.about["gold"].get("sha256"))[:22]
-    started = about.get("started") or "1970-01-01T00:00:00+00:00"
-    head = {"eval_id": key, "run_id": key, "task_id": key, "created": started, "task": run.name}
-    head |= {"model": about.get("lm") or "none/none", "config": {"epochs": run.repeats}}
-    head |= {"dataset": {"samples": len(run.rows), "sample_ids": [row["id"] for row in run.rows]}}
+    about, rows = run.about, run.rows
+    head = {"created": about.get("started") or "1970-01-01T00:00:00+00:00", "task": run.name}
+    head |= {"task_id": str(about["gold"].get("sha256")), "model": about.get("lm") or "none/none"}
+    head |= {"dataset": {"samples": len(rows), "sample_ids": [row["id"] for row in rows]}}
+    head["config"] = {"epochs": run.repeats}
     scores = []
     for name, ends in run.intervals.items():
         metrics = {"corpus": run.values[name], "low": ends.low, "high": ends.high}
-        state = {each: {"name": each, "value": value} for each, value in metrics.items()}
-        scores.append({"name": name, "scorer": name, "metrics": state})
-    results = {"total_samples": len(run.rows), "completed_samples": len(run.rows) - run.folded.failed, "scores": scores}
-    stats = {"started_at": started, "completed_at": about.get("finished") or started}
+        named = {each: {"name": each, "value": value} for each, value in metrics.items()}
+        scores.append({"name": name, "scorer": name, "metrics": named})
+    results = {"total_samples": len(rows), "completed_samples": len(rows) - run.folded.failed, "scores": scores}
     status = "success" if about.get("status") == "finished" else "cancelled"
     samples = [_sample(row, run) for row in run.answers]
     members: dict[str, Any] = {f"samples/{each['id']}_epoch_{each['epoch']}.json": each for each in samples}
     members["summaries.json"] = [{name: each[name] for name in SUMMARY} for each in samples]
-    members["header.json"] = {"version": 2, "status": status, "eval": head, "results": results, "stats": stats}
+    members["header.json"] = {"version": 2, "status": status, "eval": head, "results": results}
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for place, member in members.items():
@@ -52,23 +51,21 @@ def to_inspect(run: Run) -> bytes:
 
 
 def _sample(row: Mapping[str, Any], run: Run) -> dict[str, Any]:
-    inputs, answer = row.get("inputs") or {}, jsonl.dumps(row.get("prediction"))
-    evidence = run.zero.from_state(row["tallies"])
     errors = "\n".join(str(error.get("message")) for error in row.get("errors", ()))
-    scores = {
-        name: {"value": tally.value, "explanation": errors} for name, tally in evidence.items() if tally.weight > 0
-    }
-    message = {"role": "assistant", "content": answer}
-    sample = {
+    evidence = {name: tally for name, tally in run.zero.from_state(row["tallies"]).items() if tally.weight > 0}
+    message = {"role": "assistant", "content": jsonl.dumps(row.get("prediction"))}
+    failure = {"error": {"message": row["error"], "traceback": "", "traceback_ansi": ""}} if row.get("error") else {}
+    return {
         "id": row["id"],
         "epoch": row.get("repeat", 1),
-        "input": str(next(iter(inputs.values()))) if len(inputs) == 1 else jsonl.dumps(inputs),
+        "input": jsonl.dumps(row.get("inputs")),
         "target": jsonl.dumps(row.get("gold")),
         "messages": [message],
-        "output": {"choices": [{"message": message, "stop_reason": "stop"}], "completion": answer},
-        "scores": scores,
+        "output": {"choices": [{"message": message}], "completion": message["content"]},
+        "scores": {
+            name: {"value": tally.value, "answer": message["content"], "explanation": errors}
+            for name, tally in evidence.items()
+        },
         "metadata": {name: row[name] for name in ("document", "strata", "language") if name in row},
+        **failure,
     }
-    if row.get("error"):
-        sample["error"] = {"message": row["error"], "traceback": "", "traceback_ansi": ""}
-    return sample
