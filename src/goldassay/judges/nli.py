@@ -16,7 +16,7 @@ by sentence, the best one counts).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -109,7 +109,6 @@ class EntailmentJudge:
     Args:
         model: the model of inference, which has a ``name`` and maps pairs of premise and hypothesis to probabilities.
         threshold: the least probability that counts.
-        decompose: makes claims of a text (its sentences).
         version: part of the name.
 
     >>> class Same:
@@ -129,14 +128,13 @@ class EntailmentJudge:
         model: Any,
         *,
         threshold: float = 0.5,
-        decompose: Callable[[str], Sequence[str]] = sentences,
         version: str = "1",
     ) -> None:
         if not (callable(model) and hasattr(model, "name")):
             raise GoldassayError("an entailment model has a name, and maps pairs to probabilities; see NLI(…)")
         if not 0 < threshold < 1:
             raise GoldassayError(f"threshold is a probability between 0 and 1, not {threshold!r}")
-        self.model, self.threshold, self.decompose, self.version = model, threshold, decompose, version
+        self.model, self.threshold, self.version = model, threshold, version
         self.asked = self.calls = 0
         self._verdicts: dict[tuple[str, str], Verdict] = {}
 
@@ -146,7 +144,7 @@ class EntailmentJudge:
 
     def claims(self, text: str) -> list[str]:
         """The sentences of a text."""
-        return [claim for claim in self.decompose(text) if claim.strip()]
+        return [claim for claim in sentences(text) if claim.strip()]
 
     def verdict(self, question: Question | str, /, text: str = "", claim: str = "", **_: str) -> Verdict:
         """``supported``, ``contradicted`` or ``not_stated``, with the sentence that weighs most; asked once."""

@@ -9,7 +9,7 @@ quote does not stand in the text agrees with nobody, since a judge at work rejec
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -110,7 +110,7 @@ def metric() -> Metric:
     return Metric({PeopleAgreement(balanced=True): 1.0, PeopleAgreement(): 0.0})
 
 
-def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 0) -> dict[str, list[dspy.Example]]:
+def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
     """Examples of the items with a label: in their own splits, else stratified by label and without leaks."""
     items = [item for item in labels.items if item.label is not None]
     if not items:
@@ -118,7 +118,7 @@ def splits(labels: Labels, *, ratios: Mapping[str, float] = RATIOS, seed: int = 
     split_of = {item.id: item.split for item in items}
     if not all(split_of.values()):
         rows = [{"id": i.id, "text": text_of(_example(i, labels, 1.0)), "strata": {"label": i.label}} for i in items]
-        split_of = dict(split(rows, ratios=ratios, factors=["label"], seed=seed).of)
+        split_of = dict(split(rows, ratios=RATIOS, factors=["label"], seed=seed).of)
     parts = {name: examples([item for item in items if split_of[item.id] == name], labels) for name in RATIOS}
     if not parts["train"] or not parts["dev"]:
         raise DataError(
