@@ -153,7 +153,7 @@ def _steps(gold: object, pred: object, binary: bool) -> dict[tuple[str, str], fl
     steps: dict[tuple[str, str], float] = {GOLD: float(len(expected))}
     before = (0.0, 0.0, 0)
     predicted = [(statement, _confidence(triple)) for triple in triples for statement in _statements([triple], binary)]
-    pairs = np.array([[_rates(one, other) for other, _ in predicted] for one in expected], float)
+    pairs = np.array([[_rates(statement, other) for other, _ in predicted] for statement in expected], float)
     confidences = [confidence for _, confidence in predicted]
     for confidence in sorted(set(confidences), reverse=True):
         confident = pairs[:, [place for place, each in enumerate(confidences) if each >= confidence]]

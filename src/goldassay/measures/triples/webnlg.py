@@ -135,17 +135,19 @@ def _rates(reference: Parts, candidate: Parts, closed: bool) -> tuple[float, ...
     places = list(range(len(PARTS)))
     laid = [_laid(_tokens(*pair)) for pair in zip(reference, candidate, strict=True)]
     starts = [0, laid[0].width, laid[0].width + laid[1].width]
-    for one, other in SWAPS:
-        if laid[one].shared or laid[other].shared:
+    for left, right in SWAPS:
+        if laid[left].shared or laid[right].shared:
             continue
-        pairs = [_tokens(reference[a], candidate[b], WHOLE) for a, b in ((one, other), (other, one))]
+        pairs = [_tokens(reference[a], candidate[b], WHOLE) for a, b in ((left, right), (right, left))]
         swapped = [_laid(pair) for pair in pairs]
         if any(part.shared for part in swapped):
-            places[one], places[other] = other, one
-            starts[1] = [swapped[0].width, starts[1]][one]
-            starts[2] = [starts[2], starts[1] + [laid[1], swapped[0]][one].width][other - 1]
-            laid[one], laid[other] = swapped
-            if (one, other) == (0, 2):
+            places[left], places[right] = right, left
+            if left == 0:
+                starts[1] = swapped[0].width
+            if right == 2:  # sic: where subject and object are exchanged, the predicate keeps its old width
+                starts[2] = starts[1] + (swapped[0] if left == 1 else laid[1]).width
+            laid[left], laid[right] = swapped
+            if (left, right) == (0, 2):
                 laid[1] = _laid(pairs[1], linked=False)  # sic: the script lays the object's words for the predicate
             break
     gold, pred = list[Span](), list[Span]()
@@ -193,10 +195,10 @@ def _laid(sides: Sequence[Sequence[str]], linked: bool = True) -> Laid:
     common = [at for at, place in enumerate(places) if isinstance(place, int)]
     if not common:
         # Either side by itself; a reference without a candidate takes one place, whatever its length.
-        alone = candidate or not reference
-        width = len(reference) + len(candidate) if alone else 1
+        counted = candidate or not reference
+        width = len(reference) + len(candidate) if counted else 1
         gold = ((0, len(reference) - 1),) if reference else ()
-        return Laid(gold, ((len(reference), width - 1),) if alone else (), width, False)
+        return Laid(gold, ((len(reference), width - 1),) if counted else (), width, False)
     before = common[0] if places[common[0]] == 0 else 0
     after = len(places) - 1 - common[-1] if places[common[-1]] == len(runs) - 1 else 0
     # Each stretch of other words is a span of its own, named by the shared words that stand before it.
