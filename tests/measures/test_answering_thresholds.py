@@ -87,10 +87,10 @@ def test_the_probabilities_come_from_a_file(both: tuple[Path, Path], tmp_path: P
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({}, "na.json: record a: this prediction has no probability of no answer"),
-        ({"a": 0.5}, "na.json: record b: this prediction has no probability of no answer"),
-        ({"a": True, "b": 0}, "record a: a probability lies between 0 and 1, not True"),
-        ({"a": 1.5, "b": 0}, "record a: a probability lies between 0 and 1, not 1.5"),
+        ({}, "na.json: record a: a probability of no answer lies between 0 and 1, not None"),
+        ({"a": 0.5}, "na.json: record b: a probability of no answer lies between 0 and 1, not None"),
+        ({"a": True, "b": 0}, "record a: a probability of no answer lies between 0 and 1, not True"),
+        ({"a": 1.5, "b": 0}, "record a: a probability of no answer lies between 0 and 1, not 1.5"),
     ],
 )
 def test_what_is_wrong_with_them_is_one_line(both: tuple[Path, Path], tmp_path: Path, content: Any, said: str) -> None:

@@ -90,8 +90,13 @@ def _predictions(source: Source) -> Iterator[Row]:
     no_answer = None if file is None else files.json_value(file)
     for name, answer in answers.items():
         with source.checking(record=name):
-            confidence = {} if no_answer is None else {"confidence": 1 - no_answer[name]}
-            yield Row({"id": name, "answer": "" if answer is None else answer, **confidence})
+            record = {"id": name, "answer": "" if answer is None else answer}
+            if no_answer is not None:
+                number = no_answer.get(name)
+                if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= 1:
+                    raise DataError(f"a probability of no answer lies between 0 and 1, not {number!r}", file=file)
+                record["confidence"] = 1 - number
+            yield Row(record)
 
 
 def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
