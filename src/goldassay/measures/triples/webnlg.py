@@ -60,8 +60,8 @@ class WebNLG(Measure[Mean]):
         matching: ``strict`` (words and place), ``exact`` (words, any place), ``partial`` (some words, any place, half),
             ``ent_type`` (some words, same place).
         rate: ``f1``, ``precision`` or ``recall``.
-        ends: ``open`` as in nervaluate 0.1.7, which the script pins; ``closed`` as in later ones: spans that share only
-            their last word overlap, too.
+        ends: ``open`` as in nervaluate 0.1.7, which the script pins; ``closed`` as in 0.1.8 and later: spans that share
+            only their last word overlap, too, and a gold span is overlapped once.
 
     >>> gold = {"triples": [{"subject": "Jane_Austen", "predicate": "notableWork", "object": "Emma"}]}
     >>> pred = {"triples": [{"subject": "Austen", "predicate": "notable work", "object": "Emma"}]}
@@ -161,7 +161,11 @@ def _semeval(gold: Sequence[Span], pred: Sequence[Span], closed: bool) -> tuple[
     """Each predicted span beside the same, else the first that it overlaps; in the order of `MATCHINGS`."""
     credit, met, spurious = [0.0] * len(MATCHINGS), set[Span](), 0
     for span in pred:
-        near = (g for g in gold if span[1:] == g[1:] or max(span[1], g[1]) < min(span[2], g[2]) + closed)
+        near = (
+            g
+            for g in gold
+            if span[1:] == g[1:] or (not (closed and g in met) and max(span[1], g[1]) < min(span[2], g[2]) + closed)
+        )
         other = span if span in gold else next(near, None)
         if other is None:
             spurious += 1
