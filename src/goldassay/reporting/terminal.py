@@ -172,14 +172,14 @@ def print_table(
     heads, *cells = [list(map(_text, row)) for row in (columns, *rows)]
     rendered = list(zip(heads, *cells, strict=True))
     widths = [PADDING + max(screen.measure(cell).maximum for cell in column) for column in rendered]
-    for shown in _fitting(widths, left, screen.width):
+    for places in _fitting(widths, left, screen.width):
         width = min(len(title or ""), screen.width)
         table = Table(title=title and escape(title), title_justify="left", min_width=width)
-        for place in shown:
+        for place in places:
             options: Any = {"overflow": "fold"} if place < left else {"justify": "right", "no_wrap": True}
             table.add_column(heads[place], **options)
         for row in cells:
-            table.add_row(*(row[place] for place in shown))
+            table.add_row(*(row[place] for place in places))
         screen.print(table)
         title = None
     if any("↓" in row[0].plain for row in cells):

@@ -42,8 +42,8 @@ def _whiskers(intervals: Sequence[Interval], **options: Any) -> dict[str, Any]:
 
 
 def _scatter(name: str, x: Sequence[Any], y: Sequence[Any], hover: str, **options: Any) -> dict[str, Any]:
-    shown = {"hovertemplate": hover + NO_BOX} if hover else {"hoverinfo": "skip"}
-    return {"type": "scatter", "mode": "lines+markers", "name": name, "x": list(x), "y": list(y), **shown, **options}
+    hovering = {"hovertemplate": hover + NO_BOX} if hover else {"hoverinfo": "skip"}
+    return {"type": "scatter", "mode": "lines+markers", "name": name, "x": list(x), "y": list(y), **hovering, **options}
 
 
 def forest(
@@ -73,23 +73,23 @@ def forest(
         "showlegend": len(runs) > 1,
     }
     height = 130 + 34 * max(2, len(names)) * max(1, len(runs)) ** 0.5 // 1
-    found = [
+    findings = [
         f"{run}: {name} {number(ends[0], 3)}{bounds((ends[1], ends[2]))}"
         for run, row in zip(runs, values, strict=True)
         for name, ends in zip(names, row, strict=True)
         if ends is not None
     ]
-    return _chart(f"{what} with 95 % intervals. {'; '.join(found)}", data, layout, height)
+    return _chart(f"{what} with 95 % intervals. {'; '.join(findings)}", data, layout, height)
 
 
 def curves(label: str, titles: tuple[str, str], runs: Curves, hover: str, **layout: Any) -> Chart:
     """A line a run, through points of x, y and what the hover shows beside them."""
     data = []
     for place, (name, points) in enumerate(runs):
-        x, y, shown = zip(*points, strict=True)
+        x, y, beside = zip(*points, strict=True)
         mode = "lines+markers" if len(points) <= 40 else "lines"
         style = {"line": _line(place), "marker": _marker(place, 6), "mode": mode}
-        data.append(_scatter(name, x, y, hover, customdata=list(shown), **style))
+        data.append(_scatter(name, x, y, hover, customdata=list(beside), **style))
     xaxis, yaxis = ({"title": title, "range": [-0.02, 1.02]} for title in titles)
     return _chart(label, data, {"xaxis": xaxis, "yaxis": yaxis, "showlegend": len(runs) > 1, **layout})
 
@@ -98,19 +98,19 @@ def seconds(runs: Sequence[tuple[str, Sequence[float]]]) -> Chart:
     """Seconds per example, a box a run: the quartiles, the 1st and the 99th percentile."""
     names = ("lowerfence", "q1", "median", "q3", "upperfence")
     data: list[dict[str, Any]] = []
-    found = []
+    findings = []
     for place, (name, values) in enumerate(runs):
         quantiles = dict(
             zip(names, ([end] for end in np.percentile(values, [1, 25, 50, 75, 99]).tolist()), strict=True)
         )
         data.append({"type": "box", "name": name, "y": [name], "orientation": "h", "line": _line(place), **quantiles})
-        found.append(f"{name}: median {quantiles['median'][0]:.3g}, 99 % under {quantiles['upperfence'][0]:.3g}")
+        findings.append(f"{name}: median {quantiles['median'][0]:.3g}, 99 % under {quantiles['upperfence'][0]:.3g}")
     layout = {
         "xaxis": {"title": "seconds an example", "rangemode": "tozero"},
         "yaxis": {"automargin": True, "autorange": "reversed", "showticklabels": len(runs) > 1},
         "showlegend": False,
     }
-    return _chart(f"Seconds an example took. {'; '.join(found)}", data, layout, 140 + 44 * len(runs))
+    return _chart(f"Seconds an example took. {'; '.join(findings)}", data, layout, 140 + 44 * len(runs))
 
 
 def pareto(points: Sequence[tuple[int, str, float, float, bool]], unit: str) -> Chart:

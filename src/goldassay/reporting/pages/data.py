@@ -50,7 +50,7 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
     sides = [
         (each.by, {name: part for name, part in each.run.by_stratum.items() if len(part) > 1}) for each in summaries
     ]
-    shown = {}
+    by_facet = {}
     for facet in dict.fromkeys(facet for side in sides for parts in side for facet in parts):
         own = [types.get(facet) or strata.get(facet, {}) for types, strata in sides]
         rows = {
@@ -64,8 +64,8 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
         if len(summaries) > 2:  # side by side, one value for each run is enough
             columns = columns[-1:]
         keys = sorted(rows.items(), key=lambda item: -max(float(cells.get(support) or 0) for cells in item[1]))
-        shown[facet] = {"columns": columns, "support": support, "keys": keys}
-    return shown
+        by_facet[facet] = {"columns": columns, "support": support, "keys": keys}
+    return by_facet
 
 
 def matrix(confusion: Confusion) -> dict[str, object]:

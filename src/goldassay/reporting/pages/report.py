@@ -122,27 +122,16 @@ def report(
     names = summary.labels(usable)
     summaries = [summary.summarize(run) for run in usable]
     comparable, against, excluded = differences(summaries, names, seed)
-    values = data.values(summaries)
-    whole = [(summaries[0].overall, [each.overall for each in summaries])] if len(values) > 1 else []
     judges = [{**judge, "judge": summary.model_name(judge["judge"])} for judge in judges]
     tree = tuning.tree if tuning else []
-    parts, facets = data.tables(summaries), {facet for run in usable for facet in run.by_stratum}
     context: dict[str, Any] = {
         "title": title or _title(usable, tuning, judges),
         "runs": summaries,
         "names": names,
-        "values": values,
         "against": against,
         **_first(summaries, names),
         "notes": [*empty, *excluded, *_notes(usable, names)],
-        "facets": facets,
-        "parts": parts,
-        "parts_title": "Types and strata" if parts.keys() - facets else "Strata",
-        "named": partial(code, institutional="custodian_type" in facets),
-        "confusions": [
-            (n, data.matrix(row.confusion)) for n, row in zip(names, summaries, strict=True) if row.confusion
-        ],
-        "patterns": [(name, data.patterns(row.run)) for name, row in zip(names, summaries, strict=True)],
+        **_parts(summaries, names),
         "tuning": tuning,
         "audit": audit,
         "tree": tree,
@@ -151,14 +140,30 @@ def report(
         "ranked": ranked,
         "leader": leader(ranked) if ranked else [],
         "pareto": _pareto(ranked),
-        "forest": _forest(names, [*whole, *values]),
-        "curves": _curves(summaries, names),
-        "seconds": _seconds(summaries, names),
         "shares": _shares([judge for judge in judges if isinstance(judge.get("corrected"), Mapping)]),
         "tuning_chart": effects(tree),
     }
     packed = data.packs(comparable, [stored[id(run)].rows for run in comparable]) if comparable else {}
     return page("report.html", context, scripts=["render.js", "examples.js"], data=packed, library=library)
+
+
+def _parts(summaries: Sequence[RunSummary], names: Sequence[str]) -> dict[str, Any]:
+    """The tables and charts of the runs."""
+    values, named = data.values(summaries), list(zip(names, summaries, strict=True))
+    whole = [(summaries[0].overall, [each.overall for each in summaries])] if len(values) > 1 else []
+    parts, facets = data.tables(summaries), {facet for each in summaries for facet in each.run.by_stratum}
+    return {
+        "values": values,
+        "facets": facets,
+        "parts": parts,
+        "parts_title": "Types and strata" if parts.keys() - facets else "Strata",
+        "named": partial(code, institutional="custodian_type" in facets),
+        "confusions": [(name, data.matrix(each.confusion)) for name, each in named if each.confusion],
+        "patterns": [(name, data.patterns(each.run)) for name, each in named],
+        "forest": _forest(names, [*whole, *values]),
+        "curves": _curves(summaries, names),
+        "seconds": _seconds(summaries, names),
+    }
 
 
 def _first(summaries: Sequence[RunSummary], names: Sequence[str]) -> dict[str, Any]:
@@ -251,12 +256,12 @@ def _curves(summaries: Sequence[RunSummary], names: Sequence[str]) -> list[chart
     if not rows:
         return []
     means = [(name, *np.mean(pairs, axis=0).tolist()) for name, pairs, _ in rows]
-    found = "; ".join(f"{name}: mean confidence {sure:.3f}, right {right:.3f}" for name, sure, right in means)
+    finding = "; ".join(f"{name}: mean confidence {sure:.3f}, right {right:.3f}" for name, sure, right in means)
     line = {"color": "muted", "dash": "dot"}
     diagonal = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "line": line, "layer": "below"}
     return [
         charts.curves(
-            f"Calibration; on the dotted line a program is as right as sure. {found}",
+            f"Calibration; on the dotted line a program is as right as sure. {finding}",
             ("mean confidence", "share that was right"),
             [(name, summary.calibration(pairs)) for name, pairs, _ in rows],
             "confidence %{x:.2f}, right %{y:.2f}, n %{customdata}",
