@@ -244,15 +244,17 @@ def align(
         confusion=_confusion(question.labels, rows),
         fitted=fitted,
         corrected=_corrected(list(zip(truths, positives, strict=True)), others, level, origin),
-        divided=[
-            {"id": item.id, "labels": dict(item.labels), "verdict": vote.label} for item, vote in rows if item.divided
-        ],
+        divided=[_divided(item, vote) for item, vote in rows if item.divided],
         width=width,
         needed=needed,
         next=to_label_next(unlabelled, _chances(unlabelled, fitted, question.positive), seed=seed),
         warnings=_warnings(labels, pairs, kappa, people, unknown),
         mean=_graded(labels, votes, level, origin),
     )
+
+
+def _divided(item: JudgedItem, vote: Vote) -> dict[str, Any]:
+    return {"id": item.id, "labels": dict(item.labels), "verdict": vote.label}
 
 
 def _alpha(units: Sequence[Sequence[str | None]], question: Question, level: float) -> Interval | None:
