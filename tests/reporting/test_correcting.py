@@ -62,8 +62,10 @@ def test_traces_become_gold_with_suggestions(tmp_path: Path, style: str, lines: 
 
 def test_traces_of_mlflow_are_whole_without_assessments(tmp_path: Path) -> None:
     text = "a long letter " * 100  # MLflow cuts what stands in the trace's metadata
-    about = {"mlflow.traceInputs": json.dumps({"text": text})[:250], "mlflow.traceOutputs": '{"label": "praise"}'}
-    spans = [{"parent_span_id": None, "attributes": {"mlflow.spanInputs": json.dumps({"text": text})}}]
+    sides = {"Inputs": json.dumps({"text": text}), "Outputs": '{"label": "praise"}'}
+    about = {f"mlflow.trace{side}": content[:250] for side, content in sides.items()}
+    whole = {f"mlflow.span{side}": content for side, content in sides.items()}
+    spans = [{"parent_span_id": None, "attributes": whole}]
     info = {"trace_id": "tr-1", "state": "OK", "trace_metadata": about, "tags": {}}
     (tmp_path / "traces.json").write_text(json.dumps([{"info": info, "data": {"spans": spans}}]), encoding="utf-8")
     (record,) = draft([tmp_path / "traces.json"], "classification").records
