@@ -4,7 +4,7 @@ BIN := .venv/bin
 export OMP_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test oracles format format-check lint types dspy-matrix interop check bench docs release-check conformance clean
+.PHONY: install demo test oracles format format-check lint types dspy-matrix interop doors check bench docs release-check conformance clean
 
 install: .venv/installed
 
@@ -51,7 +51,11 @@ dspy-matrix: install
 interop: install
 	.ci/interop
 
-check: format-check lint types docs test dspy-matrix interop
+# A newcomer's way in, with the built wheel alone.
+doors:
+	PYTHON=$(PYTHON) .ci/doors
+
+check: format-check lint types docs test dspy-matrix interop doors
 
 # The documentation, into build/site: strict, so a broken link ends it.
 .venv/docs: .venv/installed
@@ -73,4 +77,4 @@ release-check:
 	PYTHON=$(PYTHON) .ci/release-check
 
 clean:
-	rm -rf .venv .venv-dspy-* .venv-interop build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-dspy-* .venv-interop .venv-doors build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
