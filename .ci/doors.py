@@ -66,7 +66,7 @@ def saved_program() -> None:
     Path("test.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     Path("saving.py").write_text(SAVED, encoding="utf-8")
     step("python saving.py")
-    gold = "--program program.py --task classification --gold test.jsonl"
+    gold = "--program program.py --task classification --gold test.jsonl --lm openai/nobody-is-asked"
     said = step(f"goldassay audit before.json after.json {gold} --fail-unless-better --out audit.html")
     hold("helped: +" in said, said)
     hold("<html" in Path("audit.html").read_text(encoding="utf-8")[:500], "audit.html")

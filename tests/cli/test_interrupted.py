@@ -29,7 +29,7 @@ def test_a_command_that_is_stopped_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stops: Any
 ) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("goldassay.running.evaluate", stops)
+    monkeypatch.setattr("goldassay.running.evaluate.evaluate", stops)
     monkeypatch.setattr("sys.argv", ["goldassay", "eval", "extraction:baseline", "--runs", str(tmp_path)])
     with pytest.raises(SystemExit) as left:
         cli.main()

@@ -15,13 +15,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import bm25s
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import cosine_similarity
 
 from goldassay.embedding import checked
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, MissingExtra
 from goldassay.fields import read
 from goldassay.text import words
 
@@ -93,6 +92,10 @@ class BM25Index:
         tokenized = [list(tokens(passage.text)) for passage in self.passages]
         self._ranker: Any = None
         if any(tokenized):
+            try:
+                import bm25s
+            except ImportError:
+                raise MissingExtra("bm25s", "wikidata") from None
             self._ranker = bm25s.BM25(k1=k1, b=b, method="lucene")
             self._ranker.index(tokenized, show_progress=False)
 
