@@ -5,6 +5,7 @@ The gold is small and written for this table: every damage of a task finds somet
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,7 +15,7 @@ from benchmarks.mutation import damages, spans
 from benchmarks.mutation.damages import Damage
 
 from goldassay.embedding import Embedder, available, register
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS, Measure
 
@@ -206,15 +207,40 @@ class Reaction:
         }
 
 
+ABSENT: defaultdict[str, tuple[str, ...]] = defaultdict(
+    tuple,
+    classification=("top", "auroc", "average_precision", "brier", "multiclass_brier", "ece"),
+    linking=("conll",),
+    answering=("facts_", "joint_", "kilt_", "lost_by_retrieval"),
+)
+"""The beginnings of the names of measures that the heritage gold has nothing for, though it has the field."""
+
+
 def measures(task: str, embedder: Embedder | str | None = None) -> list[Measure[Any]]:
-    """The measures of a task, one of each name; for answering with semantic similarity where an embedder is."""
-    found = {measure.key: measure for measure in reversed(import_module(f"goldassay.measures.{task}").MEASURES)}
-    made = list(reversed(found.values()))
+    """The measures of a task, one of each name; for answering with semantic similarity where an embedder is.
+
+    Measures of what the gold or its right predictions do not have are left out: sets of labels, grades, probabilities,
+    supporting facts, documents of evidence, and mentions that form chains.
+    """
+    package = import_module(f"goldassay.measures.{task}")
+    chosen = (measure for measure in reversed(package.MEASURES) if not measure.key.startswith(ABSENT[task]))
+    by_name = {measure.key: measure for measure in chosen if _applies(measure, package.perfect)}
+    made = list(reversed(by_name.values()))
     if task == "answering" and embedder is not None:
         from goldassay.measures.answering import SemanticSimilarity
 
         made.append(SemanticSimilarity(embedder if isinstance(embedder, str) else register(embedder)))
     return made
+
+
+def _applies(measure: Measure[Any], perfect: Any) -> bool:
+    """Whether the heritage gold has the fields that a measure reads."""
+    example = next(iter(examples()[measure.task]))
+    try:
+        measure(example, perfect(example))
+    except FieldError:
+        return False
+    return True
 
 
 def table(tasks: Iterable[str] = TASKS, *, embedder: Embedder | str | None = "auto") -> list[Reaction]:

@@ -88,7 +88,8 @@ class Agreement(Confusion):
         order: The labels in their order; without it numbers by size, other labels by alphabet.
 
     κ = 1 − Σ w o / Σ w e over pairs of labels, o the counts, e those expected by chance, w 1 off the diagonal, or the
-    distance of the labels' places, or its square. A prediction that was not made is as far away as a label can be.
+    distance of the labels' places, or its square. A prediction that was not made, or is outside ``order``, is as far
+    away as a label can be.
 
     >>> ratings = Agreement({("1", "1"): 2, ("2", "3"): 1, ("3", "1"): 1}, "mae")
     >>> ratings.value, ratings.scale()
@@ -112,7 +113,8 @@ class Agreement(Confusion):
         except ValueError:
             numbers = {}
         labels = self.order or tuple(sorted(seen, key=lambda label: (numbers.get(label, 0.0), label)))
-        if unknown := [label for label in seen if label not in labels]:
+        by_label = self.by_label()
+        if unknown := [label for label in seen if label not in labels and _in_gold(by_label[label])]:
             raise GoldassayError(f"the label {unknown[0]!r} is not in the order {', '.join(labels)}")
         if self.statistic == "mae" and numbers and not self.order:
             return numbers
@@ -125,10 +127,10 @@ class Agreement(Confusion):
         ends = min(scale.values(), default=0.0), max(scale.values(), default=0.0)
 
         def distance(gold: str, pred: str) -> float:
-            if gold == NONE:
+            if gold not in scale:
                 gold, pred = pred, gold
-            far = ends if pred == NONE else (scale[pred],)
-            return 0.0 if gold == NONE else float(max(abs(scale[gold] - end) for end in far) ** power)
+            far = (scale[pred],) if pred in scale else ends
+            return float(max(abs(scale[gold] - end) for end in far) ** power) if gold in scale else 0.0
 
         return distance
 

@@ -55,7 +55,8 @@ def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     for link in gold_field(gold, "links"):
         ids = {base: list(values) for base, values in (link.get("ids") or {}).items()}
         candidates = [{"id": id_} for values in ids.values() for id_ in values]
-        links.append({"start": link["start"], "end": link["end"], "candidates": candidates, "ids": ids})
+        typed = {"type": link["type"]} if link.get("type") else {}
+        links.append({"start": link["start"], "end": link["end"], "candidates": candidates, "ids": ids, **typed})
     return {"links": links}
 
 

@@ -45,6 +45,8 @@ def _wrong(mention: Mention, answer: Answer, text: str) -> tuple[str, str]:
     words, gold, place = _words(mention, text), _ids(mention), rank(mention, answer)
     if place == 1:
         return "wrong_boundary", f'{gold} is right, but the mention is "{words}", not "{_words(answer, text)}"'
+    if mention.type != answer.type:
+        return "wrong_type", f'"{words}" is {mention.type or "without a type"}, not {answer.type or "without a type"}'
     if mention.nil:
         return "nil_missed", f'"{words}" is in no knowledge base (NIL), but was linked to {answer.candidates[0]}'
     if answer.nil and not place:
