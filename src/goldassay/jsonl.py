@@ -54,7 +54,9 @@ def value(text: str | bytes, *, file: object = None, line: int | None = None, un
         line = error.lineno if line is None else line
     except DataError as error:
         message = error.what
-    except (RecursionError, ValueError) as error:  # endless nesting, a number of thousands of digits
+    except RecursionError:
+        message = "not JSON that can be read: it is nested too deeply"
+    except ValueError as error:  # a number of thousands of digits
         message = f"not JSON that can be read: {str(error).partition(';')[0]}"
     raise DataError(message, file=file, line=line)
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import cosine_similarity
 
 from goldassay.embedding import checked
-from goldassay.exceptions import DataError, MissingExtra
+from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.text import words
 
@@ -92,10 +92,8 @@ class BM25Index:
         tokenized = [list(tokens(passage.text)) for passage in self.passages]
         self._ranker: Any = None
         if any(tokenized):
-            try:
-                import bm25s
-            except ImportError:
-                raise MissingExtra("bm25s", "wikidata") from None
+            import bm25s
+
             self._ranker = bm25s.BM25(k1=k1, b=b, method="lucene")
             self._ranker.index(tokenized, show_progress=False)
 
