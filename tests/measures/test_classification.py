@@ -351,3 +351,13 @@ def test_a_record_without_label_labels_or_score_says_so(tmp_path: Path) -> None:
     options = files(tmp_path, gold_jsonl='{"id": "4"}\n', pred_jsonl='{"id": "4", "label": "a"}\n')
     with pytest.raises(DataError, match="record 4, label: this field is missing"):
         scored(*options)
+
+
+def test_a_prediction_outside_the_order_is_as_far_away_as_can_be() -> None:
+    order = ("low", "mid", "high")
+    assert c.OrdinalError(order)("low", "huge").tally.value == 2.0
+    kappa = c.Kappa("linear", order)
+    total = kappa("low", "low").tally + kappa("high", "huge").tally
+    assert total.value == pytest.approx(1 - (2 * 2) / (2 * 1 + 1 * 2 + 2 * 1))  # w: low-huge 2, high-low 2, high-huge 2
+    with pytest.raises(GoldassayError, match="'huge' is not in the order"):
+        c.OrdinalError(order)("huge", "low").tally.value  # noqa: B018
