@@ -24,7 +24,7 @@ class Supporting:
     """Says of each sentence whether it stands in the text: a judge of support alone."""
 
     name = "supporting"
-    questions = ("support",)
+    questions: tuple[str, ...] = ("support",)
 
     def claims(self, text: str) -> list[str]:
         return [part.strip() for part in text.split(".") if part.strip()]

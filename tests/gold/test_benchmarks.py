@@ -134,7 +134,7 @@ def test_two_systems_are_compared_under_a_protocol(tmp_path: Path) -> None:
 
 # The 36 cases of the reference scorer: key, response, recall and precision of each metric, as its notes derive them.
 THREE, SIX, ALPHABET = "a bc def", "a b c d e f", "12345 67 89ABC"
-CASES = {
+CASES: dict[str, tuple[str, str, Any]] = {
     "A-1": (
         THREE,
         THREE,

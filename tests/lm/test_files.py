@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from goldassay.cache import user_cache
 from goldassay.exceptions import ModelError
-from goldassay.lm import files
 from goldassay.lm.files import EMBEDDED, Embedded, located
 
 WEIGHTS = b"GGUF and weights"
@@ -92,9 +92,9 @@ def test_the_default_is_pinned() -> None:
 def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("GOLDASSAY_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert files.user_cache() == tmp_path / "goldassay"
+    assert user_cache() == tmp_path / "goldassay"
     monkeypatch.setenv("GOLDASSAY_CACHE", str(tmp_path / "own"))
-    assert files.user_cache() == tmp_path / "own"
+    assert user_cache() == tmp_path / "own"
 
 
 def test_an_unknown_name_lists_what_there_is() -> None:

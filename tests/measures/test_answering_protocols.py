@@ -69,7 +69,7 @@ def test_supporting_facts_and_the_joint_value() -> None:
     assert value(SupportingFacts("exact"), ["in Delft"], "Delft", **facts) == 0.0
     assert value(SupportingFacts(of="joint"), ["in Delft"], "Delft", **facts) == pytest.approx((2 / 3) / (7 / 6))
     assert SupportingFacts()({"answers": ["x"], "supporting_facts": ["A"]}, failed_with("broke")).tally.value == 0.0
-    none = {"supporting_facts": []}
+    none: dict[str, list[Any]] = {"supporting_facts": []}
     assert value(SupportingFacts("exact"), ["x"], "x", gold=none, supporting_facts=[]) == 1.0
     assert value(SupportingFacts("exact"), ["x"], "x", gold=none) == 0.0  # no facts came
 
