@@ -135,5 +135,6 @@ def test_a_missing_prediction_is_as_far_away_as_can_be() -> None:
     assert folded(c.OrdinalError(), [(1, 1), (5, None), (3, None)]) == 2.0
     order = ("low", "mid", "high")
     assert folded(c.OrdinalError(order), [("low", "high"), ("mid", None)]) == 1.5
+    assert folded(c.OrdinalError(order), [("low", "huge")]) == 2.0  # outside the order, too
     with pytest.raises(GoldassayError, match="the label 'huge' is not in the order low, mid, high"):
-        folded(c.OrdinalError(order), [("low", "huge")])
+        folded(c.OrdinalError(order), [("huge", "low")])

@@ -109,4 +109,4 @@ def test_errors_are_told() -> None:
     with pytest.raises(DataError, match="2 values and 1 values"):
         cohen_kappa(["M", "A"], ["M"])
     with pytest.raises(TypeError):
-        Coefficient("cohen") + Coefficient("fleiss")
+        _ = Coefficient("cohen") + Coefficient("fleiss")

@@ -152,7 +152,9 @@ def _fielded(row: Mapping[str, Any], source: Source) -> dict[str, Any]:
     for name in (*shape["required"], *tables.NEEDED.get((source.task, source.side), ())):
         if name != "id" and not {name, *tables.INSTEAD.get(name, ())} & record.keys():
             raise DataError(tables.no_column(name, row), file=source.path)
-    full = {name: value for name, value in record.items() if value is not None or name in tables.EMPTY_CELLS}
+    full: dict[str, Any] = {
+        name: value for name, value in record.items() if value is not None or name in tables.EMPTY_CELLS
+    }
     if "data" not in source.options:  # in a file another field is a slip
         return full
     others = {name: full.pop(name) for name in [*full] if name not in shape["properties"]}

@@ -161,7 +161,8 @@ class EntailmentJudge:
     def _infer(self, text: str, claim: str) -> Verdict:
         parts = sentences(text) or [text]
         premises = [*parts, text] if len(parts) > 1 else parts
-        scores = _checked(self.model([(premise, claim) for premise in premises]), len(premises), self.model.name)
+        model: Any = self.model
+        scores = _checked(model([(premise, claim) for premise in premises]), len(premises), self.model.name)
         entails, contradicts = zip(*scores, strict=True)
         if max(entails) >= self.threshold:
             return Verdict("supported", _heaviest(parts, entails))

@@ -43,7 +43,7 @@ def duplicates(
     rows: Sequence[LocatedRecord], near: float = NEAR, fields: Sequence[str] | None = None
 ) -> Iterator[Finding]:
     """Doubles among the records of one task, by id and by the text of their input, or of these fields."""
-    names = [INPUTS[rows[0].task]] if fields is None and rows else fields or ()
+    names = list((INPUTS[row.task] for row in rows[:1]) if fields is None else fields)
     first: dict[str, LocatedRecord] = {}
     for row in rows:
         other = first.setdefault(str(row.record["id"]), row)
@@ -53,7 +53,7 @@ def duplicates(
     unique = list(first.values())
     texts = ["\n".join(str(row.record.get(name) or "") for name in names) for row in unique]
     same = distinct(texts)
-    sides = []  # for each text its first row on each side of the split
+    sides: list[list[LocatedRecord]] = []  # for each text its first row on each side of the split
     for head, *others in ([unique[index] for index in members] for members in same):
         by_split = {head.record.get("split"): head}
         for row in others:

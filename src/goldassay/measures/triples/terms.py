@@ -84,9 +84,7 @@ def same_item(gold: NamedItem, pred: NamedItem, equivalents: Mapping[str, str] |
     return bool(table) and bool({table.get(name, name) for name in gold.names} & {table.get(n, n) for n in pred.names})
 
 
-PREFIXES = dict(
-    line.split()
-    for line in """
+NAMESPACES = """
 rdf http://www.w3.org/1999/02/22-rdf-syntax-ns#
 rdfs http://www.w3.org/2000/01/rdf-schema#
 owl http://www.w3.org/2002/07/owl#
@@ -112,8 +110,8 @@ wikidata http://www.wikidata.org/entity/
 wdt http://www.wikidata.org/prop/direct/
 p http://www.wikidata.org/prop/
 ps http://www.wikidata.org/prop/statement/
-""".strip().splitlines()
-)
+"""
+PREFIXES: dict[str, str] = {line.split()[0]: line.split()[1] for line in NAMESPACES.strip().splitlines()}
 WIKIDATA = re.compile(
     r"https?://(?:www\.)?wikidata\.org/(?:entity|wiki/Property:|prop/(?:direct/|statement/)?)/?(P\d+)"
 )

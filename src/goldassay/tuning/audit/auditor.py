@@ -291,7 +291,7 @@ def prove(
 def costs(run: Run) -> dict[str, float]:
     """What an example costs on average: calls, cached answers, tokens, US dollars and seconds."""
     usage = [row.get("usage") or {} for row in run.rows]
-    totals = {name: sum(each.get(name, 0) for each in usage) for name in ("calls", "cached")}
+    totals: dict[str, float] = {name: sum(each.get(name, 0) for each in usage) for name in ("calls", "cached")}
     totals["tokens"] = sum(each.get("prompt_tokens", 0) + each.get("completion_tokens", 0) for each in usage)
     totals["usd"] = float(run.cost.get("usd") or 0)
     totals["seconds"] = sum(float(row.get("latency_s") or 0) for row in run.rows)

@@ -238,7 +238,7 @@ def mlflow() -> None:
         private += ["last_update_time", "span_id"]
         traces: list[Any] = []
         for system in SYSTEMS:
-            result = mlflow.genai.evaluate(data=data, predict_fn=answering(system), scorers=[exact, grade, brevity])
+            result = mlflow.genai.evaluate(data=data, predict_fn=answering(system), scorers=[exact, grade, brevity])  # pyright: ignore[reportPrivateImportUsage]
             print(system, {name: float(value) for name, value in result.metrics.items()})
             found = mlflow.search_traces(run_id=result.run_id, return_type="list")
             traces += [json.loads(trace.to_json()) for trace in found]
@@ -258,12 +258,12 @@ def mlflow() -> None:
             scores = [float(a == b) for a, b in zip(predictions, targets, strict=True)]
             return MetricValue(scores=scores, aggregate_results={"mean": sum(scores) / len(scores)})
 
-        metric = mlflow.models.make_metric(eval_fn=equal, greater_is_better=True, name="equal")
+        metric = mlflow.models.make_metric(eval_fn=equal, greater_is_better=True, name="equal")  # pyright: ignore[reportPrivateImportUsage]
         with mlflow.start_run() as run:
             options = {"targets": "targets", "predictions": "outputs", "evaluators": "default"}
-            result = mlflow.models.evaluate(data=rows, extra_metrics=[metric], **options)
+            result = mlflow.models.evaluate(data=rows, extra_metrics=[metric], **options)  # pyright: ignore[reportPrivateImportUsage]
             print("table", result.metrics)
-            mlflow.artifacts.download_artifacts(run_id=run.info.run_id, dst_path="out")
+            mlflow.artifacts.download_artifacts(run_id=run.info.run_id, dst_path="out")  # pyright: ignore[reportPrivateImportUsage]
         shutil.copy("out/eval_results_table.json", HERE / "mlflow_table.json")
 
 
