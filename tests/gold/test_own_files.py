@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 import goldassay
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read
 
 ROWS = [{"id": "1", "label": "a, b"}, {"id": "2", "label": "c"}]
@@ -107,3 +107,18 @@ def test_another_column_is_named_with_those_there_are() -> None:
         goldassay.score("extraction", [{"id": 1, "text": "x", "entities": []}], [{"id": 1, "spans": []}])
     with pytest.raises(DataError, match="no gold of the split 'dev'; there are test"):
         goldassay.score("classification", {"test": ROWS}, ROWS, split="dev")
+
+
+def test_load_takes_lists_by_split_and_data_frames() -> None:
+    rows = [{"text": "a", "label": "M", "split": "train"}, {"text": "b", "label": "L", "split": "test"}]
+    data: Any
+    for data in (rows, pd.DataFrame(rows), {"train": rows[:1], "test": rows[1:]}):
+        gold = goldassay.load(data, task="classification").task("classification")
+        assert ([e.label for e in gold.train], [e.label for e in gold.test]) == (["M"], ["L"])
+    own = goldassay.load(rows, task="tone").task("tone")
+    assert (own.splits, own.records[0]["text"]) == (["train", "test"], "a")
+    with pytest.raises(GoldassayError, match="need their task"):
+        goldassay.load(rows)
+    absent = goldassay.load([{"id": "a"}], task="classification").task("classification")
+    with pytest.raises(GoldassayError, match="no column label"):
+        len(absent.records)

@@ -21,7 +21,7 @@ from goldassay.fields import check_unique
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, squad
 from goldassay.gold.large import RecordFile, is_large
-from goldassay.gold.reading import read, source_of
+from goldassay.gold.reading import is_file, read, source_of
 from goldassay.gold.records import INPUTS
 from goldassay.measure import TASKS
 
@@ -77,7 +77,8 @@ class TaskSet:
     @property
     def place(self) -> Path:
         """The folder or the file, for errors."""
-        return self.folder or Path(self.sources[0]["path"])
+        path = self.sources[0]["path"]
+        return self.folder or Path(path if is_file(path) else "records")
 
     @cached_property
     def records(self) -> Sequence[Fields]:
@@ -190,16 +191,24 @@ class GoldSet:
 
 
 def load(
-    name_or_path: str | Path, *, format: str | None = None, task: str | None = None, **options: Unpack[ReadOptions]
+    name_or_path: Any, *, format: str | None = None, task: str | None = None, **options: Unpack[ReadOptions]
 ) -> GoldSet:
-    """A gold set by its name under ``gold/``, its folder, or one file of it.
+    """A gold set by its name under ``gold/``, its folder, one file of it, or records in Python.
 
     Args:
-        name_or_path: The name, the folder or the file.
+        name_or_path: The name, the folder or the file; or records as a list, lists by split, or a data frame.
         format: The format of the file; guessed if not given.
-        task: The task of the file; guessed if not given.
+        task: The task of the file, guessed if not given; of records in Python it must be given.
         options: How the file is read (`goldassay.gold.formats.ReadOptions`).
+
+    >>> records = {"train": [{"text": "a", "label": "M"}], "dev": [{"text": "b", "label": "L"}]}
+    >>> [example.label for example in load(records, task="classification").classification.dev]
+    ['L']
     """
+    if not isinstance(name_or_path, str | Path):
+        if task is None:
+            raise GoldassayError("records in Python need their task: load(records, task='classification')")
+        return GoldSet("records", {task: TaskSet(task, [{"path": name_or_path, **options}])}, {}, None)
     place = find(name_or_path)
     set_options = {name: value for name, value in options.items() if value is not None}
     if place.is_dir() and format is None and not anyfields.is_dataset(place):
