@@ -122,3 +122,10 @@ def test_load_takes_lists_by_split_and_data_frames() -> None:
     absent = goldassay.load([{"id": "a"}], task="classification").task("classification")
     with pytest.raises(GoldassayError, match="no column label"):
         len(absent.records)
+
+
+def test_renamed_predictions_are_no_gold(tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text("id,text,genre\n1,a,good\n2,b,bad\n")
+    (tmp_path / "pred.csv").write_text("id,genre\n1,good\n2,good\n")
+    card = goldassay.score("classification", tmp_path / "gold.csv", tmp_path / "pred.csv", map="label=genre")
+    assert (card.values["accuracy"], card.warnings) == (0.5, [])

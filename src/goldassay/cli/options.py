@@ -260,6 +260,7 @@ class FileOptions:
         list[str] | None,
         typer.Option("--measure", metavar="NAME", help="Only this measure, as strict_f1 or nDCG@10 (repeat)."),
     ] = None
+    map: FieldMap = None
     option: Settings = None
 
     def chosen(self) -> dict[str, Any]:
@@ -271,9 +272,8 @@ class FileOptions:
 
 @dataclass(frozen=True)
 class TableOptions(FileOptions):
-    """The same of tables with other columns, and of gold with splits."""
+    """The same of gold with splits."""
 
-    map: FieldMap = None
     split: Annotated[str | None, for_gold("--split", metavar="NAME", help="Only gold of this split.")] = None
 
 

@@ -36,7 +36,13 @@ class Job:
         from goldassay.cli.evaluate import examples
 
         target = workspace.Target(self.task, Path(), "program")
-        return examples(self.systems.gold, target, self.systems.split, **use.format_and_column(self.reading.format))
+        return examples(
+            self.systems.gold,
+            target,
+            self.systems.split,
+            **use.format_and_column(self.reading.format),
+            map=self.reading.map,
+        )
 
 
 @dataclass(frozen=True)

@@ -164,9 +164,8 @@ def _fielded(row: Mapping[str, Any], source: Source) -> dict[str, Any]:
 def _renamed(row: Mapping[str, object], renamed: Mapping[str, str], source: Source, number: int) -> dict[str, Any]:
     """A row under the names of a mapping; predictions, which may have other names than gold, keep what it lacks."""
     predicted = source.side == "pred"
-    record: dict[str, Any] = {
-        key: row[key] for key in (row if predicted else ABOUT) if key in row and key not in renamed
-    }
+    stay = (key for key in row if key not in renamed.values()) if predicted else ABOUT
+    record: dict[str, Any] = {key: row[key] for key in stay if key in row and key not in renamed}
     for name, path in renamed.items():
         try:
             record[name] = field_at(row, path)
