@@ -116,8 +116,8 @@ class MissingExtra(GoldassayError):
     "this needs xllamacpp, which is not installed: pip install 'goldassay[local]'"
     """
 
-    def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"this needs {package}, which is not installed: pip install 'goldassay[{extra}]'")
+    def __init__(self, package: str, extra: str, otherwise: str = "") -> None:
+        super().__init__(f"this needs {package}, which is not installed: pip install 'goldassay[{extra}]'{otherwise}")
 
 
 LENGTH = 500  # characters of an error or a value in a message

@@ -188,7 +188,7 @@ def _start(file: Path, context: int, slots: int) -> Server:
 def require() -> None:
     """Raises `MissingExtra` if xllamacpp is not installed."""
     if find_spec("xllamacpp") is None:
-        raise MissingExtra("xllamacpp", "local")
+        raise MissingExtra("xllamacpp", "local", "; or name another model (`lm=openai/gpt-4o-mini`)")
 
 
 def threads(load: Path = BUSY) -> int:
