@@ -39,7 +39,7 @@ def test_each_has_a_sentence_and_its_numbers_and_a_short_text(results: dict[str,
     assert f"{run.values['strict_f1']:.4f} [" in html["run"]
     assert "cannot be told" in html["comparison"]
     assert f"{first.comparison.difference:+.3f} [" in html["comparison"]
-    assert "Winner: &lt;b&gt;fifths&lt;/b&gt;" in html["ranking"]
+    assert "No clear winner: &lt;b&gt;fifths&lt;/b&gt; leads" in html["ranking"]
     assert '<p class="verdict better">Helped: +0.5' in html["audit"]
     assert ">convention</th>" in html["scorecard"]
     for name, text in html.items():

@@ -65,7 +65,7 @@ def test_runs_are_ranked_under_any_weights(two: list[Run], tmp_path: Path) -> No
     assert [row["Model"] for row in rows] == [one.name for one in found]
     assert float(rows[0]["Final_Score"]) == found[0].value.value
     assert len(list(csv.DictReader(files[1].read_text().splitlines()))) == sum(len(run.rows) for run in two)
-    assert files[2].read_text().startswith(f"Winner: {found[0].name}")
+    assert files[2].read_text().startswith(f"No clear winner: {found[0].name} leads")
     with pytest.raises(ConventionError, match="not every run has 'bleu'"):
         ranking.rank(two, {"bleu": 1.0})
     with pytest.raises(GoldassayError, match="two systems"):

@@ -231,11 +231,12 @@ def responses(systems: Sequence[RankedRun]) -> list[dict[str, object]]:
 def leader(systems: Sequence[RankedRun]) -> list[str]:
     """The winner, and who may be as good."""
     best, *others = systems
-    lines = [f"Winner: {best.name}, {number(best.value.value)}{bounds(best.value)}"]
-    if best.ranks.high > 1:
-        rivals = [system.name for system in others if system.ranks.low == 1]
-        lines.append(f"Not sure: {', '.join(rivals)} may be as good on {best.run.size}.")
-    return lines
+    value = f"{number(best.value.value)}{bounds(best.value)}"
+    if best.ranks.high == 1:
+        return [f"Winner: {best.name}, {value}"]
+    rivals = [system.name for system in others if system.ranks.low == 1]
+    rest = f"{', '.join(rivals)} may be as good on {best.run.size}."
+    return [f"No clear winner: {best.name} leads with {value}", rest]
 
 
 def summary(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> str:

@@ -203,7 +203,7 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     notes = []
     for run, name in zip(runs, names, strict=True):
         size, failed = len(run.rows), run.folded.failed
-        if run.about.get("status") != "finished":
+        if run.about.get("status") not in ("finished", "given"):
             examples = run.about.get("gold", {}).get("examples", "?")
             notes.append(f"{name} is {run.about.get('status', 'unfinished')}: {size} of {examples} examples.")
         notes += [f"{name}: {warning}." for warning in (*run.warnings, summary.unknown_types(run)) if warning]
