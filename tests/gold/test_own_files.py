@@ -129,3 +129,30 @@ def test_renamed_predictions_are_no_gold(tmp_path: Path) -> None:
     (tmp_path / "pred.csv").write_text("id,genre\n1,good\n2,good\n")
     card = goldassay.score("classification", tmp_path / "gold.csv", tmp_path / "pred.csv", map="label=genre")
     assert (card.values["accuracy"], card.warnings) == (0.5, [])
+
+
+@pytest.mark.parametrize("data", [[], {}, {"train": []}])
+def test_gold_without_records_is_one_line(data: Any) -> None:
+    with pytest.raises(GoldassayError, match="there are no records"):
+        goldassay.score("classification", data, [{"id": "a", "label": "M"}])
+
+
+@pytest.mark.parametrize("protocol", ["hotpotqa", "musique", "triviaqa", "nq_open", "drop", "quoref", "kilt"])
+@pytest.mark.parametrize("content", ["{}", "[]", ""])
+def test_an_empty_official_file_is_one_line(protocol: str, content: str, tmp_path: Path) -> None:
+    file = tmp_path / "gold.json"
+    file.write_text(content)
+    with pytest.raises(GoldassayError) as caught:
+        goldassay.score("answering", file, file, protocol=protocol)
+    assert "gold.json" in str(caught.value)
+
+
+def test_what_are_no_records_is_one_line() -> None:
+    with pytest.raises(GoldassayError, match="a list, lists by split or a data frame, not 5"):
+        goldassay.score("classification", [{"id": "a", "label": "M"}], 5)
+
+
+def test_a_cut_line_leaves_the_separator_of_the_header(tmp_path: Path) -> None:
+    (tmp_path / "pred.csv").write_text("id;label\n1;good\n2")
+    with pytest.raises(DataError, match="pred.csv:3: 1 columns where the header has 2"):
+        goldassay.score("classification", [{"id": "1", "label": "good"}], tmp_path / "pred.csv")

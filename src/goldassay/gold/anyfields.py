@@ -124,10 +124,12 @@ def objects(data: Any) -> Iterator[Mapping[str, Any]]:
         several = data.to_dicts() if hasattr(data, "to_dicts") else data.to_dict("records")
         yield from ({key: None if _is_empty(value) else value for key, value in row.items()} for row in several)
     elif isinstance(data, Mapping):
-        if not entries.is_flat({name: [] for name in data}):
+        if data and not entries.is_flat({name: [] for name in data}):
             raise DataError(f"lists by split are named {', '.join(SPLITS)}, not {', '.join(map(str, data))}")
         for name, part in data.items():
             yield from ({"split": SPLITS[name], **row} for row in objects(part))
+    elif not isinstance(data, Iterable):
+        raise GoldassayError(f"records are a file, a list, lists by split or a data frame, not {data!r}")
     else:
         for row in data:
             yield row if isinstance(row, Mapping) else {name: field_at(row, name) for name in names(row)}

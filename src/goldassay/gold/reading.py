@@ -107,7 +107,9 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
 
     Records of your own task may have any fields.
     """
+    empty = True
     for row in unchecked:
+        empty = False
         record = row.record
         if source.task in TASKS:
             record = problems(record, source.task, source.side)
@@ -123,10 +125,12 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
                 yield row._replace(record=record)
         else:
             yield row._replace(record=record)
+    if empty and source.side == "gold" and not source.audit:
+        raise DataError("there are no records", file=source.path)
 
 
 def records_of(source: Source) -> list[dict[str, Any]]:
-    """The records of a file; ids are used once, and there is at least one record."""
+    """The records of a file; ids are used once."""
     records = [row.record for row in rows(source)]
     check_unique(records, source.path)
     return records

@@ -21,7 +21,7 @@ from goldassay.files import Faults
 from goldassay.gold import read
 from goldassay.gold.anyfields import ABOUT, mapping
 from goldassay.measure import check_choice
-from goldassay.running.logs import split_name, systems_in
+from goldassay.running.logs import KINDS, split_name, systems_in
 from goldassay.running.run import Run
 from goldassay.secrets import scrub
 
@@ -128,6 +128,8 @@ def _answers(file: Path) -> Iterator[tuple[str, str, Any, Any, Any]]:
         systems = systems_in(file)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
+    if not systems:
+        raise DataError(f"no traces and no log that can be read; there are readers for {KINDS}", file=file)
     for system in systems:
         for sample in system.samples:
             if not sample.error:

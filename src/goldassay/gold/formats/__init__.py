@@ -169,7 +169,14 @@ class Source:
         except DataError as error:
             self.faults.report(error.at(**{"file": self.path, **place}), kind)
         except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-            what = f"no {error}" if isinstance(error, KeyError) else str(error)
+            of_kind = isinstance(error, (TypeError, AttributeError))
+            what = (
+                f"no {error}"
+                if isinstance(error, KeyError)
+                else f"a value of another kind: {error}"
+                if of_kind
+                else error
+            )
             fault = DataError(f"not as in the format {self.format}: {what}", **{"file": self.path, **place})
             self.faults.report(fault, kind)
 

@@ -118,6 +118,8 @@ def table(
 def separator_of(content: str, usual: str) -> str:
     """What separates the columns: the usual sign, unless the first rows have one width above 1 with another alone.
 
+    A last line that is cut off, or a row that is too short, leaves the header to say it.
+
     >>> separator_of("id;text;share\\n1;a, b;0,5\\n2;c;0,7", ",")
     ';'
     """
@@ -129,9 +131,10 @@ def separator_of(content: str, usual: str) -> str:
             return 1
         return widths.pop() if len(widths) == 1 else 1
 
+    header = content.partition("\n")[0]
     if width(usual) > 1:
         return usual
-    return max((usual, *SIGNS), key=width)
+    return max((usual, *SIGNS), key=lambda sign: (width(sign), header.count(sign)))
 
 
 def _quoting(quoted: bool) -> Literal[0, 3]:

@@ -21,7 +21,10 @@ from goldassay.running.logs.system import DOCUMENT, System, as_run
 from goldassay.running.run import Run
 
 TOOLS = (inspect, promptfoo, deepeval, mlflow, otel, dspy)
-KINDS = "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces) and dspy.Evaluate (JSON, CSV)"
+KINDS = (
+    "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces), OpenTelemetry and dspy.Evaluate "
+    "(JSON, CSV)"
+)
 
 
 def read_log(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
