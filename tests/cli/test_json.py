@@ -35,7 +35,7 @@ eval staged.py:Staged --task extraction --gold names --stages
 compare RUN RUN
 compare RUN RUN RUN --out ranked
 compare extraction --gold gold.jsonl --pred gold.jsonl --pred gold.jsonl
-compare extraction --gold gold.jsonl --pred gold.jsonl --before pred=gold.jsonl
+compare extraction --gold gold.jsonl --pred gold.jsonl
 compare extraction --gold names --program program --lm a --lm b --out matrix
 tune extraction --gold names --optimizer labeled
 tune extraction --gold names --optimizer labeled --plan

@@ -73,9 +73,6 @@ COMMANDS: dict[str, list[str]] = {
         "strict_f1=.5",
         "--explain",
     ],
-    "before": [
-        *("compare", "extraction", "--gold", "a.jsonl", "--pred", "b.jsonl", "--before", "pred=a.jsonl"),
-    ],
     "files": ["compare", "extraction", "--gold", "a.jsonl", "--pred", "b.jsonl", "--pred", "a.jsonl", "--out", "OUT"],
 }
 

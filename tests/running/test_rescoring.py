@@ -1,4 +1,4 @@
-"""Stored predictions scored again, and the shares of model, gold and measure in a change."""
+"""Stored predictions scored again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
-from goldassay.running.rescoring import Setting, changes, rescore
+from goldassay.running.rescoring import rescore
 
 
 def lines(file: Path, rows: list[dict[str, Any]]) -> Path:
@@ -43,25 +43,6 @@ def files(tmp_path: Path) -> dict[str, Path]:
     }
 
 
-def test_a_change_is_split_into_model_gold_and_measure(files: dict[str, Path]) -> None:
-    before = Setting(files["pred0"], files["gold0"], ("LinkF1(match='span', rate='recall')",))
-    after = Setting(files["pred1"], files["gold1"], ("LinkF1(rate='recall')",))
-    (name, change), *rest = changes("linking", before, after).items()
-    assert (name, rest) == ("link_recall", [])
-    # of 4 mentions: 1 found before (a); then b, c by the corrected gold, and y's Athen by overlap
-    assert (change.before, change.after) == (0.25, 1.0)
-    assert (change.model, change.gold, change.measure) == pytest.approx((0.25, 0.25, 0.25))
-    assert change.before + change.model + change.gold + change.measure == pytest.approx(change.after)
-
-
-def test_nothing_changed_is_zero_and_what_was_not_exchanged_has_no_share(files: dict[str, Path]) -> None:
-    same = Setting(files["pred0"], files["gold0"])
-    assert {tuple(one.state().values())[2:] for one in changes("linking", same, same).values()} == {(0.0, 0.0, 0.0)}
-    one = changes("linking", same, Setting(files["pred1"], files["gold0"]))["strong_link_f1"]
-    assert one.model == pytest.approx(one.after - one.before)
-    assert (one.gold, one.measure) == (0.0, 0.0)
-
-
 def test_a_run_is_scored_with_other_measures_and_other_gold(files: dict[str, Path], tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
@@ -80,37 +61,30 @@ def test_a_run_is_scored_with_other_measures_and_other_gold(files: dict[str, Pat
             }
         )
     lines(folder / "rows.jsonl", rows)
-    kept = rescore("linking", Setting(folder, folder, ("linking.LinkF1()",)))
-    assert kept.values == rescore("linking", Setting(files["pred0"], files["gold0"], ("LinkF1()",))).values
+    kept = rescore("linking", folder, folder, ("linking.LinkF1()",))
+    assert kept.values == rescore("linking", files["gold0"], files["pred0"], ("LinkF1()",)).values
     fewer = lines(tmp_path / "fewer.jsonl", [document("x", "gold", (0, 5, "Q1"))])
-    card = rescore("linking", Setting(folder, fewer, ("LinkF1(rate='recall')",)))
+    card = rescore("linking", fewer, folder, ("LinkF1(rate='recall')",))
     assert card.values == {"link_recall": 1.0}
     assert "1 predictions are of examples that this gold does not have" in card.warnings[0]
 
 
 def test_wrong_calls_are_one_line(files: dict[str, Path]) -> None:
-    setting = Setting(files["pred0"], files["gold0"])
-    with pytest.raises(GoldassayError, match="1 measures before and 0 after"):
-        changes("linking", setting._replace(measures=("MRR()",)), setting)
+    setting = "linking", files["gold0"], files["pred0"]
     with pytest.raises(GoldassayError, match="is a measure of triples, not of linking"):
-        rescore("linking", setting._replace(measures=("triples.F1()",)))
+        rescore(*setting, ["triples.F1()"])
     with pytest.raises(GoldassayError, match="no measure reads as 'linking.Nothing"):
-        rescore("linking", setting._replace(measures=("Nothing()",)))
+        rescore(*setting, ["Nothing()"])
 
 
-def test_the_command_says_what_a_change_comes_from(files: dict[str, Path]) -> None:
+def test_the_command_scores_one_file_again(files: dict[str, Path]) -> None:
     words = ["compare", "linking", "--gold", str(files["gold1"]), "--pred", str(files["pred1"])]
-    done = CliRunner().invoke(
-        app, [*words, "--measure", "LinkF1(rate='recall')", "--before", f"pred={files['pred0']}", "--json"]
-    )
+    done = CliRunner().invoke(app, [*words, "--measure", "LinkF1(rate='recall')", "--json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    assert found["changes"]["link_recall"] == {"before": 0.75, "after": 1.0, "model": 0.25, "gold": 0.0, "measure": 0.0}
     assert found["values"] == {"link_recall": 1.0}
     low, high = found["intervals"]["link_recall"]
     assert 0.0 <= low < high == 1.0
-    done = CliRunner().invoke(app, [*words, "--before", f"gold={files['gold0']}"])
-    assert "model, gold and measure in each change" in done.stdout
 
 
 def a_run(folder: Path, files: dict[str, Path], which: str, measures: dict[str, float]) -> Path:
@@ -140,24 +114,12 @@ def test_the_metric_of_a_run_is_taken_from_it(files: dict[str, Path], tmp_path: 
         "judges.Plausibility()": 2.0,
     }
     one = a_run(tmp_path / "one", files, "1", metric)
-    card = rescore("linking", Setting(one, one))
+    card = rescore("linking", one, one)
     # all 4 mentions are found by overlap, 3 by their span: (3 · 1 + 1 · 3/4) / 4; what must be judged stays out
     assert card.values == {"link_recall": 1.0, "strong_link_recall": 0.75, "metric": 0.9375}
     assert card.conventions["metric"] == "metric[link_recall=3, strong_link_recall=1]"
-    rows = rescore("linking", Setting(one / "rows.jsonl", one))
+    rows = rescore("linking", one, one / "rows.jsonl")
     assert rows.values == card.values
-    none = a_run(tmp_path / "none", files, "0", metric)
-    then, now = Setting(none, none), Setting(one, one)
-    found = changes("linking", then, now)
-    assert list(found) == ["link_recall", "strong_link_recall", "metric"]
-    # before: x has a right (c's gold is Q9), y by overlap alone
-    assert (found["strong_link_recall"].before, found["strong_link_recall"].after) == (0.25, 0.75)
-    assert found["metric"].before == pytest.approx((3 * 0.5 + 0.25) / 4)
-    for change in found.values():
-        assert change.before + change.model + change.gold + change.measure == pytest.approx(change.after)
-        assert change.measure == 0.0
-    file = Setting(files["pred0"], files["gold0"])
-    assert changes("linking", file, now)["metric"].before == found["metric"].before
 
 
 def test_gold_that_a_run_was_not_asked_is_left_out_and_what_failed_is_not(
@@ -171,14 +133,12 @@ def test_gold_that_a_run_was_not_asked_is_left_out_and_what_failed_is_not(
         tmp_path / "wider.jsonl",
         [document("x", "gold", (0, 5, "Q1")), document("y", "gold", (0, 5, "Q1")), document("z", "gold", (0, 5, "Q1"))],
     )
-    card = rescore("linking", Setting(one, wider))
+    card = rescore("linking", wider, one)
     assert card.values["link_recall"] == 0.5  # x found, y failed, z was never asked
     assert "1 examples of this gold were not in the run; they are left out" in card.warnings
-    (change,) = [changes("linking", Setting(one, one), Setting(one, wider))["link_recall"]]
-    assert change.gold == pytest.approx(change.after - change.before)
     other = lines(tmp_path / "other.jsonl", [document("q", "gold", (0, 5, "Q1"))])
     with pytest.raises(GoldassayError, match="has none of the examples of"):
-        rescore("linking", Setting(one, other))
+        rescore("linking", other, one)
 
 
 def test_large_files_stay_where_they_are_and_give_the_same(
@@ -195,14 +155,14 @@ def test_large_files_stay_where_they_are_and_give_the_same(
     a = (0, 5, "Q1")
     wider = lines(tmp_path / "wider.jsonl", [document(name, "gold", a) for name in ("q", "z", "y", "x")])
     few = lines(tmp_path / "few.jsonl", [document("x", "pred", a), document("v", "pred", a)])
-    settings = [Setting(one, one), Setting(one, wider), Setting(few, one), Setting(one / "rows.jsonl", wider)]
-    whole = [rescore("linking", setting) for setting in settings]
+    settings = [(one, one), (wider, one), (one, few), (wider, one / "rows.jsonl")]
+    whole = [rescore("linking", *setting) for setting in settings]
     assert "1 examples of this gold were not in the run; they are left out" in whole[1].warnings
     assert "1 predictions are of examples that this gold does not have; they are left out" in whole[1].warnings
     monkeypatch.setattr("goldassay.gold.large.LARGE", 1)
     for setting, before in zip(settings, whole, strict=True):
-        card = rescore("linking", setting)
+        card = rescore("linking", *setting)
         assert card.shared is None or not isinstance(card.shared.pred, list)
         assert (card.values, card.counts, card.warnings) == (before.values, before.counts, before.warnings)
     with pytest.raises(GoldassayError, match="has none of the examples of"):
-        rescore("linking", Setting(one, lines(tmp_path / "other.jsonl", [document("q", "gold", a)])))
+        rescore("linking", lines(tmp_path / "other.jsonl", [document("q", "gold", a)]), one)

@@ -1,8 +1,7 @@
 """``goldassay compare``: runs, files of predictions or programs on the same gold, and their ranking.
 
-Whatever is compared becomes a run: files of predictions are measured, programs are run with each model. With
-``--before`` the stored predictions of one run are scored again, and a change is split into what the model, the gold and
-the measure contributed.
+Whatever is compared becomes a run: files of predictions are measured, programs are run with each model.
+One file or run of predictions is scored again.
 """
 
 from __future__ import annotations
@@ -66,14 +65,6 @@ class SystemOptions:
     ] = None
     lm: Annotated[
         list[str] | None, use.for_model("--lm", metavar="MODEL", help="Run each program with this model (repeat).")
-    ] = None
-    before: Annotated[
-        list[str] | None,
-        use.for_gold(
-            "--before",
-            metavar="gold=FILE|pred=FILE|measure=NAME",
-            help="The earlier gold, predictions or measure (repeat): split the change of a value into their shares.",
-        ),
     ] = None
     split: use.Split = "dev"
     limit: use.Limit = None
@@ -149,7 +140,7 @@ def compare(
         loaded = _load(runs, document)
     elif systems.gold is None or len(runs) != 1:
         raise GoldassayError(HELP)
-    elif systems.before or len(systems.pred or ()) == 1:
+    elif len(systems.pred or ()) == 1:
         _rescore(runs[0], systems, reading, json)
         return
     else:
@@ -284,55 +275,17 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
 
 
 def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: bool) -> None:
-    """Score stored predictions again; with ``--before``, split each change into model, gold and measure."""
-    from goldassay.running.rescoring import PARTS, Setting, changes, rescore
+    """Score stored predictions again."""
+    from goldassay.reporting import scorecards
+    from goldassay.running.rescoring import rescore
     from goldassay.scoring import INTERVALS_UP_TO
 
-    if len(systems.pred or ()) != 1:
-        raise GoldassayError(
-            "--before compares one --pred with an earlier state: --before pred=FILE, gold=FILE or both"
-        )
-    before = systems.before or []
-    earlier = _earlier(before)
-    if earlier["measure"] and not reading.measures:
-        raise GoldassayError("--before measure=NAME needs --measure, the measure that counts now")
-    gold, pred = Path(str(systems.gold)), (systems.pred or [])[0]
+    gold, (pred, *_) = Path(str(systems.gold)), systems.pred or []
     name = use.format_and_column(reading.format)["format"]
-    now = Setting(pred, gold, tuple(reading.measures or ()))
-    card = rescore(task, now, format=name)
+    card = rescore(task, gold, pred, reading.measures or (), format=name)
     if card.examples <= INTERVALS_UP_TO:
         card.estimate()
-    splits = {}
-    if before:
-        old = {
-            name: Path(next(iter(earlier[name]), str(now_path))) for name, now_path in (("pred", pred), ("gold", gold))
-        }
-        then = Setting(old["pred"], old["gold"], tuple(earlier["measure"] or reading.measures or ()))
-        splits = changes(task, then, now, format=name)
     if json:
-        terminal.answer({**card.state(), "changes": {name: change.state() for name, change in splits.items()}})
+        terminal.answer(card.state())
         return
-    if not splits:
-        from goldassay.reporting import scorecards
-
-        scorecards.show(card)
-        return
-    rows = [
-        [name, *map(terminal.number, (each.before, each.after)), *(f"{getattr(each, part):+.4f}" for part in PARTS)]
-        for name, each in splits.items()
-    ]
-    title = f"{task}: the share of model, gold and measure in each change"
-    terminal.print_table(title, ["value", "before", "after", *PARTS], rows)
-    for text in card.warnings:
-        terminal.warn(text)
-
-
-def _earlier(texts: Sequence[str]) -> dict[str, list[str]]:
-    """The earlier gold, predictions and measures."""
-    out: dict[str, list[str]] = {"gold": [], "pred": [], "measure": []}
-    for text in texts:
-        name, _, value = text.partition("=")
-        if name not in out or not value:
-            raise GoldassayError(f"--before expects gold=FILE, pred=FILE or measure=NAME, got {text!r}")
-        out[name].append(value)
-    return out
+    scorecards.show(card)
