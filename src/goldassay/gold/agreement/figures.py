@@ -1,21 +1,14 @@
-"""The figures of an agreement study, with intervals, and the disagreements: on values and on sets.
-
-Values are the label of a document, the identifier of a mention, the grade of a judgement, an answer. Secondary labels
-are a set, so they are compared by F1 like spans, if anybody gave one.
-
-Sets are spans and statements: pairwise F1, where one annotator stands for gold. F1 is the same whoever stands for gold,
-and it needs no count of what nobody marked, which spans do not have; a kappa over words counts all the words outside
-as agreement and looks better than it is (Hripcsak and Rothschild 2005). The kappa is given as ``word_kappa`` because
-cards promise it, and ``word_alpha`` is Krippendorff's over the words that at least one annotator marked.
-"""
+"""The figures of an agreement study, with intervals, and the disagreements: on values and on sets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
-from typing import Any, Unpack
+from typing import Any
 
+from goldassay.exceptions import GoldassayError
 from goldassay.fields import clusters
 from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.gold.records import folded_answers, grades, labels_of
@@ -28,6 +21,9 @@ from goldassay.statistics.evidence import row as row_of
 from goldassay.statistics.resampling import Draws
 from goldassay.tally import Counts, Mean
 from goldassay.text.words import places
+
+SETS = ("extraction", "triples", "records")  # tasks whose records hold a set: spans, statements, fields
+Rows = Sequence[Any]  # what each record says; None if one of the annotators who are compared lacks it
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,66 +54,155 @@ class Disagreement:
     values: Mapping[str, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """The agreement of several annotators on one task."""
+@dataclass
+class Study:
+    """The records of several annotators, a row each (None if one lacks it), and the figures made of them."""
 
     task: str
-    annotators: tuple[str, ...]
-    records: int
-    figures: Sequence[Figure]
-    disagreements: Sequence[Disagreement]
-    warnings: Sequence[str] = field(default_factory=list)
+    names: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    draws: Draws
+    figures: list[Figure] = field(default_factory=list)
 
-    def figure(self, name: str, between: Sequence[str] | None = None, type: str | None = None) -> Figure:
-        """A figure by its name; among all annotators unless ``between`` names some."""
-        names = set(between or self.annotators)
-        for figure in self.figures:
-            if (figure.name, figure.type) == (name, type) and set(figure.between) == names:
-                return figure
-        raise KeyError(name)
+    def compare(self, level: str | None = None) -> None:
+        """Add the figures of the task; ``level`` is Krippendorff's."""
+        if self.task not in SETS:
+            self._values(level or ("ordinal" if self.task == "retrieval" else "nominal"))
+        elif level not in (None, "nominal"):
+            values = "classification, linking, retrieval, answering"
+            raise GoldassayError(f"a level is for values ({values}), not for {self.task}")
+        elif self.task == "extraction":
+            self._spans()
+        else:
+            self._statements()
 
-    def state(self) -> dict[str, object]:
-        """As JSON."""
-        return asdict(self)
+    def add(self, name: str, between: Sequence[str], tallies: Rows, units: int, type_: str | None = None) -> None:
+        """Add a figure, with a bootstrap interval over records, or over the documents that they name.
+
+        Args:
+            name: The figure's name.
+            between: The annotators that it is between.
+            tallies: A tally a record, None for those that are not compared.
+            units: How many units were compared.
+            type_: The type or label that it is of, if it is of one.
+        """
+        compared = [(row, tally) for row, tally in zip(self.rows, tallies, strict=True) if tally is not None]
+        bounds = None
+        if compared:
+            records, evidence = zip(*compared, strict=True)
+            zero: Any = Coefficient(evidence[0].kind) if isinstance(evidence[0], Coefficient) else type(evidence[0])()
+            total = sum(evidence, zero)
+            if total.defined is not None if isinstance(total, Coefficient) else total.weight:
+                documents = clusters([next(filter(None, row)) for row in records])
+                bounds = interval(evidence, zero, clusters=documents, method="bootstrap", **self.draws)
+        self.figures.append(Figure(name, tuple(between), type_, units, bounds))
+
+    def _read(self, reading_of: Callable[[Any], Any]) -> list[list[Any]]:
+        return [[None if record is None else reading_of(record) for record in row] for row in self.rows]
+
+    def _among(self, readings: Rows, names: Sequence[str]) -> Rows:
+        """What these annotators' records say."""
+        columns = [self.names.index(name) for name in names]
+        rows = ([reading[column] for column in columns] for reading in readings)
+        return [None if None in row else row for row in rows]
+
+    def _values(self, level: str) -> None:
+        """Observed agreement and kappa for each pair (and each label), Fleiss' kappa, Krippendorff's alpha."""
+        readings = self._read(lambda record: values(self.task, record))
+        secondary = self._read(_secondary)
+        for pair in combinations(self.names, 2):
+            rows = _map(_complete, self._among(readings, pair))
+            same = _map(lambda row: Mean(float(sum(a == b for a, b in row)), float(len(row))), rows)
+            self.add("observed", pair, same, _size(rows))
+            self.add("cohen_kappa", pair, _coefficients(rows, "cohen"), _size(rows))
+            if self.task == "classification":
+                for label in sorted({value for row in rows for unit in row or () for value in unit}):
+                    of_label = _map(partial(_of_label, label), rows)
+                    used = sum(any(unit) for row in of_label for unit in row or ())
+                    self.add("cohen_kappa", pair, _coefficients(of_label, "cohen"), used, label)
+                sets = self._among(secondary, pair)
+                if any(any(row or ()) for row in sets):
+                    self._sets("secondary_f1", pair, sets)
+        rows = _map(_complete, self._among(readings, self.names))
+        self.add("fleiss_kappa", self.names, _coefficients(rows, "fleiss"), _size(rows))
+        rows = [_units(row) for row in readings]
+        paired = sum(sum(value is not None for value in unit) > 1 for row in rows for unit in row)
+        self.add(f"alpha_{level}", self.names, _coefficients(rows, level), paired)
+
+    def _spans(self) -> None:
+        """Strict and partial F1 for each pair of annotators, in all and for each type; kappa and alpha over words."""
+        readings = self._read(lambda record: spans(record["entities"]))
+        words = self._read(lambda record: word_types(record["text"], spans(record["entities"])))
+        types = sorted({span.type for row in readings for own in row for span in own or ()})
+        for pair in combinations(self.names, 2):
+            rows = self._among(readings, pair)
+            for match, kind in (("strict", None), ("partial", None), *(("strict", kind) for kind in types)):
+                part = _map(partial(_of_type, kind), rows)
+                first, second = ([row[side] if row else [] for row in part] for side in (0, 1))
+                counts = Batch(first, second).counts(match)
+                tallies = [None if row is None else row_of(counts, index) for index, row in enumerate(part)]
+                self.add(f"{match}_f1", pair, tallies, sum(max(map(len, row)) for row in part if row), kind)
+            units = _map(lambda row: list(zip(*row, strict=True)), self._among(words, pair))
+            self.add("word_kappa", pair, _coefficients(units, "cohen"), _size(units))
+        marked = []
+        for row in words:
+            size = max(len(own) for own in row if own is not None)
+            tags = zip(*([None] * size if own is None else own for own in row), strict=True)
+            marked.append([unit for unit in tags if any(tag not in ("O", None) for tag in unit)])
+        self.add("word_alpha", self.names, _coefficients(marked, "nominal"), _size(marked))
+
+    def _statements(self) -> None:
+        """Pairwise F1 of statements: the same in all parts (or the same field and value) but for case and spaces."""
+        readings = self._read(lambda record: set(_statements(record)))
+        for pair in combinations(self.names, 2):
+            self._sets("field_f1" if self.task == "records" else "triple_f1", pair, self._among(readings, pair))
+
+    def _sets(self, name: str, pair: tuple[str, str], rows: Rows) -> None:
+        tallies = _map(lambda row: Counts(len(row[0] & row[1]), len(row[1] - row[0]), len(row[0] - row[1])), rows)
+        self.add(name, pair, tallies, sum(len(row[0] | row[1]) for row in rows if row))
+
+    def disagreements(self) -> list[Disagreement]:
+        """Each place or statement for which the annotators of a record do not all give the same value."""
+        result = []
+        for row in self.rows:
+            by_name = {name: record for name, record in zip(self.names, row, strict=True) if record}
+            answers = {name: _answers(self.task, record) for name, record in by_name.items()}
+            where = dict.fromkeys(place for own in answers.values() for place in own)
+            for place in sorted(where) if self.task in SETS else where:
+                several = {name: own.get(place) for name, own in answers.items()}
+                if len(set(several.values())) > 1:
+                    result.append(Disagreement(str(next(iter(by_name.values()))["id"]), place.strip(), several))
+        return result
 
 
-SETS = ("extraction", "triples", "records")  # tasks whose records hold a set: spans, statements, fields
-ByAnnotator = Mapping[str, Sequence[Mapping[str, Any] | None]]  # records in one order; None if one lacks it
-MakeFigure = Callable[..., Figure]  # `make_figure` with its resamples and seed
+def _map(function: Callable[[Any], Any], rows: Rows) -> Rows:
+    return [None if row is None else function(row) for row in rows]
 
 
-def make_figure(
-    name: str,
-    between: Sequence[str],
-    tallies: Sequence[object],
-    zero: Any,
-    units: int,
-    type: str | None = None,
-    *,
-    records: ByAnnotator,
-    **draws: Unpack[Draws],
-) -> Figure:
-    """A figure of one tally a record, with a bootstrap interval over records, or over the documents that they name.
+def _size(rows: Rows) -> int:
+    return sum(len(row) for row in rows if row)
 
-    Args:
-        name: The figure's name.
-        between: The annotators that it is between.
-        tallies: A tally a record.
-        zero: The empty tally.
-        units: How many units were compared.
-        type: The type or label that it is of, if it is of one.
-        records: The records of all annotators.
-        draws: ``resamples`` and ``seed`` of the bootstrap.
-    """
-    several: Sequence[Any] = tallies
-    total = sum(several, zero)
-    undefined = total.defined is None if isinstance(total, Coefficient) else not total.weight  # pyright: ignore[reportAttributeAccessIssue]
-    rows = [next(filter(None, row)) for row in zip(*records.values(), strict=True)]
-    shared = _shared(records, between)  # alpha alone is over all records
-    documents = clusters([rows[index] for index in shared] if len(shared) == len(tallies) else rows)
-    bounds = None if undefined else interval(tallies, zero, clusters=documents, method="bootstrap", **draws)
-    return Figure(name, tuple(between), type, units, bounds)
+
+def _coefficients(rows: Rows, kind: str) -> Rows:
+    return _map(lambda units: Coefficient.of(units, kind), rows)
+
+
+def _units(row: Sequence[Mapping[str, Any] | None]) -> list[list[Any]]:
+    """The values of all annotators, place by place; None if one has no value there."""
+    where = dict.fromkeys(place for own in row for place in own or ())
+    return [[own.get(place) if own else None for own in row] for place in where]
+
+
+def _complete(row: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    return [unit for unit in _units(row) if None not in unit]
+
+
+def _of_type(kind: str | None, row: Sequence[Sequence[Span]]) -> list[list[Span]]:
+    return [[span for span in own if kind in (None, span.type)] for own in row]
+
+
+def _of_label(label: Any, units: Sequence[Sequence[Any]]) -> list[list[bool]]:
+    return [[value == label for value in unit] for unit in units]
 
 
 def values(task: str, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,103 +223,8 @@ def _identifiers(ids: Mapping[str, Sequence[str]]) -> str:
     return f"{base}:{'+'.join(used[base])}" if used else "NIL"
 
 
-def value_figures(task: str, records: ByAnnotator, level: str, figure: MakeFigure) -> list[Figure]:
-    """Observed agreement and kappa for each pair (and each label by itself), Fleiss' kappa, Krippendorff's alpha."""
-    names, units = list(records), _units(task, records)
-    figures = []
-    for i, j in combinations(range(len(names)), 2):
-        pair, shared = (names[i], names[j]), _shared(records, (names[i], names[j]))
-        rows = [
-            [(unit[i], unit[j]) for unit in units[index].values() if unit[i] is not None and unit[j] is not None]
-            for index in shared
-        ]
-        size = sum(map(len, rows))
-        same = [Mean(float(sum(a == b for a, b in row)), float(len(row))) for row in rows]
-        figures.append(figure("observed", pair, same, Mean(), size))
-        figures.append(figure("cohen_kappa", pair, *_coefficients(rows, "cohen"), size))
-        if task != "classification":
-            continue
-        for label in sorted({value for row in rows for unit in row for value in unit}):
-            of_label = [[(a == label, b == label) for a, b in row] for row in rows]
-            used = sum(label in unit for row in rows for unit in row)
-            figures.append(figure("cohen_kappa", pair, *_coefficients(of_label, "cohen"), used, label))
-        sets = [(_secondary(records[names[i]][index]), _secondary(records[names[j]][index])) for index in shared]
-        if any(x | y for x, y in sets):
-            figures.append(_set_f1("secondary_f1", pair, sets, figure))
-    whole = [[unit for unit in units[index].values() if None not in unit] for index in _shared(records, names)]
-    figures.append(figure("fleiss_kappa", names, *_coefficients(whole, "fleiss"), sum(map(len, whole))))
-    every = [list(row.values()) for row in units]
-    size = sum(sum(value is not None for value in unit) > 1 for row in every for unit in row)
-    figures.append(figure(f"alpha_{level}", names, *_coefficients(every, level), size))
-    return figures
-
-
-def _coefficients(rows: Sequence[Sequence[Any]], kind: str) -> tuple[list[Coefficient], Coefficient]:
-    """A coefficient a record, and the empty one."""
-    return [Coefficient.of(row, kind) for row in rows], Coefficient(kind)
-
-
-def _set_f1(
-    name: str, between: tuple[str, str], rows: Sequence[tuple[set[Any], set[Any]]], figure: MakeFigure
-) -> Figure:
-    tallies = [Counts(len(x & y), len(y - x), len(x - y)) for x, y in rows]
-    return figure(name, between, tallies, Counts(), sum(len(x | y) for x, y in rows))
-
-
-def _shared(records: ByAnnotator, names: Sequence[str]) -> list[int]:
-    """The places of the records that all of these annotators have."""
-    rows = enumerate(zip(*(records[name] for name in names), strict=True))
-    return [index for index, row in rows if all(record is not None for record in row)]
-
-
-def _secondary(record: Mapping[str, Any] | None) -> set[str]:
-    return set(record.get("secondary_labels") or ()) if record else set()
-
-
-def _units(task: str, records: ByAnnotator) -> list[dict[str, list[Any]]]:
-    """For each record, the values of all annotators by place; None if one has no value there."""
-    units = []
-    for row in zip(*records.values(), strict=True):
-        by_annotator = [values(task, record) if record else {} for record in row]
-        names = dict.fromkeys(place for own in by_annotator for place in own)
-        units.append({place: [own.get(place) for own in by_annotator] for place in names})
-    return units
-
-
-def span_figures(records: ByAnnotator, figure: MakeFigure) -> list[Figure]:
-    """Strict and partial F1 for each pair of annotators, in all and for each type; kappa and alpha over words."""
-    read = {name: [spans(record["entities"]) if record else None for record in row] for name, row in records.items()}
-    texts = [next(record["text"] for record in row if record) for row in zip(*records.values(), strict=True)]
-    types = sorted({span.type for rows in read.values() for row in rows for span in row or ()})
-    figures = []
-    for a, b in combinations(read, 2):
-        both = [(t, x, y) for t, x, y in zip(texts, read[a], read[b], strict=True) if x is not None and y is not None]
-        for match in ("strict", "partial"):
-            figures.append(_span_f1((a, b), [(x, y) for _, x, y in both], match, figure))
-        for kind in types:
-            part = [([s for s in x if s.type == kind], [s for s in y if s.type == kind]) for _, x, y in both]
-            figures.append(_span_f1((a, b), part, "strict", figure, kind))
-        words = [list(zip(word_types(text, x), word_types(text, y), strict=True)) for text, x, y in both]
-        figures.append(figure("word_kappa", (a, b), *_coefficients(words, "cohen"), sum(map(len, words))))
-    units = []
-    for index, text in enumerate(texts):
-        rows = [row[index] for row in read.values()]
-        types_given = [[None] * len(places(text)) if row is None else word_types(text, row) for row in rows]
-        units.append([unit for unit in zip(*types_given, strict=True) if any(tag not in ("O", None) for tag in unit)])
-    figures.append(figure("word_alpha", tuple(read), *_coefficients(units, "nominal"), sum(map(len, units))))
-    return figures
-
-
-def _span_f1(
-    between: tuple[str, str],
-    rows: Sequence[tuple[Sequence[Span], Sequence[Span]]],
-    match: str,
-    figure: MakeFigure,
-    kind: str | None = None,
-) -> Figure:
-    counts = Batch([a for a, _ in rows], [b for _, b in rows]).counts(match)
-    tallies = [row_of(counts, index) for index in range(len(rows))]
-    return figure(f"{match}_f1", between, tallies, Counts(), sum(max(len(a), len(b)) for a, b in rows), kind)
+def _secondary(record: Mapping[str, Any]) -> set[str]:
+    return set(record.get("secondary_labels") or ())
 
 
 def word_types(text: str, entities: Sequence[Span]) -> list[str]:
@@ -242,17 +232,6 @@ def word_types(text: str, entities: Sequence[Span]) -> list[str]:
     inner = sorted(entities, key=lambda span: span.end - span.start)
     words = [Span(start, end, "") for start, end in places(text)]
     return [next((span.type for span in inner if span.overlaps(word)), "O") for word in words]
-
-
-def statement_figures(records: ByAnnotator, figure: MakeFigure) -> list[Figure]:
-    """Pairwise F1 of statements: the same in all parts (or the same field and value) but for case and spaces."""
-    read = {name: [set(_statements(record)) if record else None for record in row] for name, row in records.items()}
-    figures = []
-    for a, b in combinations(read, 2):
-        rows = [(x, y) for x, y in zip(read[a], read[b], strict=True) if x is not None and y is not None]
-        name = "field_f1" if any(record and "record" in record for record in records[a]) else "triple_f1"
-        figures.append(_set_f1(name, (a, b), rows, figure))
-    return figures
 
 
 def _statements(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -264,20 +243,6 @@ def _statements(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
     else:
         parts = [(triple["subject"], triple["predicate"], triple["object"]) for triple in record["triples"]]
     return [tuple(" ".join(str(part).split()).casefold() for part in statement) for statement in parts]
-
-
-def disagreements(task: str, records: ByAnnotator) -> list[Disagreement]:
-    """Each place or statement for which the annotators of a record do not all give the same value."""
-    result = []
-    for row in zip(*records.values(), strict=True):
-        given = {name: record for name, record in zip(records, row, strict=True) if record}
-        answers = {name: _answers(task, record) for name, record in given.items()}
-        places = dict.fromkeys(place for own in answers.values() for place in own)
-        for place in sorted(places) if task in SETS else places:
-            several = {name: own.get(place) for name, own in answers.items()}
-            if len(set(several.values())) > 1:
-                result.append(Disagreement(str(next(iter(given.values()))["id"]), place.strip(), several))
-    return result
 
 
 def _answers(task: str, record: Mapping[str, Any]) -> dict[str, str | None]:
