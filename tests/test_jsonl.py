@@ -151,7 +151,7 @@ def test_a_line_that_does_not_fit_is_taken_back(tmp_path: Path) -> None:
     call = [sys.executable, "-c", limit + WRITE, str(file), "a", "10"]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert "StorageError" in done.stderr
-    assert "x.jsonl: cannot be written: the file is too large" in done.stderr
+    assert "x.jsonl: cannot be written: File too large" in done.stderr
     assert [row["number"] for row in jsonl.rows(file)] == [0, 1, 2]
     assert file.read_bytes().endswith(b"\n")
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 20000

@@ -8,7 +8,6 @@ If a process is killed while it writes, the last line is cut off: reading leaves
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import math
@@ -28,7 +27,6 @@ import orjson
 from goldassay.exceptions import DataError, StorageError
 
 DEEPEST = 50  # levels of an odd value that are written
-FULL = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the quota is used up", errno.EFBIG: "the file is too large"}
 
 
 def value(text: str | bytes, *, file: object = None, line: int | None = None, unique: bool = True) -> Any:
@@ -40,25 +38,21 @@ def value(text: str | bytes, *, file: object = None, line: int | None = None, un
     Traceback (most recent call last):
     goldassay.exceptions.DataError: gold.jsonl:3: 'label' stands twice in one object; keep one
     """
-    if not unique:
-        with suppress(orjson.JSONDecodeError):  # what is wrong with it is found below
-            return orjson.loads(text)
     try:
-        content = text if isinstance(text, str) else text.decode("utf-8")
+        if not unique:
+            with suppress(orjson.JSONDecodeError):  # such as a number that only Python reads
+                return orjson.loads(text)
+        content = text if isinstance(text, str) else text.decode()
         return json.loads(content, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys if unique else None)
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8 at byte {error.start}; save the file as UTF-8"
-    except json.JSONDecodeError as error:
-        cut = "; is the line cut off?" if error.pos >= len(content.rstrip()) or "Unterminated" in error.msg else ""
-        message = f"not JSON: {error.msg} (column {error.colno}){cut}"
-        line = error.lineno if line is None else line
     except DataError as error:
-        message = error.what
-    except RecursionError:
-        message = "not JSON that can be read: it is nested too deeply"
-    except ValueError as error:  # a number of thousands of digits
-        message = f"not JSON that can be read: {str(error).partition(';')[0]}"
-    raise DataError(message, file=file, line=line)
+        raise error.at(file=file, line=line) from None
+    except json.JSONDecodeError as error:
+        message = f"not JSON: {error.msg} (column {error.colno})"
+        raise DataError(message, file=file, line=error.lineno if line is None else line) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8 at byte {error.start}; save the file as UTF-8", file=file, line=line) from None
+    except (RecursionError, ValueError) as error:  # nested too deeply, or a number of thousands of digits
+        raise DataError(f"not JSON that can be read: {str(error).partition(';')[0]}", file=file, line=line) from None
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -82,37 +76,29 @@ def dumps(value: object, indent: int | None = None) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, default=plain, indent=indent, allow_nan=False)
         text.encode()  # half of a surrogate pair cannot be written as UTF-8
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001  whatever the value's own methods raise
-        return json.dumps(_writable(value, 0), indent=indent)
+    except Exception:  # noqa: BLE001  whatever the value's own methods raise
+        return json.dumps(_writable(value), indent=indent)
     return text
 
 
-def _writable(value: Any, depth: int) -> Any:
+def _writable(value: Any, depth: int = 0) -> Any:
     """``value`` with what JSON can hold: other keys as text, numbers that are not finite as null.
 
-    Of a value whose own methods raise only the name of its type is left.
+    Of a value whose own methods raise, or that is nested too deeply, only the name of its type is left.
     """
     try:
         if isinstance(value, float):
             return float(value) if math.isfinite(value) else None
-        if value is None or isinstance(value, bool):
+        if value is None or isinstance(value, bool) or (isinstance(value, int) and value.bit_length() < 1000):
             return value
-        if isinstance(value, int):
-            return int(value) if value.bit_length() < 1000 else f"a number of {value.bit_length():,} bits"
         if isinstance(value, str):
             return str.encode(value, "utf-8", "backslashreplace").decode()
-        if depth > DEEPEST:
-            return "…"
-        if isinstance(value, dict):
-            return {str(_writable(str(key), 0)): _writable(inner, depth + 1) for key, inner in value.items()}
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, dict) and depth < DEEPEST:
+            return {_writable(str(key)): _writable(inner, depth + 1) for key, inner in value.items()}
+        if isinstance(value, (list, tuple)) and depth < DEEPEST:
             return [_writable(inner, depth + 1) for inner in value]
-        return _writable(plain(value), depth + 1)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001
+        return _writable(plain(value), depth + 1) if depth < DEEPEST else "…"
+    except Exception:  # noqa: BLE001
         return f"<{type(value).__name__}>"
 
 
@@ -157,24 +143,16 @@ def rows_with_offsets(
 ) -> Iterator[tuple[dict[str, Any], int]]:
     """Like `rows`, each with the byte offset of its line (`rows_at` reads it again)."""
     offset = 0
-    try:
-        with file.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
-                if not line.endswith(b"\n"):
-                    return
-                if not line.isspace():
-                    row = value(line, file=file, line=number, unique=False)
-                    try:
-                        if not isinstance(row, dict):
-                            raise TypeError
-                        if check is not None:
-                            check(row)
-                    except (KeyError, TypeError, ValueError, AttributeError):
-                        raise DataError(f"not {what}", file=file, line=number) from None
-                    yield row, offset
-                offset += len(line)
-    except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", file=file) from None
+    with file.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            if line.endswith(b"\n") and not line.isspace():
+                row = value(line, file=file, line=number, unique=False)
+                try:
+                    (check or dict)(row)
+                except (KeyError, TypeError, ValueError, AttributeError):
+                    raise DataError(f"not {what}", file=file, line=number) from None
+                yield row, offset
+            offset += len(line)
 
 
 def rows_at(file: Path, offsets: Iterable[int]) -> Iterator[dict[str, Any]]:
@@ -201,7 +179,7 @@ class Log:
         self.file, self._lock = file, Lock()
         with writing(file):
             file.parent.mkdir(parents=True, exist_ok=True)
-            self._handle: int | None = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._stream = file.open("ab+", buffering=0)
 
     def add(self, row: object) -> int:
         """Append one object; returns the byte offset of its line."""
@@ -209,69 +187,45 @@ class Log:
 
     def lines(self, texts: list[str]) -> int:
         """Append several lines that are JSON already, all or none; returns the byte offset of the first."""
-        raw = "".join(f"{text}\n" for text in texts).encode("utf-8")
-        with self._exclusive() as handle, writing(self.file):
-            state = os.fstat(handle)
-            if not state.st_nlink:
-                raise StorageError(f"{self.file} was deleted while it was being written")
-            end = _cut_unfinished_line(handle, state.st_size)
+        raw = "".join(f"{text}\n" for text in texts).encode()
+        with self._lock, writing(self.file):
+            fcntl.flock(self._stream, fcntl.LOCK_EX)
             try:
-                left = memoryview(raw)
-                while left:
-                    left = left[os.write(handle, left) :]
-            except BaseException:
-                with suppress(OSError):
-                    os.ftruncate(handle, end)
-                raise
-            return end
+                self.check_place()
+                end = self._cut_unfinished_line()
+                try:
+                    while raw:
+                        raw = raw[self._stream.write(raw) :]
+                except BaseException:
+                    self._stream.truncate(end)
+                    raise
+                return end
+            finally:
+                fcntl.flock(self._stream, fcntl.LOCK_UN)
 
     def check_place(self) -> None:
         """Raise if somebody deleted or moved the file: what is written to it now would be lost."""
-        with self._exclusive() as handle:
-            if not (self.file.exists() and os.path.samestat(self.file.stat(), os.fstat(handle))):
-                raise StorageError(f"{self.file} was deleted or moved while it was being written")
+        if not (self.file.exists() and os.path.samestat(self.file.stat(), os.fstat(self._stream.fileno()))):
+            raise StorageError(f"{self.file} was deleted or moved while it was being written")
 
-    @contextmanager
-    def _exclusive(self) -> Iterator[int]:
-        """The open file, while no other thread and no other process writes to it."""
-        with self._lock:
-            handle = self._handle
-            if handle is None:
-                raise StorageError(f"{self.file}: is closed")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            try:
-                yield handle
-            finally:
-                fcntl.flock(handle, fcntl.LOCK_UN)
+    def _cut_unfinished_line(self) -> int:
+        """Remove a last line that was being written when a process was killed; returns the size that is left."""
+        size = self._stream.seek(0, os.SEEK_END)
+        if size and os.pread(self._stream.fileno(), 1, size - 1) != b"\n":
+            size = self.file.read_bytes().rfind(b"\n") + 1
+            self._stream.truncate(size)
+        return size
 
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            if self._handle is not None:
-                os.close(self._handle)
-                self._handle = None
+            self._stream.close()
 
     def __enter__(self) -> Log:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
-
-
-def _cut_unfinished_line(handle: int, size: int) -> int:
-    """Remove a last line that was being written when a process was killed; returns the size that is left."""
-    keep, whole = size, not size or os.pread(handle, 1, size - 1) == b"\n"
-    while keep and not whole:
-        start = max(0, keep - 65536)
-        newline = os.pread(handle, keep - start, start).rfind(b"\n")
-        keep, whole = (start + newline + 1, True) if newline >= 0 else (start, False)
-    if keep < size:
-        os.ftruncate(handle, keep)
-    return keep
 
 
 @contextmanager
@@ -280,8 +234,7 @@ def writing(place: object) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = FULL.get(error.errno or 0, error.strerror or str(error))
-        raise StorageError(f"{place}: cannot be written: {reason}") from None
+        raise StorageError(f"{place}: cannot be written: {error.strerror or error}") from None
 
 
 def replace(file: Path, text: str) -> None:

@@ -80,7 +80,7 @@ def test_a_limit_of_a_files_size(tmp_path: Path) -> None:
     workspace(tmp_path)
     done = goldassay("--runs", "runs", cwd=tmp_path, limit="ulimit -f 60;")
     assert done.returncode == 3
-    assert "cannot be written: the file is too large; what was done is safe" in " ".join(done.stderr.split())
+    assert "cannot be written: File too large; what was done is safe" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
 
 

@@ -88,7 +88,7 @@ def test_a_full_disk_stops_a_tuning_with_one_line(
     said = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 3, done.stderr
     assert said.startswith("goldassay: error: ")
-    assert "t/measured.jsonl: cannot be written: the file is too large; finished measurements are" in said
+    assert "t/measured.jsonl: cannot be written: File too large; finished measurements are" in said
     assert said.endswith("solve this, then continue with --resume t")
     assert "Traceback" not in done.stderr
     limited[2] = 'ulimit -f 4; exec "$@"'  # what measures the program on dev and test comes last, and is stopped, too
@@ -96,5 +96,5 @@ def test_a_full_disk_stops_a_tuning_with_one_line(
     done = subprocess.run([*limited[:4], *others], capture_output=True, text=True, check=False, cwd=tmp_path)
     said = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 3, done.stderr
-    assert "l/dev-before/rows.jsonl: cannot be written: the file is too large" in said
+    assert "l/dev-before/rows.jsonl: cannot be written: File too large" in said
     assert said.endswith("solve this, then run labeled again from the start")

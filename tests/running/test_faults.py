@@ -440,7 +440,7 @@ def test_a_damaged_folder_is_one_line(tmp_path: Path, rows: str, says: str) -> N
         (b"{}", "run.json: not a run: it lacks measures"),
         (b'{"measures": {"x": {"measure": "no.Such()", "weight": 1, "conventions": ""}}}', "no measure reads as"),
         (b'{"measures": 7}', "not a run: this has another shape"),
-        (b"[" * 100_000, "nested too deeply"),
+        (b"[" * 100_000, "not JSON that can be read"),
     ],
 )
 def test_a_damaged_head_is_one_line(tmp_path: Path, about: bytes, says: str) -> None:
@@ -471,7 +471,7 @@ def test_a_file_that_may_not_grow_stops_the_run_and_loses_nothing(tmp_path: Path
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     kept = len(Run.load(folder).rows)
     assert 5 < kept < 200
-    assert f"stopped after {kept} of 200 examples: {folder}/rows.jsonl: cannot be written: the file is too large; " in (
+    assert f"stopped after {kept} of 200 examples: {folder}/rows.jsonl: cannot be written: File too large; " in (
         done.stdout
     )
     assert f"resume with `resume={folder}`\n" in done.stdout
