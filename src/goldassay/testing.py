@@ -1,22 +1,19 @@
 """A pytest plugin: a program and a gold set as tests with floors.
 
 Once goldassay is installed, pytest finds the plugin by its entry point. A marked function becomes one test for each
-floor, and with ``each`` one for each example::
+floor::
 
     @goldassay.case("extraction:baseline", gold="heritage", floors={"strict_f1": 0.5})
     def test_extraction(): ...
 
 The program runs once for all of them. A test fails if the value misses its floor, and shows by how much, with the
-interval and the most costly errors. Then the body of the function runs; it may take the fixtures ``goldassay_run``
-(the `Run`) and, with ``each``, ``goldassay_row`` (the row of the example). ``--goldassay-runs FOLDER`` stores the
-runs, for ``goldassay report``.
+interval and the most costly errors. Then the body of the function runs; it may take the fixture ``goldassay_run``
+(the `Run`). ``--goldassay-runs FOLDER`` stores the runs, for ``goldassay report``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,16 +22,11 @@ import pytest
 from goldassay.exceptions import GoldassayError
 
 if TYPE_CHECKING:
-    import dspy
-
     from goldassay.metric import AnyMetric
     from goldassay.running.example import Program
     from goldassay.running.run import Run
-    from goldassay.workspace import Target
 
 MARK, CHECK = "goldassay", "goldassay_check"
-Check = tuple[str | None, int, float]
-"""The name of a value, or None and the place of a row; and the floor."""
 SHOWN = 3  # error patterns in the message of a failure
 
 
@@ -43,11 +35,9 @@ def case(
     *,
     gold: object = None,
     floors: Mapping[str, float] | None = None,
-    each: float | None = None,
-    sure: bool = False,
+    metric: AnyMetric | None = None,
     task: str | None = None,
     split: str = "dev",
-    metric: AnyMetric | None = None,
     state: str | Path | None = None,
     **options: Any,
 ) -> Callable[[Any], Any]:
@@ -58,148 +48,109 @@ def case(
         gold: The name of a gold set, a file, or examples; by default the gold of the task.
         floors: The floor of each value by its name (``metric``: the weighted value); of an error rate, which is better
             lower, it is the ceiling. By default the metric's targets.
-        each: The score that every example must reach, one test an example.
-        sure: Hold the worse end of the 95 % interval to the floor, not the value.
+        metric: A `Metric`, a function of (gold, prediction), or ``FILE[:NAME]``; by default the task's.
         task: The task of a program that does not imply it.
         split: The split of gold: train, dev, test or all.
-        metric: A `Metric`, a function of (gold, prediction), or ``FILE[:NAME]``; by default the task's.
         state: A saved state of the program: a file of ``program.save`` or the folder of a tuning.
         options: Fields of `goldassay.RunOptions`: ``lm``, ``limit``, ``threads``, …
 
     >>> case("extraction:baseline", gold="heritage", floors={"strict_f1": 0.5}).name
     'goldassay'
     """
-    values = {"gold": gold, "floors": floors, "each": each, "sure": sure, "task": task, "split": split}
+    arguments = {"gold": gold, "floors": floors, "metric": metric, "task": task, "split": split, "state": state}
     mark: Any = getattr(pytest.mark, MARK)
-    decorator: Callable[[Any], Any] = mark(program, **values, metric=metric, state=state, **options)
+    decorator: Callable[[Any], Any] = mark(program, **arguments, **options)
     return decorator
 
 
-@dataclass
 class MarkedTest:
-    """The arguments of a mark; gold is read and the program is run when they are first needed."""
+    """What a mark asks for, with the arguments of `case`; the program is run once, when a test needs it."""
 
-    program: Any
-    gold: Any = None
-    floors: Mapping[str, float] | None = None
-    each: float | None = None
-    sure: bool = False
-    task: str | None = None
-    split: str = "dev"
-    metric: AnyMetric | None = None
-    state: str | Path | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-
-    def checks(self) -> dict[str, Check]:
-        """The checks by the ids of their tests: values, then examples."""
-        floors = self.floors
-        if floors is None:
-            floors = {} if self.each is not None else self.measured.targets
-        if not floors and self.each is None:
-            raise GoldassayError("a case needs floors={'strict_f1': 0.5}, each=0.5, or a metric with targets")
-        lower = self.measured.zero.worst if floors else {}
-        side = {name: "<=" if name in lower else ">=" for name in floors}
-        out: dict[str, Check] = {f"{name}{side[name]}{floor:g}": (name, 0, floor) for name, floor in floors.items()}
-        for place, example in enumerate(self.examples if self.each is not None else ()):
-            out[f"{getattr(example, 'id', place)}>={self.each:g}"] = (None, place, self.each or 0.0)
-        return out
-
-    @property
-    def target(self) -> Target:
-        """The file of the program and its task."""
-        from goldassay import workspace
-
-        if isinstance(self.program, str):
-            return workspace.target(self.program, self.task)
-        return workspace.Target(self.task or "own", Path(), type(self.program).__name__)
-
-    @property
-    def measured(self) -> Any:
-        """The metric."""
+    def __init__(
+        self, program: Any, *, task: str | None = None, metric: Any = None, floors: Any = None, **others: Any
+    ) -> None:
         from goldassay import workspace
         from goldassay.metric import Metric
+        from goldassay.running.options import RunOptions
 
-        if self.metric is not None and not isinstance(self.metric, str):
-            return self.metric if isinstance(self.metric, Metric) else Metric.of(self.metric)
-        if self.metric is None and not isinstance(self.program, str) and self.task is None:
+        self.program, self.by_name = program, isinstance(program, str)
+        self.gold, self.split = others.pop("gold", None), others.pop("split", "dev")
+        state = others.pop("state", None)
+        self.state = None if state is None else Path(state)
+        self.options = RunOptions(**{"progress": False, **others})
+        if self.by_name:
+            self.target = workspace.target(program, task)
+        elif metric is None and task is None:
             raise GoldassayError("a program that is given as an object needs metric=… or task=…")
-        return workspace.metric(self.target.task, self.metric)
+        else:
+            self.target = workspace.Target(task or "own", Path(), type(program).__name__)
+        if metric is None or isinstance(metric, str):
+            metric = workspace.metric(self.target.task, metric)
+        self.metric: Metric = metric if isinstance(metric, Metric) else Metric.of(metric)
+        self.floors: Mapping[str, float] = self.metric.targets if floors is None else floors
+        if not self.floors:
+            raise GoldassayError("a case needs floors={'strict_f1': 0.5}, or a metric with targets")
+        self._run: Run | None = None
 
-    @cached_property
-    def data(self) -> Any:
-        """The examples, those that the program may learn from, the passages to search."""
-        from goldassay.cli.evaluate import SplitExamples, examples
-
-        if self.gold is None or isinstance(self.gold, (str, Path)):
-            return examples(None if self.gold is None else str(self.gold), self.target, self.split)
-        return SplitExamples("given", list(self.gold), [], [])
-
-    @property
-    def examples(self) -> Sequence[dspy.Example]:
-        """The gold examples."""
-        return self.data.examples[: self.options.get("limit")]  # type: ignore[no-any-return]
+    def checks(self) -> dict[str, tuple[str, float]]:
+        """The name of each value and its floor, by the id of the test."""
+        lower = self.metric.zero.worst
+        return {
+            f"{name}{'<=' if name in lower else '>='}{floor:g}": (name, floor) for name, floor in self.floors.items()
+        }
 
     def run(self, folder: Path | None) -> Run:
-        """The run of the program, made once."""
-        if not hasattr(self, "_run"):
+        """The run of the program; in a new folder of this one, if any."""
+        if self._run is None:
             self._run = self._evaluate(folder)
         return self._run
 
     def _evaluate(self, folder: Path | None) -> Run:
-        from goldassay.cli.evaluate import prepared
+        from goldassay.cli.evaluate import SplitExamples, examples, prepared
         from goldassay.lm import for_program
         from goldassay.running import new_folder
         from goldassay.running.evaluate import evaluate
         from goldassay.tuning.states import load_state, state_names
 
-        options, name = dict(self.options), self.target.label.replace(":", "-")
-        by_name = isinstance(self.program, str)
-        state = None if self.state is None else Path(self.state)
-        name += f"-{state_names([state])[0]}" if state is not None else ""
-        program = prepared(self.target, self.data.train, state, self.data.passages) if by_name else self.program
-        if state is not None and not by_name:
-            program = load_state(program, state)
-        if options.get("lm") is None or isinstance(options["lm"], str):
-            model = for_program(program, options.get("lm"))
-            options |= {"lm": model.lm, "adapter": model.adapter}
+        gold, options = self.gold, self.options
+        if gold is None or isinstance(gold, (str, Path)):
+            data = examples(None if gold is None else str(gold), self.target, self.split)
+        else:
+            data = SplitExamples("given", list(gold), [], [])
+        program = self.program
+        if self.by_name:
+            program = prepared(self.target, data.train, self.state, data.passages)
+        elif self.state is not None:
+            program = load_state(program, self.state)
+        if options.lm is None or isinstance(options.lm, str):
+            model = for_program(program, options.lm)
+            options = options.changed(lm=model.lm, adapter=model.adapter)
+        name = "-".join([self.target.label.replace(":", "-"), *state_names([self.state] if self.state else [])])
         if folder is not None:
-            options["folder"] = new_folder(folder, name, str(getattr(options["lm"], "model", "")))
-        settings = {"program": str(self.program) if by_name else name, "split": self.split}
-        settings |= {"state": str(state)} if state is not None else {}
-        return evaluate(program, self.examples, self.measured, name=name, progress=False, settings=settings, **options)
+            options = options.changed(folder=new_folder(folder, name, str(getattr(options.lm, "model", ""))))
+        settings = {"program": self.program if self.by_name else name, "split": self.split}
+        settings |= {"state": str(self.state)} if self.state else {}
+        return evaluate(program, data.examples, self.metric, options, name=name, settings=settings)
 
-    def failure(self, run: Run, name: str | None, place: int, floor: float) -> str:
+    def failure(self, run: Run, name: str, floor: float) -> str:
         """What misses its floor, in words; empty if the floor is reached."""
         from goldassay.measure import target_met
         from goldassay.reporting import summary
         from goldassay.tuning.patterns import find
 
-        if name is None:
-            row = run.rows[place]
-            if row.get("error"):  # it counts even if there was nothing to find
-                return f"{row['id']} failed: {row['error']}"
-            if target_met(row["score"], floor):
-                return ""
-            messages = [str(error.get("message") or error["kind"]) for error in row.get("errors", ())[:SHOWN]]
-            return "\n".join([f"{row['id']} scores {row['score']:.4f}, under {floor:g}", *messages])
         values = {value.name: value for value in (summary.overall(run), *summary.values(run))}
         if name not in values:
             raise GoldassayError(f"no value {name!r} for the floor {floor:g}; there are {', '.join(values)}")
-        value, lower = values[name], values[name].lower_is_better
-        end, side = value.value, "over" if lower else "under"
-        if self.sure and value.interval:
-            end = value.interval.high if lower else value.interval.low
-            side = f"but the interval ends {side}"
-        if target_met(end, floor, lower_is_better=lower):
+        value, lower, interval = values[name].value, values[name].lower_is_better, values[name].interval
+        if target_met(value, floor, lower_is_better=lower):
             return ""
-        ends = f" [{value.interval.low:.4f}, {value.interval.high:.4f}]" if value.interval else ""
-        lines = [f"{name} is {value.value:.4f}{ends} on {len(run.rows)} examples, {side} {floor:g}"]
-        patterns = find(run.cases)[:SHOWN]
-        lines += [f"{pattern.count} × {pattern.name}, loss {pattern.loss:.4f}" for pattern in patterns]
-        return "\n".join(lines + ([f"goldassay report {run.folder}"] if run.folder else []))
+        ends = f" [{interval.low:.4f}, {interval.high:.4f}]" if interval else ""
+        lines = [f"{name} is {value:.4f}{ends} on {len(run.rows)} examples, {'over' if lower else 'under'} {floor:g}"]
+        lines += [f"{pattern.count} × {pattern.name}, loss {pattern.loss:.4f}" for pattern in find(run.cases)[:SHOWN]]
+        return "\n".join([*lines, *([f"goldassay report {run.folder}"] if run.folder else [])])
 
 
-CASES = pytest.StashKey[dict[Any, MarkedTest]]()
+CASES = pytest.StashKey[dict[int, MarkedTest]]()
 
 
 def _case(item: Any) -> MarkedTest | None:
@@ -208,20 +159,12 @@ def _case(item: Any) -> MarkedTest | None:
     if mark is None:
         return None
     cases = item.config.stash.setdefault(CASES, {})
-    key = tuple(map(id, mark.args)), tuple((name, id(value)) for name, value in sorted(mark.kwargs.items()))
-    if key not in cases:
-        from goldassay.running.options import RunOptions
-
-        own = {each.name for each in fields(MarkedTest)}
-        options = {name: value for name, value in mark.kwargs.items() if name not in own}
-        if unknown := set(options) - {each.name for each in fields(RunOptions)}:
-            pytest.fail(f"@goldassay.case: unexpected argument {min(unknown)!r}", pytrace=False)
-        arguments: dict[str, Any] = {name: value for name, value in mark.kwargs.items() if name in own}
+    if id(mark) not in cases:
         try:
-            cases[key] = MarkedTest(*mark.args, **{**arguments, "options": options})
-        except TypeError as error:
-            pytest.fail(f"@goldassay.case: {str(error).replace('MarkedTest.__init__()', 'it')}", pytrace=False)
-    marked: MarkedTest = cases[key]
+            cases[id(mark)] = MarkedTest(*mark.args, **mark.kwargs)
+        except (GoldassayError, TypeError) as error:
+            pytest.fail(f"@goldassay.case: {error}", pytrace=False)
+    marked: MarkedTest = cases[id(mark)]
     return marked
 
 
@@ -233,22 +176,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """The mark, for ``--strict-markers``."""
-    config.addinivalue_line("markers", f"{MARK}(program, gold, floors, each, …): hold a program to floors on gold")
+    config.addinivalue_line("markers", f"{MARK}(program, gold, floors, …): hold a program to floors on gold")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test for each floor, and for each example with ``each``."""
+    """One test for each floor."""
     marked = _case(metafunc.definition)
-    if marked is None:
-        return
-    try:
+    if marked is not None:
         checks = marked.checks()
-    except GoldassayError as error:
-        pytest.fail(f"@goldassay.case: {error}", pytrace=False)
-    if "goldassay_row" in metafunc.fixturenames and any(name is not None for name, *_ in checks.values()):
-        pytest.fail("@goldassay.case: goldassay_row needs each=… alone; give floors to another function", pytrace=False)
-    metafunc.fixturenames.append(CHECK)
-    metafunc.parametrize(CHECK, list(checks.values()), ids=list(checks))
+        metafunc.fixturenames.append(CHECK)
+        metafunc.parametrize(CHECK, list(checks.values()), ids=list(checks))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -276,11 +213,3 @@ def goldassay_run(request: pytest.FixtureRequest) -> Run:
         return marked.run(request.config.getoption("--goldassay-runs"))
     except GoldassayError as error:
         pytest.fail(str(error), pytrace=False)
-
-
-@pytest.fixture
-def goldassay_row(request: pytest.FixtureRequest, goldassay_run: Run) -> dict[str, object]:
-    """The row of the example."""
-    _, place, _ = request.node.callspec.params[CHECK]
-    row: dict[str, object] = goldassay_run.rows[place]
-    return row

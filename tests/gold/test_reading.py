@@ -84,7 +84,6 @@ def test_invalid_utf8_is_named_with_line_and_byte(tmp_path: Path) -> None:
 def test_a_line_cut_off(tmp_path: Path) -> None:
     file = write(tmp_path / "gold.jsonl", GOLD, '{"id": "b", "text": "Het Ri')
     assert complaint(file).startswith("gold.jsonl:2: not JSON: Unterminated string starting at")
-    assert complaint(file).endswith("is the line cut off?")
 
 
 def test_a_field_that_is_not_there(tmp_path: Path) -> None:
