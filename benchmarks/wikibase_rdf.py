@@ -11,15 +11,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldassay.measures.triples.times import DAY, MONTH, YEAR, date_of, day_number
-from goldassay.wikidata import sparql
-from goldassay.wikidata.entities import TIME, Item, Statement, _is_julian, _pad
-from goldassay.wikidata.sparql import FETCHED
+from goldassay.measures.triples.times import DAY, JULIAN, MONTH, YEAR, date_of, day_number
+from goldassay.wikidata.client import ENTITY, ID, ONTOLOGY, PREFIXES, TIME, Item, Statement, article_address
+from goldassay.wikidata.web import LANGUAGE
 
 if TYPE_CHECKING:
     import pyoxigraph
 
-CLAIM, MAIN, DEEP = sparql.PROP, f"{sparql.PROP}statement/", f"{sparql.PROP}statement/value/"
+PROP = "http://www.wikidata.org/prop/"
+SCHEMA = "http://schema.org/"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+CLAIM, MAIN, DEEP = PROP, f"{PROP}statement/", f"{PROP}statement/value/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 POINT = "http://www.opengis.net/ont/geosparql#wktLiteral"
 NO_WIKIPEDIA = (
@@ -38,16 +41,34 @@ def to_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
     '-0457-01-01T00:00:00Z'
     """
     match = TIME.fullmatch(time)
-    if match is None or not int(match[2]):
+    if match is None or not int(match[1]):
         return time.removeprefix("+")  # no date, or the year 0, which JSON does not have
-    year = int(match[2])
-    if match[1] == "-":
-        year = 1 - year if precision >= YEAR else -year
-    month = max(1, int(match[3])) if precision >= MONTH else 1
-    day = max(1, int(match[4])) if precision >= DAY else 1
-    if _is_julian(year, precision, calendar):
+    year = int(match[1])
+    if year < 0 and precision >= YEAR:
+        year += 1
+    month = max(1, int(match[2])) if precision >= MONTH else 1
+    day = max(1, int(match[3])) if precision >= DAY else 1
+    if precision >= DAY and calendar.endswith(JULIAN):
         year, month, day = date_of(day_number(year, month, day, julian=True), julian=False)
-    return f"{_pad(year)}-{month:02d}-{day:02d}{match[5] or 'T00:00:00Z'}"
+    return f"{'-' if year < 0 else ''}{abs(year):04d}-{month:02d}-{day:02d}{match[4] or 'T00:00:00Z'}"
+
+
+class TripleStore:
+    """A SPARQL endpoint in memory, of an N-Triples or Turtle file."""
+
+    def __init__(self, file: Path) -> None:
+        import pyoxigraph as ox
+
+        self.rdf = ox.Store()
+        self.rdf.bulk_load(path=file)
+        self._json = ox.QueryResultsFormat.JSON
+
+    def select(self, query: str) -> list[Any]:
+        """The rows of a query, as a service answers them."""
+        rows: list[Any] = json.loads(self.rdf.query(PREFIXES + query).serialize(format=self._json))["results"][
+            "bindings"
+        ]
+        return rows
 
 
 def write(items: Iterable[Item], file: Path) -> int:
@@ -78,23 +99,20 @@ def _quad(subject: str, predicate: str, value: Any) -> pyoxigraph.Quad:
 
 def _triples(item: Item, declared: set[str]) -> Iterator[tuple[str, str, Any]]:
     """Subject, predicate and object, where a text is an IRI."""
-    node = sparql.ENTITY + item.id
+    node = ENTITY + item.id
     for language, label in item.labels.items():
-        yield node, f"{sparql.RDFS}label", _text(label, language)
+        yield node, f"{RDFS}label", _text(label, language)
     for language, aliases in item.aliases.items():
         for alias in aliases:
-            yield node, f"{sparql.SKOS}altLabel", _text(alias, language)
+            yield node, f"{SKOS}altLabel", _text(alias, language)
     for site, title in item.sitelinks.items():
         language = site.removesuffix("wiki").replace("_", "-")
-        if not site.endswith("wiki") or site in NO_WIKIPEDIA.split() or not sparql.LANGUAGE.fullmatch(language):
+        if not site.endswith("wiki") or site in NO_WIKIPEDIA.split() or not LANGUAGE.fullmatch(language):
             continue
-        article = sparql.article_address(title, language)
-        yield article, f"{sparql.SCHEMA}about", node
-        yield article, f"{sparql.SCHEMA}isPartOf", f"https://{language}.wikipedia.org/"
-        yield article, f"{sparql.SCHEMA}name", _text(title, language)
-    if item.fetched:
-        page = f"https://www.wikidata.org/wiki/Special:EntityData/{item.id}"
-        yield page, FETCHED, _literal(item.fetched, "dateTime")
+        article = article_address(title, language)
+        yield article, f"{SCHEMA}about", node
+        yield article, f"{SCHEMA}isPartOf", f"https://{language}.wikipedia.org/"
+        yield article, f"{SCHEMA}name", _text(title, language)
     for number, statement in enumerate(item.statements):
         key = f"{statement.property} {statement.type}"
         if key not in declared:
@@ -104,25 +122,25 @@ def _triples(item: Item, declared: set[str]) -> Iterator[tuple[str, str, Any]]:
 
 
 def _declaration(statement: Statement) -> Iterator[tuple[str, str, Any]]:
-    node = sparql.ENTITY + statement.property
+    node = ENTITY + statement.property
     for name, space in (("claim", CLAIM), ("statementProperty", MAIN), ("statementValue", DEEP)):
-        yield node, sparql.ONTOLOGY + name, space + statement.property
+        yield node, ONTOLOGY + name, space + statement.property
     datatype = "".join(part[:1].upper() + part[1:] for part in statement.type.split("-"))
-    yield node, f"{sparql.ONTOLOGY}propertyType", sparql.ONTOLOGY + datatype
+    yield node, f"{ONTOLOGY}propertyType", ONTOLOGY + datatype
 
 
 def _statement(qid: str, number: int, statement: Statement) -> Iterator[tuple[str, str, Any]]:
     value, name = statement.value, statement.property
-    node = f"{sparql.ENTITY}statement/{qid}-{_hash([number, name, value])}"
-    yield sparql.ENTITY + qid, CLAIM + name, node
-    yield node, f"{sparql.ONTOLOGY}rank", f"{sparql.ONTOLOGY}{statement.rank.capitalize()}Rank"
+    node = f"{ENTITY}statement/{qid}-{_hash([number, name, value])}"
+    yield ENTITY + qid, CLAIM + name, node
+    yield node, f"{ONTOLOGY}rank", f"{ONTOLOGY}{statement.rank.capitalize()}Rank"
     yield node, MAIN + name, _term(value, statement.type)
     parts = list(_parts(value)) if isinstance(value, dict) else []
     if parts:
         deep = f"http://www.wikidata.org/value/{_hash(value)}"
         yield node, DEEP + name, deep
         for key, part in parts:
-            yield deep, sparql.ONTOLOGY + key, part
+            yield deep, ONTOLOGY + key, part
 
 
 def _term(value: Any, datatype: str) -> Any:
@@ -132,8 +150,8 @@ def _term(value: Any, datatype: str) -> Any:
     if value is None:
         return ox.BlankNode()
     if not isinstance(value, dict):
-        is_entity = datatype.startswith("wikibase-") and sparql.QID.fullmatch(str(value))
-        return ox.NamedNode(sparql.ENTITY + str(value)) if is_entity else ox.Literal(str(value))
+        is_entity = datatype.startswith("wikibase-") and ID.fullmatch(str(value))
+        return ox.NamedNode(ENTITY + str(value)) if is_entity else ox.Literal(str(value))
     if "time" in value:
         precision, calendar = int(value.get("precision", 11)), str(value.get("calendarmodel") or "")
         return _literal(to_rdf(str(value["time"]), precision, calendar), "dateTime")
@@ -148,11 +166,11 @@ def _parts(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The edges of a value node: precision and calendar, unit and bounds, latitude and longitude."""
     if "time" in value:
         yield "timePrecision", _literal(value.get("precision", 11), "integer")
-        yield "timeCalendarModel", value.get("calendarmodel") or f"{sparql.ENTITY}Q1985727"
+        yield "timeCalendarModel", value.get("calendarmodel") or f"{ENTITY}Q1985727"
     elif "amount" in value:
         unit = str(value.get("unit") or "")
         yield "quantityAmount", _literal(value["amount"], "decimal")
-        yield "quantityUnit", sparql.ENTITY + (unit if sparql.QID.fullmatch(unit) else "Q199")
+        yield "quantityUnit", ENTITY + (unit if ID.fullmatch(unit) else "Q199")
         for name, key in (("quantityUpperBound", "upperBound"), ("quantityLowerBound", "lowerBound")):
             if value.get(key):
                 yield name, _literal(value[key], "decimal")
@@ -161,7 +179,7 @@ def _parts(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             if value.get(key) is not None:
                 yield name, _literal(value[key], "double")
         if value.get("globe"):
-            yield "geoGlobe", sparql.ENTITY + str(value["globe"])
+            yield "geoGlobe", ENTITY + str(value["globe"])
 
 
 def _literal(value: object, datatype: str) -> pyoxigraph.Literal:

@@ -1,7 +1,7 @@
 """An evaluation of 1,000 articles with 200 statements each, from a local store: CPU time and memory at three sizes.
 
-Items are written as N-Triples and loaded into the embedded store; articles stand in the cache, as fetched ones do; the
-queries are those that would go to Wikidata. The program says 40 statements of each article, so that what is measured is
+Items are written as N-Triples and loaded into a store; articles stand in the cache, as fetched ones do; the queries are
+those that would go to Wikidata. The program says 40 statements of each article, so that what is measured is
 fetching, resolving, aligning, matching and writing. Memory is what the process grows by while it evaluates.
 """
 
@@ -20,11 +20,9 @@ from benchmarks import wikibase_rdf as rdf
 
 from goldassay.cache import Cache
 from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
-from goldassay.wikidata.client import WikidataClient
-from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.client import Item, Statement, WikidataClient
 from goldassay.wikidata.evaluation import evaluate_articles
-from goldassay.wikidata.sparql import TripleStore
-from goldassay.wikidata.web import WikipediaClient
+from goldassay.wikidata.web import Web, WikipediaClient
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000
 ITEM_PROPERTIES = ("P31", "P106", "P166", "P800", "P69", "P108", "P39", "P27", "P463", "P1344", "P17", "P9001", "P9002")
@@ -61,7 +59,19 @@ def person(number: int, rng: random.Random) -> tuple[Item, str, list[dict[str, A
     return item, "".join(words), said
 
 
-def prepared(folder: Path, articles: int) -> tuple[TripleStore, dict[str, list[dict[str, Any]]]]:
+class StoreWeb(Web):
+    """A store in the place of the query service."""
+
+    def __init__(self, store: rdf.TripleStore) -> None:
+        super().__init__()
+        self.store = store
+
+    def json(self, url: str, **request: Any) -> Any:
+        """The answer to a query."""
+        return {"results": {"bindings": self.store.select(request["data"]["query"])}}
+
+
+def prepared(folder: Path, articles: int) -> tuple[rdf.TripleStore, dict[str, list[dict[str, Any]]]]:
     """The store, the cache with the articles, and what the program says."""
     rng = random.Random(0)
     wikipedia = WikipediaClient(cache=Cache(folder / "cache"))
@@ -78,7 +88,7 @@ def prepared(folder: Path, articles: int) -> tuple[TripleStore, dict[str, list[d
         for i in range(VALUES)
     ]
     rdf.write(items, folder / "wikidata.nt")
-    return TripleStore.load(folder / "wikidata.nt"), says
+    return rdf.TripleStore(folder / "wikidata.nt"), says
 
 
 def resident() -> float:
@@ -109,9 +119,8 @@ def main(articles: int = 1000) -> None:
             return {"triples": says[title]}
 
         for size in (articles // 40, articles // 4, articles // 2, articles):
-            sources = Sources(
-                WikipediaClient(cache=Cache(folder / "cache", use="only")), WikidataClient(store), "the local store"
-            )
+            wikidata = WikidataClient(web=StoreWeb(store), cache=Cache(folder / str(size)))
+            sources = Sources(WikipediaClient(cache=Cache(folder / "cache", use="only")), wikidata, "a local store")
             asked = [ArticleRef(f"Person {number}", domain=f"d{number % 7}") for number in range(size)]
             gc.collect()
             memory, started = resident(), time.process_time()

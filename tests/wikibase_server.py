@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from benchmarks import wikibase_rdf as rdf
 
-from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.client import Item, Statement
 from goldassay.wikidata.web import Web
 
 GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
@@ -106,7 +106,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def sparql(self, answers: Answers, body: str) -> tuple[int, str, dict[str, str]]:
         """The server's own limit is applied after the query's."""
-        rows, _ = answers.store.select(parse_qs(body)["query"][0])
+        rows = answers.store.select(parse_qs(body)["query"][0])
         return 200, json.dumps({"results": {"bindings": rows[: answers.limit]}}), {}
 
     def send(self, status: int, text: str, kind: str, headers: dict[str, str] | None = None, cut: bool = False) -> None:
@@ -147,14 +147,24 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def server(frozen: Path) -> Iterator[Server]:
+def serve() -> Iterator[Callable[[Path], Server]]:
+    """Starts a server of a file of statements."""
     pytest.importorskip("pyoxigraph")
-    from goldassay.wikidata.sparql import TripleStore
+    servers: list[Server] = []
 
-    made = Server(Answers(TripleStore.load(frozen)))
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    def start(file: Path) -> Server:
+        servers.append(Server(Answers(rdf.TripleStore(file))))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.http.shutdown()
+        server.http.server_close()
+
+
+@pytest.fixture
+def server(frozen: Path, serve: Callable[[Path], Server]) -> Server:
+    return serve(frozen)
 
 
 @pytest.fixture

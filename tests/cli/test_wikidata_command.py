@@ -1,4 +1,4 @@
-"""``goldassay wikidata …`` from its options to its files, offline: a local store, articles in the cache."""
+"""``goldassay wikidata …`` from its options to its files, offline: articles and items in the cache."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from typer.testing import CliRunner, Result
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.files import json_value
-from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.benchmark import ArticleRef, open_sources
+from goldassay.wikidata.client import Item, Statement
+from goldassay.wikidata.evaluation import fetch_article
 from goldassay.wikidata.web import WikipediaClient
 
-pytest.importorskip("pyoxigraph")
+Stock = Callable[[list[Item], dict[str, str]], str]
 
 PEOPLE = ("Ann Lee", "Bob Ray", "Cas Vos", "Dirk Bos")
 
@@ -34,9 +36,27 @@ def time(value: str) -> Statement:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a benchmark, a store, and a cache in which one article is lacking."""
+def stock(serve: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stock:
+    """Puts articles by their titles, and the items of a service that has these, into the cache of a folder."""
     monkeypatch.chdir(tmp_path)
+
+    def fill(items: list[Item], texts: dict[str, str]) -> str:
+        rdf.write(items, tmp_path / "items.nt")
+        sources = open_sources(endpoint=serve(tmp_path / "items.nt").sparql)
+        client = WikipediaClient()
+        for title, text in texts.items():
+            page: dict[str, Any] = {"title": title, "text": text}
+            client.cache.get("en", f"{client.base} {title}", lambda page=page: page)  # type: ignore[misc]
+            fetch_article(ArticleRef(title, items[0].id), sources)
+        (tmp_path / "endpoint").write_text(sources.endpoint)
+        return sources.endpoint
+
+    return fill
+
+
+@pytest.fixture
+def place(tmp_path: Path, stock: Stock) -> Path:
+    """A folder with a benchmark, and a cache in which one article is lacking."""
     items = [
         Item(
             f"Q{i + 1}",
@@ -51,17 +71,21 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         )
         for i, name in enumerate(PEOPLE)
     ]
-    rdf.write([*items, Item("Q5", {"en": "human"}), Item("Q100", {"en": "poet"})], tmp_path / "store.nt")
-    client = WikipediaClient()
-    for i, name in enumerate(PEOPLE[:3]):
-        text = f"{name} (2 January 19{i}0) was a poet. {name} won the Golden Goose Prize."
-        page: dict[str, Any] = {"title": name, "text": text}
-        client.cache.get("en", f"{client.base} {name}", lambda page=page: page)  # type: ignore[misc]
+    texts = {
+        name: f"{name} (2 January 19{i}0) was a poet. {name} won the Golden Goose Prize."
+        for i, name in enumerate(PEOPLE[:3])
+    }
+    stock([*items, Item("Q5", {"en": "human"}), Item("Q100", {"en": "poet"})], texts)
     articles = [{"title": name, "qid": f"Q{i + 1}", "domain": "biography_living"} for i, name in enumerate(PEOPLE)]
     (tmp_path / "bench.yaml").write_text(
         yaml.safe_dump({"dataset_name": "four", "stratified_sampling": {"biography_living": 5}, "articles": articles})
     )
     return tmp_path
+
+
+def endpoint() -> str:
+    """The service whose answers are in the cache."""
+    return Path("endpoint").read_text()
 
 
 def call(*arguments: str, input: str | None = None) -> Result:
@@ -72,7 +96,7 @@ def call(*arguments: str, input: str | None = None) -> Result:
 def evaluated(*more: str) -> Result:
     """Evaluate the benchmark offline with the patterns."""
     return call(
-        "evaluate", "--dataset", "bench.yaml", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt",
+        "evaluate", "--dataset", "bench.yaml", "--profile", "triples:ArticlePatterns", "--endpoint", endpoint(),
         "--cache-only", "--out", "out/latest.json", *more,
     )  # fmt: skip
 
@@ -99,7 +123,7 @@ def test_a_benchmark_offline(place: Path) -> None:
 
 def test_one_article_and_json(place: Path) -> None:
     done = call(
-        "evaluate", "--article", "Ann Lee", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt",
+        "evaluate", "--article", "Ann Lee", "--profile", "triples:ArticlePatterns", "--endpoint", endpoint(),
         "--cache-only", "--json",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
@@ -111,7 +135,7 @@ def test_one_article_and_json(place: Path) -> None:
 
 def test_one_article_that_cannot_be_had(place: Path) -> None:
     done = call(
-        "evaluate", "--article", "Dirk Bos", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt",
+        "evaluate", "--article", "Dirk Bos", "--profile", "triples:ArticlePatterns", "--endpoint", endpoint(),
         "--cache-only",
     )  # fmt: skip
     assert isinstance(done.exception, GoldassayError)
@@ -139,7 +163,7 @@ def test_a_run_that_is_killed_goes_on_in_another_process(place: Path) -> None:
         "        return super().__call__(text, title)\n"
     )
     command = [
-        "evaluate", "--dataset", "bench.yaml", "--profile", "slow.py:Slow", "--endpoint", "store.nt", "--cache-only",
+        "evaluate", "--dataset", "bench.yaml", "--profile", "slow.py:Slow", "--endpoint", endpoint(), "--cache-only",
         "--out", "out/k.json",
     ]  # fmt: skip
     process = subprocess.Popen([sys.executable, "-m", "goldassay", "wikidata", *command], cwd=place)
@@ -183,7 +207,7 @@ def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
     about = json_value(place / "out" / "latest.json")["run_metadata"]
     assert (about["resumed_articles"], about["articles_without_answer"]) == (2, 0)
     (place / "up").unlink()
-    one = call("evaluate", "--article", "Bob Ray", "--profile", "shaky.py:Shaky", "--endpoint", "store.nt",
+    one = call("evaluate", "--article", "Bob Ray", "--profile", "shaky.py:Shaky", "--endpoint", endpoint(),
                "--cache-only", "--out", "out/one.json")  # fmt: skip
     assert str(one.exception) == "OSError: the model is down"
 
@@ -206,17 +230,16 @@ def test_an_article_that_takes_too_long_is_one_failed_article(place: Path) -> No
     assert errors["Bob Ray"] == "TimeoutError: no answer within 2 s"
 
 
-def test_a_run_that_fails_as_a_whole_stops_early(place: Path) -> None:
+def test_a_run_that_fails_as_a_whole_stops_early(place: Path, stock: Stock) -> None:
     names = [f"Eva {letter}" for letter in "ABCDEFGH"]
-    rdf.write([Item(f"Q{i}", {"en": name}, {}, {"enwiki": name}, ()) for i, name in enumerate(names, 1)], Path("8.nt"))
-    client = WikipediaClient()
-    for name in names:
-        page = {"title": name, "text": name}
-        client.cache.get("en", f"{client.base} {name}", lambda page=page: page)  # type: ignore[misc]
+    stock(
+        [Item(f"Q{i}", {"en": name}, {}, {"enwiki": name}, ()) for i, name in enumerate(names, 1)],
+        dict(zip(names, names, strict=True)),
+    )
     articles = [{"title": name, "qid": f"Q{i}", "domain": "d"} for i, name in enumerate(names, 1)]
     Path("eight.yaml").write_text(yaml.safe_dump({"dataset_name": "eight", "articles": articles}))
     Path("down.py").write_text("def program(text, title):\n    raise OSError('the model is down')\n")
-    asked = ("--dataset", "eight.yaml", "--endpoint", "8.nt", "--profile", "down.py:program")
+    asked = ("--dataset", "eight.yaml", "--profile", "down.py:program")
     stopped = evaluated(*asked)
     assert isinstance(stopped.exception, RunStopped)
     assert "stopped after 5 of 8 examples: the first 5 examples failed alike: OSError" in str(stopped.exception)
@@ -234,7 +257,7 @@ def test_every_command_prints_one_object(place: Path, takes_json: Callable[[], s
     assert evaluated().exit_code == 0
     result = ("--results", "out/latest.json")
     cases = {
-        "evaluate": ("--article", "Ann Lee", "--profile", "triples:ArticlePatterns", "--endpoint", "store.nt"),
+        "evaluate": ("--article", "Ann Lee", "--profile", "triples:ArticlePatterns", "--endpoint", endpoint()),
         "gaps": (*result, "--threshold", "0.5"),
         "tune": result,
         "novel": ("sample", "novel.yaml", *result, "--share", "1.0"),
@@ -247,24 +270,13 @@ def test_every_command_prints_one_object(place: Path, takes_json: Callable[[], s
     assert {f"wikidata {name}" for name in cases} == {name for name in takes_json() if name.startswith("wikidata")}
 
 
-def test_rows_of_another_local_store_are_not_mixed_in(place: Path) -> None:
-    evaluated()
-    about = json_value(place / "out" / "latest.json")["run_metadata"]
-    assert len(about["conventions"]["statements"]) == 16
-    with (place / "store.nt").open("a") as out:
-        out.write("<http://a> <http://b> <http://c> .\n")
-    assert evaluated().exit_code == 0
-    assert json_value(place / "out" / "latest.json")["run_metadata"]["resumed_articles"] == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "name articles (--article TITLE) or a benchmark (--dataset FILE)"),
         (("--article", "x", "--dataset", "bench.yaml"), "name articles"),
         (("--article", "x", "--no-cache", "--cache-only"), "use one of them"),
-        (("--dataset", "absent.yaml", "--endpoint", "store.nt"), "absent.yaml: no such file"),
-        (("--article", "Ann Lee", "--endpoint", "absent.nt", "--profile", "triples:ArticlePatterns"), "no such file"),
+        (("--dataset", "absent.yaml"), "absent.yaml: no such file"),
         (("--article", "x", "--profile", "absent"), "no task 'absent'"),
     ],
 )
@@ -282,7 +294,7 @@ def test_what_cannot_be_written_is_one_line(place: Path) -> None:
     assert "cannot be written: " in str(done.exception)
 
 
-def test_the_gate(place: Path) -> None:
+def test_the_gate(place: Path, stock: Stock) -> None:
     (place / "bench.yaml").write_text(
         yaml.safe_dump({"articles": [{"title": name, "domain": "a"} for name in PEOPLE[:3]]})
     )
@@ -296,7 +308,7 @@ def test_the_gate(place: Path) -> None:
     missing = evaluated("--fail-under", "f1=0.1", "--out", "out/all.json")
     assert missing.exit_code == 1
     assert "gold is missing: 1 articles could not be fetched" in missing.output
-    rdf.write([Item("Q1", {"en": "Ann Lee"}, {}, {"enwiki": "Ann Lee"})], place / "store.nt")
+    stock([Item("Q1", {"en": "Ann Lee"}, {}, {"enwiki": "Ann Lee"})], {"Ann Lee": "Ann Lee."})
     (place / "bench.yaml").write_text(yaml.safe_dump({"articles": [{"title": "Ann Lee"}]}))
     none = evaluated("--fail-under", "f1=0.1", "--out", "out/none.json")
     assert none.exit_code == 1

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import FetchError
-from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.client import Item, Statement
 
 CURIE_TEXT = (
     "Marie Curie, born Maria Skłodowska, was a physicist and chemist. She was born in Warsaw on 7 November 1867. "

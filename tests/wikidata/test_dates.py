@@ -9,7 +9,7 @@ from benchmarks.wikibase_rdf import to_rdf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goldassay.wikidata.entities import from_rdf
+from goldassay.wikidata.client import from_rdf
 
 GREGORIAN, JULIAN = (f"http://www.wikidata.org/entity/{name}" for name in ("Q1985727", "Q1985786"))
 # What Wikibase's own exporter makes of a JSON time (its rules for XSD 1.1), and Q16931292's P571 as T246731 has it.

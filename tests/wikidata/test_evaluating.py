@@ -17,7 +17,7 @@ from goldassay import workspace
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.running.options import RunOptions
 from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
-from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.client import Item, Statement
 from goldassay.wikidata.evaluation import evaluate_articles
 from goldassay.wikidata.results import load, rows_file
 

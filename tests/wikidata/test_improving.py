@@ -21,7 +21,7 @@ from goldassay.wikidata import annotations as people
 from goldassay.wikidata import improvement as improving
 from goldassay.wikidata.alignment import PropertyAlignmentTable
 from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
-from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.client import Item, Statement
 from goldassay.wikidata.evaluation import evaluate_articles
 from goldassay.wikidata.improvement import recall_gaps
 from goldassay.wikidata.results import load, load_rows

@@ -11,7 +11,7 @@ from goldassay.measures import triples
 from goldassay.measures.triples import times
 from goldassay.measures.triples.objects import Comparing
 from goldassay.wikidata.articles import ArticleText, Subject
-from goldassay.wikidata.entities import Item, Statement
+from goldassay.wikidata.client import Item, Statement
 from goldassay.wikidata.scoring import Scoring, verdict_key
 
 Stated = Callable[..., Statement]

@@ -1,19 +1,18 @@
-"""The embedded store on Wikidata's own RDF: Turtle in the form of its dumps, N-Triples, folders, packed files."""
+"""A service of Wikidata's own RDF: Turtle in the form of its dumps, and items written in that form."""
 
 from __future__ import annotations
 
-import gzip
-import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks import wikibase_rdf as rdf
 
-from goldassay.exceptions import DataError, NotFoundError
-from goldassay.wikidata.client import WikidataClient
-from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.sparql import TripleStore
+from goldassay.cache import Cache
+from goldassay.exceptions import GoldassayError, NotFoundError
+from goldassay.wikidata.client import Item, Statement, WikidataClient
+from goldassay.wikidata.web import Web
 
 JULIAN = "http://www.wikidata.org/entity/Q1985786"
 TURTLE = """
@@ -75,15 +74,34 @@ wd:Q901 owl:sameAs wd:Q900 .
 )
 
 
+Open = Callable[[Path], WikidataClient]
+
+
 @pytest.fixture
-def turtle(tmp_path: Path) -> Path:
-    file = tmp_path / "tower.ttl"
-    file.write_text(TURTLE, encoding="utf-8")
-    return file
+def client(serve: Callable[[Path], Any], web: Web, tmp_path: Path) -> Open:
+    """A client of a server of a file."""
+    return lambda file: WikidataClient(serve(file).sparql, web=web, cache=Cache(tmp_path / file.stem))
 
 
-def test_an_item_in_the_form_of_wikidatas_own_dumps(turtle: Path) -> None:
-    item = WikidataClient(turtle).item_of("Sint-Jan (toren)", "nl")
+@pytest.fixture
+def written(client: Open, tmp_path: Path) -> Callable[[Iterable[Item]], WikidataClient]:
+    """A client of items."""
+
+    def write(items: Iterable[Item]) -> WikidataClient:
+        rdf.write(items, tmp_path / "items.nt")
+        return client(tmp_path / "items.nt")
+
+    return write
+
+
+@pytest.fixture
+def turtle(client: Open, tmp_path: Path) -> WikidataClient:
+    (tmp_path / "tower.ttl").write_text(TURTLE, encoding="utf-8")
+    return client(tmp_path / "tower.ttl")
+
+
+def test_an_item_in_the_form_of_wikidatas_own_dumps(turtle: WikidataClient) -> None:
+    item = turtle.item_of("Sint-Jan (toren)", "nl")
     assert (item.id, item.labels, item.aliases) == ("Q900", {"nl": "Sint-Jan"}, {"nl": ["Jansberg"]})
     assert item.sitelinks == {"nlwiki": "Sint-Jan (toren)"}
     date, height, architect, country, place = item.statements
@@ -102,79 +120,46 @@ def test_an_item_in_the_form_of_wikidatas_own_dumps(turtle: Path) -> None:
 
 
 @pytest.mark.parametrize("globe", [{"globe": "Q405"}, {"globe": "Q405", "precision": 0.5}, {"precision": 0.5}, {}])
-def test_a_place_keeps_its_globe(tmp_path: Path, globe: dict[str, Any]) -> None:
+def test_a_place_keeps_its_globe(written: Any, globe: dict[str, Any]) -> None:
     place = Statement("P625", {"latitude": 10.0, "longitude": 20.0, **globe}, "globe-coordinate")
-    rdf.write([Item("Q900", {"en": "crater"}, statements=(place,))], tmp_path / "moon.nt")
-    assert WikidataClient(tmp_path / "moon.nt").item("Q900").statements == (place,)
+    assert written([Item("Q900", {"en": "crater"}, statements=(place,))]).item("Q900").statements == (place,)
 
 
-def test_an_item_that_was_merged_is_the_one_that_it_went_to(turtle: Path) -> None:
-    client = WikidataClient(turtle)
-    assert client.item("Q901").id == "Q900"
+def test_an_item_that_was_merged_is_the_one_that_it_went_to(turtle: WikidataClient) -> None:
+    assert turtle.item("Q901").id == "Q900"
+    assert [turtle.merged_into(qid) for qid in ("Q901", "Q900")] == ["Q900", None]
 
 
-def test_a_folder_and_packed_files_are_read_together(turtle: Path) -> None:
-    rdf.write([Item("Q55", {"nl": "Nederland"})], turtle.parent / "more.nt")
-    packed = turtle.parent / "more.nt.gz"
-    packed.write_bytes(gzip.compress((turtle.parent / "more.nt").read_bytes()))
-    (turtle.parent / "more.nt").unlink()
-    (turtle.parent / "notes.txt").write_text("not read")
-    client = WikidataClient(turtle.parent)
-    assert client.names(["Q900", "Q55"]) == {"Q900": ["Sint-Jan", "Jansberg"], "Q55": ["Nederland"]}
-
-
-def test_what_is_written_is_what_is_read(turtle: Path, tmp_path: Path) -> None:
-    first = WikidataClient(turtle).item("Q900")
-    rdf.write([first], tmp_path / "again.nt")
-    again = WikidataClient(tmp_path / "again.nt").item("Q900")
+def test_what_is_written_is_what_is_read(turtle: WikidataClient, written: Any) -> None:
+    first = turtle.item("Q900")
+    again = written([first]).item("Q900")
     assert (again.labels, again.aliases, again.sitelinks) == (first.labels, first.aliases, first.sitelinks)
     assert sorted(map(repr, again.statements)) == sorted(map(repr, first.statements))
 
 
-def test_a_string_that_looks_like_an_id_is_a_string(tmp_path: Path) -> None:
-    item = Item(
-        "Q1", {"en": "one"}, statements=(Statement("P528", "Q5", "string"), Statement("P31", "Q5", "wikibase-item"))
-    )
-    rdf.write([item], tmp_path / "one.nt")
-    rows, _ = TripleStore.load(tmp_path / "one.nt").select(
-        "SELECT ?v WHERE { ?s <http://www.wikidata.org/prop/statement/P528> ?v }"
-    )
-    assert rows[0]["v"] == {"type": "literal", "value": "Q5"}
+def test_a_string_that_looks_like_an_id_is_a_string(written: Any) -> None:
+    statements = Statement("P528", "Q5", "string"), Statement("P31", "Q5", "wikibase-item")
+    item = written([Item("Q1", {"en": "one"}, statements=statements)]).item("Q1")
+    assert sorted(item.statements, key=repr) == sorted(statements, key=repr)
+    assert item.items() == ["Q5"]
 
 
-def test_a_frozen_file_keeps_the_day_of_its_fetch(tmp_path: Path) -> None:
-    days = ["2024-05-01T10:00:00+00:00", "2024-03-01T10:00:00+00:00"]
-    file = tmp_path / "frozen.nt"
-    rdf.write([Item(f"Q{n}", {"en": str(n)}, fetched=day) for n, day in enumerate(days, start=1)], file)
-    os.utime(file, (2_000_000_000, 2_000_000_000))  # as a clone of a repository would
-    assert WikidataClient(file).item("Q1").fetched.startswith("2024-03-01T10:00:00")
-
-
-def test_an_item_that_the_file_lacks_is_not_found(turtle: Path) -> None:
+def test_an_item_that_the_service_lacks_is_not_found(turtle: WikidataClient) -> None:
     with pytest.raises(NotFoundError, match="Q55 is not there"):
-        WikidataClient(turtle).item("Q55")  # it is a value, and nothing is said of it
+        turtle.item("Q55")  # it is a value, and nothing is said of it
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "says"),
-    [
-        ("bad.nt", b"<a> <b> .\n", "bad.nt: not RDF"),
-        ("bad.ttl", b"\xff\xfe", "bad.ttl: not RDF"),
-        ("bad.xml", b"<rdf/>", "expected .nt, .ttl or .nq"),
-        ("bad.nt.gz", b"not packed", "bad.nt.gz: "),
-        ("cut.nt.gz", gzip.compress(b"<http://a> <http://b> <http://c> .\n" * 99, mtime=0)[:40], "cut.nt.gz: "),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "content",
-)
-def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, name: str, content: bytes, says: str) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=says) as failed:
-        TripleStore.load(tmp_path / name)
-    assert "\n" not in str(failed.value)
+def test_classes_of_several_items(written: Any) -> None:
+    of = [Statement("P31", name, "wikibase-item") for name in ("Q515", "Q5119")]
+    client = written(
+        [Item("Q90", {"en": "Paris"}, statements=tuple(of)), Item("Q2", {"en": "x"}), Item("Q3", {"en": "Paris"})]
+    )
+    assert client.classes(["Q90", "Q2"]) == {"Q90": {"Q515", "Q5119"}}
+    assert client.classes([]) == {}
+    with pytest.raises(GoldassayError):
+        client.classes(["Q90> . ?s ?p ?o"])
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file of statements"):
-        TripleStore.load(tmp_path / "absent.nt")
-    with pytest.raises(DataError, match="no such file of statements"):
-        TripleStore.load(tmp_path)
+def test_the_classes_of_more_items_than_one_query_takes(written: Any) -> None:
+    items = [Item(f"Q{n}", statements=(Statement("P31", "Q5", "wikibase-item"),)) for n in range(1, 121)]
+    assert len(written(items).classes([item.id for item in items])) == 120

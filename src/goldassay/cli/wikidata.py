@@ -33,9 +33,7 @@ class ArticleOptions:
     dataset: Annotated[Path | None, typer.Option(metavar="FILE", help="A benchmark: YAML with articles.")] = None
     limit: use.Limit = None
     language: Annotated[str | None, typer.Option(metavar="CODE", help="The Wikipedia's language (default: en).")] = None
-    endpoint: Annotated[
-        str | None, typer.Option(metavar="URL|FILE", help="A SPARQL endpoint, or a local file of Wikidata.")
-    ] = None
+    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="A SPARQL endpoint (default: Wikidata's).")] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Fetch everything again.")] = False
     cache_only: Annotated[bool, typer.Option("--cache-only", help="Fetch nothing; use only the cache.")] = False
 
@@ -76,34 +74,22 @@ class WorkOptions:
 
 
 @use.command(app)
-def fetch(
-    articles: ArticleOptions,
-    threads: use.Threads = 1,
-    to: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the items to this .nt file, for evaluate --endpoint.")
-    ] = None,
-) -> None:
+def fetch(articles: ArticleOptions, threads: use.Threads = 1) -> None:
     """Fetch a benchmark's articles and items into the cache, from which evaluate --cache-only takes them, offline."""
     from goldassay.exceptions import FetchError
     from goldassay.reporting import terminal
     from goldassay.running.options import RunOptions
     from goldassay.wikidata.evaluation import fetch_articles
-    from goldassay.wikidata.freezing import check_name, freeze
 
-    if to is not None:
-        check_name(to)
     (refs, _), sources = articles.refs(), articles.sources()
     options = RunOptions(threads=threads, max_failures=1.0)
-    fetched = list(fetch_articles(refs, sources, articles.language or "en", options))
+    fetched = fetch_articles(refs, sources, articles.language or "en", options)
     failed = [
         f"{ref.title}: {error}" for ref, error in zip(refs, fetched, strict=True) if isinstance(error, FetchError)
     ]
     for failure in failed:
         terminal.warn(failure)
     terminal.line(f"{len(refs) - len(failed)} of {len(refs)} articles with their items are in the cache")
-    if to is not None:
-        subjects = [article for article in fetched if not isinstance(article, FetchError)]
-        terminal.line(f"{freeze(subjects, sources.wikidata, to)} triples: {to}")
     if failed:
         raise SystemExit(1)
 

@@ -19,7 +19,7 @@ from goldassay.measures.triples import numeric, objects, terms, times
 from goldassay.measures.triples.records import Triple
 from goldassay.text.normal import normal, signed
 from goldassay.wikidata.alignment import PropertyAlignmentTable, value_kind
-from goldassay.wikidata.entities import Item
+from goldassay.wikidata.client import Item
 from goldassay.wikidata.resolver import EntityResolver, Resolution, kinds_of
 
 CONTEXT = 60  # characters on either side

@@ -20,13 +20,12 @@ A profile says which program is evaluated, with which model, under which convent
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -78,14 +77,12 @@ def read_profile(text: str, *, lm: str | None = None, language: str | None = Non
     return profile.model_copy(update={name: value for name, value in overrides.items() if value})
 
 
-@dataclass(frozen=True)
-class Sources:
-    """Where articles and items come from, the endpoint's name, and a hash of a local store."""
+class Sources(NamedTuple):
+    """Where articles and items come from, and the endpoint's name."""
 
     wikipedia: Any
     wikidata: Any
-    endpoint: str
-    version: str = ""
+    endpoint: str = WDQS
 
 
 def open_sources(
@@ -94,26 +91,9 @@ def open_sources(
     """The sources that a command's options name."""
     if no_cache and cache_only:
         raise GoldassayError("`no_cache=True` fetches everything and `cache_only=True` nothing; use one of them")
-    cache = Cache(use="none" if no_cache else "only" if cache_only else "normal")
-    wikipedia = WikipediaClient(language, cache=cache)
-    wikidata = WikidataClient(endpoint or WDQS, languages=(language, *LANGUAGES), cache=cache)
-    return Sources(wikipedia, wikidata, str(endpoint or WDQS), file_version(endpoint))
-
-
-def file_version(endpoint: str | Path | None) -> str:
-    """A hash of the files of a local store; empty for an address, whose content changes."""
-    place = Path(endpoint or "")
-    if not endpoint or not place.exists():
-        return ""
-    digest = hashlib.sha256()
-    for file in sorted(place.iterdir()) if place.is_dir() else [place]:
-        if file.is_file():
-            with file.open("rb") as raw:
-                digest.update(hashlib.file_digest(raw, "sha256").digest())
-    return digest.hexdigest()[:16]
-
-
-UNKNOWN = "unknown"
+    cache, address = Cache(use="none" if no_cache else "only" if cache_only else "normal"), endpoint or WDQS
+    wikidata = WikidataClient(address, languages=(language, *LANGUAGES), cache=cache)
+    return Sources(WikipediaClient(language, cache=cache), wikidata, address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +102,7 @@ class ArticleRef:
 
     title: str
     qid: str = ""
-    domain: str = UNKNOWN
+    domain: str = "unknown"
 
     @property
     def key(self) -> str:
@@ -130,8 +110,7 @@ class ArticleRef:
         return f"{self.title}|{self.qid}"
 
 
-@dataclass(frozen=True)
-class Benchmark:
+class Benchmark(NamedTuple):
     """The articles of a file, each once, and what the file declares wrongly."""
 
     name: str
@@ -151,26 +130,23 @@ def read_benchmark(path: str | Path) -> Benchmark:
     for number, entry in enumerate(entries):
         if not isinstance(entry.get("title"), str):
             raise DataError(f"a title is text, found {entry.get('title')!r}", file=path, field=f"articles[{number}]")
-        ref = ArticleRef(entry["title"], str(entry.get("qid") or ""), str(entry.get("domain") or UNKNOWN))
+        ref = ArticleRef(entry["title"], str(entry.get("qid") or ""), str(entry.get("domain") or "unknown"))
         articles.setdefault(ref.title, ref)
     if not articles:
         raise DataError("the benchmark has no articles", file=path, field="articles")
     benchmark = Benchmark(str(head.get("dataset_name") or Path(path).stem), tuple(articles.values()))
-    return replace(benchmark, notes=tuple(_notes(benchmark, head, len(entries))))
+    return benchmark._replace(notes=tuple(_notes(benchmark, head.get("stratified_sampling") or {}, len(entries))))
 
 
-def _notes(benchmark: Benchmark, head: Mapping[str, object], entries: int) -> Iterator[str]:
-    articles = benchmark.articles
-    if entries > len(articles):
-        yield f"{entries} entries name {len(articles)} articles; each is evaluated once"
-    ids = Counter(article.qid for article in articles if article.qid)
-    if repeated := ids.total() - len(ids):
+def _notes(benchmark: Benchmark, declared: Mapping[str, int], entries: int) -> Iterator[str]:
+    if entries > len(benchmark.articles):
+        yield f"{entries} entries name {len(benchmark.articles)} articles; each is evaluated once"
+    ids = [article.qid for article in benchmark.articles if article.qid]
+    if repeated := len(ids) - len(set(ids)):
         yield f"{repeated} articles have the Wikidata id of an earlier one"
-    declared, counted = head.get("stratified_sampling"), benchmark.strata
-    if isinstance(declared, dict):
-        for name in sorted({*declared, *counted}):
-            if declared.get(name, 0) != counted.get(name, 0):
-                yield f"domain {name}: {declared.get(name, 0)} declared, {counted.get(name, 0)} counted"
+    for name in sorted({*declared, *benchmark.strata} if declared else ()):
+        if declared.get(name, 0) != benchmark.strata.get(name, 0):
+            yield f"domain {name}: {declared.get(name, 0)} declared, {benchmark.strata.get(name, 0)} counted"
 
 
 def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> tuple[ArticleRef, ...]:

@@ -1,148 +1,237 @@
-"""Wikidata items by sitelink or id, with statements, ranks and typed values.
+"""Wikidata items by sitelink or id, with statements, ranks and typed values, from a SPARQL service.
 
-The same queries go to Wikidata's query service (`Service`) and to a local store (`goldassay.wikidata.sparql`). A failed
-fetch raises a `FetchError`, a missing item a `NotFoundError`; neither ever becomes an item without statements.
+A failed fetch raises a `FetchError`, a missing item a `NotFoundError`; neither ever becomes an item without statements.
+Every query is ordered and read page by page, so a server's own limit loses nothing.
+
+A statement's value stands as `measures.triples` reads it: an item as its id, a time as Wikibase's own (``time``,
+``precision``, ``calendarmodel``), a quantity (``amount``, ``unit``), a coordinate (``latitude``, ``longitude``), a
+text (``text``, ``language``) or a string.
+
+Sources: Wikibase's data model, https://www.mediawiki.org/wiki/Wikibase/DataModel, and its RDF,
+https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from goldassay.cache import Cache, Fetched
-from goldassay.exceptions import CacheOnlyError, FetchError, NotFoundError
-from goldassay.measures.triples.objects import EXCLUDED
+from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
+from goldassay.measures.triples import objects
+from goldassay.measures.triples.times import DAY, JULIAN, YEAR, date_of, day_number
 from goldassay.secrets import redact
-from goldassay.wikidata import entities, sparql
-from goldassay.wikidata.entities import Item, Statement
-from goldassay.wikidata.web import Web
+from goldassay.wikidata.web import Web, check_language
 
 WDQS = "https://query.wikidata.org/sparql"
 LANGUAGES = ("en", "nl", "de", "fr", "mul")
 PAGE = 5000
 BATCH = 50  # items in one query
+ENTITY = "http://www.wikidata.org/entity/"
+ONTOLOGY = "http://wikiba.se/ontology#"
+PREFIXES = """PREFIX wd: <http://www.wikidata.org/entity/>
+PREFIX p: <http://www.wikidata.org/prop/>
+PREFIX ps: <http://www.wikidata.org/prop/statement/>
+PREFIX wikibase: <http://wikiba.se/ontology#>
+PREFIX schema: <http://schema.org/>
+PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
+PREFIX owl: <http://www.w3.org/2002/07/owl#>
+"""
+ID = re.compile(r"[QP][1-9][0-9]*")
+TIME = re.compile(r"([+-]?\d+)-(\d\d)-(\d\d)(T.*)?")
+VALUE_PARTS = (
+    {"precision": "timePrecision", "calendar": "timeCalendarModel"},
+    {"amount": "quantityAmount", "unit": "quantityUnit"},
+    {"upper": "quantityUpperBound", "lower": "quantityLowerBound"},
+    {"latitude": "geoLatitude", "longitude": "geoLongitude"},
+    {"grain": "geoPrecision"},
+    {"globe": "geoGlobe"},
+)
+"""Variables and the properties of a value node that they are bound to; each group is optional as a whole."""
 Binding = dict[str, dict[str, str]]
 
 
-class Service:
-    """A SPARQL endpoint on the web, behind the cache."""
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of an item."""
 
-    def __init__(self, url: str, web: Web | None = None, cache: Cache | None = None, page: int = PAGE) -> None:
-        self.url, self.web, self.cache, self.page = url, web or Web(), cache or Cache(), page
+    property: str
+    value: Any
+    type: str
+    """Wikidata's data type: ``wikibase-item``, ``time``, ``quantity``, ``globe-coordinate``, ``external-id`` …"""
+    rank: str = "normal"
 
-    def select(self, query: str) -> tuple[list[Binding], str]:
-        """The rows of all pages; a server may have a smaller limit than ours, so only an empty page is the last."""
-        rows: list[Binding] = []
-        dates = []
-        before = -1
-        while len(rows) > before:
-            before = len(rows)
-            page = self._page(sparql.page(query, self.page, before))
-            rows += page.value
-            dates.append(page.fetched)
-        return rows, min(dates)
 
-    def _page(self, query: str) -> Fetched:
-        try:
-            return self.cache.get("sparql", f"{self.url} {query}", lambda: self._fetch(query))
-        except CacheOnlyError:
-            raise CacheOnlyError(
-                f"the answer of {redact(self.url)} is not in {self.cache.folder}, and only the "
-                "cache may be asked; fetch it first, or use a local file of Wikidata (`endpoint=FILE`)"
-            ) from None
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One item, with the day on which it was fetched."""
 
-    def _fetch(self, query: str) -> list[Binding]:
-        headers = {"Accept": "application/sparql-results+json"}
-        answer = self.web.json(self.url, data={"query": query, "format": "json"}, headers=headers)
-        try:
-            rows: list[Binding] = answer["results"]["bindings"]
-        except (KeyError, TypeError):
-            raise FetchError(f"{redact(self.url)}: no SPARQL results; is it a SPARQL endpoint?") from None
-        return rows
+    id: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    sitelinks: Mapping[str, str] = field(default_factory=dict)
+    statements: tuple[Statement, ...] = ()
+    fetched: str = ""
+
+    def names(self) -> list[str]:
+        """Labels first, then aliases, each once.
+
+        >>> Item("Q1", labels={"en": "universe", "nl": "heelal"}, aliases={"en": ["cosmos"]}).names()
+        ['universe', 'heelal', 'cosmos']
+        """
+        return list(dict.fromkeys([*self.labels.values(), *(name for some in self.aliases.values() for name in some)]))
+
+    def items(self, property: str | None = None) -> list[str]:
+        """The ids of the items that are values of its statements, or of one property's."""
+        return [
+            str(statement.value)
+            for statement in self.statements
+            if statement.type == "wikibase-item" and statement.value and property in (None, statement.property)
+        ]
+
+    def triples(self, names: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+        """The statements as gold triples; ``names`` gives the labels and aliases of items that are values.
+
+        >>> item = Item("Q42", labels={"en": "Douglas Adams"}, statements=(Statement("P31", "Q5", "wikibase-item"),))
+        >>> item.triples({"Q5": ["human"]})[0]["object"], item.triples({"Q5": ["human"]})[0]["object_labels"]
+        ('human', ['human'])
+        """
+        subject = next(iter(self.names()), self.id)
+        triples = []
+        for statement in self.statements:
+            triple: dict[str, Any] = {
+                "subject": subject,
+                "subject_id": self.id,
+                "predicate": statement.property,
+                "object": statement.value,
+                "object_type": statement.type,
+                "rank": statement.rank,
+            }
+            if statement.type == "wikibase-item":
+                labels = list(names.get(statement.value, ()))
+                triple |= {"object_id": statement.value, "object_labels": labels}
+                triple["object"] = labels[0] if labels else statement.value
+            triples.append(triple)
+        return triples
+
+
+def from_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
+    """A time of Wikidata's RDF as its JSON has it.
+
+    In RDF a day is Gregorian whatever calendar it is noted in, and 1 BCE is the year 0; in JSON a day stands in its own
+    calendar, and 1 BCE is the year -1. Coarser than a year, years BCE are the same.
+
+    >>> from_rdf("1498-07-01T00:00:00Z", 11, "http://www.wikidata.org/entity/Q1985786")
+    '+1498-06-22T00:00:00Z'
+    >>> from_rdf("-0457-01-01T00:00:00Z", 9)
+    '-0458-01-01T00:00:00Z'
+    """
+    match = TIME.fullmatch(time)
+    if match is None:
+        return time
+    year, month, day = int(match[1]), int(match[2]), int(match[3])
+    if precision >= DAY and calendar.endswith(JULIAN):
+        year, month, day = date_of(day_number(year, month, day, julian=False), julian=True)
+    if year <= 0 and precision >= YEAR:
+        year -= 1
+    return f"{year:+05d}-{month:02d}-{day:02d}{match[4] or 'T00:00:00Z'}"
 
 
 class WikidataClient:
-    """Items from an endpoint: a URL, a file or folder of statements, or one that is open.
+    """Items of a SPARQL service, behind the cache.
 
     Args:
-        endpoint: Where the items are.
-        languages: The languages of labels and aliases, the preferred ones first.
-        excluded: Data types whose statements are left out (identifiers, images, addresses, …).
+        endpoint: The service's address.
+        languages: The languages of labels and aliases, in order of preference.
         web: The HTTP client.
-        cache: Keeps the answers of a service.
+        cache: Keeps the answers.
     """
 
     def __init__(
         self,
-        endpoint: str | Path | Service | sparql.TripleStore = WDQS,
+        endpoint: str = WDQS,
         *,
-        languages: Sequence[str] = LANGUAGES,
-        excluded: Iterable[str] = EXCLUDED,
+        languages: Iterable[str] = LANGUAGES,
         web: Web | None = None,
         cache: Cache | None = None,
     ) -> None:
-        if isinstance(endpoint, (str, Path)):
-            remote = str(endpoint).startswith(("http://", "https://"))
-            endpoint = Service(str(endpoint), web, cache) if remote else sparql.TripleStore.load(endpoint)
-        self.endpoint = endpoint
-        self.languages = tuple(dict.fromkeys(languages))
-        self.excluded = {_fold_type(name) for name in excluded}
+        self.endpoint, self.web, self.cache = endpoint, web or Web(), cache or Cache()
+        self.languages = [check_language(language) for language in dict.fromkeys(languages)]
 
     def item_of(self, title: str, language: str = "en") -> Item:
         """The item that has the article of this title as a sitelink."""
-        rows, _ = self.endpoint.select(sparql.item_of(title, language))
+        article = f"<{article_address(title, language)}>"
+        rows, _ = self._select(f"SELECT ?item WHERE {{ {article} schema:about ?item }} ORDER BY ?item")
         if not rows:
             raise NotFoundError(f"no item has the {language} article {title!r} as a sitelink")
-        return self.item(_local_name(rows[0]["item"]["value"]))
+        return self.item(_local_name(rows[0], "item"))
 
     def item(self, qid: str) -> Item:
         """An item with its statements; the id of a merged item gives the item that it was merged into."""
-        rows, fetched = self.endpoint.select(sparql.statements(qid))
-        links, links_fetched = self.endpoint.select(sparql.sitelinks(qid))
+        rows, fetched = self._select(_statements_of(qid))
+        links, _ = self._select(
+            f"SELECT ?article ?site ?name WHERE {{ ?article schema:about wd:{qid} ; schema:isPartOf ?site ; "
+            "schema:name ?name } ORDER BY ?site ?article"
+        )
         labels, aliases = self._names([qid])[qid]
-        if not rows and not links and not labels:
+        if not (rows or links or labels):
             target = self.merged_into(qid)
             if target is None or target == qid:
                 raise NotFoundError(f"{qid} is not there: it has no statement, sitelink or label")
             return self.item(target)
         statements: dict[str, Statement] = {}
         for row in rows:
-            datatype = _datatype(row["type"]["value"])
-            if _fold_type(datatype) not in self.excluded:
-                rank = row["rank"]["value"].removeprefix(sparql.ONTOLOGY).removesuffix("Rank").lower()
-                statement = Statement(_local_name(row["property"]["value"]), _value(row, datatype), datatype, rank)
+            type_ = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", row["type"]["value"].removeprefix(ONTOLOGY)).lower()
+            if not objects.excluded({"object_type": type_}):
+                rank = row["rank"]["value"].removeprefix(ONTOLOGY).removesuffix("Rank").lower()
+                statement = Statement(_local_name(row, "property"), _value(row, type_), type_, rank)
                 statements.setdefault(row["statement"]["value"], statement)
         sites = {_site(row["site"]["value"]): row["name"]["value"] for row in links}
-        oldest = min(filter(None, (fetched, links_fetched)), default="")
-        return Item(qid, labels, aliases, sites, tuple(statements.values()), oldest)
+        return Item(qid, labels, aliases, sites, tuple(statements.values()), fetched)
 
     def names(self, qids: Iterable[str]) -> dict[str, list[str]]:
         """Labels, then aliases, of items, each once; an item without any has an empty list."""
-        return {
-            qid: list(dict.fromkeys([*labels.values(), *(name for some in aliases.values() for name in some)]))
-            for qid, (labels, aliases) in self._names(list(dict.fromkeys(qids))).items()
-        }
+        names = self._names(list(dict.fromkeys(qids)))
+        return {qid: Item(qid, labels, aliases).names() for qid, (labels, aliases) in names.items()}
 
     def classes(self, qids: Iterable[str]) -> dict[str, frozenset[str]]:
         """The classes (P31) of items; items without one are left out."""
-        classes: dict[str, set[str]] = {}
-        for row in self.select_items(sparql.classes, qids):
-            classes.setdefault(_local_name(row["item"]["value"]), set()).add(_local_name(row["class"]["value"]))
-        return {qid: frozenset(values) for qid, values in classes.items()}
+        classes: dict[str, frozenset[str]] = {}
+        for row in self._select_items(
+            lambda items: (
+                f"SELECT DISTINCT ?item ?class WHERE {{ {items} ?item p:P31/ps:P31 ?class }} ORDER BY ?item ?class"
+            ),
+            qids,
+        ):
+            qid = _local_name(row, "item")
+            classes[qid] = classes.get(qid, frozenset()) | {_local_name(row, "class")}
+        return classes
 
     def merged_into(self, qid: str) -> str | None:
         """The item that this one was merged into, if it was."""
-        rows, _ = self.endpoint.select(sparql.redirect(qid))
-        return _local_name(rows[0]["to"]["value"]) if rows else None
+        rows, _ = self._select(f"SELECT ?to WHERE {{ wd:{_check_id(qid)} owl:sameAs ?to }} ORDER BY ?to")
+        return _local_name(rows[0], "to") if rows else None
 
     def _names(self, qids: Sequence[str]) -> dict[str, tuple[dict[str, str], dict[str, list[str]]]]:
         """Labels and aliases by language, in the order of this client's languages."""
         names: dict[str, tuple[dict[str, str], dict[str, list[str]]]] = {qid: ({}, {}) for qid in qids}
-        rows = list(self.select_items(lambda some: sparql.names(some, self.languages), qids))
+        codes = ", ".join(f'"{language}"' for language in self.languages)
+        rows = self._select_items(
+            lambda items: (
+                f"""SELECT ?item ?name ?alias WHERE {{
+  {items}
+  {{ ?item rdfs:label ?name BIND(false AS ?alias) }} UNION {{ ?item skos:altLabel ?name BIND(true AS ?alias) }}
+  FILTER(LANG(?name) IN ({codes}))
+}} ORDER BY ?item ?alias ?name LANG(?name)"""
+            ),
+            qids,
+        )
         for row in sorted(rows, key=lambda row: self.languages.index(row["name"]["xml:lang"])):
-            labels, aliases = names[_local_name(row["item"]["value"])]
+            labels, aliases = names[_local_name(row, "item")]
             name, language = row["name"]["value"], row["name"]["xml:lang"]
             if row["alias"]["value"] in ("true", "1"):
                 aliases.setdefault(language, []).append(name)
@@ -150,57 +239,108 @@ class WikidataClient:
                 labels[language] = name
         return names
 
-    def select_items(self, query: Any, qids: Iterable[str]) -> Iterator[Binding]:
+    def _select_items(self, query: Callable[[str], str], qids: Iterable[str]) -> Iterator[Binding]:
         """The rows of a query about several items, some items at a time."""
-        every = list(qids)
+        every = [f"wd:{_check_id(qid)}" for qid in qids]
         for start in range(0, len(every), BATCH):
-            yield from self.endpoint.select(query(every[start : start + BATCH]))[0]
+            yield from self._select(query(f"VALUES ?item {{ {' '.join(every[start : start + BATCH])} }}"))[0]
+
+    def _select(self, query: str) -> tuple[list[Binding], str]:
+        """The rows of all pages, and when the oldest was fetched.
+
+        A server may have a smaller limit than ours, so only an empty page is the last.
+        """
+        rows: list[Binding] = []
+        dates = []
+        while True:
+            page = self._page(f"{PREFIXES}{query}\nLIMIT {PAGE} OFFSET {len(rows)}")
+            rows += page.value
+            dates.append(page.fetched)
+            if not page.value:
+                return rows, min(dates)
+
+    def _page(self, query: str) -> Fetched:
+        address = redact(self.endpoint)
+
+        def fetch() -> list[Binding]:
+            headers = {"Accept": "application/sparql-results+json"}
+            answer = self.web.json(self.endpoint, data={"query": query, "format": "json"}, headers=headers)
+            try:
+                rows: list[Binding] = answer["results"]["bindings"]
+            except (KeyError, TypeError):
+                raise FetchError(f"{address}: no SPARQL results; is it a SPARQL endpoint?") from None
+            return rows
+
+        try:
+            return self.cache.get("sparql", f"{self.endpoint} {query}", fetch)
+        except CacheOnlyError:
+            message = f"the answer of {address} is not in {self.cache.folder}, and only the cache may be asked"
+            raise CacheOnlyError(f"{message}; fetch it first") from None
+
+
+def article_address(title: str, language: str) -> str:
+    """The address of an article, as Wikidata writes it.
+
+    >>> article_address("Café de Flore", "fr")
+    'https://fr.wikipedia.org/wiki/Caf%C3%A9_de_Flore'
+    """
+    path = quote(title.strip().replace(" ", "_"), safe=";@$!*(),/~:")
+    return f"https://{check_language(language)}.wikipedia.org/wiki/{path}"
+
+
+def _statements_of(qid: str) -> str:
+    """The query for an item's statements with rank, type and the parts of their values.
+
+    Each OPTIONAL begins at the item, so that a store which evaluates it separately reads this item's values only.
+    """
+    value = (
+        f"wd:{_check_id(qid)} ?claim ?statement . ?property wikibase:claim ?claim ; wikibase:statementValue ?deep . "
+        "?statement ?deep ?node ."
+    )
+    groups = [" ; ".join(f"wikibase:{name} ?{key}" for key, name in group.items()) for group in VALUE_PARTS]
+    parts = "\n  ".join(f"OPTIONAL {{ {value} ?node {group} }}" for group in groups)
+    variables = " ".join(f"?{key}" for group in VALUE_PARTS for key in group)
+    return f"""SELECT ?statement ?property ?type ?rank ?value {variables} WHERE {{
+  wd:{qid} ?claim ?statement .
+  ?property wikibase:claim ?claim ; wikibase:statementProperty ?main ; wikibase:propertyType ?type .
+  ?statement ?main ?value ; wikibase:rank ?rank .
+  {parts}
+}} ORDER BY ?statement ?value"""
+
+
+def _check_id(qid: str) -> str:
+    """Returns a valid id; anything else could change the query."""
+    if not ID.fullmatch(qid):
+        raise GoldassayError(f"expected a Wikidata id such as Q42, got {qid!r}")
+    return qid
 
 
 def _value(row: Binding, datatype: str) -> Any:
     """A statement's value as `measures.triples` reads it; None if Wikidata does not know it."""
     term = row["value"]
-    if term["type"] == "bnode" or "/.well-known/genid/" in term["value"]:
+    parts = {name: part["value"].removeprefix(ENTITY) for name, part in row.items()}
+    text = parts["value"]
+    if term["type"] == "bnode" or "/.well-known/genid/" in text:
         return None
-
-    def part(name: str) -> str:
-        return row[name]["value"] if name in row else ""
-
-    if datatype == "time" and "precision" in row:
-        precision, calendar = int(part("precision")), part("calendar")
-        time = entities.from_rdf(term["value"], precision, calendar)
-        return {"time": time, "precision": precision, "calendarmodel": calendar}
+    if "precision" in parts:
+        precision, calendar = int(parts["precision"]), row["calendar"]["value"]
+        return {"time": from_rdf(text, precision, calendar), "precision": precision, "calendarmodel": calendar}
     if datatype == "quantity":
-        unit = _local_name(part("unit"))
-        value = {"amount": part("amount") or term["value"], "unit": "" if unit == "Q199" else unit}
-        return value | ({"upperBound": part("upper"), "lowerBound": part("lower")} if "upper" in row else {})
-    if datatype == "globe-coordinate" and "latitude" in row:
-        precision_ = {"precision": float(part("grain"))} if "grain" in row else {}
-        globe = {"globe": _local_name(part("globe"))} if "globe" in row else {}
-        return {"latitude": float(part("latitude")), "longitude": float(part("longitude")), **precision_, **globe}
-    if term["type"] == "uri":
-        return _local_name(term["value"])
-    return {"text": term["value"], "language": term["xml:lang"]} if "xml:lang" in term else term["value"]
+        unit = parts.get("unit", "")
+        value = {"amount": parts.get("amount", text), "unit": "" if unit == "Q199" else unit}
+        return value | ({"upperBound": parts["upper"], "lowerBound": parts["lower"]} if "upper" in parts else {})
+    if "latitude" in parts:
+        names = {"latitude": "latitude", "longitude": "longitude", "grain": "precision"}
+        numbers: dict[str, Any] = {name: float(parts[key]) for key, name in names.items() if key in parts}
+        return numbers | ({"globe": parts["globe"]} if "globe" in parts else {})
+    return {"text": text, "language": term["xml:lang"]} if "xml:lang" in term else text
 
 
-def _local_name(iri: str) -> str:
-    return iri.removeprefix(sparql.ENTITY)
-
-
-def _datatype(iri: str) -> str:
-    """Wikidata's name of a data type: ``WikibaseItem`` is ``wikibase-item``."""
-    name = iri.removeprefix(sparql.ONTOLOGY)
-    if name in ("CommonsMedia", "Url"):
-        return name[0].lower() + name[1:]
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
-
-
-def _fold_type(name: str) -> str:
-    return name.replace("-", "").casefold()
+def _local_name(row: Binding, name: str) -> str:
+    return row[name]["value"].removeprefix(ENTITY)
 
 
 def _site(address: str) -> str:
     """``https://en.wikipedia.org/`` is ``enwiki``; other projects keep their name."""
-    host = re.sub(r"^https?://(?:www\.)?", "", address).strip("/").removesuffix(".org")
-    language, _, project = host.partition(".")
+    language, project, *_ = address.partition("://")[2].split(".")
     return f"{language.replace('-', '_')}{'wiki' if project == 'wikipedia' else project}"

@@ -31,7 +31,7 @@ from goldassay.running.options import RunOptions
 from goldassay.running.run import Run
 from goldassay.wikidata import results
 from goldassay.wikidata.articles import Subject, shared_names
-from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources, file_version
+from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
 from goldassay.wikidata.scoring import Scoring, VerdictKey
 
 ENOUGH = 20  # articles after which failed fetches may stop the evaluation
@@ -192,10 +192,9 @@ def _conventions(
         "lm": model.name,
         "language": profile.language,
         "endpoint": sources.endpoint,
-        "statements": sources.version,
         "verdicts": _digest(sorted(scoring.verdicts.items())),
         "comparing": repr(scoring.comparing),
-        "table": file_version(profile.alignment),
+        "table": _digest(profile.alignment.read_bytes()),
     }
 
 

@@ -1,9 +1,8 @@
 """A polite HTTP client, and with it Wikipedia's articles as Markdown.
 
-The client names itself, waits between requests, and retries what may succeed later.
-
-Retried are timeouts, broken connections, truncated JSON and the statuses 429 and 5xx, after 1, 2, 4 … seconds with
-jitter or after the server's ``Retry-After``. Everything else fails at once. A failure is always a `FetchError`.
+The client names itself, waits between requests, and retries timeouts, broken connections, truncated JSON and the
+statuses 429 and 5xx, after 1, 2, 4 … seconds with jitter or after the server's ``Retry-After``. Everything else fails
+at once. A failure is always a `FetchError`.
 
 Articles come through MediaWiki's REST interface and the cache; their Markdown keeps headings, paragraphs, lists and the
 links between articles; no tables, no notes.
@@ -21,8 +20,7 @@ import re
 import threading
 import time
 import weakref
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import normalize
 from urllib.parse import quote, unquote, urlsplit
 
@@ -31,21 +29,20 @@ import tenacity
 
 from goldassay import __version__
 from goldassay.cache import Cache
-from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, MissingExtra, NotFoundError
+from goldassay.exceptions import FetchError, GoldassayError, MissingExtra, NotFoundError
 from goldassay.secrets import redact
-from goldassay.wikidata import sparql
 
 RETRIED = (429, 500, 502, 503, 504)
 HOME = "https://pypi.org/project/goldassay/"
 LONGEST_WAIT = 120.0
+LANGUAGE = re.compile(r"[a-z]{2,12}(?:-[a-z0-9]+)*")
 
 
 class TemporaryError(FetchError):
-    """A failure that may pass; ``after`` is how many seconds the server asks to wait."""
+    """A failure that may pass."""
 
-    def __init__(self, message: str, after: float | None = None) -> None:
-        super().__init__(message)
-        self.after = after
+    after: float | None = None
+    """How many seconds the server asks to wait."""
 
 
 class Web:
@@ -76,52 +73,60 @@ class Web:
             wait=self._wait,
             reraise=True,
         )
+        address = redact(url)
         try:
             return retrying(self._fetch, url, request)
         except TemporaryError as error:
             message = f"{error} in {self.attempts} attempts; try again later, or use what is cached"
-            raise FetchError(message) from None
+        except FetchError as error:
+            raise type(error)(f"{address}: {error}") from None
+        raise FetchError(f"{address}: {message}")
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        after = getattr(error, "after", None)
+        after: float | None = state.outcome.exception().after if state.outcome else None  # type: ignore[union-attr]
         return float(self._backoff(state) if after is None else after)
 
     def _fetch(self, url: str, request: dict[str, Any]) -> Any:
-        address = redact(url)
         with self._lock:
             time.sleep(max(0.0, self._next - time.monotonic()))
             self._next = time.monotonic() + self.pause
         try:
             response = self.client.request("POST" if "data" in request else "GET", url, **request)
         except (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError) as error:
-            raise TemporaryError(f"{address}: {type(error).__name__} {str(error)[:80]}".strip()) from None
+            raise TemporaryError(f"{type(error).__name__} {str(error)[:80]}".strip()) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise FetchError(f"{address}: {type(error).__name__}: {str(error)[:200]}") from None
-        _check_status(response, address)
+            raise FetchError(f"{type(error).__name__}: {redact(str(error))[:200]}") from None
+        _check_status(response)
         try:
             return json.loads(response.content)
         except ValueError:
-            raise TemporaryError(f"{address}: the JSON is truncated") from None
+            raise TemporaryError("the JSON is truncated") from None
 
 
-def _check_status(response: httpx.Response, address: str) -> None:
+def _check_status(response: httpx.Response) -> None:
     status, after = response.status_code, response.headers.get("retry-after", "")
     if status in RETRIED:
-        seconds = float(after) if after.isdecimal() else None
-        if seconds and seconds > LONGEST_WAIT:
-            raise FetchError(f"{address}: status {status}; the server asks to wait {seconds:.0f} s")
-        raise TemporaryError(f"{address}: status {status}", seconds)
+        error = TemporaryError(f"status {status}")
+        error.after = float(after) if after.isdecimal() else None
+        if error.after and error.after > LONGEST_WAIT:
+            raise FetchError(f"status {status}; the server asks to wait {after} s")
+        raise error
     if status in (404, 410):
-        raise NotFoundError(f"{address}: no such page (status {status})")
+        raise NotFoundError(f"no such page (status {status})")
     if not response.is_success:
-        raise FetchError(f"{address}: status {status}: {' '.join(response.text.split())[:120]}")
+        raise FetchError(f"status {status}: {' '.join(response.text.split())[:120]}")
     if "json" not in (kind := response.headers.get("content-type", "")):
-        raise FetchError(f"{address}: expected JSON, got {kind or 'no content type'!r}; is the address right?")
+        raise FetchError(f"expected JSON, got {kind or 'no content type'!r}; is the address right?")
 
 
-@dataclass(frozen=True, slots=True)
-class Article:
+def check_language(language: str) -> str:
+    """Returns a valid language code; anything else could change an address or a query."""
+    if not LANGUAGE.fullmatch(language):
+        raise GoldassayError(f"expected a language code such as nl or zh-hant, got {language!r}")
+    return language
+
+
+class Article(NamedTuple):
     """An article: its title after redirects, its Markdown text, and when it was fetched."""
 
     title: str
@@ -140,17 +145,11 @@ class WikipediaClient:
     """
 
     def __init__(
-        self,
-        language: str = "en",
-        *,
-        base: str | None = None,
-        web: Web | None = None,
-        cache: Cache | None = None,
+        self, language: str = "en", *, base: str | None = None, web: Web | None = None, cache: Cache | None = None
     ) -> None:
-        self.language = sparql.check_language(language)
-        self.base = (base or f"https://{self.language}.wikipedia.org").rstrip("/")
-        self.web = web or Web()
-        self.cache = cache or Cache()
+        self.language = check_language(language)
+        self.base = base or f"https://{language}.wikipedia.org"
+        self.web, self.cache = web or Web(), cache or Cache()
 
     def article(self, title: str) -> Article:
         """The article with this title; redirects are followed."""
@@ -161,11 +160,6 @@ class WikipediaClient:
             cached = self.cache.get(self.language, f"{self.base} {name}", lambda: self._fetch(name))
         except NotFoundError:
             raise NotFoundError(f"{self.base} has no article {title!r}") from None
-        except CacheOnlyError:
-            raise CacheOnlyError(
-                f"the {self.language} article {title!r} is not in {self.cache.folder}, and only the cache may be "
-                "asked; fetch it first"
-            ) from None
         return Article(cached.value["title"], cached.value["text"], cached.fetched)
 
     def _fetch(self, title: str) -> dict[str, Any]:
@@ -199,22 +193,12 @@ def to_markdown(html: str) -> str:
     for tag in page.select(DROPPED):
         tag.decompose()
     for anchor in page.find_all("a"):
-        target = _target(anchor)
-        if target is None:
-            anchor.unwrap()
+        href = str(anchor.get("href") or "")
+        if href.startswith(("./", "/wiki/")) and "new" not in (anchor.get("class") or []):  # new: no such article
+            target = unquote(urlsplit(href).path).removeprefix("./").removeprefix("/wiki/").replace(" ", "_")
+            anchor.attrs = {"href": f"./{target}"}
         else:
-            anchor.attrs = {"href": f"./{target.replace(' ', '_')}"}
+            anchor.unwrap()
     converter = MarkdownConverter(heading_style="ATX", escape_asterisks=False, escape_underscores=False, bullets="-")
-    text = str(converter.convert_soup(page.body or page))
-    text = "\n".join(line.rstrip() for line in text.splitlines())
+    text = "\n".join(line.rstrip() for line in str(converter.convert_soup(page.body or page)).splitlines())
     return re.sub(r"\n{3,}", "\n\n", text).strip()
-
-
-def _target(anchor: Any) -> str | None:
-    """The title that a link between articles goes to; None for a link to elsewhere."""
-    href = str(anchor.get("href") or "")
-    is_red = "new" in (anchor.get("class") or [])  # there is no such article
-    if is_red or not ("mw:WikiLink" in (anchor.get("rel") or []) or href.startswith(("./", "/wiki/"))):
-        return None
-    path = unquote(urlsplit(href).path).removeprefix("./").removeprefix("/wiki/")
-    return path.replace("_", " ").strip() or None
