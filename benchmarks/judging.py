@@ -19,8 +19,7 @@ from pathlib import Path
 from goldassay import files
 from goldassay import lm as models
 from goldassay.exceptions import DataError
-from goldassay.judges.agreement import coefficient
-from goldassay.judges.calibration import rate
+from goldassay.judges.agreement import coefficient, rate
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.questions import ONE_ORDER, QUESTIONS, SWAPPED

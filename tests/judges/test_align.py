@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError
 from goldassay.judges.agreement import align
-from goldassay.judges.calibration import Fitted, threshold
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
-from goldassay.judges.panel import Panel, count, poll
+from goldassay.judges.panel import count, poll
 from goldassay.judges.questions import question, rubric
-from goldassay.statistics import power as needed
 
 YES = question("criterion")
 SENSITIVITY, SPECIFICITY = 0.85, 0.80
@@ -53,7 +51,7 @@ def test_known_error_rates_come_out_inside_the_intervals() -> None:
         found = align(labels, poll(Scripted(seed), YES, labels.items))
         truth = sum(item.inputs["answer"].startswith("good") for item in labels.items) / 500
         for name, true in (("sensitivity", SENSITIVITY), ("specificity", SPECIFICITY)):
-            one = getattr(found.rates, name)
+            one = getattr(found, name)
             held[name] += one.low <= true <= one.high
         assert found.corrected is not None
         held["corrected"] += found.corrected.corrected.low <= truth <= found.corrected.corrected.high
@@ -80,36 +78,9 @@ def test_coefficients_and_confusion_beside_an_oracle() -> None:
         "unknown": 0,
     }
     assert (found.n, found.unlabelled, found.corrected) == (200, 0, None)
-    assert "rate, corrected" not in found.needed
 
 
-def test_three_samples_are_calibrated_on_the_other_half() -> None:
-    labels = Labels(items(400, 400), YES)
-    panel = Panel([Scripted(seed) for seed in (1, 2, 3)])
-    found = align(labels, poll(panel, YES, labels.items))
-    fitted = found.fitted
-    assert fitted is not None
-    assert (fitted.fitted, fitted.held_out) == (200, 200)
-    assert fitted.brier_after < fitted.brier_before
-    assert list(fitted.calibration.probabilities) == sorted(fitted.calibration.probabilities)
-    assert fitted.threshold == pytest.approx(2 / 3)  # two of three: sensitivity .94, specificity .90
-    assert fitted.after == fitted.before
-
-
-def test_a_shifted_score_is_mended_by_its_threshold() -> None:
-    rng = random.Random(0)
-    truths = [i % 2 == 0 for i in range(200)]
-    scores = [min(1.0, max(0.0, 0.2 * truth + 0.6 + rng.gauss(0, 0.05))) for truth in truths]
-    found = Fitted.of(scores, truths, [score >= 0.4 for score in scores])  # as it is, everything is positive
-    assert found.before.specificity is not None
-    assert found.after.specificity is not None
-    assert found.before.specificity.value == 0.0
-    assert found.after.specificity.value > 0.9
-    assert 0.6 < found.threshold < 0.8
-    assert threshold([0.5, 0.5], [True, False]) == 0.5
-
-
-def test_where_people_disagree_and_what_to_label_next() -> None:
+def test_where_people_disagree() -> None:
     rows = [JudgedItem(str(i), {}, {"ann": "yes", "bob": "yes"}) for i in range(4)]
     rows += [JudgedItem(str(i), {}, {"ann": "no", "bob": "no"}) for i in range(4, 8)]
     rows += [JudgedItem("both", {}, {"ann": "yes", "bob": "no"}), JudgedItem("u1"), JudgedItem("u2"), JudgedItem("u3")]
@@ -118,7 +89,6 @@ def test_where_people_disagree_and_what_to_label_next() -> None:
     found = align(Labels(rows, YES), votes)
     assert [(one["id"], one["verdict"]) for one in found.divided] == [("both", "yes")]
     assert (found.no_majority, found.n, found.annotators) == (1, 8, 2)
-    assert list(found.next) == ["u3", "u2", "u1"]
     assert found.people is not None
     assert found.people.value == pytest.approx(1 - (2 / 18) / (2 * 9 * 9 / (18 * 17)))  # 1 of 9 pairs differs
 
@@ -135,10 +105,10 @@ def test_unknown_verdicts_are_counted_not_guessed() -> None:
 def test_one_class_one_annotator_few_labels() -> None:
     rows = [JudgedItem(str(i), {}, {"ann": "yes"}) for i in range(5)]
     found = align(Labels(rows, YES), [count(["yes"])] * 5)
-    assert (found.kappa, found.alpha, found.people, found.fitted, found.rates.specificity) == (None,) * 5
-    assert found.rates.sensitivity is not None
+    assert (found.kappa, found.alpha, found.people, found.specificity) == (None,) * 4
+    assert found.sensitivity is not None
     told = " | ".join(found.warnings)
-    for part in ("on one side of 'yes'", "kappa is not defined", "one annotator", "5 labels are few"):
+    for part in ("on one side of 'yes'", "kappa is not defined", "how far people agree", "5 labels are few"):
         assert part in told
 
 
@@ -146,8 +116,7 @@ def test_a_judge_that_always_says_the_same_tells_nothing() -> None:
     rows = [JudgedItem(str(i), {}, {"ann": "yes" if i % 2 else "no"}) for i in range(40)]
     found = align(Labels(rows, YES), [count(["no"])] * 40)
     assert found.kappa is not None
-    assert (found.kappa.value, found.fitted) == (0.0, None)  # no score to cut at
-    assert "kappa" not in found.needed
+    assert found.kappa.value == 0.0
     assert "the judge always says 'no': it tells nothing apart" in found.warnings
 
 
@@ -172,27 +141,3 @@ def test_refusals() -> None:
         _ = Labels(rows, YES, source="f").votes
     with pytest.raises(DataError, match="record a: no input 'criterion'"):
         poll(Scripted(0), YES, rows)
-    with pytest.raises(GoldassayError, match="width is between 0 and 1, not 2"):
-        needed.for_rate(0.5, 2)
-
-
-def test_labels_needed_give_the_width() -> None:
-    """With the number that it names, the corrected interval has the wanted width, and needs fewer than people alone."""
-    rng = np.random.default_rng(0)
-    truth = rng.random(40_000) < 0.4
-    said = np.where(truth, rng.random(40_000) < SENSITIVITY, rng.random(40_000) < 1 - SPECIFICITY)
-    alone = needed.for_corrected(truth[:2000].tolist(), said[:2000].tolist(), 0, 0.1)
-    with_judge = needed.for_corrected(truth[:2000].tolist(), said[:2000].tolist(), 5000, 0.1)
-    assert alone == pytest.approx(4 * 1.96**2 * 0.24 / 0.01, rel=0.03)  # p (1 − p) = 0.24
-    assert with_judge < 0.75 * alone
-    from goldassay.statistics import corrected
-
-    n = with_judge
-    found = corrected(truth[:n].tolist(), said[:n].tolist(), said[n : n + 5000].tolist()).corrected
-    assert found.high - found.low == pytest.approx(0.1, rel=0.06)
-
-
-def test_labels_that_are_all_alike_do_not_say_that_one_is_enough() -> None:
-    """With 2 of 2 positive, p is taken as 4 of 6: 4·1.96²·0.222/0.01 = 341 labels; the verdicts tell nothing of it."""
-    assert needed.for_corrected([1, 1], [0, 0], 0, 0.1) == pytest.approx(341, abs=5)
-    assert 35 < needed.for_corrected([1] * 40, [1] * 40, 400, 0.1) < needed.for_corrected([1] * 40, [1] * 40, 0, 0.1)

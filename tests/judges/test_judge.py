@@ -184,7 +184,7 @@ def test_unreadable_is_unknown() -> None:
     assert one.verdict("support", text="It opened.", claim="x").label is None
     calls = engine.calls
     assert (one.unknown, calls >= 2) == (1, True)
-    assert "1 verdict of" in one.warning
+    assert "unknown verdicts of scripted/judge@1: 1;" in one.warning
     assert one.verdict("support", text="It opened.", claim="x").label is None
     assert engine.calls == calls
 

@@ -30,7 +30,6 @@ def test_jsonl_nested_and_flat(tmp_path: Path) -> None:
     listed = {"id": 3, "text": "t", "claim": "c", "labels": ["supported", "supported", "contradicted"]}
     found = read(jsonl(tmp_path, row("1"), flat, listed, row("4", None)), SUPPORT)
     assert [item.label for item in found.items] == ["supported", None, "supported", None]
-    assert [item.divided for item in found.items] == [False, True, True, False]
     assert found.items[1].labels == {"ann": "not_stated", "bob": "supported"}
     assert found.annotators == ["ann", "annotator 1", "annotator 2", "annotator 3", "bob", "label"]
     assert found.items[0].inputs == {"text": "t", "claim": "c"}
@@ -40,20 +39,14 @@ def test_jsonl_nested_and_flat(tmp_path: Path) -> None:
 def test_csv_with_annotators_verdicts_and_splits(tmp_path: Path) -> None:
     file = tmp_path / "labels.csv"
     file.write_text(
-        'id,text,claim,label_ann,label_bob,verdict,score,split\n1,"a, b",c,supported,,supported,0.8,dev\n'
-        "2,t,c,not_stated,not_stated,,,test\n",
+        'id,text,claim,label_ann,label_bob,verdict,split\n1,"a, b",c,supported,,supported,dev\n'
+        "2,t,c,not_stated,not_stated,,test\n",
         encoding="utf-8",
     )
     found = read(file, SUPPORT)
     assert found.items[0].labels == {"ann": "supported"}
-    assert [(item.verdict, item.score, item.split) for item in found.items] == [
-        ("supported", 0.8, "dev"),
-        (None, None, "test"),
-    ]
+    assert [(item.verdict, item.split) for item in found.items] == [("supported", "dev"), (None, "test")]
     assert found.judged
-    assert [item.id for item in found.part("test").items] == ["2"]
-    with pytest.raises(DataError, match="no item of the split 'train'; splits are dev, test"):
-        found.part("train")
 
 
 @pytest.mark.parametrize("pair", [(True, False), (1, 0), ("true", "FALSE"), ("supported", "not supported")])
@@ -72,8 +65,6 @@ def wrong(folder: Path, *rows: dict[str, Any]) -> str:
 
 
 def test_what_can_be_wrong(tmp_path: Path) -> None:
-    unlabelled = {"id": "b", "inputs": {"text": "t", "claim": "c"}}
-    assert ":2: record b, label: no label; write null" in wrong(tmp_path, row("a"), unlabelled)
     assert "record a, label: 'suported' is no label of support: supported, contradicted, not_stated" in wrong(
         tmp_path, row("a", "suported")
     )
@@ -83,7 +74,6 @@ def test_what_can_be_wrong(tmp_path: Path) -> None:
     assert "no input 'claim'; support asks for text, claim" in wrong(
         tmp_path, {"id": "a", "text": "t", "label": "supported"}
     )
-    assert "score: 7 is not on the scale of 0 to 1" in wrong(tmp_path, row("a", score=7))
     assert "verdict: 'perhaps' is no label" in wrong(tmp_path, row("a", verdict="perhaps"))
 
 

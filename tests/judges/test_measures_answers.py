@@ -1,4 +1,4 @@
-"""Judged answers, entities, types and links: values and errors by hand, with a judge that is a plain class."""
+"""Judged answers and entities: values and errors by hand, with a judge that is a plain class."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import pytest
 
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.measures import Criterion, LinkPlausibility, Preference, Rubric, TypePlausibility
+from goldassay.judges.measures import Criterion, Preference, Rubric
 from goldassay.measures.answering import ContextEntityRecall, Relevance
 from goldassay.measures.judged import JudgedMean, Verdict
-from goldassay.wikidata.labels import LabelTable
 
 
 class Plain:
@@ -115,53 +114,6 @@ def test_entities_by_a_judge_or_a_program() -> None:
     assert ContextEntityRecall(judge=lambda text: [])(gold, pred).tally == JudgedMean()
     with pytest.raises(GoldassayError, match="match is exact"):
         ContextEntityRecall("near", judge=program)
-
-
-def test_types_that_cannot_be() -> None:
-    text = "Het Rijksmuseum opende in 1885 in Amsterdam."
-    entities = [
-        {"start": 4, "end": 15, "type": "MUS"},
-        {"start": 26, "end": 30, "type": "MUS"},
-        {"start": 34, "end": 43, "type": "TOP"},
-        {"start": None, "end": None, "type": "TOP", "text": "Delft"},
-    ]
-    judge = Plain("yes", "no", None)
-    found = TypePlausibility(judge, (("MUS", "a museum"),))({"text": text}, {"entities": entities})
-    # one yes, one no, one unknown: 1/3, at most 2/3
-    assert found.tally.value == pytest.approx(1 / 3)
-    assert found.tally.band == pytest.approx((1 / 3, 2 / 3))
-    assert judge.asked[:2] == [(text, "Rijksmuseum", "MUS: a museum"), (text, "1885", "MUS: a museum")]
-    first, second = found.errors
-    assert first.message == "“1885” cannot be of type MUS: a museum here. The judge: reason 2"
-    assert (first.kind, first.pred, first.pred_type, first.start, first.end) == (
-        "implausible_type",
-        "1885",
-        "MUS",
-        26,
-        30,
-    )
-    assert second.message == (
-        "Whether “Amsterdam” can be of type TOP here is not known: the judge's verdict did not come back."
-    )
-
-
-def test_links_that_cannot_be() -> None:
-    text = "Paris ligt aan de Seine."
-    table = LabelTable.of({"Q90": ["Paris"], "Q83121": ["Paris Hilton"]})
-    links = [
-        {"start": 0, "end": 5, "candidates": [{"id": "Q90", "score": 0.1}, {"id": "Q83121", "score": 0.9}]},
-        {"start": 18, "end": 23, "candidates": []},
-        {"start": 18, "end": 22, "candidates": ["Q1"]},
-    ]
-    judge = Plain("no")
-    found = LinkPlausibility(judge, table)({"text": text}, {"links": links})
-    assert judge.asked == [(text, "Paris", "Paris Hilton")]  # the best candidate; NIL and the undescribed are not asked
-    assert (found.tally.value, found.tally.band, found.tally.unknown) == (0.0, (0.0, 0.5), 1)
-    assert found.errors[0].message == "“Paris” cannot mean Q83121 (Paris Hilton) here. The judge: reason 1"
-    by_function = LinkPlausibility(Plain("yes"), {"Q90": "the capital of France"}.get)
-    assert by_function({"text": text}, {"links": links[:1]}).tally.unknown == 1
-    with pytest.raises(GoldassayError, match="a function or a table"):
-        LinkPlausibility(Plain("yes"), 3)({"text": text}, {"links": links})
 
 
 def test_a_metric_folds_them_and_tells_the_reason() -> None:

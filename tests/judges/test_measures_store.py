@@ -46,7 +46,7 @@ def test_a_second_run_asks_for_nothing(tmp_path: Path) -> None:
         None,
     ]
     assert (engine.calls, again.calls, again.unknown) == (calls, 0, 1)
-    assert again.warning.startswith("1 verdict of scripted/judge@1 is unknown")
+    assert again.warning.startswith("unknown verdicts of scripted/judge@1: 1")
     other = Judge(lm, verdicts=Verdicts(file), version="2")
     assert other.verdict("criterion", **ASKED).label == "yes"
     assert engine.calls == calls + 1

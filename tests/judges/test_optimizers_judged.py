@@ -117,7 +117,7 @@ def test_evaluate(made: Set, threads: int) -> None:
     assert (first.score, second.score, made.judging.calls) == (45.0, 45.0, calls)
     made.check()
     assert made.judge.unknown == 1
-    assert "1 verdict of scripted/judge@1 is unknown" in made.judge.warning
+    assert "unknown verdicts of scripted/judge@1: 1" in made.judge.warning
     (lost,) = [score for example, _, score in first.results if example.question == "q5"]
     assert lost.evidence["relevance"].state() == {"total": 0, "weight": 1, "most": 1, "unknown": 1}
     assert "is not known" in lost.feedback

@@ -1,12 +1,10 @@
-"""Panels: majority, mean, samples, disagreement, ballots that did not come back."""
+"""Panels: majority, disagreement, ballots that did not come back."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import dspy
 import pytest
-from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.judge import Judge
@@ -36,7 +34,6 @@ def test_majority_brings_the_quote_of_a_member_with_that_verdict() -> None:
     found = panel.verdict("support", text="It opened in 1885.", claim="It opened in 1885.")
     assert (found.label, found.quote) == ("supported", "in 1885")
     assert (panel.asked, panel.calls, panel.unknown) == (1, 3, 0)
-    assert panel.disagreement.value == pytest.approx(1 / 3)  # one of three is not with the largest group
 
 
 def test_no_majority_and_no_quorum_are_unknown_and_counted() -> None:
@@ -49,19 +46,6 @@ def test_no_majority_and_no_quorum_are_unknown_and_counted() -> None:
     assert Panel([Fixed("yes"), Fixed("yes"), Fixed(None)]).verdict("criterion", **ASKED).label == "yes"
 
 
-def test_mean_falls_on_the_label_between() -> None:
-    panel = Panel([Fixed("full"), Fixed("none")], how="mean")
-    found = panel.verdict("relevance", question="q", answer="a")
-    assert (found.label, found.reason) == ("partial", "between the ballots")  # mean of 1 and 0
-    assert next(iter(panel.votes.values())).mean == 0.5
-    levels = {"Poor": "says little", "Good": "says it", "Best": "says it well"}
-    worth = {"Poor": 0.0, "Good": 0.5, "Best": 1.0}
-    three = Panel([Fixed("best"), Fixed("Best."), Fixed("poor")], how="mean", worth=worth)
-    assert three.verdict("rubric", levels=levels, question="q", answer="a").label == "Good"
-    with pytest.raises(GoldassayError, match="needs the worth of 'superb'"):
-        Panel([Fixed("superb")], how="mean").verdict("rubric", levels=levels, question="q", answer="a")
-
-
 def test_what_cannot_be_voted_on_is_the_first_members_that_answers() -> None:
     panel = Panel([Fixed("yes"), Fixed("yes", claims=["a"]), Fixed("yes", claims=["b"])])
     assert panel.claims("text") == ["a"]
@@ -71,47 +55,15 @@ def test_what_cannot_be_voted_on_is_the_first_members_that_answers() -> None:
 def test_both_orders_of_a_preference_are_voted_on() -> None:
     panel = Panel([Fixed("first"), Fixed("first"), Fixed("second")])
     assert panel.verdict("preference", question="q", first="a", second="b").label == "tie"
-    assert len(panel.votes) == 2
 
 
-def test_dissent_and_entropy() -> None:
+def test_dissent() -> None:
     vote = count(["a", "a", "b", "c", None])
     assert vote.disagreement == 0.5
-    assert vote.entropy == pytest.approx(1.5)  # -(1/2 log 1/2 + 2 · 1/4 log 1/4)
     assert (len(vote.known), vote.share("a"), count([None]).share("a")) == (4, 0.5, None)
-    assert (count([None]).disagreement, count([]).entropy) == (0.0, 0.0)
-
-
-class Sampler:
-    """Says yes at temperature 0, otherwise no."""
-
-    def __init__(self) -> None:
-        self.temperatures: list[Any] = []
-
-    def complete(self, request: Any) -> Any:
-        warm = request.config.temperature
-        self.temperatures.append(warm)
-        text = f"[[ ## reason ## ]]\nr\n[[ ## verdict ## ]]\n{'no' if warm else 'yes'}\n[[ ## completed ## ]]"
-        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return Response(
-            id=None, model=request.model, message=Message.assistant([TextPart(text)]), finish_reason="stop", usage=usage
-        )
-
-
-def test_samples_of_one_model() -> None:
-    engine = Sampler()
-    panel = Panel.samples(dspy.LM("scripted/judge", engine=engine, cache=False), 3)
-    assert panel.verdict("criterion", **ASKED).label == "no"
-    assert engine.temperatures == [0.0, 0.5, 0.5]
-    assert str(panel) == "panel(scripted/judge@1, scripted/judge@1#1, scripted/judge@1#2; majority)"
-    assert panel.verdict("criterion", **ASKED).label == "no"
-    assert panel.calls == 3  # the second time from the store
+    assert (count([None]).disagreement, count([]).label) == (0.0, None)
 
 
 def test_refusals() -> None:
     with pytest.raises(GoldassayError, match="needs members"):
         Panel([])
-    with pytest.raises(GoldassayError, match="no way 'median'"):
-        Panel([Fixed("yes")], how="median")
-    with pytest.raises(GoldassayError, match="no way 'median'"):
-        count(["yes"], how="median")

@@ -14,7 +14,7 @@ from goldassay.exceptions import DataError
 from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.questions import question
-from goldassay.judges.tuning import ABOUT, PeopleAgreement, examples, judge_of, metric, splits, tune_judge
+from goldassay.judges.tuning import ABOUT, JudgeProgram, _examples, judge_of, metric, splits, tune_judge
 
 SUPPORT, YES = question("support"), question("criterion")
 WORDS = ["harbour", "meadow", "lantern", "violin", "granite", "orchard", "compass", "thimble", "saffron", "marble"]
@@ -58,9 +58,9 @@ def test_tuned_judge_agrees_with_people_and_is_bound_again(tmp_path: Path) -> No
     tuned = tune_judge(labels, "labeled", folder=tmp_path / "out", lm=lm, progress=False, settings={"k": 8})
     assert tuned.test is not None
     before, after = tuned.test.before.values, tuned.test.after.values
-    assert before["balanced_agreement"] == pytest.approx(0.5)  # yes to everything: all of one label, none of the other
-    assert before["agreement"] == pytest.approx(0.75, abs=0.09)
-    assert (after["balanced_agreement"], after["agreement"]) == (1.0, 1.0)
+    assert before["balanced_accuracy"] == pytest.approx(0.5)  # yes to everything: all of one label, none of the other
+    assert before["accuracy"] == pytest.approx(0.75, abs=0.09)
+    assert (after["balanced_accuracy"], after["accuracy"]) == (1.0, 1.0)
     assert tuned.test.difference.interval.low > 0
     about = json.loads((tmp_path / "out" / "tuning.json").read_text(encoding="utf-8"))
     assert set(about["splits"]) == {"train", "dev", "test"}
@@ -75,7 +75,6 @@ def test_the_splits_are_the_files_own_or_stratified() -> None:
     for part in made.values():
         poor = sum(one.label == "no" for one in part)
         assert abs(poor / len(part) - 0.25) < 0.09
-        assert sum(one.weight for one in part if one.label == "no") == pytest.approx(len(part) / 2)
     own = [
         JudgedItem(i.id, i.inputs, i.labels, split=("test", "dev", "train", "train")[n // 5])
         for n, i in enumerate(items(20))
@@ -92,37 +91,35 @@ def test_inputs_are_data_and_true_or_false_is_understood() -> None:
         JudgedItem("a", {"text": attack, "claim": "It rained."}, {"x": "not supported"}, split="train"),
         JudgedItem("b", {"text": "Sun.", "claim": "Sun."}, {"x": "supported"}, split="train", notes={"quote": "Sun."}),
     ]
-    one, two = examples(rows, Labels(rows, SUPPORT.yes_or_no()))
+    one, two = _examples(rows, SUPPORT.yes_or_no())
     assert "[[ ##" not in one.text
     assert json.loads(one.text) == attack
-    assert one.verdicts == ["contradicted", "not_stated"]  # either is what people mean, so neither is shown
-    assert "verdict" not in one
+    assert "verdict" not in one  # contradicted or not stated: either is what people mean, so neither is shown
     assert (two.verdict, two.quote) == ("supported", "Sun.")
 
 
-def test_a_quote_that_does_not_stand_agrees_with_nobody() -> None:
-    gold = {"text": '"It opened in 1885."', "label": "supported", "verdicts": ["supported"]}
-    assert PeopleAgreement()(gold, {"verdict": "supported", "quote": "in 1885"}).tally.value == 1.0
-    found = PeopleAgreement()(gold, {"verdict": "supported", "quote": "in 1999"})
-    assert found.tally.value == 0.0
-    assert "a quote that does not stand in the text; people say 'supported'" in found.errors[0].message
-    assert PeopleAgreement()(gold, None).errors[0].message == "There is no verdict; people say 'supported'."
+def test_a_quote_that_does_not_stand_is_no_verdict() -> None:
+    program = JudgeProgram(SUPPORT.yes_or_no())
+    said = {"supported": "in 1885", "contradicted": "in 1999", "not_stated": ""}
+    labels = []
+    for verdict, quote in said.items():
+        program.judge = lambda verdict=verdict, quote=quote, **_: dspy.Prediction(verdict=verdict, quote=quote)
+        labels.append(program(text='"It opened in 1885."', claim="c").label)
+    assert labels == ["supported", "a quote that does not stand in the text", "not supported"]
 
 
 def test_the_objective_is_balanced() -> None:
     scored = metric()
-    rows = [({"label": "no", "verdicts": ["no"], "weight": 2.0}, "yes")]
-    rows += [({"label": "yes", "verdicts": ["yes"], "weight": 2 / 3}, "yes")] * 3
     total = scored.zero
-    for gold, said in rows:
-        total = total + scored(gold, {"verdict": said}).evidence
+    for label in ("no", "yes", "yes", "yes"):
+        total = total + scored({"label": label}, {"label": "yes"}).evidence
     values = {name: float(tally.value) for name, tally in total.items()}
-    assert values == {"balanced_agreement": pytest.approx(0.5), "agreement": 0.75}
+    assert values == {"balanced_accuracy": pytest.approx(0.5), "accuracy": 0.75}
 
 
 def test_a_folder_without_a_judge(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no tuned judge here"):
         judge_of(tmp_path, model())
     (tmp_path / ABOUT).write_text("[]", encoding="utf-8")
-    with pytest.raises(Exception, match="no question ''"):
+    with pytest.raises(Exception, match="not what a tuned judge is"):
         judge_of(tmp_path, model())

@@ -223,10 +223,9 @@ def align(
     ] = None,
     origin: Origin = "unknown",
     limit: use.Limit = None,
-    seed: int = 0,
     json: bool = False,
 ) -> None:
-    """Compare a judge with people: agreement, error rates, calibration, corrected rates, labels needed.
+    """Compare a judge with people: agreement, error rates, corrected rates.
 
     Without --lm, the verdicts in the file are used.
     """
@@ -235,14 +234,14 @@ def align(
 
     people = question.labels(labels, limit)
     if split or "test" in {item.split for item in people.items}:
-        people = people.part(split or "test")
+        people = replace(people, items=[item for item in people.items if item.split == (split or "test")])
     if people.judged and not judge.lm and not question.state:
         name, votes = "verdicts of the file", people.votes
     else:
         member = judge.load(question)
         votes = judge.votes(member, people)
         name = str(member)
-    alignment = compare(people, votes, seed=seed, origin=origin)
+    alignment = compare(people, votes, origin=origin)
     if json:
         terminal.answer({"judge": name, **alignment.state()})
     else:

@@ -6,9 +6,8 @@
 * `nli`: support without a language model;
 * `measures`: those that only a judge gives; the others stand in `goldassay.measures.answering`;
 * `labels` and `run_labels`: people's labels on items and on the answers of a run;
-* `agreement`: judge beside people, corrected estimates, calibration, preferences, and how many more labels are needed;
+* `agreement`: judge beside people, corrected rates and means;
 * `plan`: which items to label next, and how far two versions of a judge differ;
-* `calibration`: how often verdicts are right, and thresholds and calibrations of scores;
 * `tuning`: a judge tuned on labels;
 * `audit` and `probes`: planted faults and biases, with pass marks.
 """

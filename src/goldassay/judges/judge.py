@@ -148,11 +148,7 @@ class Judge:
         if not self.unknown:
             return ""
         why = f" ({self.last_failure})" if self.last_failure else ""
-        if self.unknown == 1:
-            return f"1 verdict of {self} is unknown: it stays in the denominator and does not count as true{why}"
-        return (
-            f"{self.unknown} verdicts of {self} are unknown: they stay in the denominator and do not count as true{why}"
-        )
+        return f"unknown verdicts of {self}: {self.unknown}; they stay in the denominator, not counted as true{why}"
 
     def verdict(self, question: Question | str, /, **inputs: Any) -> Verdict:
         """The verdict on a question (``verdict("support", text=…, claim=…)``), in both orders where it says so.
@@ -339,7 +335,7 @@ def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", 
     if name.startswith(ENTAILMENT):
         from goldassay.judges.nli import NLI, EntailmentJudge
 
-        return EntailmentJudge(NLI(name.removeprefix(ENTAILMENT), **options), version=version)
+        return EntailmentJudge(NLI(name.removeprefix(ENTAILMENT), **options))
     from goldassay import lm
 
     model = lm.resolve(name, **options)

@@ -7,12 +7,11 @@
     {"id": "a3", "text": "…", "claim": "…", "label": null}                       an item that nobody has labelled
 
 A table has the columns ``id``, the inputs, and ``label`` or one ``label_NAME`` for each annotator; an empty cell is no
-label. A file without ids gets the numbers of its rows. A csv whose header has semicolons and no comma is separated by
-semicolons. ``columns`` maps this project's names to those of the file, such as ``{"label": "human", "answer":
-"output.text"}``: a column, or a dotted path in ``jsonl``.
+label. A file without ids gets the numbers of its rows. ``columns`` maps this project's names to those of the file, such
+as ``{"label": "human", "answer": "output.text"}``: a column, or a dotted path in ``jsonl``.
 
 Labels may be true and false, yes and no, 1 and 0: then a question that is no scale has two labels. ``split`` is
-optional. ``verdict`` (and ``score``, between 0 and 1) are a judge's from elsewhere: then no model has to be asked.
+optional. ``verdict`` is a judge's from elsewhere: then no model has to be asked.
 ``quote`` and ``reason`` are an annotator's, and are shown to a judge that is tuned. An item's label is that of most of
 its annotators; a draw is no label.
 """
@@ -21,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -34,6 +34,7 @@ from goldassay.judges.panel import Vote, count
 from goldassay.judges.questions import Question
 
 TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
+EMPTY = (None, "")
 LabelRow = dict[str, Any]
 
 
@@ -45,7 +46,6 @@ class JudgedItem:
     inputs: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     verdict: str | None = None
-    score: float | None = None
     split: str = ""
     notes: Mapping[str, str] = field(default_factory=dict)
 
@@ -57,11 +57,6 @@ class JudgedItem:
         (None, 'yes')
         """
         return count(list(self.labels.values())).label
-
-    @property
-    def divided(self) -> bool:
-        """Whether the annotators disagree."""
-        return len(set(self.labels.values())) > 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +73,12 @@ class Labels:
         """The annotators' names."""
         return sorted({name for item in self.items for name in item.labels})
 
-    def part(self, split: str) -> Labels:
-        """The items of one split."""
-        items = [item for item in self.items if item.split == split]
-        if not items:
-            splits = ", ".join(sorted({item.split for item in self.items if item.split})) or "none"
-            raise DataError(f"no item of the split {split!r}; splits are {splits}", file=self.source or None)
-        return Labels(items, self.question, self.judged, self.source)
-
     @property
     def votes(self) -> list[Vote]:
         """The verdicts of the file, as votes."""
         if not self.judged:
             raise DataError("no verdicts in this file; name a model that judges", file=self.source or None)
-        return [count([item.verdict], worth=self.question.worth) for item in self.items]
+        return [count([item.verdict], self.question.worth) for item in self.items]
 
 
 def read(
@@ -106,34 +93,38 @@ def read(
         columns: this project's names (id, label, verdict, the inputs) and those of the file.
     """
     rows = labelled_rows(path, columns)
+    answers = [label for _, row in rows for label in labels_of(row).values()]
     if not rows:
         raise DataError("no items", file=path)
-    judged = any("verdict" in row for _, row in rows)
-    answers = [list(labels_of(row).values()) for _, row in rows]
-    if labelled and not any(answers):
+    if labelled and not answers:
         needs = "write label (or labels, or label_NAME), or name its column (`columns=label=COLUMN`)"
         raise DataError(f"no item has a label; {needs}; there are {column_names(rows)}", file=path)
-    verdicts = [row["verdict"] for _, row in rows if row.get("verdict") not in (None, "")]
-    words = {_folded(label) for label in [*verdicts, *(label for labels in answers for label in labels)]}
+    judged = any("verdict" in row for _, row in rows)
+    given = {_folded(label) for label in [*answers, *(row.get("verdict") for _, row in rows)] if label not in EMPTY}
     truths = {*TRUTHS, f"not_{_folded(question.positive)}"} - {_folded(label) for label in question.labels}
-    asked = question.yes_or_no() if words & truths and not question.ordered else question
+    asked = question.yes_or_no() if given & truths and not question.ordered else question
     items: dict[str, JudgedItem] = {}
     for line, row in rows:
-        try:
-            item = _item(row, question, asked, judged, labelled)
+        with at_row(path, line, row):
+            item = _item(row, asked, judged)
             if item.id in items:
                 raise DataError("the id stands twice; give each item one of its own")
-        except DataError as error:
-            raise error.at(file=path, line=line, record=row.get("id")) from None
-        items[item.id] = item
+            items[item.id] = item
     return Labels(list(items.values()), asked, judged, str(path))
 
 
-def _item(row: LabelRow, question: Question, asked: Question, judged: bool, labelled: bool) -> JudgedItem:
-    if row.get("id") in (None, ""):
+@contextmanager
+def at_row(path: str | Path, line: int, row: LabelRow) -> Iterator[None]:
+    """Say where an error stands."""
+    try:
+        yield
+    except DataError as error:
+        raise error.at(file=path, line=line, record=row.get("id")) from None
+
+
+def _item(row: LabelRow, question: Question, judged: bool) -> JudgedItem:
+    if row.get("id") in EMPTY:
         raise DataError("no id", field="id")
-    if labelled and not any(str(key) in ("label", "labels") or str(key).startswith("label_") for key in row):
-        raise DataError("no label; write null (in a table: nothing) for an item that nobody labelled", field="label")
     source = row["inputs"] if isinstance(row.get("inputs"), Mapping) else row
     inputs = {name: str(source[name]) for name in question.inputs if source.get(name) is not None}
     missing = [name for name in question.inputs if name not in inputs]
@@ -143,24 +134,22 @@ def _item(row: LabelRow, question: Question, asked: Question, judged: bool, labe
     return JudgedItem(
         id=str(row["id"]),
         inputs=inputs,
-        labels={name: _label(label, question, asked, "label") for name, label in labels_of(row).items()},
-        verdict=None if row.get("verdict") in (None, "") else _label(row["verdict"], question, asked, "verdict"),
-        score=None if row.get("score") in (None, "") else number(row["score"], "score", (0.0, 1.0)),
+        labels={name: _label(label, question, "label") for name, label in labels_of(row).items()},
+        verdict=None if row.get("verdict") in EMPTY else _label(row["verdict"], question, "verdict"),
         split=str(row.get("split") or ""),
         notes={name: str(row[name]) for name in ("quote", "reason") if row.get(name)},
     )
 
 
-def _label(label: object, question: Question, asked: Question, where: str) -> str:
-    """A label as the question names it; ``asked`` is the question with as many labels as the file has."""
+def _label(label: object, question: Question, where: str) -> str:
+    """A label as the question names it; true and false are the positive label and the other of two."""
     text = _folded(label)
-    other = next((name for name in asked.labels if name != asked.positive), "")
-    for name in (*asked.labels, *question.labels):
-        if _folded(name) == text:
-            return name if name in asked.worth else other
-    if text in TRUTHS and len(asked.worth) == 2:
-        return asked.positive if TRUTHS[text] else other
-    raise DataError(f"{str(label)[:60]!r} is no label of {question.name}: {', '.join(asked.labels)}", field=where)
+    names = {_folded(name): name for name in (*(question.base or question).labels, *question.labels)}
+    if text in names:
+        return question.counted(names[text])
+    if text in TRUTHS and len(question.worth) == 2:
+        return question.labels[(question.labels[0] == question.positive) is not TRUTHS[text]]
+    raise DataError(f"{str(label)[:60]!r} is no label of {question.name}: {', '.join(question.labels)}", field=where)
 
 
 def _folded(label: object) -> str:
@@ -196,22 +185,28 @@ def read_grades(
         names = column_names(rows) or "none"
         raise DataError(f"no column verdict; name it (`columns=verdict=COLUMN`); there are {names}", file=path)
     for line, row in rows:
-        try:
+        with at_row(path, line, row):
             grades = [number(label, "label", bounds) for label in labels_of(row).values()]
             people.append(fmean(grades) if grades else None)
             verdict = row.get("verdict")
-            verdicts.append(None if verdict in (None, "") else number(verdict, "verdict", bounds))
-        except DataError as error:
-            raise error.at(file=path, line=line, record=row.get("id")) from None
+            verdicts.append(None if verdict in EMPTY else number(verdict, "verdict", bounds))
     return people, verdicts
 
 
 def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int, LabelRow]]:
-    """Each row with the number of its line."""
-    rows = [(line, _renamed(row, columns or {}, path, line)) for line, row in _rows(path)]
-    if rows and not any("id" in row for _, row in rows):
-        rows = [(line, {"id": str(place), **row}) for place, (line, row) in enumerate(rows, start=1)]
-    return rows
+    """Each row with the number of its line; rows without ids get their numbers."""
+    if Path(path).suffix.lower() in (".csv", ".tsv"):
+        header, cells = table(path, quoted=True)
+        rows: list[tuple[int, Any]] = [(line, dict(zip(header, row, strict=True))) for line, row in cells]
+    else:
+        rows = list(files.json_lines(path))
+    for line, row in rows:
+        if not isinstance(row, dict):
+            message = "not a JSON object; labels are jsonl with one object a line, csv or tsv"
+            raise DataError(message, file=path, line=line)
+    rows = [(line, _renamed(row, columns or {}, path, line)) for line, row in rows]
+    numbered = not any("id" in row for _, row in rows)
+    return [(line, {"id": str(at), **row} if numbered else row) for at, (line, row) in enumerate(rows, start=1)]
 
 
 def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,7 +223,7 @@ def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
     elif not isinstance(labels, Mapping):
         labels = {str(key)[6:]: label for key, label in row.items() if str(key).startswith("label_")}
         labels = labels or {"label": row.get("label")}
-    return {str(name): label for name, label in labels.items() if label not in (None, "")}
+    return {str(name): label for name, label in labels.items() if label not in EMPTY}
 
 
 def column_names(rows: Sequence[tuple[int, LabelRow]]) -> str:
@@ -248,19 +243,3 @@ def _renamed(row: LabelRow, columns: Mapping[str, str], path: str | Path, line: 
         if isinstance(inputs, Mapping):
             inputs = renamed["inputs"] = {**inputs, name: renamed[name]}
     return renamed
-
-
-def _rows(path: str | Path) -> Iterator[tuple[int, LabelRow]]:
-    kind = Path(path).suffix.lower()
-    if kind not in (".csv", ".tsv"):
-        for line, row in files.json_lines(path):
-            if not isinstance(row, dict):
-                kinds = "jsonl with one object a line, csv or tsv"
-                raise DataError(f"not a JSON object; labels are {kinds}", file=path, line=line)
-            yield line, row
-        return
-    head = next(iter(files.lines(path)), "")
-    comma = "\t" if kind == ".tsv" else ";" if ";" in head and "," not in head else ","
-    header, rows = table(path, comma, quoted=True)
-    for line, cells in rows:
-        yield line, dict(zip(header, cells, strict=True))

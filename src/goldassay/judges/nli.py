@@ -15,7 +15,6 @@ by sentence, the best one counts).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -35,72 +34,44 @@ EntailmentScores = tuple[float, float]
 class NLI:
     """A text-classification pipeline of transformers, loaded on the first call.
 
-    Args:
-        model: its name on Hugging Face, or a folder.
-        labels: the model's classes in their order, if it does not name them itself
-            (``("contradiction", "neutral", "entailment")``).
-        batch: pairs at a time.
+    ``model`` is its name on Hugging Face, or a folder; ``batch`` pairs are asked at a time.
     """
 
-    def __init__(self, model: str, *, labels: Sequence[str] | None = None, batch: int = 16) -> None:
+    def __init__(self, model: str, *, batch: int = 16) -> None:
         if find_spec("transformers") is None or find_spec("torch") is None:
             raise MissingExtra("transformers", "semantic")
-        if not model:
-            raise ModelError("an entailment model needs a name or a folder")
-        self.model, self.labels, self.batch = model, labels, batch
-        self.place = place(model)
-
-    @property
-    def name(self) -> str:
-        """The model; of a folder its last part."""
-        return Path(self.model).name if Path(self.model).is_dir() else self.model
+        self.model, self.batch, self.place = model, batch, place(model)
+        self.name = Path(model).name if Path(model).is_dir() else model
 
     @cached_property
     def _pipeline(self) -> Any:
         from transformers import pipeline
 
         try:
-            loaded: Any = pipeline("text-classification", str(self.place), top_k=None, function_to_apply="softmax")
+            return pipeline("text-classification", str(self.place), top_k=None, function_to_apply="softmax")
         except (OSError, ValueError, RuntimeError) as error:
             first = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
             raise ModelError(f"the entailment model {self.model!r} cannot be loaded: {first}") from None
-        if self.labels:
-            loaded.model.config.id2label = dict(enumerate(self.labels))
-        return loaded
 
     def __call__(self, pairs: Sequence[tuple[str, str]], /) -> list[EntailmentScores]:
-        """Entailment and contradiction of each pair."""
-        names = self._pipeline.model.config.id2label
-        entails, contradicts = classes([names[index] for index in range(len(names))], self.model)
-        longest = getattr(self._pipeline.model.config, "max_position_embeddings", 512)
-        if not pairs:
-            return []
+        """Entailment and contradiction of each pair; a model without a class for contradiction finds none."""
+        config, longest = self._pipeline.model.config, self._pipeline.tokenizer.model_max_length
+        entails, contradicts = (
+            [label for label in config.id2label.values() if str(label).lower().startswith(start)]
+            for start in ("entail", "contra")
+        )
+        if len(entails) != 1:
+            classes = ", ".join(map(str, config.id2label.values()))
+            raise ModelError(f"{self.model!r} has the classes {classes}: none of them, or several, say entailment")
         rows = self._pipeline(
             [{"text": premise, "text_pair": claim} for premise, claim in pairs],
             batch_size=self.batch,
             padding=True,
             truncation="only_first",
-            max_length=min(self._pipeline.tokenizer.model_max_length, longest),
+            max_length=min(longest, getattr(config, "max_position_embeddings", 512)),
         )
         scores = [{label["label"]: float(label["score"]) for label in row} for row in rows]
-        return [(row[names[entails]], 0.0 if contradicts is None else row[names[contradicts]]) for row in scores]
-
-
-def classes(labels: Sequence[str], model: str = "the model") -> tuple[int, int | None]:
-    """Which class is entailment and which contradiction.
-
-    >>> classes(["CONTRADICTION", "neutral", "Entailment"]), classes(["entailment", "not_entailment"])
-    ((2, 0), (0, None))
-    """
-    plain = [str(label).lower() for label in labels]
-    entails = [index for index, label in enumerate(plain) if label.startswith("entail")]
-    contradicts = [index for index, label in enumerate(plain) if label.startswith("contra")]
-    if len(entails) != 1 or len(contradicts) > 1:
-        raise ModelError(
-            f"{model!r} has the classes {', '.join(map(str, labels))}: none says entailment; "
-            "give labels=('contradiction', 'neutral', 'entailment') in the model's order"
-        )
-    return entails[0], contradicts[0] if contradicts else None
+        return [(row[entails[0]], sum(row[label] for label in contradicts)) for row in scores]
 
 
 class EntailmentJudge:
@@ -109,7 +80,6 @@ class EntailmentJudge:
     Args:
         model: the model of inference, which has a ``name`` and maps pairs of premise and hypothesis to probabilities.
         threshold: the least probability that counts.
-        version: part of the name.
 
     >>> class Same:
     ...     name = "same"
@@ -123,24 +93,13 @@ class EntailmentJudge:
     unknown, warning = 0, ""
     questions = ("support",)
 
-    def __init__(
-        self,
-        model: Any,
-        *,
-        threshold: float = 0.5,
-        version: str = "1",
-    ) -> None:
-        if not (callable(model) and hasattr(model, "name")):
-            raise GoldassayError("an entailment model has a name, and maps pairs to probabilities; see NLI(…)")
-        if not 0 < threshold < 1:
-            raise GoldassayError(f"threshold is a probability between 0 and 1, not {threshold!r}")
-        self.model, self.threshold, self.version = model, threshold, version
+    def __init__(self, model: Any, *, threshold: float = 0.5) -> None:
+        self.model, self.threshold = model, threshold
         self.asked = self.calls = 0
         self._verdicts: dict[tuple[str, str], Verdict] = {}
 
     def __str__(self) -> str:
-        at = "" if self.threshold == 0.5 else f">{self.threshold:g}"
-        return f"nli:{self.model.name}{at}@{self.version}"
+        return f"nli:{self.model.name}{'' if self.threshold == 0.5 else f'>{self.threshold:g}'}@1"
 
     def claims(self, text: str) -> list[str]:
         """The sentences of a text."""
@@ -161,31 +120,13 @@ class EntailmentJudge:
     def _infer(self, text: str, claim: str) -> Verdict:
         parts = sentences(text) or [text]
         premises = [*parts, text] if len(parts) > 1 else parts
-        model: Any = self.model
-        scores = _checked(model([(premise, claim) for premise in premises]), len(premises), self.model.name)
-        entails, contradicts = zip(*scores, strict=True)
+        entails, contradicts = zip(*self.model([(premise, claim) for premise in premises]), strict=True)
+
+        def quote(weights: Sequence[float]) -> str:
+            return max(zip(parts, weights, strict=False), key=lambda pair: pair[1])[0]
+
         if max(entails) >= self.threshold:
-            return Verdict("supported", _heaviest(parts, entails))
+            return Verdict("supported", quote(entails))
         if contradicts[-1] >= self.threshold:
-            return Verdict("contradicted", _heaviest(parts, contradicts))
+            return Verdict("contradicted", quote(contradicts))
         return Verdict("not_stated")
-
-
-def _checked(scores: Sequence[EntailmentScores], n: int, name: str) -> list[EntailmentScores]:
-    """Probabilities that can be used.
-
-    >>> _checked([(0.5, 1.5)], 1, "bad")
-    Traceback (most recent call last):
-    goldassay.exceptions.ModelError: the entailment model 'bad' gave (0.5, 1.5); expected two probabilities a pair
-    """
-    pairs = [(float(entails), float(contradicts)) for entails, contradicts in scores]
-    if len(pairs) != n:
-        raise ModelError(f"the entailment model {name!r} gave {len(pairs)} results for {n} pairs")
-    for pair in pairs:
-        if not all(math.isfinite(score) and -1e-6 <= score <= 1 + 1e-6 for score in pair):
-            raise ModelError(f"the entailment model {name!r} gave {pair}; expected two probabilities a pair")
-    return pairs
-
-
-def _heaviest(parts: Sequence[str], weights: Sequence[float]) -> str:
-    return max(zip(parts, weights, strict=False), key=lambda pair: pair[1])[0]

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from goldassay.exceptions import DataError
-from goldassay.judges.agreement import coefficient
-from goldassay.judges.calibration import Report, rate
+from goldassay.judges.agreement import Report, coefficient, rate
 from goldassay.judges.labels import Labels
 from goldassay.judges.panel import Vote
 from goldassay.statistics import compare
@@ -141,7 +140,7 @@ def drift(old: Labels, new: Labels, before: Sequence[Vote], after: Sequence[Vote
         len(rows),
         len(shared) - len(rows),
         rate([then == now for _, then, now, _ in rows]),
-        coefficient([(then, now) for _, then, now, _ in rows], "cohen", 0.95),
+        coefficient([(then, now) for _, then, now, _ in rows], "cohen"),
         paired([(then == positive, now == positive) for _, then, now, _ in rows]),
         flips,
         paired(labelled) if labelled else None,

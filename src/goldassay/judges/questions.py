@@ -8,8 +8,6 @@ support        text, claim                      supported, contradicted, not_sta
 relevance      question, answer                 full, partial, none, evasion              full
 criterion      criterion, question, answer      yes, no                                   yes
 preference     question, first, second          first, second, tie                        first
-type           text, mention, type              yes, no                                   yes
-link           text, mention, entity            yes, no                                   yes
 rubric         question, answer                 your own levels, the worst first          the best
 =============  ===============================  ========================================  =========
 
@@ -40,13 +38,11 @@ BRIEF = str | None, dspy.OutputField(desc="a few words")
 
 def _signature(name: str, instructions: str, inputs: str, **outputs: Any) -> type[dspy.Signature]:
     """A signature with these texts as inputs; an output is a type, or a type with its field."""
+    levels = {"desc": "levels with descriptions"}
     fields: dict[str, Any] = {
-        field: (str, dspy.InputField(**({"desc": "levels with descriptions"} if field == "rubric" else {})))
-        for field in inputs.split()
+        key: (str, dspy.InputField(**(levels if key == "rubric" else {}))) for key in inputs.split()
     }
-    fields |= {
-        field: kind if isinstance(kind, tuple) else (kind, dspy.OutputField()) for field, kind in outputs.items()
-    }
+    fields |= {key: kind if isinstance(kind, tuple) else (kind, dspy.OutputField()) for key, kind in outputs.items()}
     signature: type[dspy.Signature] = dspy.make_signature(fields, f"{instructions}\n\n{DATA}", name)
     return signature
 
@@ -141,9 +137,11 @@ class Question:
         """A judge's verdict on one item."""
         base = self.base or self
         verdict = judge.verdict(base, **{name: inputs[name] for name in base.inputs})
-        if verdict.label is None or verdict.label in self.worth:
-            return verdict
-        return replace(verdict, label=f"not {self.positive}")
+        return verdict if verdict.label is None else replace(verdict, label=self.counted(verdict.label))
+
+    def counted(self, label: str) -> str:
+        """What a verdict counts as: with two labels, another one than the positive is ``not POSITIVE``."""
+        return label if label in self.worth else f"not {self.positive}"
 
     def about(self, positive: str) -> Question:
         """The same question with another positive label.
@@ -181,7 +179,6 @@ def _closed(
     return Question(name, asked, next(iter(worth)), worth, **more)
 
 
-_YES = {"yes": 1.0, "no": 0.0}
 SWAPPED = {"first": "second", "second": "first", "tie": "tie"}
 _CLOSED = (
     _closed(
@@ -204,7 +201,12 @@ _CLOSED = (
         blank=("answer", "evasion"),
     ),
     _closed(
-        "criterion", "Criterion", "Does the answer meet the criterion?", "criterion question answer", _YES, reason=str
+        "criterion",
+        "Criterion",
+        "Does the answer meet the criterion?",
+        "criterion question answer",
+        {"yes": 1.0, "no": 0.0},
+        reason=str,
     ),
     _closed(
         "preference",
@@ -213,20 +215,6 @@ _CLOSED = (
         "question first second",
         {"first": 1.0, "second": 0.0, "tie": 0.5},
         both_orders=True,
-    ),
-    _closed(
-        "type",
-        "TypePlausibility",
-        "Can the mention, as used in the text, be of this type?",
-        "text mention type",
-        _YES,
-    ),
-    _closed(
-        "link",
-        "LinkPlausibility",
-        "Can the mention, as used in the text, mean the entity that is described?",
-        "text mention entity",
-        _YES,
     ),
 )
 QUESTIONS: Mapping[str, Question] = {question.name: question for question in _CLOSED}

@@ -9,11 +9,12 @@ from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement
 from goldassay.judges.audit import Check, JudgeAudit
 from goldassay.judges.plan import JudgeDrift, LabelPlan
 from goldassay.reporting.summary import shortened
-from goldassay.reporting.terminal import number, p_value, print_table, prose, warn
+from goldassay.reporting.terminal import p_value, print_table, prose, warn
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.ppi import Corrected
 
 MANY = 10
+VALUES = ("accuracy", "sensitivity", "specificity", "kappa", "alpha")
 
 
 def estimate(result: Estimate, out: Path | None = None) -> None:
@@ -33,35 +34,19 @@ def estimate(result: Estimate, out: Path | None = None) -> None:
 
 
 def alignment(judge: str, result: JudgeAgreement) -> None:
-    """Agreement, errors, calibration, rates, and what more labels would bring."""
+    """Agreement, errors and corrected rates."""
     prose(f"{judge} on {result.question}, positive: {result.positive}")
-    rates = {
-        "accuracy": result.accuracy,
-        "sensitivity": result.rates.sensitivity,
-        "specificity": result.rates.specificity,
-        "kappa": result.kappa,
-        "alpha": result.alpha,
-        "alpha of people": result.people,
-    }
-    width = f"±{result.width / 2:g}"
-    rows = [[name, _interval(rate), _count(result.needed.get(name))] for name, rate in rates.items()]
+    values = [[name, _interval(getattr(result, name))] for name in VALUES]
     title = f"{result.n} labels with a verdict, {result.unlabelled} items without a label"
-    print_table(title, ["value", "estimate [95 %]", f"labels for {width}"], rows)
+    print_table(title, ["value", "estimate [95 %]"], [*values, ["alpha of people", _interval(result.people)]])
     columns = list(next(iter(result.confusion.values())))
     counts = [[label, *(row[column] for column in columns)] for label, row in result.confusion.items()]
     print_table("people (rows), judge (columns)", ["", *columns], counts)
-    _fitted(result)
     _estimates(f"share of {result.positive!r}", "share", result.corrected, None)
     if result.mean and result.mean.corrected:
         mean(result.mean)
-    for name in ("rate, corrected", "rate, people only"):
-        if name in result.needed:
-            prose(f"labels for {width} of the {name}: {result.needed[name]:,}")
     if result.divided:
         prose(f"People disagree on {len(result.divided)}: {shortened([item['id'] for item in result.divided], MANY)}")
-    if result.next:
-        prose(f"Label next: {shortened(list(result.next), MANY)}")
-        prose("These say most about calibration. For the rate, judge plan names the items to label.")
     for warning in result.warnings:
         warn(warning)
 
@@ -95,21 +80,6 @@ def _verdict(check: Check) -> str:
     if check.passed is None:
         return "–"
     return ("pass" if check.passed else "FAIL") + ("" if check.sure else "?")
-
-
-def _fitted(result: JudgeAgreement) -> None:
-    fitted = result.fitted
-    if fitted is None:
-        return
-    rows = [
-        [name, _interval(rates.sensitivity), _interval(rates.specificity), number(brier)]
-        for name, rates, brier in (
-            ("verdicts as they are", fitted.before, fitted.brier_before),
-            (f"positive from score {fitted.threshold:.2f}", fitted.after, fitted.brier_after),
-        )
-    ]
-    title = f"with a threshold fitted on {fitted.fitted} labels and tested on the other {fitted.held_out}"
-    print_table(title, ["", "sensitivity [95 %]", "specificity [95 %]", "Brier (0 is best)"], rows)
 
 
 def average(result: Graded) -> None:
@@ -172,7 +142,3 @@ def _interval(value: Interval | None, places: int = 3) -> str:
     if value is None:
         return "–"
     return f"{value.value:.{places}f} [{value.low:.{places}f}, {value.high:.{places}f}]"
-
-
-def _count(labels: int | None) -> str:
-    return "" if labels is None else f"{labels:,}"

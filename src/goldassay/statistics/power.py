@@ -1,27 +1,19 @@
-"""Sample sizes: how many examples a difference needs, how likely it is found, how many labels an interval needs.
+"""Sample sizes: how many examples a difference needs, and how likely it is found.
 
 The power of a two-sided z test follows from the standard error of the difference (Cohen 1988); beside it stand the
 effect sizes of paired differences.
-
-A rate p needs the smallest n at which Wilson's interval of p is no wider than required. With N verdicts on other items,
-n labels count as n / (1 − ρ² / (1 + n / N)) labels alone at the best λ, ρ being the correlation of label and verdict;
-that number goes into Wilson's interval, as in `goldassay.statistics.ppi`. As there, ρ and p are those of the labels and
-one more item of each of the four kinds: a few labels that are all alike do not say that no more are needed.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.intervals import Interval
-from goldassay.statistics.rates import wilson
 
 
 def smallest_detectable(standard_error: float, power: float = 0.80, alpha: float = 0.05) -> float:
@@ -116,67 +108,3 @@ def odds_ratio(a: Numbers, b: Numbers) -> float:
     gaps = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
     wins, losses = int((gaps > 0).sum()), int((gaps < 0).sum())
     return wins / losses if losses else float("inf") if wins else 1.0
-
-
-MOST = 10_000_000  # labels; the search ends there
-
-
-def for_rate(rate: float, width: float, level: float = 0.95, size: Callable[[int], float] = float) -> int:
-    """The labels that a rate needs for a Wilson interval of this width.
-
-    Args:
-        rate: the rate.
-        width: the width of interval that is needed.
-        level: of the interval.
-        size: how many labels alone so many labels count as.
-
-    >>> for_rate(0.5, 0.1), for_rate(1.0, 0.1)      # at 0.5: 1.96² / 0.1² − 1.96² = 380.3
-    (381, 35)
-    """
-    _check_width(width)
-
-    def enough(n: int) -> bool:
-        low, high = wilson(rate * size(n), size(n), level)
-        return high - low <= width
-
-    return 1 + bisect_left(range(1, MOST), True, key=enough)
-
-
-def for_interval(estimate: Interval, width: float) -> int:
-    """The labels that any interval needs: its width falls with the square root of n.
-
-    >>> for_interval(Interval(0.6, 0.5, 0.7, n=50), 0.1)
-    200
-    """
-    _check_width(width)
-    return max(1, math.ceil(round(estimate.n * ((estimate.high - estimate.low) / width) ** 2, 9)))
-
-
-def for_corrected(
-    labels: Sequence[float], verdicts: Sequence[float], others: int, width: float, level: float = 0.95
-) -> int:
-    """The labels that the corrected rate needs with verdicts on other items; never more than people alone.
-
-    Args:
-        labels: 1 for each item that people call positive, 0 for the others.
-        verdicts: the judge's, on the same items.
-        others: how many more items have a verdict.
-        width: the width of interval that is needed.
-        level: of the interval.
-
-    Raises:
-        GoldassayError: the width is not between 0 and 1.
-
-    >>> people, judge = [1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 1]
-    >>> for_corrected(people, judge, 10_000, 0.1) < for_corrected(people, judge, 1, 0.1)
-    True
-    """
-    y, f = np.append(np.asarray(labels, float), [1, 1, 0, 0]), np.append(np.asarray(verdicts, float), [1, 0, 1, 0])
-    shared = float(np.corrcoef(y, f)[0, 1]) ** 2 if others else 0.0
-    size = lambda n: n / (1 - (shared / (1 + n / others) if others else 0.0))  # noqa: E731
-    return for_rate(float(y.mean()), width, level, size)
-
-
-def _check_width(width: float) -> None:
-    if not 0 < width < 1:
-        raise GoldassayError(f"a width is between 0 and 1, not {width}")
