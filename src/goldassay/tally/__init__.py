@@ -11,11 +11,11 @@ since where there was nothing to find nothing was got wrong (``empty=1``). The b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
-from goldassay.tally.sums import Bins, Mean, Number, State, Sums, T, Tally, divide, mean, occurs, positive
+from goldassay.tally.sums import Bins, K, Keyed, Mean, Number, State, Sums, T, Tally, divide, mean, occurs, positive
 
 FORMULAS = {"f1": "2 tp / (2 tp + fp + fn)", "precision": "tp / (tp + fp)", "recall": "tp / (tp + fn)"}
 
@@ -33,17 +33,28 @@ class Counts(Sums):
     (1.0, 0.0)
     """
 
+    rate = "f1"
     tp: Number = 0.0
     fp: Number = 0.0
     fn: Number = 0.0
 
     @property
+    def support(self) -> Number:
+        """How many there are in gold."""
+        return self.tp + self.fn
+
+    @property
+    def predicted(self) -> Number:
+        """How many there are in the predictions."""
+        return self.tp + self.fp
+
+    @property
     def precision(self) -> Number:
-        return divide(self.tp, self.tp + self.fp)
+        return divide(self.tp, self.predicted)
 
     @property
     def recall(self) -> Number:
-        return divide(self.tp, self.tp + self.fn)
+        return divide(self.tp, self.support)
 
     @property
     def f1(self) -> Number:
@@ -55,55 +66,35 @@ class Counts(Sums):
 
     @property
     def value(self) -> Number:
-        return divide(2 * self.tp, 2 * self.tp + self.fp + self.fn, empty=1.0)
+        """The rate, and 1.0 where there is no evidence at all (nothing is predicted and nothing was to find)."""
+        return getattr(self, self.rate) + (1.0 - positive(self.weight))
 
 
 @dataclass(frozen=True, slots=True)
 class PrecisionCounts(Counts):
-    """The same evidence; ``value`` is precision (1.0 where nothing is predicted and nothing was to find)."""
+    """The same evidence; ``value`` is precision."""
 
-    @property
-    def value(self) -> Number:
-        return _or_empty(self.precision, self.weight)
+    rate = "precision"
 
 
 @dataclass(frozen=True, slots=True)
 class RecallCounts(Counts):
-    """The same evidence; ``value`` is recall (1.0 where nothing is predicted and nothing was to find)."""
+    """The same evidence; ``value`` is recall."""
 
-    @property
-    def value(self) -> Number:
-        return _or_empty(self.recall, self.weight)
+    rate = "recall"
 
 
 RATES: dict[str, type[Counts]] = {"f1": Counts, "precision": PrecisionCounts, "recall": RecallCounts}
 """The tally whose ``value`` is that rate: the one place where a measure's ``rate`` picks its tally."""
 
 
-def _or_empty(rate: Number, weight: Number) -> Number:
-    """``rate``, and 1.0 where there is no evidence at all (a rate without evidence is 0)."""
-    return rate + (1.0 - positive(weight))
-
-
-class Confusion(dict[tuple[str, str], Number]):
+class Confusion(Keyed[tuple[str, str], Number]):
     """Counts of (gold label, predicted label); ``value`` is accuracy, the share on the diagonal.
 
     >>> seen = Confusion({("M", "M"): 3, ("M", "G"): 1}) + Confusion({("G", "G"): 1})
     >>> seen.value, seen.labels, seen.by_label()["M"]
     (0.8, ('G', 'M'), Counts(tp=3, fp=0, fn=1))
     """
-
-    def with_items(self, items: Mapping[tuple[str, str], Number]) -> Self:
-        """A tally of the same kind that holds these counts."""
-        return type(self)(items)
-
-    def __add__(self, other: Confusion, /) -> Self:
-        if not isinstance(other, Confusion):
-            return NotImplemented
-        total = self.with_items(self)
-        for pair, count in other.items():
-            total[pair] = total.get(pair, 0.0) + count
-        return total
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -126,14 +117,11 @@ class Confusion(dict[tuple[str, str], Number]):
         """Each label against all others, in one pass."""
         table = {label: Counts(0, 0, 0) for label in (self.labels if labels is None else labels)}
         for (gold, pred), count in self.items():
-            if gold == pred:
-                if gold in table:
-                    table[gold] += Counts(count, 0, 0)
-                continue
-            if gold in table:
-                table[gold] += Counts(0, 0, count)
-            if pred in table:
-                table[pred] += Counts(0, count, 0)
+            changes = (
+                {gold: Counts(count, 0, 0)} if gold == pred else {gold: Counts(0, 0, count), pred: Counts(0, count, 0)}
+            )
+            for label in changes.keys() & table.keys():
+                table[label] += changes[label]
         return table
 
     def state(self) -> dict[str, Any]:
@@ -146,10 +134,7 @@ class Confusion(dict[tuple[str, str], Number]):
         return self.with_items({(gold, pred): count for gold, row in state.items() for pred, count in row.items()})
 
 
-K = TypeVar("K", bound=Hashable)
-
-
-class By(dict[K, T]):
+class By(Keyed[K, T]):
     """Tallies by type, stratum or measure name; itself a tally.
 
     ``value`` is that of the pooled evidence (micro); `Macro` averages over the keys.
@@ -161,27 +146,11 @@ class By(dict[K, T]):
 
     inner: ClassVar[Any] = Counts()
 
-    def with_items(self, items: Mapping[K, T]) -> Self:
-        """A tally of the same kind that holds these tallies."""
-        return type(self)(items)
-
-    def __add__(self, other: Mapping[K, T], /) -> Self:
-        if not isinstance(other, dict):
-            return NotImplemented
-        total = self.with_items(self)
-        for key, tally in other.items():
-            mine = total.get(key)
-            total[key] = tally if mine is None else mine + tally
-        return total
-
     @property
     def pooled(self) -> T:
         """The evidence of all keys together."""
-        tallies = iter(self.values())
-        first = next(tallies, None)
-        if first is None:
-            return self.inner  # type: ignore[no-any-return]
-        return sum(tallies, first)
+        first, *others = self.values() or [self.inner]
+        return sum(others, first)
 
     @property
     def weight(self) -> Number:
@@ -195,15 +164,15 @@ class By(dict[K, T]):
         return {str(key): tally.state() for key, tally in self.items()}
 
     def from_state(self, state: State) -> Self:
-        kinds: dict[Any, Any] = dict(self)
+        kinds: Any = self
         items: Any = {key: kinds.get(key, self.inner).from_state(inner) for key, inner in state.items()}
         return self.with_items(items)
 
 
 SHARES: dict[str, Callable[[Counts], Number]] = {
-    "gold": lambda counts: positive(counts.tp + counts.fn),
+    "gold": lambda counts: positive(counts.support),
     "seen": lambda counts: positive(counts.weight),
-    "support": lambda counts: counts.tp + counts.fn,
+    "support": lambda counts: counts.support,
 }
 
 
@@ -226,9 +195,6 @@ class Macro(By[str, Counts]):
     def __init__(self, items: Mapping[str, Counts] = {}, rate: str = "f1", share: str = "gold") -> None:
         super().__init__(items)
         self.rate, self.share = rate, share
-
-    def with_items(self, items: Mapping[str, Counts]) -> Self:
-        return type(self)(items, self.rate, self.share)
 
     @property
     def classes(self) -> list[Counts] | None:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from operator import add, attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, overload, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Number = float | NDArray[Any]
-else:
-    Number = Any  # importing a tally does not import numpy
+Number: TypeAlias = Any
 """A number, or an array of numbers, one an example or a resample: one formula serves both."""
-
 State = Mapping[str, Any]
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 @runtime_checkable
@@ -48,18 +43,6 @@ class Tally(Protocol):
 T = TypeVar("T", bound=Tally)
 
 
-@overload
-def divide(above: float, below: float, empty: float = 0.0) -> float: ...
-
-
-@overload
-def divide(above: NDArray[Any], below: NDArray[Any], empty: float = 0.0) -> NDArray[np.float64]: ...
-
-
-@overload
-def divide(above: Number, below: Number, empty: float = 0.0) -> Number: ...
-
-
 def divide(above: Number, below: Number, empty: float = 0.0) -> Number:
     """``above / below``, and ``empty`` where ``below`` is 0; for numbers and arrays.
 
@@ -70,14 +53,13 @@ def divide(above: Number, below: Number, empty: float = 0.0) -> Number:
         return above / below if below else empty
     import numpy as np
 
-    out: NDArray[np.float64] = np.full(np.shape(below), empty)
+    out = np.full(np.shape(below), empty)
     return np.divide(above, below, out=out, where=np.asarray(below) != 0)
 
 
 def mean(pairs: Iterable[tuple[Number, Number]]) -> Number:
     """The mean of (value, weight) pairs; 1.0 where nothing weighs, as for any empty tally."""
-    total: Number = 0.0
-    weight: Number = 0.0
+    total, weight = 0.0, 0.0
     for value, share in pairs:
         total, weight = total + value * share, weight + share
     return divide(total, weight, empty=1.0)
@@ -113,7 +95,7 @@ class Sums:
             return NotImplemented
         kind: Any = type(self)
         values = _values(kind)
-        total: Self = kind(*map(add, values(self), values(other)))  # pyright: ignore[reportArgumentType]
+        total: Self = kind(*map(add, values(self), values(other)))
         return total
 
     def state(self) -> dict[str, Any]:
@@ -147,7 +129,27 @@ class Mean(Sums):
         return divide(self.total, self.weight, empty=1.0)
 
 
-class Bins(dict[int, tuple[Number, Number, Number]]):
+class Keyed(dict[K, V]):
+    """Evidence by key, which adds up key by key. What else a tally holds are its settings."""
+
+    add: Callable[[Any, Any], Any] = staticmethod(add)
+
+    def with_items(self, items: Mapping[K, V]) -> Self:
+        """A tally of the same kind and settings that holds these items."""
+        other = type(self)(items)
+        vars(other).update(vars(self))
+        return other
+
+    def __add__(self, other: Mapping[K, V], /) -> Self:
+        if not isinstance(other, dict):
+            return NotImplemented
+        total = self.with_items(self)
+        for key, more in other.items():
+            total[key] = self.add(total[key], more) if key in total else more
+        return total
+
+
+class Bins(Keyed[int, tuple[Number, Number, Number]]):
     """Confidence against correctness in equal bins of [0, 1]: per bin the count, the sum of confidences, the correct
     ones.
 
@@ -167,6 +169,8 @@ class Bins(dict[int, tuple[Number, Number, Number]]):
     1.0
     """
 
+    add = staticmethod(lambda mine, more: tuple(map(add, mine, more)))
+
     def __init__(
         self, items: Mapping[int, tuple[Number, Number, Number]] = {}, statistic: str = "calibration", edges: int = 4
     ) -> None:
@@ -182,18 +186,6 @@ class Bins(dict[int, tuple[Number, Number, Number]]):
         bins[min(int(confidence * bins.edges), bins.edges - 1)] = (1.0, float(confidence), float(correct))
         return bins
 
-    def with_items(self, items: Mapping[int, tuple[Number, Number, Number]]) -> Self:
-        return type(self)(items, self.statistic, self.edges)
-
-    def __add__(self, other: Bins, /) -> Self:
-        if not isinstance(other, Bins):
-            return NotImplemented
-        total = self.with_items(self)
-        for index, (n, confidence, correct) in other.items():
-            mine = total.get(index, (0.0, 0.0, 0.0))
-            total[index] = (mine[0] + n, mine[1] + confidence, mine[2] + correct)
-        return total
-
     @property
     def count(self) -> Number:
         """How many predictions there are."""
@@ -202,8 +194,7 @@ class Bins(dict[int, tuple[Number, Number, Number]]):
     @property
     def ece(self) -> Number:
         """Expected calibration error; 0 without evidence."""
-        gaps: Iterable[Any] = (abs(correct - confidence) for _, confidence, correct in self.values())
-        return divide(sum(gaps), self.count)
+        return divide(sum(abs(correct - confidence) for _, confidence, correct in self.values()), self.count)
 
     @property
     def correlation(self) -> float | None:
@@ -235,8 +226,9 @@ class Bins(dict[int, tuple[Number, Number, Number]]):
         import numpy as np
 
         columns = [np.stack(np.broadcast_arrays(*evidence), axis=-1).tolist() for evidence in self.values()]
-        rows = (self.with_items(dict(zip(self, map(tuple, row), strict=True))) for row in zip(*columns, strict=True))
-        return np.array([value(row) for row in rows])
+        return np.array(
+            [value(self.with_items(dict(zip(self, row, strict=True)))) for row in zip(*columns, strict=True)]
+        )
 
     def state(self) -> dict[str, dict[str, Number]]:
         return {str(i): {"n": n, "confidence": c, "correct": k} for i, (n, c, k) in sorted(self.items())}

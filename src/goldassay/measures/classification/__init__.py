@@ -15,7 +15,7 @@ from goldassay.measures.classification.measures import MCC, Accuracy, Cost, Hier
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.multilabel import HammingLoss, RankingPrecision, SetF1, SubsetAccuracy
 from goldassay.measures.classification.probabilities import Calibration, Curve, MulticlassBrier, TopK
-from goldassay.measures.classification.records import Label, LabelList, institutions, read_labels, sides
+from goldassay.measures.classification.records import Label, LabelList, institutions, sides
 from goldassay.measures.classification.scorecard import scorecard
 
 # HierarchyGap is not among them: its best value is 0, and it may also be reached by wrong labels alone.
@@ -62,7 +62,6 @@ __all__ = [
     "errors",
     "institutions",
     "perfect",
-    "read_labels",
     "scorecard",
     "sides",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -95,10 +95,8 @@ def _ranks(side: Floats, counts: Floats) -> Floats:
 class GradedMeasure(Measure[Any]):
     """What measures of graded outputs share: the numbers of both sides."""
 
-    task: ClassVar[str] = "classification"
-    gold_fields: ClassVar[tuple[str, ...]] = ("score",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("score",)
-    counted: ClassVar[str] = ""  # pyright: ignore[reportIncompatibleMethodOverride]
+    task = "classification"
+    counted = ""  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[float, float | None]]:
         """The numbers of every example."""
@@ -122,12 +120,12 @@ class Correlation(GradedMeasure):
 
     name = "{statistic}"
     statistic: str = "pearson"
-    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"statistic": CORRELATIONS}
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    fixed: ClassVar[dict[str, str]] = {"ties": "mid-ranks, τ_b", "constant": "1 if equal, else 0", "failed": "left out"}
-    formula: ClassVar[str] = "correlation of gold and predicted numbers over the corpus"
-    source: ClassVar[str] = "Pearson 1895; Spearman 1904; Kendall 1945"
+    in_key = ("statistic",)
+    choices = {"statistic": CORRELATIONS}
+    limits = (-1.0, 1.0)
+    fixed = {"ties": "mid-ranks, τ_b", "constant": "1 if equal, else 0", "failed": "left out"}
+    formula = "correlation of gold and predicted numbers over the corpus"
+    source = "Pearson 1895; Spearman 1904; Kendall 1945"
 
     @property
     def zero(self) -> Grades:  # type: ignore[override]
@@ -168,12 +166,12 @@ class GradedError(GradedMeasure):
     name = "{statistic}"
     statistic: str = "mae"
     missing: float | None = field(default=None, kw_only=True)
-    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"statistic": ("mae", "rmse")}
-    limits: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    lower_is_better: ClassVar[bool] = True
-    formula: ClassVar[str] = "mean |gold − predicted|, or √ mean (gold − predicted)²"
-    source: ClassVar[str] = "Willmott & Matsuura 2005"
+    in_key = ("statistic",)
+    choices = {"statistic": ("mae", "rmse")}
+    limits = (0.0, float("inf"))
+    lower_is_better = True
+    formula = "mean |gold − predicted|, or √ mean (gold − predicted)²"
+    source = "Willmott & Matsuura 2005"
 
     @property
     def fixed(self) -> dict[str, str]:  # type: ignore[override]

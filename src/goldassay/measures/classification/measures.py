@@ -13,18 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import EMPTY, Measure, Review, plain
+from goldassay.measure import EMPTY, Measure, Review, check_choice, plain
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.records import Read, institutions, sides
-from goldassay.measures.classification.tally import Agreement, Gap, Labelled
+from goldassay.measures.classification.tally import NONE, Agreement, Gap, Labelled
 from goldassay.statistics.evidence import means
-from goldassay.tally import FORMULAS, RATES, Mean
+from goldassay.tally import FORMULAS, RATES, Counts, Mean
 
 SOURCE = "Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0"
 INSTITUTIONS = "institutions"
@@ -50,30 +49,26 @@ class Batch:
         return {pair: (codes == code).astype(np.int8) for pair, code in sorted(numbers.items())}
 
 
+def set_counts(sets: Sequence[tuple[frozenset[str], frozenset[str]]], rate: str) -> Counts:
+    """What each example's gold set and predicted set share, and what one of them has alone."""
+    rows = [(len(gold & pred), len(pred - gold), len(gold - pred)) for gold, pred in sets]
+    return RATES[rate](*np.array(rows, float).reshape(-1, 3).T)
+
+
 @lru_cache(maxsize=64)
 def groups(hierarchy: Hierarchy) -> dict[str, str]:
     """Label to group."""
-    if isinstance(hierarchy, str):
-        if hierarchy != INSTITUTIONS:
-            raise GoldassayError(f"hierarchy is 'institutions' or a tuple of (group, labels), not {hierarchy!r}")
-        hierarchy = institutions().hierarchy
-    return {label: group for group, labels in hierarchy for label in labels}
-
-
-def same_group(read: Read, group: dict[str, str]) -> bool:
-    """Whether both labels are equal or in one group; a label outside the hierarchy has no group."""
-    return read.gold == read.pred or (read.gold in group and group[read.gold] == group.get(read.pred))
+    tree: Any = institutions().hierarchy if hierarchy == INSTITUTIONS else hierarchy
+    return {label: group for group, labels in tree for label in labels}
 
 
 @dataclass(frozen=True)
 class LabelMeasure(Measure[Any]):
     """What all measures of classification share: the labels of both sides are read, and errors put in words."""
 
-    task: ClassVar[str] = "classification"
-    gold_fields: ClassVar[tuple[str, ...]] = ("label",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("label",)
-    source: ClassVar[str] = SOURCE
-    counted: ClassVar[str] = ""  # pyright: ignore[reportIncompatibleMethodOverride]
+    task = "classification"
+    source = SOURCE
+    counted = ""  # pyright: ignore[reportIncompatibleMethodOverride]
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """The labels of every example."""
@@ -101,32 +96,14 @@ class Accuracy(LabelMeasure):
 
     match: str = "label"
     hierarchy: Hierarchy = INSTITUTIONS
-    zero: ClassVar[Mean] = Mean()
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"match": ("label", "group", "any")}
-    names: ClassVar[dict[str, str]] = {
-        "label": "accuracy",
-        "group": "category_accuracy",
-        "any": "primary_or_secondary",
-    }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        groups(self.hierarchy)
+    zero = Mean()
+    formula = "examples whose label is right, as ``match`` says / all"
+    choices = {"match": ("label", "group", "any")}
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def key(self) -> str:
         """``accuracy``, ``category_accuracy`` or ``primary_or_secondary``."""
-        return self.names[self.match]
-
-    @property
-    def gold_fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The label, and secondary labels if they count."""
-        return ("label", "secondary_labels") if self.match == "any" else ("label",)
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """What is right / all."""
-        return {"label": "right", "group": "right group", "any": "predicted label among gold's"}[self.match] + " / all"
+        return {"label": "accuracy", "group": "category_accuracy", "any": "primary_or_secondary"}[self.match]
 
     @property
     def conventions(self) -> str:
@@ -137,13 +114,13 @@ class Accuracy(LabelMeasure):
 
     def tallies(self, batch: Batch) -> Mean:
         """Right or not, of each example."""
-        group = groups(self.hierarchy)
-        right = {
-            "label": lambda read: read.gold == read.pred,
-            "group": lambda read: same_group(read, group),
-            "any": lambda read: read.pred in read.gold_set,
-        }[self.match]
-        return means(map(right, batch.read))
+        group = groups(self.hierarchy) if self.match == "group" else {}
+        return means(
+            read.gold == read.pred
+            or (self.match == "any" and read.pred in read.gold_others)
+            or group.get(read.gold, NONE) == group.get(read.pred)
+            for read in batch.read
+        )
 
 
 @dataclass(frozen=True)
@@ -171,24 +148,21 @@ class LabelF1(LabelMeasure):
     over: str = "all"
     rate: str = "f1"
     labels: Listed = field(default="seen", kw_only=True)
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {
-        "average": ("macro", "weighted", "micro"),
-        "over": ("all", "supported"),
-        "rate": tuple(RATES),
-    }
+    choices = {"average": ("macro", "weighted", "micro"), "over": ("all", "supported"), "rate": tuple(RATES)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.labels, str) and self.labels not in ("seen", INSTITUTIONS):
-            raise GoldassayError(f"labels is 'seen', 'institutions' or a tuple of labels, not {self.labels!r}")
+        if isinstance(self.labels, str):
+            check_choice("labels", self.labels, ("seen", INSTITUTIONS))
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def key(self) -> str:
         """``macro_f1``, ``macro_f1_supported``, ``weighted_f1``, ``multilabel_f1``; ``balanced_accuracy``."""
-        if (self.average, self.over, self.rate) == ("macro", "supported", "recall"):
-            return "balanced_accuracy"
-        average = "multilabel" if self.average == "micro" else self.average
-        return f"{average}_{self.rate}" + ("_supported" if (self.average, self.over) == ("macro", "supported") else "")
+        if self.average != "macro":
+            return f"{'multilabel' if self.average == 'micro' else 'weighted'}_{self.rate}"
+        if self.over == "all":
+            return f"macro_{self.rate}"
+        return "balanced_accuracy" if self.rate == "recall" else f"macro_{self.rate}_supported"
 
     @property
     def zero(self) -> Any:  # type: ignore[override]
@@ -200,13 +174,9 @@ class LabelF1(LabelMeasure):
 
     def tallies(self, batch: Batch) -> Any:
         """Which gold label got which prediction in each example, or the counts over its labels."""
-        if self.average != "micro":
-            return self.zero.with_items(batch.pairs)
-        shared = [
-            (len(read.gold_set & read.pred_set), len(read.pred_set - read.gold_set), len(read.gold_set - read.pred_set))
-            for read in batch.read
-        ]
-        return RATES[self.rate](*np.array(shared, float).reshape(-1, 3).T)
+        if self.average == "micro":
+            return set_counts([(read.gold_set, read.pred_set) for read in batch.read], self.rate)
+        return self.zero.with_items(batch.pairs)
 
     @property
     def counted(self) -> str:  # type: ignore[override]
@@ -219,21 +189,10 @@ class LabelF1(LabelMeasure):
         return (self.average, self.over) != ("macro", "all") or self.labels == "seen"
 
     @property
-    def gold_fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The label, and secondary labels if they count."""
-        return ("label", "secondary_labels") if self.average == "micro" else ("label",)
-
-    pred_fields = gold_fields  # type: ignore[assignment]
-
-    @property
     def formula(self) -> str:  # type: ignore[override]
         """The rate, and what it is the mean of."""
-        rate = FORMULAS[self.rate]
-        return {
-            "macro": f"mean over labels of {rate}",
-            "weighted": f"Σ support · {self.rate.replace('f', 'F')} / Σ support",
-            "micro": f"{rate} over (example, label)",
-        }[self.average]
+        over = {"macro": "mean over labels", "weighted": "mean by gold support", "micro": "over (example, label)"}
+        return f"{FORMULAS[self.rate]}, {over[self.average]}"
 
     @property
     def conventions(self) -> str:
@@ -255,14 +214,11 @@ class HierarchyGap(LabelMeasure):
     """
 
     hierarchy: Hierarchy = INSTITUTIONS
-    name: ClassVar[str] = "hierarchy_gap"
-    zero: ClassVar[Gap] = Gap()
-    attains_one: ClassVar[bool] = False
-    fixed: ClassVar[dict[str, str]] = {"better": "lower"}
-    formula: ClassVar[str] = "category accuracy − accuracy"
-
-    def __post_init__(self) -> None:
-        groups(self.hierarchy)
+    name = "hierarchy_gap"
+    zero = Gap()
+    attains_one = False
+    fixed = {"better": "lower"}
+    formula = "category accuracy − accuracy"
 
     def tallies(self, batch: Batch) -> Gap:
         """Right groups, right labels."""
@@ -294,13 +250,13 @@ class Kappa(AgreementMeasure):
 
     weights: str = "none"
     labels: tuple[str, ...] = ()
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"weights": ("none", "linear", "quadratic")}
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    formula: ClassVar[str] = "(p_o − p_e) / (1 − p_e), pairs of labels weighted"
-    source: ClassVar[str] = "Cohen 1960, 1968"
+    choices = {"weights": ("none", "linear", "quadratic")}
+    limits = (-1.0, 1.0)
+    formula = "(p_o − p_e) / (1 − p_e), pairs of labels weighted"
+    source = "Cohen 1960, 1968"
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def key(self) -> str:
         """``kappa``, ``linear_kappa``, ``quadratic_kappa``."""
         return "kappa" if self.weights == "none" else f"{self.weights}_kappa"
 
@@ -324,16 +280,16 @@ class MCC(AgreementMeasure):
     0.5
     """
 
-    name: ClassVar[str] = "mcc"
-    zero: ClassVar[Agreement] = Agreement({}, "mcc")
-    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    fixed: ClassVar[dict[str, str]] = {
+    name = "mcc"
+    zero = Agreement({}, "mcc")
+    limits = (-1.0, 1.0)
+    fixed = {
         "case": "as written",
         "missing": "its own label",
         "one label throughout": "1 if right (scikit-learn: 0)",
     }
-    formula: ClassVar[str] = "(c n − Σ t p) / √((n² − Σ p²)(n² − Σ t²))"
-    source: ClassVar[str] = "Matthews 1975; Gorodkin 2004"
+    formula = "(c n − Σ t p) / √((n² − Σ p²)(n² − Σ t²))"
+    source = "Matthews 1975; Gorodkin 2004"
 
 
 @dataclass(frozen=True)
@@ -345,10 +301,10 @@ class OrdinalError(AgreementMeasure):
     """
 
     labels: tuple[str, ...] = ()
-    name: ClassVar[str] = "ordinal_mae"
-    lower_is_better: ClassVar[bool] = True
-    fixed: ClassVar[dict[str, str]] = {"missing": "as far away as can be"}
-    formula: ClassVar[str] = "mean |gold − predicted|"
+    name = "ordinal_mae"
+    lower_is_better = True
+    fixed = {"missing": "as far away as can be"}
+    formula = "mean |gold − predicted|"
 
     @property
     def limits(self) -> tuple[float, float]:  # type: ignore[override]
@@ -371,12 +327,12 @@ class Cost(LabelMeasure):
     """
 
     costs: tuple[tuple[str, str, float], ...] = ()
-    name: ClassVar[str] = "cost"
-    zero: ClassVar[Mean] = Mean()
-    lower_is_better: ClassVar[bool] = True
-    fixed: ClassVar[dict[str, str]] = {"other pairs": "1"}
-    formula: ClassVar[str] = "mean cost of (gold, predicted)"
-    source: ClassVar[str] = "Elkan 2001"
+    name = "cost"
+    zero = Mean()
+    lower_is_better = True
+    fixed = {"other pairs": "1"}
+    formula = "mean cost of (gold, predicted)"
+    source = "Elkan 2001"
 
     @property
     def limits(self) -> tuple[float, float]:  # type: ignore[override]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from goldassay.exceptions import FieldError, GoldassayError
 from goldassay.measure import Error, Measure, Review, gold_field, pred_field
+from goldassay.measures.classification.measures import set_counts
 from goldassay.measures.classification.probabilities import probabilities
 from goldassay.statistics.evidence import means, stacked
 from goldassay.tally import FORMULAS, RATES, Counts, Macro, Mean
@@ -40,11 +41,9 @@ def _labels(listed: Any, side: str) -> frozenset[str]:
 class SetMeasure(Measure[Any]):
     """What measures of sets of labels share: the sets of both sides are read, and errors put in words."""
 
-    task: ClassVar[str] = "classification"
-    gold_fields: ClassVar[tuple[str, ...]] = ("labels",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("labels",)
-    fixed: ClassVar[dict[str, str]] = {"case": "as written", "empty": "right if both are"}
-    source: ClassVar[str] = "Tsoumakas et al. 2010; scikit-learn with zero_division=1"
+    task = "classification"
+    fixed = {"case": "as written", "empty": "right if both are"}
+    source = "Tsoumakas et al. 2010; scikit-learn with zero_division=1"
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
         """The sets of every example."""
@@ -75,7 +74,7 @@ class SetF1(SetMeasure):
     name = "set_{average}_{rate}"
     average: str = "micro"
     rate: str = "f1"
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"average": ("micro", "macro", "samples"), "rate": tuple(RATES)}
+    choices = {"average": ("micro", "macro", "samples"), "rate": tuple(RATES)}
 
     @property
     def formula(self) -> str:  # type: ignore[override]
@@ -96,9 +95,8 @@ class SetF1(SetMeasure):
                 for g, p in batch
             ]
             return stacked(rows, self.zero)
-        counts = np.array([(len(g & p), len(p - g), len(g - p)) for g, p in batch], float).reshape(-1, 3)
-        tally = RATES[self.rate](*counts.T)
-        return tally if self.average == "micro" else Mean(tally.value, np.ones(len(counts)))
+        counts = set_counts(batch, self.rate)
+        return counts if self.average == "micro" else Mean(counts.value, np.ones(len(batch)))
 
 
 @dataclass(frozen=True)
@@ -109,9 +107,9 @@ class SubsetAccuracy(SetMeasure):
     1.0
     """
 
-    name: ClassVar[str] = "subset_accuracy"
-    zero: ClassVar[Mean] = Mean()
-    formula: ClassVar[str] = "equal sets / all"
+    name = "subset_accuracy"
+    zero = Mean()
+    formula = "equal sets / all"
 
     def tallies(self, batch: Sequence[Sets]) -> Mean:
         """Whether both sets are equal."""
@@ -127,10 +125,10 @@ class HammingLoss(SetMeasure):
     """
 
     labels: tuple[str, ...] = ()
-    name: ClassVar[str] = "hamming_loss"
-    zero: ClassVar[Mean] = Mean()
-    lower_is_better: ClassVar[bool] = True
-    formula: ClassVar[str] = "labels on one side alone / labels of the list; mean over examples"
+    name = "hamming_loss"
+    zero = Mean()
+    lower_is_better = True
+    formula = "labels on one side alone / labels of the list; mean over examples"
 
     def __post_init__(self) -> None:
         if not self.labels:
@@ -150,11 +148,10 @@ class RankingPrecision(SetMeasure):
     0.8333333333333333
     """
 
-    name: ClassVar[str] = "lrap"
-    zero: ClassVar[Mean] = Mean()
-    pred_fields: ClassVar[tuple[str, ...]] = ("probabilities",)
-    fixed: ClassVar[dict[str, str]] = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
-    formula: ClassVar[str] = "mean over gold labels of gold labels from it up / labels from it up; mean over examples"
+    name = "lrap"
+    zero = Mean()
+    fixed = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
+    formula = "mean over gold labels of gold labels from it up / labels from it up; mean over examples"
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
         """The gold labels and the probabilities of every example."""

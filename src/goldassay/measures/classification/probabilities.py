@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -49,10 +49,9 @@ class TopK(LabelMeasure):
 
     name = "top{k}_accuracy"
     k: int = 3
-    zero: ClassVar[Mean] = Mean()
-    pred_fields: ClassVar[tuple[str, ...]] = ("label", "probabilities")
-    fixed: ClassVar[dict[str, str]] = {"ties": "the later label first (scikit-learn)", "failed": "0"}
-    formula: ClassVar[str] = "gold among the k most probable / all"
+    zero = Mean()
+    fixed = {"ties": "the later label first (scikit-learn)", "failed": "0"}
+    formula = "gold among the k most probable / all"
 
     def tallies(self, batch: Batch) -> Mean:
         """Whether the gold label is among the first."""
@@ -68,14 +67,13 @@ class MulticlassBrier(LabelMeasure):
     0.08
     """
 
-    name: ClassVar[str] = "multiclass_brier"
-    zero: ClassVar[Mean] = Mean()
-    pred_fields: ClassVar[tuple[str, ...]] = ("label", "probabilities")
-    limits: ClassVar[tuple[float, float]] = (0.0, 2.0)
-    lower_is_better: ClassVar[bool] = True
-    fixed: ClassVar[dict[str, str]] = {"scale": "not halved", "failed": "2"}
-    formula: ClassVar[str] = "mean Σ over labels (p − y)²"
-    source: ClassVar[str] = "Brier, Monthly Weather Review 1950"
+    name = "multiclass_brier"
+    zero = Mean()
+    limits = (0.0, 2.0)
+    lower_is_better = True
+    fixed = {"scale": "not halved", "failed": "2"}
+    formula = "mean Σ over labels (p − y)²"
+    source = "Brier, Monthly Weather Review 1950"
 
     def tallies(self, batch: Batch) -> Mean:
         """The loss of each example."""
@@ -94,8 +92,6 @@ class Calibration(CalibrationMeasure, LabelMeasure):  # type: ignore[misc,overri
     >>> Calibration(statistic="brier")("M", {"label": "M", "confidence": 0.75}).tally.value
     0.0625
     """
-
-    pred_fields: ClassVar[tuple[str, ...]] = ("label", "confidence", "probabilities")
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -230,12 +226,11 @@ class Curve(LabelMeasure):
     name = "{statistic}"
     statistic: str = "auroc"
     positive: str = field(default="", kw_only=True)
-    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"statistic": tuple(CURVES)}
-    pred_fields: ClassVar[tuple[str, ...]] = ("label", "probabilities")
-    fixed: ClassVar[dict[str, str]] = {"average": "labels against the rest", "label without a number": "0"}
-    formula: ClassVar[str] = "area under the curve of each label's probability"
-    source: ClassVar[str] = "Hanley & McNeil 1982; scikit-learn's roc_auc_score and average_precision_score"
+    in_key = ("statistic",)
+    choices = {"statistic": tuple(CURVES)}
+    fixed = {"average": "labels against the rest", "label without a number": "0"}
+    formula = "area under the curve of each label's probability"
+    source = "Hanley & McNeil 1982; scikit-learn's roc_auc_score and average_precision_score"
 
     @property
     def zero(self) -> Curves:  # type: ignore[override]

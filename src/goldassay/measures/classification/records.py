@@ -1,21 +1,20 @@
 """What a measure of classification reads: one label from each side of a pair, secondary ones, and the list of labels.
 
 A list of labels is data: names, the groups that they belong to, and keywords. The institution types GLAMORCUBESFIXPHDNT
-stand in ``goldassay/data/glamorcubesfixphdnt.json``; `read_labels` reads another file of that shape.
+stand in ``goldassay/data/glamorcubesfixphdnt.json``.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
-from pathlib import Path
+from itertools import chain
 from typing import Any, NamedTuple
 
 from goldassay.exceptions import DataError, FieldError
-from goldassay.files import json_value
 from goldassay.measure import gold_field, pred_field
 from goldassay.measures.classification.tally import NONE
 
@@ -79,24 +78,13 @@ class Sign(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
-class Label:
-    """One label: its code, its name, its group, and keywords by language."""
+class Label(NamedTuple):
+    """One label: its code, its name, its group, and the words that speak for it."""
 
     code: str
     name: str
     group: str
-    keywords: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @cached_property
-    def pattern(self) -> re.Pattern[str] | None:
-        """The pattern of the label's keywords in a text; ``None`` without keywords."""
-        words = {word for group in self.keywords.values() for word in group}
-        parts = [
-            rf"\w*{re.escape(word)}\w*" if len(word) >= LONG else rf"\b{re.escape(word)}\b"
-            for word in sorted(words, key=lambda word: (-len(word), word))
-        ]
-        return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+    words: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -120,13 +108,11 @@ class LabelList:
         """The names, in the order of the list."""
         return tuple(label.name for label in self.labels)
 
-    @cached_property
+    @property
     def hierarchy(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The groups with their codes, as measures take them."""
-        groups: dict[str, list[str]] = {}
-        for label in self.labels:
-            groups.setdefault(label.group, []).append(label.code)
-        return tuple((group, tuple(codes)) for group, codes in groups.items())
+        groups = dict.fromkeys(label.group for label in self.labels)
+        return tuple((group, tuple(label.code for label in self.labels if label.group == group)) for group in groups)
 
     def name(self, code: str) -> str:
         """The name of a code; the code itself if the list does not have it."""
@@ -144,38 +130,28 @@ class LabelList:
         >>> [(sign.label, text[sign.start : sign.end]) for sign in institutions().signs(text, "A")]
         [('A', 'Stadsarchief'), ('A', 'akten')]
         """
-        patterns = [(label.code, label.pattern) for label in self.labels if code in (None, label.code)]
-        signs = [Sign(label, *match.span()) for label, words in patterns if words for match in words.finditer(text)]
+        signs = [
+            Sign(label.code, *match.span())
+            for label in self.labels
+            if label.words and code in (None, label.code)
+            for match in _pattern(label.words).finditer(text)
+        ]
         return sorted(signs, key=lambda sign: (sign.start, sign.end))
 
 
-def read_labels(path: str | Path) -> LabelList:
-    """A list of labels from a JSON file: ``{"labels": [{"code", "name", "group", "keywords"}]}``.
-
-    Raises:
-        DataError: The file has another shape, or a code twice.
-    """
-    try:
-        labels = tuple(
-            Label(
-                row["code"],
-                row.get("name", row["code"]),
-                row.get("group", row["code"]),
-                {language: tuple(words) for language, words in row.get("keywords", {}).items()},
-            )
-            for row in json_value(path)["labels"]
-        )
-    except (TypeError, KeyError, AttributeError):
-        shape = "{'labels': [{'code', 'name', 'group', 'keywords': {language: [words]}}]}"
-        raise DataError(f"expected a list of labels: {shape}", file=path) from None
-    codes = [label.code for label in labels]
-    for code in codes:
-        if codes.count(code) > 1:
-            raise DataError(f"the label {code!r} occurs twice", file=path)
-    return LabelList(labels)
+@cache
+def _pattern(words: frozenset[str]) -> re.Pattern[str]:
+    parts = [
+        rf"\w*{re.escape(word)}\w*" if len(word) >= LONG else rf"\b{re.escape(word)}\b"
+        for word in sorted(words, key=lambda word: (-len(word), word))
+    ]
+    return re.compile("|".join(parts), re.IGNORECASE)
 
 
 @cache
 def institutions() -> LabelList:
     """The 19 institution types GLAMORCUBESFIXPHDNT with their groups."""
-    return read_labels(Path(str(files("goldassay") / "data" / "glamorcubesfixphdnt.json")))
+    rows = json.loads((files("goldassay") / "data" / "glamorcubesfixphdnt.json").read_text(encoding="utf-8"))["labels"]
+    return LabelList(
+        tuple(Label(r["code"], r["name"], r["group"], frozenset(chain(*r["keywords"].values()))) for r in rows)
+    )

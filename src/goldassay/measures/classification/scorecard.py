@@ -13,13 +13,11 @@ from goldassay.measures.classification.measures import (
     INSTITUTIONS,
     MCC,
     Accuracy,
-    Batch,
     Cost,
     Hierarchy,
     HierarchyGap,
     Kappa,
     LabelF1,
-    LabelMeasure,
     Listed,
     OrdinalError,
 )
@@ -37,6 +35,7 @@ from goldassay.scorecard import Batches, Scorecard, by_key, fold
 from goldassay.tally import Confusion
 
 CHOICES = frozenset("ABCDEFGHI")  # what the answers of a multiple choice are called, and some institution types, too
+Measures = list[Measure[Any]]
 
 
 def scorecard(
@@ -65,26 +64,77 @@ def scorecard(
     >>> card.values["accuracy"], card.values["category_accuracy"], card.by["label"]["M"]["f1"]
     (0.5, 1.0, 1.0)
     """
-    batches = Batches(gold, pred)
-    first = gold[0] if len(gold) else ""
-    if not isinstance(first, (str, int)) and read(first, "label", None) is None:
-        return _without_label(batches, labels, weight)
-    gold_labels, evidence = _evidence(batches)
-    listed, warnings = _listed(labels, gold_labels)
-    tree: Hierarchy = tuple((name, tuple(members)) for name, members in (hierarchy or {}).items()) or INSTITUTIONS
-    measures: list[Measure[Any]] = [*_measures(listed, tree, bool(hierarchy), gold_labels, evidence)]
+    batches, first = Batches(gold, pred), gold[0] if len(gold) else ""
+    stated = Counter(name for part in batches.chunks() for answer in part.pred for name in _stated(answer))
+    if isinstance(first, (str, int)) or read(first, "label", None) is not None:
+        return _of_labels(batches, stated, labels, hierarchy, weight, costs)
+    if read(first, "labels", None) is not None:
+        return _of_sets(batches, stated, labels, weight)
+    measures = [*map(Correlation, CORRELATIONS), *map(GradedError, ("mae", "rmse"))]
+    card = _fold(measures, batches, weight)
+    if lacking := card.examples - stated["score"]:
+        card.warnings.append(f"{lacking} of {card.examples} examples have no predicted score and are left out")
+    return card
+
+
+def _stated(pred: Any) -> list[str]:
+    """What a prediction says beside its label; ``any`` unless the program failed."""
+    if failed(pred):
+        return []
+    return ["any", *(name for name in ("confidence", "probabilities", "score") if read(pred, name, None) is not None)]
+
+
+def _fold(measures: Sequence[Measure[Any]], batches: Batches, weight: str) -> Scorecard:
+    """The scorecard of these measures, weighted by a field of gold if one is named."""
+    weighted = {measure.key: Weighted(measure, weight) if weight else measure for measure in measures}
+    return fold("classification", weighted, batches)
+
+
+def _of_sets(batches: Batches, stated: Counter[str], labels: Sequence[str] | str | None, weight: str) -> Scorecard:
+    """The scorecard of sets of labels."""
+    pairs = [label_sets(*pair) for part in batches.chunks() for pair in zip(part.gold, part.pred, strict=True)]
+    seen = {label for sides in pairs for side in sides for label in side}
+    listed = tuple(sorted(seen)) if labels is None or isinstance(labels, str) else tuple(labels)
+    measures: Measures = [SetF1(average) for average in ("micro", "macro", "samples")]
+    measures += [SetF1("micro", rate) for rate in ("precision", "recall")] + [SubsetAccuracy()]
+    measures += [HammingLoss(listed)] if listed else []
+    measures += [RankingPrecision()] if stated["probabilities"] == stated["any"] else []
+    card = _fold(measures, batches, weight)
+    card.by["label"] = by_key(card.totals["set_macro_f1"])
+    return card
+
+
+def _of_labels(
+    batches: Batches,
+    stated: Counter[str],
+    labels: Sequence[str] | str | None,
+    hierarchy: Mapping[str, Sequence[str]] | None,
+    weight: str,
+    costs: Sequence[tuple[str, str, float]],
+) -> Scorecard:
+    """The scorecard of one label each."""
+    seen: set[str] = set()
+    for part in batches.chunks():
+        reads = part.of(Accuracy()).read
+        seen |= {one.gold for one in reads}
+        stated["secondary_labels"] += any(one.gold_others for one in reads)
+    listed, warnings = _listed(labels, seen)
+    tree: Hierarchy = tuple((name, tuple(members)) for name, members in (hierarchy or {}).items())
+    if not tree and (listed == INSTITUTIONS or (seen <= {*institutions().codes} and not seen <= CHOICES)):
+        tree = INSTITUTIONS
+    measures = _measures(listed, tree, seen, stated)
     card = _fold([*measures, Cost(tuple(costs))] if costs else measures, batches, weight)
     confusion: Labelled = card.totals["macro_f1"]
     over, by_label = confusion.counted, confusion.by_label(confusion.counted)
     card.by["label"] = {
-        label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.tp + c.fn)}
+        label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.support)}
         for label, c in by_label.items()
     }
     rows = {g: {p: n for p, n in row.items() if n} for g, row in matrix(confusion, over).items()}
     card.by["confusion"] = {g: row for g, row in rows.items() if row}
     right = card.totals["accuracy"]
     card.counts["label"] = {"right": right.total, "all": right.weight}
-    if not any(c.tp + c.fn for c in by_label.values()):
+    if not any(c.support for c in by_label.values()):
         card.values["weighted_f1"] = 0.0
         card.warnings.append("no label of the list occurs in gold; weighted_f1 is 0")
     absent = sum(not c.weight for c in by_label.values())
@@ -95,40 +145,9 @@ def scorecard(
     return card
 
 
-def _fold(measures: Sequence[Measure[Any]], batches: Batches, weight: str) -> Scorecard:
-    """The scorecard of these measures, weighted by a field of gold if one is named."""
-    weighted = {measure.key: Weighted(measure, weight) if weight else measure for measure in measures}
-    return fold("classification", weighted, batches)
-
-
-def _without_label(batches: Batches, labels: Sequence[str] | str | None, weight: str) -> Scorecard:
-    """The scorecard of sets of labels, or of grades."""
-    if read(batches.gold[0], "labels", None) is None:
-        errors: list[Measure[Any]] = [GradedError(), GradedError("rmse")]
-        card = _fold([*(Correlation(statistic) for statistic in CORRELATIONS), *errors], batches, weight)
-        scored = sum(read(pred, "score", None) is not None for part in batches.chunks() for pred in part.pred)
-        if scored < card.examples:
-            lacking = f"{card.examples - scored} of {card.examples} examples"
-            card.warnings.append(f"{lacking} have no predicted score and are left out")
-        return card
-    pairs = [label_sets(*pair) for part in batches.chunks() for pair in zip(part.gold, part.pred, strict=True)]
-    seen = {label for sides in pairs for side in sides for label in side}
-    listed = tuple(sorted(seen)) if labels is None or isinstance(labels, str) else tuple(labels)
-    measures: list[Measure[Any]] = [SetF1(average) for average in ("micro", "macro", "samples")]
-    measures += [SetF1("micro", rate) for rate in ("precision", "recall")] + [SubsetAccuracy()]
-    measures += [HammingLoss(listed)] if listed else []
-    if all(_states(pred, "probabilities") for part in batches.chunks() for pred in part.pred):
-        measures.append(RankingPrecision())
-    card = _fold(measures, batches, weight)
-    card.by["label"] = by_key(card.totals["set_macro_f1"])
-    return card
-
-
-def _measures(
-    listed: Listed, tree: Hierarchy, grouped: bool, gold_labels: set[str], evidence: set[str]
-) -> list[LabelMeasure]:
+def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[str]) -> Measures:
     """The measures that these labels and fields have evidence for."""
-    measures: list[LabelMeasure] = [
+    measures: Measures = [
         Accuracy(),
         LabelF1(labels=listed),
         LabelF1(over="supported", labels=listed),
@@ -136,15 +155,15 @@ def _measures(
         *(LabelF1(rate=rate, labels=listed) for rate in ("precision", "recall")),
         LabelF1(over="supported", rate="recall", labels=listed),
     ]
-    if grouped or listed == INSTITUTIONS or (gold_labels <= {*institutions().codes} and not gold_labels <= CHOICES):
-        measures += [Accuracy("group", tree), HierarchyGap(tree)]
+    measures += [Accuracy("group", tree), HierarchyGap(tree)] if tree else []
     measures += [Kappa(), MCC(), LabelF1("micro")]
-    if len(gold_labels) > 1 and all(label.removeprefix("-").isdecimal() for label in gold_labels):
+    if len(seen) > 1 and all(label.removeprefix("-").isdecimal() for label in seen):
         measures += [Kappa("linear"), Kappa("quadratic"), OrdinalError()]
-    measures += [Accuracy("any")] if "secondary_labels" in evidence else []
-    if "probabilities" in evidence:
+    measures += [Accuracy("any")] if stated["secondary_labels"] else []
+    probable = stated["probabilities"] == stated["any"] > 0
+    if probable:
         measures += [TopK(2), TopK(3), Curve("auroc"), Curve("average_precision"), MulticlassBrier()]
-    if evidence & {"probabilities", "confidence"}:
+    if probable or stated["confidence"]:
         measures += [Calibration(statistic="ece"), Calibration(statistic="brier")]
     return measures
 
@@ -160,38 +179,18 @@ def matrix(confusion: Confusion, labels: Sequence[str]) -> dict[str, dict[str, i
     return {gold: {pred: pairs[gold, pred] for pred in names} for gold in names}
 
 
-def _evidence(batches: Batches) -> tuple[set[str], set[str]]:
-    """The labels that occur in gold, and which fields the records have that not all have."""
-    labels, evidence = set[str](), set[str]()
-    for part in batches.chunks():
-        batch: Batch = part.of(Accuracy())
-        labels |= {one.gold for one in batch.read}
-        evidence |= {"secondary_labels"} if any(one.gold_others for one in batch.read) else set()
-        evidence |= (
-            {"confidence"} if any(_states(pred, "confidence") and not failed(pred) for pred in part.pred) else set()
-        )
-    stated = [_states(pred, "probabilities") for part in batches.chunks() for pred in part.pred if not failed(pred)]
-    return labels, evidence | ({"probabilities"} if stated and all(stated) else set())
-
-
-def _states(pred: Any, name: str) -> bool:
-    """Whether a prediction has a field, or is none."""
-    return bool(failed(pred)) or (not isinstance(pred, str | int) and read(pred, name, None) is not None)
-
-
-def _listed(labels: Sequence[str] | str | None, gold_labels: set[str]) -> tuple[Listed, list[str]]:
+def _listed(labels: Sequence[str] | str | None, seen: set[str]) -> tuple[Listed, list[str]]:
     """The list of labels as a convention, and a warning about it."""
     codes = institutions().codes
     if labels:
         listed = labels if isinstance(labels, str) else tuple(labels)
         return INSTITUTIONS if listed == codes else listed, []
-    if not gold_labels or not gold_labels <= {*codes}:
+    if not seen or not seen <= {*codes}:
         return "seen", []
-    if gold_labels <= CHOICES:
-        return "seen", [
-            "macro_f1 runs over the labels seen; if they are institution types, labels=institutions takes all 19"
-        ]
-    types = f"the 19 institution types, of which gold has {len(gold_labels)}"
+    if seen <= CHOICES:
+        hint = "if they are institution types, labels=institutions takes all 19"
+        return "seen", [f"macro_f1 runs over the labels seen; {hint}"]
+    types = f"the 19 institution types, of which gold has {len(seen)}"
     return INSTITUTIONS, [f"macro_f1 runs over {types}; labels=seen takes those seen"]
 
 
@@ -201,7 +200,7 @@ def _outside(confusion: Labelled, over: tuple[str, ...]) -> list[str]:
     for place, side in enumerate(("gold", "predicted")):
         outside = Counter[str]()
         for pair, count in confusion.items():
-            if pair[place] not in over and (side == "gold" or pair[place] != NONE):
+            if pair[place] not in (*over, NONE):
                 outside[pair[place]] += int(count)
         if outside:
             named = ", ".join(repr(label) for label, _ in outside.most_common(3))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
 
 from goldassay.exceptions import GoldassayError
 from goldassay.tally import Confusion, Counts, Number, divide, mean
@@ -39,44 +38,39 @@ class Labelled(Confusion):
         super().__init__(pairs)
         self.given, self.average, self.rate = given, average, rate
 
-    def with_items(self, items: Mapping[tuple[str, str], Number]) -> Self:
-        return type(self)(items, self.given, self.average, self.rate)
-
     @property
     def counted(self) -> tuple[str, ...]:
         """The labels that count: those given, else those that occur on either side."""
         return self.given or tuple(label for label in self.labels if label != NONE)
 
     @property
-    def supported(self) -> dict[str, Counts]:
-        """The labels that count and may occur in gold, each against all others."""
-        return self.by_label(self.given or tuple(sorted({gold for gold, _ in self})))
+    def shares(self) -> list[tuple[Counts, Number]]:
+        """Each label against all others, and what its rate weighs in the mean."""
+        if self.average == "all":
+            every = self.by_label(self.counted).values()
+            return [(counts, positive(self.weight if self.given else counts.weight)) for counts in every]
+        in_gold = self.by_label(self.given or tuple(sorted({gold for gold, _ in self}))).values()
+        return [(c, c.support if self.average == "weighted" else positive(c.support)) for c in in_gold]
 
     @property
     def classes(self) -> list[Counts] | None:
         """The counts of the labels that the mean is over, for its interval; None if their weights differ."""
         if self.average == "weighted":
             return None
-        counts = self.by_label(self.counted) if self.average == "all" else self.supported
-        return [each for each in counts.values() if self.average == "all" or occurs(each.tp + each.fn)]
+        return [counts for counts, share in self.shares if self.average == "all" or occurs(share)]
 
     @property
     def weight(self) -> Number:
         """How many examples there are; for ``supported``, those whose gold label counts."""
-        if self.average != "supported":
-            return super().weight
-        return sum(c.tp + c.fn for c in self.supported.values())
+        return sum(c.support for c, _ in self.shares) if self.average == "supported" else super().weight
 
     @property
     def value(self) -> Number:
         """The mean of the rate over the labels."""
-        if self.average == "all":
-            counts = self.by_label(self.counted).values()
-            return mean([(getattr(c, self.rate), positive(self.weight if self.given else c.weight)) for c in counts])
-        counts, weighted = self.supported.values(), self.average == "weighted"
-        shares = [c.tp + c.fn if weighted else positive(c.tp + c.fn) for c in counts]
-        total = sum(getattr(c, self.rate) * share for c, share in zip(counts, shares, strict=True))
-        return divide(total, sum(shares), empty=0.0 if weighted and len(self) else 1.0)
+        value = mean((getattr(counts, self.rate), share) for counts, share in self.shares)
+        if self.average == "weighted" and self:
+            return value * positive(sum(share for _, share in self.shares))
+        return value
 
 
 class Agreement(Confusion):
@@ -102,9 +96,6 @@ class Agreement(Confusion):
         super().__init__(pairs)
         self.statistic, self.order = statistic, order
 
-    def with_items(self, items: Mapping[tuple[str, str], Number]) -> Self:
-        return type(self)(items, self.statistic, self.order)
-
     def scale(self) -> dict[str, float]:
         """Where each label stands: for ``mae`` its number, if all are numbers, else its place."""
         seen = [label for label in self.labels if label != NONE]
@@ -113,51 +104,45 @@ class Agreement(Confusion):
         except ValueError:
             numbers = {}
         labels = self.order or tuple(sorted(seen, key=lambda label: (numbers.get(label, 0.0), label)))
-        by_label = self.by_label()
-        if unknown := [label for label in seen if label not in labels and _in_gold(by_label[label])]:
-            raise GoldassayError(f"the label {unknown[0]!r} is not in the order {', '.join(labels)}")
+        for gold, _ in self:
+            if gold not in labels:
+                raise GoldassayError(f"the label {gold!r} is not in the order {', '.join(labels)}")
         if self.statistic == "mae" and numbers and not self.order:
             return numbers
         return {label: float(place) for place, label in enumerate(labels)}
 
-    def _distances(self) -> Callable[[str, str], float]:
+    def _distance(self, gold: str, pred: str, scale: Mapping[str, float]) -> float:
+        """How wrong one label is for another; one outside the scale is as far away as can be."""
         if self.statistic == "none":
-            return lambda gold, pred: float(gold != pred)
-        scale, power = self.scale(), 2 if self.statistic == "quadratic" else 1
-        ends = min(scale.values(), default=0.0), max(scale.values(), default=0.0)
-
-        def distance(gold: str, pred: str) -> float:
-            if gold not in scale:
-                gold, pred = pred, gold
-            far = (scale[pred],) if pred in scale else ends
-            return float(max(abs(scale[gold] - end) for end in far) ** power) if gold in scale else 0.0
-
-        return distance
+            return float(gold != pred)
+        if gold not in scale:
+            gold, pred = pred, gold
+        far = [scale[pred]] if pred in scale else scale.values()
+        distance = max(abs(scale[gold] - place) for place in far) if gold in scale else 0.0
+        return distance**2 if self.statistic == "quadratic" else distance
 
     @property
     def value(self) -> Number:
         """The statistic; where both sides gave one and the same label throughout, 1 if they agree."""
         n, by_label = self.weight, self.by_label()
-        gold, pred = ({x: side(c) for x, c in by_label.items()} for side in (_in_gold, _in_pred))
         if self.statistic == "mcc":
-            both = sum(gold[label] * pred[label] for label in by_label)
-            spread = (n * n - sum(x * x for x in gold.values())) * (n * n - sum(x * x for x in pred.values()))
+            both = sum(c.support * c.predicted for c in by_label.values())
+            gold, pred = (n * n - sum(getattr(c, side) ** 2 for c in by_label.values()) for side in SIDES)
             right = 1.0 - positive(n - self.correct)
-            return divide(self.correct * n - both, spread**0.5) + right * (1.0 - positive(spread))
-        distance = self._distances()
-        observed = sum(distance(*pair) * count for pair, count in self.items())
+            return divide(self.correct * n - both, (gold * pred) ** 0.5) + right * (1.0 - positive(gold * pred))
+        scale = {} if self.statistic == "none" else self.scale()
+        observed = sum(self._distance(*pair, scale) * count for pair, count in self.items())
         if self.statistic == "mae":
             return divide(observed, n)
-        expected = sum(distance(a, b) * gold[a] * pred[b] for a in by_label for b in by_label)
+        expected = sum(
+            self._distance(gold, pred, scale) * by_label[gold].support * by_label[pred].predicted
+            for gold in by_label
+            for pred in by_label
+        )
         return 1.0 - divide(observed * n, expected, empty=0.0)
 
 
-def _in_gold(counts: Counts) -> Number:
-    return counts.tp + counts.fn
-
-
-def _in_pred(counts: Counts) -> Number:
-    return counts.tp + counts.fp
+SIDES = ("support", "predicted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,4 +161,4 @@ class Gap(Sums):
     @property
     def value(self) -> Number:
         """The difference of the two rates; 0 without evidence."""
-        return divide(self.group - self.exact, self.n, empty=0.0)
+        return divide(self.group - self.exact, self.n)

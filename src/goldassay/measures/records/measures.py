@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from goldassay.measure import EMPTY, Measure, Review
 from goldassay.measures.records import matching, mistakes, schemas, trees
@@ -19,7 +19,7 @@ from goldassay.measures.records.records import Read, sides
 from goldassay.statistics.evidence import means, stacked
 from goldassay.tally import FORMULAS, RATES, Counts, Macro, Mean, T
 
-OPTIONS = ("schema", "compare", "blank", "ordered", "invalid")
+OPTIONS: tuple[str, ...] = ("schema", "compare", "blank", "ordered", "invalid")
 BY_TYPE = "by type (number, ISO date, else exact)"
 
 
@@ -57,16 +57,14 @@ class RecordMeasure(Measure[T]):
     """
 
     task = "records"
-    gold_fields = ("record",)
-    pred_fields = ("record",)
-    shares: ClassVar[tuple[str, ...]] = OPTIONS
+    shares = OPTIONS
     choices = {
         "blank": ("same", "null", "apart"),
         "invalid": ("missed", "counted"),
         "rate": tuple(RATES),
         "average": ("micro", "macro"),
     }
-    named: ClassVar[tuple[str, ...]] = OPTIONS  # the conventions that the measure depends on
+    named = OPTIONS  # the conventions that the measure depends on
 
     schema: Any = ""
     compare: Any = ()
@@ -130,7 +128,7 @@ rate='f1', average='micro')
 
     rate: str = "f1"
     average: str = "micro"
-    source: ClassVar[str] = "micro-averaged field F1 of structured extraction, as in Kim et al. 2022 (Donut)"
+    source = "micro-averaged field F1 of structured extraction, as in Kim et al. 2022 (Donut)"
 
     @property
     def key(self) -> str:
@@ -179,10 +177,10 @@ class RecordAccuracy(RecordMeasure[Mean]):
     1.0
     """
 
-    name: ClassVar[str] = "record_accuracy"
-    zero: ClassVar[Mean] = Mean()
-    formula: ClassVar[str] = "records without an error / all records"
-    source: ClassVar[str] = "exact match, with this measure's comparators"
+    name = "record_accuracy"
+    zero = Mean()
+    formula = "records without an error / all records"
+    source = "exact match, with this measure's comparators"
 
     def tallies(self, batch: Batch) -> Mean:
         """1 for a right record."""
@@ -200,12 +198,12 @@ class SchemaValid(RecordMeasure[Mean]):
     0.0
     """
 
-    name: ClassVar[str] = "schema_valid"
-    zero: ClassVar[Mean] = Mean()
+    name = "schema_valid"
+    zero = Mean()
     shares = ("schema",)
     named = ("schema",)
-    formula: ClassVar[str] = "valid predictions / all predictions"
-    source: ClassVar[str] = "JSON Schema 2020-12"
+    formula = "valid predictions / all predictions"
+    source = "JSON Schema 2020-12"
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """Every pair, read; what does not fit the schema does not count, whatever ``invalid`` says."""
@@ -230,12 +228,12 @@ class TreeEdit(RecordMeasure[Mean]):
     0.8
     """
 
-    name: ClassVar[str] = "tree_edit_accuracy"
-    zero: ClassVar[Mean] = Mean()
+    name = "tree_edit_accuracy"
+    zero = Mean()
     named = ("schema", "invalid")
-    fixed: ClassVar[dict[str, str]] = {"normalisation": "Donut's", "average": "mean over records"}
-    formula: ClassVar[str] = "max(0, 1 − TED(prediction, gold) / TED(empty, gold))"
-    source: ClassVar[str] = "Kim et al. 2022 (Donut); Zhang & Shasha 1989"
+    fixed = {"normalisation": "Donut's", "average": "mean over records"}
+    formula = "max(0, 1 − TED(prediction, gold) / TED(empty, gold))"
+    source = "Kim et al. 2022 (Donut); Zhang & Shasha 1989"
 
     def tallies(self, batch: Batch) -> Mean:
         """The accuracy of each pair; a pair of empty records has none."""

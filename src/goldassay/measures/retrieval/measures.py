@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from goldassay.measure import Measure, Review
 from goldassay.measures.retrieval.batch import TIES, Batch, Hits, places
 from goldassay.measures.retrieval.mistakes import errors
 from goldassay.statistics.evidence import Floats
-from goldassay.tally import Mean, divide
+from goldassay.tally import Mean, Number, divide
 
 TREC_EVAL = "trec_eval (https://github.com/usnistgov/trec_eval)"
 
@@ -32,12 +32,10 @@ class Ranked(Measure[Mean]):
         missing: A query without results counts 0, or is left out (``skip``) unless the program failed on it.
     """
 
-    task: ClassVar[str] = "retrieval"
-    zero: ClassVar[Mean] = Mean()
-    gold_fields: ClassVar[tuple[str, ...]] = ("relevant",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("results",)
-    fixed: ClassVar[dict[str, str]] = {"unjudged": "irrelevant", "no_relevant": "0"}
-    choices: ClassVar[dict[str, tuple[object, ...]]] = {"ties": TIES, "missing": (0, "skip")}
+    task = "retrieval"
+    zero = Mean()
+    fixed = {"unjudged": "irrelevant", "no_relevant": "0"}
+    choices = {"ties": TIES, "missing": (0, "skip")}
 
     ties: str = field(default="docno_desc", kw_only=True)
     missing: int | str = field(default=0, kw_only=True)
@@ -53,7 +51,7 @@ class Ranked(Measure[Mean]):
             raise GoldassayError(f"{self.name}: rel is the least relevant grade, above 0, not {rel!r}")
         super().__post_init__()
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         """The value of each query."""
         raise GoldassayError(f"{self.name} does not say how to compute its values")
 
@@ -121,7 +119,7 @@ class nDCG(Ranked):
     formula = "DCG@k / ideal DCG@k, DCG@k = Σ_{i≤k} gain_i / log2(i + 1); mean over queries"
     source = f"Järvelin and Kekäläinen, TOIS 2002; {TREC_EVAL} ndcg_cut"
 
-    choices: ClassVar[dict[str, tuple[object, ...]]] = {
+    choices = {
         **Ranked.choices,
         "gain": ("linear", "exponential"),
         "ideal": ("judged", "retrieved"),
@@ -135,7 +133,7 @@ class nDCG(Ranked):
     def parameters(self) -> tuple[str, ...]:
         return ("dcg='exp-log2'",) if self.gain == "exponential" else ()
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         hits = batch.hits(self.ties)
         ideal = batch.ideal if self.ideal == "judged" else hits.by_grade(batch.n)
         return divide(self._dcg(batch, hits), self._dcg(batch, ideal))
@@ -161,7 +159,7 @@ class P(Ranked):
     k: int = 10
     rel: float = 1
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         return batch.counts(batch.top(self.ties, self.rel, self.k)) / self.k
 
 
@@ -178,14 +176,14 @@ class R(Ranked):
     """
 
     attains_one = False
-    fixed: ClassVar[dict[str, str]] = {**Ranked.fixed, "no_relevant": "skip"}
+    fixed = {**Ranked.fixed, "no_relevant": "skip"}
     formula = "relevant documents among the first k / relevant documents; mean over queries that have any"
     source = f"{TREC_EVAL} recall"
 
     k: int | None = 10
     rel: float = 1
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         return batch.share(batch.top(self.ties, self.rel, self.k), batch.relevant(self.rel))
 
     def weights(self, batch: Batch) -> Floats:
@@ -206,7 +204,7 @@ class RR(Ranked):
     k: int | None = None
     rel: float = 1
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         hits = batch.top(self.ties, self.rel, self.k)
         values = np.zeros(batch.n)
         queries, first = np.unique(hits.query, return_index=True)
@@ -228,7 +226,7 @@ class AP(Ranked):
     k: int | None = None
     rel: float = 1
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         hits = batch.top(self.ties, self.rel, self.k)
         precision = (places(hits.query, batch.n) + 1.0) / (hits.rank + 1.0)
         return divide(batch.total(hits, precision), batch.relevant(self.rel))
@@ -249,12 +247,12 @@ class Bpref(Ranked):
     """
 
     formula = "1/R Σ_r (1 − min(irrelevant judged above r, R) / min(N, R)); mean over queries"
-    fixed: ClassVar[dict[str, str]] = {**Ranked.fixed, "unjudged": "left out"}
+    fixed = {**Ranked.fixed, "unjudged": "left out"}
     source = f"Buckley and Voorhees, SIGIR 2004; {TREC_EVAL} bpref"
 
     rel: float = 1
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         hits = batch.hits(self.ties, judged=True)
         good = (hits.grade >= self.rel) & (hits.grade > 0)
         # the irrelevant ones above: those up to here, less those of earlier queries
@@ -294,7 +292,7 @@ class RBP(Ranked):
     def parameters(self) -> tuple[str, ...]:
         return (f"p={self.p}", *super().parameters)
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         hits = batch.top(self.ties, self.rel, self.k)
         return (1.0 - self.p) * batch.total(hits, np.power(self.p, hits.rank.astype(float)))
 
@@ -312,7 +310,7 @@ class Rprec(Ranked):
 
     rel: float = 1
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         hits, total = batch.top(self.ties, self.rel), batch.relevant(self.rel)
         return batch.share(hits.where(hits.rank < total[hits.query]), total)
 
@@ -328,12 +326,12 @@ class Judged(Ranked):
     """
 
     formula = "judged documents among the first k / min(k, results); mean over queries"
-    fixed: ClassVar[dict[str, str]] = {"no_results": "0"}
+    fixed = {"no_results": "0"}
     source = "ir_measures Judged (https://ir-measur.es)"
 
     k: int = 10
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         hits = batch.hits(self.ties, judged=True)
         return batch.share(hits.where(hits.rank < self.k), np.minimum(batch.retrieved, self.k))
 
@@ -352,5 +350,5 @@ class Success(Ranked):
     k: int = 10
     rel: float = 1
 
-    def values(self, batch: Batch) -> Floats:
+    def values(self, batch: Batch) -> Number:
         return (batch.counts(batch.top(self.ties, self.rel, self.k)) > 0).astype(float)
