@@ -13,14 +13,14 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -141,7 +141,7 @@ def rows(file: Path, *, what: str = "a JSON object", check: Check | None = None)
 def rows_with_offsets(
     file: Path, *, what: str = "a JSON object", check: Check | None = None
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    """Like `rows`, each with the byte offset of its line (`rows_at` reads it again)."""
+    """Like `rows`, each with the byte offset of its line (`row_at` reads it again)."""
     offset = 0
     with file.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
@@ -155,13 +155,11 @@ def rows_with_offsets(
             offset += len(line)
 
 
-def rows_at(file: Path, offsets: Iterable[int]) -> Iterator[dict[str, Any]]:
-    """The objects whose lines start at these byte offsets, in this order: memory does not grow with the file."""
-    with file.open("rb") as stream:
-        for offset in offsets:
-            stream.seek(offset)
-            row: dict[str, Any] = value(stream.readline(), file=file, unique=False)
-            yield row
+def row_at(stream: BinaryIO, offset: int) -> dict[str, Any]:
+    """The object whose line starts at this byte offset of an open file."""
+    stream.seek(offset)
+    row: dict[str, Any] = value(stream.readline(), unique=False)
+    return row
 
 
 class Log:

@@ -101,7 +101,6 @@ def test_a_budget_stops_before_the_call_that_is_too_many_and_the_run_goes_on(end
     )
     run = evaluate(asks(), examples(12), METRIC, resume=tmp_path / "r", budget="calls=100", **options)
     assert (len(run.rows), run.cost["calls"], endpoint.calls) == (12, 12, 12)
-    assert "retried" not in run.summary()  # what the budget kept from being asked has not failed
 
 
 def test_a_budget_of_tokens_stops(endpoint: Any) -> None:

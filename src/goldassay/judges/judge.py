@@ -298,8 +298,6 @@ class Verdicts(dict[str, Fields | None]):
     def __init__(self, file: Path | str) -> None:
         super().__init__()
         self.file = Path(file).absolute()
-        self._log: jsonl.Log | None = None
-        self._lock = threading.Lock()
         if self.file.is_file():
             for row in jsonl.rows(self.file, what="a verdict: expected {key, fields}", check=_check_row):
                 super().__setitem__(row["key"], row["fields"])
@@ -309,9 +307,8 @@ class Verdicts(dict[str, Fields | None]):
 
     def __setitem__(self, key: str, fields: Fields | None) -> None:
         super().__setitem__(key, fields)
-        with self._lock:
-            self._log = self._log or jsonl.Log(self.file)
-        self._log.add({"key": key, "fields": scrub(fields)})
+        with jsonl.Log(self.file) as log:
+            log.add({"key": key, "fields": scrub(fields)})
 
 
 def _check_row(row: Fields) -> None:

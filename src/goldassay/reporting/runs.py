@@ -93,10 +93,6 @@ def _warnings(run: Run) -> None:
         warn(f"{len(failed)} of {len(run.rows)} examples failed, and their gold counts as missed; {first}")
     for warning in filter(None, (*run.warnings, summary.unknown_types(run))):
         warn(warning)
-    if retried := run.retried:
-        ours, others = retried["values"], retried["others"]
-        pairs = ", ".join(f"{key} {number(ours.get(key))} against {number(others.get(key))}" for key in run.values)
-        warn(f"{retried['rows']} of {len(run.rows)} examples were tried again; their values against the rest: {pairs}")
 
 
 def strata(run: Run, measure: str, most: int = 8) -> None:

@@ -212,7 +212,7 @@ def labelled(name: str, lower_is_better: bool) -> str:
 def noise_lines(run: Run) -> list[str]:
     """What repeats say of the program's own noise: flips, pass@k, and what would narrow the intervals more."""
     noise = run.noise
-    if noise is None or noise.flips is None or noise.varies is None:
+    if noise is None:
         return []
     passes = [f"pass@{k} {value.value:.3f}" for k, value in noise.pass_at.items()]
     passes += [f"pass^{k} {value.value:.3f}" for k, value in noise.pass_every.items()]

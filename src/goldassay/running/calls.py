@@ -19,7 +19,6 @@ import dspy
 from goldassay._dspy_compat import BaseCallback, history_entry, was_cut
 from goldassay.progress import WAITING
 from goldassay.running.budget import Meter
-from goldassay.running.rows import answer, messages
 
 TOKENS = ("prompt_tokens", "completion_tokens")
 HISTORY = 1000  # the least length of a model's history, among whose last entries a call's own stands
@@ -62,9 +61,10 @@ class Account(BaseCallback):  # type: ignore[misc]
         account = self.run if self.ended and self.run is not None else self
         account.add({"calls": int(not cached), "cached": int(cached), **tokens})
         if self.record and not self.ended:
-            outcome = {"answer": answer(outputs)} if exception is None else {"error": str(exception)[:2000]}
+            answers = "\n\n".join(map(text, outputs or ()))
+            outcome = {"answer": answers} if exception is None else {"error": str(exception)[:2000]}
             seconds = round(time.perf_counter() - started, 6)
-            prompt = messages(dict(entry) or inputs)
+            prompt = messages(entry or inputs)
             self.recorded.append({"lm": str(lm.model), "prompt": prompt, "seconds": seconds, **outcome})
 
     def add(self, counts: Mapping[str, int]) -> None:
@@ -92,6 +92,25 @@ class Account(BaseCallback):  # type: ignore[misc]
 
 def _count(number: object) -> int:
     return int(number) if isinstance(number, (int, float)) else 0
+
+
+def messages(call: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The messages of a call, as role and text.
+
+    >>> messages({"messages": None, "prompt": "Where is Delft?"})
+    [{'role': 'user', 'content': 'Where is Delft?'}]
+    """
+    parts = call.get("messages") or [{"role": "user", "content": call.get("prompt") or ""}]
+    return [{"role": str(part["role"]), "content": text(part.get("content"))} for part in parts]
+
+
+def text(content: object) -> str:
+    """The text of a message's content; parts that are no text (pictures, files) are only named."""
+    if isinstance(content, list):
+        return "\n".join(map(text, content))
+    if isinstance(content, dict):
+        return str(content["text"]) if "text" in content else f"[{content.get('type', 'part')}]"
+    return str(content)
 
 
 def current() -> Account | None:

@@ -223,10 +223,8 @@ class _Evaluation:
 
         def keep(row: Row) -> str:
             nonlocal total
-            earlier = self.failed.get(self.rows.number(row))
-            if earlier is not None:
-                row["retried"] = earlier.get("retried", 0) + 1
-                self.rest.add(earlier.get("usage", {}))
+            earlier = self.failed.get(self.rows.number(row), {})
+            self.rest.add(earlier.get("usage", {}))
             row, offset = self.writer.row(row) if self.writer else (row, 0)
             self.rows.add(row, offset)
             total = total + evidence(row) if self.options.progress else total

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
+from goldassay.fields import cluster
 from goldassay.measure import target_met
 from goldassay.statistics.intervals import Interval, interval
 from goldassay.statistics.repeats import VarianceParts, pass_all, pass_at, variance_parts
@@ -18,16 +21,15 @@ class Noise:
 
     ``variance`` splits that of each value into examples and repeats. ``pass_at`` is pass@k by k, ``pass_every`` is
     pass^k. ``flips`` is the share of examples with answers on both sides of the pass mark, ``varies`` the share
-    whose answers do not all have the same score, and ``cached`` how many answers came from a cache after all.
+    whose answers do not all have the same score.
     """
 
-    variance: Mapping[str, VarianceParts] = field(default_factory=dict)
-    pass_at: Mapping[int, Interval] = field(default_factory=dict)
-    pass_every: Mapping[int, Interval] = field(default_factory=dict)
-    flips: Interval | None = None
-    varies: Interval | None = None
-    failed: int = 0
-    cached: int = 0
+    variance: Mapping[str, VarianceParts]
+    pass_at: Mapping[int, Interval]
+    pass_every: Mapping[int, Interval]
+    flips: Interval
+    varies: Interval
+    failed: int
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
@@ -37,45 +39,37 @@ class Noise:
         return state
 
 
-def noise(answers: Iterable[Mapping[str, Any]], evidence: Sequence[Evidence], zero: Evidence, mark: float) -> Noise:
-    """The noise in the answers of a run.
+def noise(rows: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence], zero: Evidence, mark: float) -> Noise | None:
+    """The noise in the answers of a run; None if an example was asked once, as in a run that was interrupted.
 
     Args:
-        answers: All rows of the run.
+        rows: All rows of the run.
         evidence: Their tallies.
         zero: The run's zero.
         mark: The least score that passes.
     """
-    examples: dict[int, list[Mapping[str, Any]]] = {}
-    answers = list(answers)
-    for answer in answers:
-        examples.setdefault(answer["index"], []).append(answer)
-    most = min(map(len, examples.values()), default=0)
-    if most < 2:  # a run that was interrupted before its second repeat ended
-        return Noise()
-    documents = [rows[0].get("document", ("row", index)) for index, rows in examples.items()]
-    of_answers = [row.get("document", ("row", row["index"])) for row in answers]
-    passed = [(len(rows), sum(target_met(row["score"], mark) for row in rows)) for rows in examples.values()]
+    scores = [[row["score"] for row in answers] for _, answers in groupby(rows, itemgetter("index"))]
+    most = min(map(len, scores), default=0)
+    if most < 2:
+        return None
+    examples = [row["index"] for row in rows]
+    of_answers = [cluster(row, row["index"]) for row in rows]
+    documents = list(dict(zip(examples, of_answers, strict=True)).values())
+    passed = [(len(each), sum(target_met(score, mark) for score in each)) for each in scores]
 
-    def share(values: Sequence[float]) -> Interval:
+    def share(values: Iterable[float]) -> Interval:
         return interval([float(value) for value in values], clusters=documents, bounds=(0.0, 1.0))
 
     counts = sorted({2**power for power in range(most.bit_length())} | {most})
+    named = [name for name in zero if any(tallies[name].weight for tallies in evidence)]
     return Noise(
         {
-            name: variance_parts(
-                [tallies[name] for tallies in evidence],
-                zero[name],
-                examples=[row["index"] for row in answers],
-                clusters=of_answers,
-            )
-            for name in zero
-            if any(tallies[name].weight for tallies in evidence)
+            name: variance_parts([each[name] for each in evidence], zero[name], examples=examples, clusters=of_answers)
+            for name in named
         },
-        {k: share([pass_at(k, *each) for each in passed]) for k in counts},
-        {k: share([pass_all(k, *each) for each in passed]) for k in counts if k > 1},
-        share([0 < good < size for size, good in passed]),
-        share([len({round(row["score"], 9) for row in rows}) > 1 for rows in examples.values()]),
-        failed=sum(bool(row.get("error")) for row in answers),
-        cached=sum(int((row.get("usage") or {}).get("cached", 0)) for row in answers),
+        {k: share(pass_at(k, *each) for each in passed) for k in counts},
+        {k: share(pass_all(k, *each) for each in passed) for k in counts if k > 1},
+        share(0 < good < size for size, good in passed),
+        share(len({round(score, 9) for score in each}) > 1 for each in scores),
+        sum(bool(row.get("error")) for row in rows),
     )

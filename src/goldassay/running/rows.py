@@ -1,20 +1,18 @@
 """The rows of a run: in memory if they are few, else only in their file, from which they are read when asked for.
 
 One walk over them gives the values, in all and by stratum (`fold`). With repeats there is a row for each answer, and
-here the answers to an example become its row (`example_row`), so that whatever reads a run sees examples.
+the answers to an example become its row (`example_row`), so that whatever reads a run sees examples.
 """
 
 from __future__ import annotations
 
-from array import array
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
-from typing import Any, overload
+from typing import Any
 
 from goldassay import jsonl
 from goldassay.fields import cluster, identity, read
@@ -31,8 +29,8 @@ CHUNK = 4096  # rows whose evidence is put into columns at once
 class Rows(Sequence[Row]):
     """Rows in the order of their examples and repeats; ``file`` is the file that holds them, if any.
 
-    Of more than `FEW` rows only the offsets in the file stay in memory. A row has a number of its own: that of its
-    example times the ``repeats`` of the run, plus its repeat, counted from 0.
+    Of those in a file the first `FEW` stay in memory, and of the others their offsets in the file. A row has a number
+    of its own: that of its example times the ``repeats`` of the run, plus its repeat, counted from 0.
 
     >>> rows = Rows(repeats=2)
     >>> rows.add({"index": 7, "id": "b", "repeat": 2}), rows.add({"index": 2, "id": "a", "repeat": 1})
@@ -43,8 +41,7 @@ class Rows(Sequence[Row]):
 
     def __init__(self, file: Path | None = None, repeats: int = 1) -> None:
         self.file, self.repeats = file and file.absolute(), repeats  # a program may change the current folder
-        self.cached: dict[int, Row] | None = {}
-        self._offsets: dict[int, int] = {}
+        self._places: dict[int, Row | int] = {}
         self._order: list[int] | None = None
 
     def number(self, row: Row) -> int:
@@ -53,56 +50,41 @@ class Rows(Sequence[Row]):
 
     def add(self, row: Row, offset: int = 0) -> None:
         """Add a row whose line starts at this offset of the file; it replaces an earlier one of its number."""
-        number = self.number(row)
-        self._offsets[number], self._order = offset, None
-        if self.cached is not None:
-            self.cached[number] = row
-            if len(self.cached) > FEW and self.file is not None:
-                self.cached = None
+        stays = self.file is None or len(self._places) < FEW
+        self._places[self.number(row)], self._order = row if stays else offset, None
 
     def drop(self, number: int) -> None:
         """Forget a row."""
-        del self._offsets[number]
+        del self._places[number]
         self._order = None
-        if self.cached is not None:
-            del self.cached[number]
 
     @property
-    def numbers(self) -> Sequence[int]:
+    def numbers(self) -> list[int]:
         """The numbers of the rows, in order."""
-        if self._order is None:
-            self._order = sorted(self._offsets)
+        self._order = self._order or sorted(self._places)
         return self._order
 
     def missing(self, size: int) -> Iterator[int]:
         """The numbers of the rows that ``size`` examples lack, one repeat after the other."""
         numbers = (index * self.repeats + repeat for repeat in range(self.repeats) for index in range(size))
-        return (number for number in numbers if number not in self._offsets)
+        return (number for number in numbers if number not in self._places)
 
     def __len__(self) -> int:
-        return len(self._offsets)
+        return len(self._places)
 
     def __iter__(self) -> Iterator[Row]:
         return self._read(self.numbers)
 
-    @overload
-    def __getitem__(self, at: int) -> Row: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Row]: ...
-    def __getitem__(self, at: int | slice) -> Row | list[Row]:
-        if isinstance(at, slice):
-            return list(self._read(self.numbers[at]))
-        return next(self._read([self.numbers[at]]))
+    def __getitem__(self, at: Any) -> Any:
+        numbers = self.numbers[at]
+        return list(self._read(numbers)) if isinstance(numbers, list) else next(self._read([numbers]))
 
     def _read(self, numbers: Sequence[int]) -> Iterator[Row]:
-        if self.cached is not None:
-            return map(self.cached.__getitem__, numbers)
-        return jsonl.rows_at(self.file or Path(), map(self._offsets.__getitem__, numbers))
-
-
-def example_rows(answers: Iterable[Row], evidence: Callable[[Row], Evidence]) -> list[Row]:
-    """One row an example (`example_row`), from the rows of a run with repeats."""
-    return [example_row(list(group), evidence) for _, group in groupby(answers, itemgetter("index"))]
+        places = [self._places[number] for number in numbers]
+        on_disk = any(isinstance(place, int) for place in places)
+        with open(self.file if self.file and on_disk else os.devnull, "rb") as stream:
+            for place in places:
+                yield jsonl.row_at(stream, place) if isinstance(place, int) else place
 
 
 def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> Row:
@@ -126,7 +108,6 @@ def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> 
     usage = sum((Counter(answer.get("usage", {})) for answer in answers), Counter[str]())
     errors = [error for answer in answers for error in answer.get("errors", ())]
     some = {"truncated": any(answer.get("truncated") for answer in answers), "usage": dict(usage), "errors": errors}
-    some["retried"] = sum(answer.get("retried", 0) for answer in answers)
     return {key: value for key, value in {**row, **some}.items() if value or key not in some}
 
 
@@ -156,42 +137,32 @@ class Folded:
     truncated: int = 0
 
 
-def fold(rows: Iterable[tuple[Mapping[str, Any], Evidence]], zero: Evidence) -> Folded:
-    """Fold rows with their evidence, in their order; none of them stays in memory."""
+def fold(rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evidence) -> Folded:
+    """Fold rows with their evidence, some at a time: those of a large run do not stay in memory."""
     folded = Folded(zero)
-    strata: dict[tuple[str, str], tuple[int, Evidence]] = {}
-    chunk: list[Evidence] = []
+    strata: dict[str, dict[str, tuple[int, Evidence]]] = {}
     chunks: list[dict[str, Any]] = []
     numbers: dict[Any, int] = {}
-    documents = array("q")
-    for place, (row, evidence) in enumerate(rows):
-        folded.total = folded.total + evidence
-        folded.failed += bool(row.get("error"))
-        folded.truncated += bool(row.get("truncated"))
-        for facet in facets(row).items():
-            size, part = strata.get(facet, (0, zero))
-            strata[facet] = size + 1, part + evidence
-        documents.append(numbers.setdefault(cluster(row, place), len(numbers)))
-        chunk.append(evidence)
-        if len(chunk) == CHUNK:
-            chunks.append(_columns(chunk, zero))
-            chunk = []
-    chunks += [_columns(chunk, zero)] if chunk else []
-    folded.columns = {key: joined([columns[key] for columns in chunks], zero[key]) for key in zero} if chunks else {}
-    folded.clusters = documents.tolist() if len(numbers) < len(documents) else None
+    documents: list[int] = []
+    for start in range(0, len(rows), CHUNK):
+        chunk = rows[start : start + CHUNK]
+        evidence = list(map(evidence_of, chunk))
+        chunks.append({key: stacked([each[key] for each in evidence], zero[key]) for key in zero})
+        for place, (row, each) in enumerate(zip(chunk, evidence, strict=True), start):
+            folded.total = folded.total + each
+            folded.failed += bool(row.get("error"))
+            folded.truncated += bool(row.get("truncated"))
+            documents.append(numbers.setdefault(cluster(row, place), len(numbers)))
+            for name, key in facets(row).items():
+                size, part = strata.setdefault(name, {}).get(key, (0, zero))
+                strata[name][key] = size + 1, part + each
+    folded.columns = {key: joined([columns[key] for columns in chunks], zero[key]) for key in zero if chunks}
+    folded.clusters = documents if len(numbers) < len(documents) else None
     folded.by_stratum = {
-        name: {
-            key: {"examples": size, **values(part)}
-            for (stratum, key), (size, part) in sorted(strata.items())
-            if stratum == name
-        }
-        for name in dict.fromkeys(stratum for stratum, _ in strata)
+        name: {key: {"examples": size, **values(part)} for key, (size, part) in sorted(keys.items())}
+        for name, keys in strata.items()
     }
     return folded
-
-
-def _columns(rows: Sequence[Evidence], zero: Evidence) -> dict[str, Any]:
-    return {key: stacked([evidence[key] for evidence in rows], zero[key]) for key in zero}
 
 
 def values(total: Evidence) -> dict[str, float]:
@@ -230,34 +201,6 @@ def record(row: Mapping[str, Any], evidence: Evidence) -> dict[str, object]:
             if (part, name) != ("gold", "id")
         },
     }
-
-
-def messages(call: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The messages of a call, as role and text.
-
-    >>> messages({"messages": None, "prompt": "Where is Delft?"})
-    [{'role': 'user', 'content': 'Where is Delft?'}]
-    """
-    parts = call.get("messages") or [{"role": "user", "content": call.get("prompt") or ""}]
-    return [{"role": str(part["role"]), "content": text(part.get("content"))} for part in parts]
-
-
-def answer(outputs: object) -> str:
-    """The outputs of a call as text; several completions follow each other.
-
-    >>> answer(["Delft", {"text": "Gouda", "logprobs": None}])
-    'Delft\\n\\nGouda'
-    """
-    return "\n\n".join(map(text, outputs if isinstance(outputs, (list, tuple)) else [outputs]))
-
-
-def text(content: object) -> str:
-    """The text of a message's content; parts that are no text (pictures, files) are only named."""
-    if isinstance(content, list):
-        return "\n".join(map(text, content))
-    if isinstance(content, dict):
-        return str(content["text"]) if "text" in content else f"[{content.get('type', 'part')}]"
-    return str(content)
 
 
 def measured_row(index: int, example: Any, assessed: Mapping[str, Assessment[Any]]) -> Row:

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.fields import unit
 from goldassay.measure import OWN, Error, Measure, parse
 from goldassay.measures.judged import corrected
 from goldassay.notebook import Displayed
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
-from goldassay.running.rows import FEW, Folded, Rows, errors_by_type, example_rows, facets, fold, record, values
+from goldassay.running.rows import Folded, Rows, errors_by_type, example_row, facets, fold, record, values
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Counts, Mean
@@ -68,7 +68,11 @@ class Run(Displayed):
             self.zero = Evidence({**self.zero, **{key: Mean() for key in new}}, weights, self.zero.worst)
         self.answers = self.rows
         if self.repeats > 1:
-            self.rows = example_rows(self.rows, self._evidence)
+            self.rows = [example_row(answers, self._evidence) for answers in self._by_example()]
+
+    def _by_example(self) -> list[list[dict[str, Any]]]:
+        """The answers to each example."""
+        return [list(answers) for _, answers in groupby(self.answers, itemgetter("index"))]
 
     @property
     def name(self) -> str:
@@ -84,8 +88,6 @@ class Run(Displayed):
                 f"each example was asked once, at {temperature}: the intervals cannot tell the model's own noise apart "
                 "from the differences between examples; repeats do"
             )
-        if self.noise and self.noise.cached:
-            warnings.append(f"{self.noise.cached} answers came from a cache: repeats of them say nothing of noise")
         return warnings
 
     @property
@@ -114,8 +116,7 @@ class Run(Displayed):
     @cached_property
     def folded(self) -> Folded:
         """The sums over the rows; those of a large run are read once and do not stay in memory."""
-        evidence = self.evidence if len(self.rows) <= FEW else map(self._evidence, self.rows)
-        return fold(zip(self.rows, evidence, strict=True), self.zero)
+        return fold(self.rows, self._evidence, self.zero)
 
     def tallies(self, name: str) -> list[Any]:
         """One measure's tally of each row."""
@@ -217,8 +218,7 @@ class Run(Displayed):
         ids = [str(row["id"]) for row in self.rows]
         return corrected(labels, ids, {name: self.tallies(name) for name in self.zero})
 
-    @property
-    def corrected_state(self) -> dict[str, object]:
+    def _corrected_state(self) -> dict[str, object]:
         """The corrected values as JSON: value and ends, the value of the verdicts and of the labels alone."""
         return {
             name: {
@@ -248,11 +248,7 @@ class Run(Displayed):
 
     @cached_property
     def cases(self) -> list[Case]:
-        """The rows as error patterns are made from them, in the rows' order."""
-        groups = groupby(
-            self.answers, itemgetter("index")
-        )  # errors and evidence of all answers, since they belong together
-        answers = [[row] for row in self.rows] if self.repeats == 1 else [list(group) for _, group in groups]
+        """The rows as error patterns are made from them, in the rows' order; errors and evidence of all answers."""
         return [
             Case(
                 str(rows[0]["id"]),
@@ -260,20 +256,8 @@ class Run(Displayed):
                 tuple(Error(**error) for row in rows for error in row.get("errors", ())),
                 facets(rows[0]),
             )
-            for rows in answers
+            for rows in self._by_example()
         ]
-
-    @cached_property
-    def retried(self) -> dict[str, Any]:
-        """The values of the rows that were retried after they had failed, and those of the others; empty without.
-
-        A retried example has had another chance, so these rows are not distributed as the others are.
-        """
-        count, parts = 0, {True: self.zero, False: self.zero}
-        for row in self.rows:
-            count += bool(row.get("retried"))
-            parts[bool(row.get("retried"))] += self._evidence(row)
-        return {"rows": count, "values": values(parts[True]), "others": values(parts[False])} if count else {}
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.4f}" for name, value in self.values.items()) if self.rows else "no rows"
@@ -286,10 +270,9 @@ class Run(Displayed):
     def to_pandas(self) -> Any:
         """The `records` as a data frame."""
         try:
-            pandas = import_module("pandas")
+            return import_module("pandas").DataFrame(self.records())
         except ModuleNotFoundError:
-            raise GoldassayError("a data frame needs pandas: pip install pandas") from None
-        return pandas.DataFrame(self.records())
+            raise MissingExtra("pandas", "pandas") from None
 
     @property
     def results(self) -> dict[str, Any]:
@@ -301,7 +284,7 @@ class Run(Displayed):
             "values": self.values,
             "intervals": {key: [interval.low, interval.high] for key, interval in self.intervals.items()},
             "by": self.by_stratum,
-            **({"corrected": self.corrected_state} if self.corrected else {}),
+            **({"corrected": self._corrected_state()} if self.corrected else {}),
         }
 
     def summary(self) -> dict[str, object]:
@@ -312,7 +295,6 @@ class Run(Displayed):
             "examples": len(self.rows),
             "failed": self.folded.failed,
             "truncated": self.folded.truncated,
-            **({"retried": self.retried} if self.retried else {}),
             **({"warnings": self.warnings} if self.warnings else {}),
             **self.results,
             **({"repeats": self.repeats, "noise": self.noise.state()} if self.noise else {}),
@@ -382,15 +364,13 @@ def of_function(about: Mapping[str, Any]) -> bool:
 
 def _check(row: dict[str, Any], zero: Evidence, more: bool) -> None:
     """Raise if this is no row of a run with this evidence; with ``more``, it may hold values of other names."""
-    if type(row["index"]) is not int or not 0 <= row["index"] < MOST or "id" not in row:
-        raise ValueError
     if more:
         kinds = {key: Counts() if "tp" in state else Mean() for key, state in row["tallies"].items()}
         zero = zero.with_items({**kinds, **zero})
     evidence = zero.from_state(row["tallies"])
-    if (evidence.keys() != zero.keys() and not more) or not math.isfinite(float(evidence.value)):
+    names = more or evidence.keys() == zero.keys()
+    if not (0 <= row["index"] < MOST and "id" in row and names and math.isfinite(float(evidence.value))):
         raise ValueError
     for error in row.get("errors", ()):
         Error(**error)
-    if not isinstance(row.get("strata"), dict | None):
-        raise TypeError
+    dict(row.get("strata") or {})

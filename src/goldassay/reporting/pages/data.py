@@ -192,7 +192,7 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Mapping[str, Any]]) -> 
 
 def _own(evidence: Evidence, row: Mapping[str, Any]) -> dict[str, Any]:
     """One run's row of an example, with each measure's value if it has evidence."""
-    fields = ("score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated", "retried")
+    fields = ("score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated")
     numbers = {name: round(float(tally.value), 6) for name, tally in evidence.items() if tally.weight > 0}
     own = {**{key: row[key] for key in fields if key in row}, "values": numbers}
     if "calls" in own:

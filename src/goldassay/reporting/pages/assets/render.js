@@ -268,7 +268,7 @@
     const facts = [`score ${run.score.toFixed(3)}`, ...Object.entries(run.values ?? {}).filter(([key]) => key !== "score").map(([key, value]) => `${key} ${value.toFixed(3)}`)];
     const spent = [run.latency_s !== undefined ? `${run.latency_s.toFixed(3)} s` : null, usage.calls ? `${usage.calls} calls` : null,
       usage.prompt_tokens ? `${usage.prompt_tokens} + ${usage.completion_tokens} tokens` : null, run.usd ? `$${run.usd}` : null,
-      run.truncated ? "the answer was cut at its length limit" : null, run.retried ? "retried" : null].filter(Boolean);
+      run.truncated ? "the answer was cut at its length limit" : null].filter(Boolean);
     const [ours, theirs] = [spans(gold), spans(run.prediction)];
     return make("section", { class: "run", "aria-label": name },
       several ? make("h3", {}, make("span", { class: `key k${place % 7}` }), name) : null,
