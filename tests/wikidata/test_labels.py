@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz, process
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError
 from goldassay.wikidata import labels as module
 from goldassay.wikidata.labels import LabelTable, fold
 
@@ -48,8 +48,6 @@ def test_an_entry_counts_with_its_nearest_name_and_once() -> None:
 
 def test_an_empty_table_finds_nothing() -> None:
     assert LabelTable(()).best(["x"], 3) == [[]]
-    with pytest.raises(GoldassayError, match="k must be a whole number from 1"):
-        LabelTable(()).best(["x"], 0)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +55,7 @@ def test_an_empty_table_finds_nothing() -> None:
     [
         ('{"id": "Q1", "label": "x"}\n{"id"', r"labels\.jsonl:2: not JSON"),
         ('{"id": "Q1"}', r"labels\.jsonl:1: an entry is an object with an id and a label"),
-        ('{"id": "Q1", "label": "x", "aliases": "y"}', "record Q1: aliases must be a list of texts, got 'y'"),
+        ('{"id": "Q1", "label": "x", "aliases": "y"}', "Input should be a valid tuple, got 'y'"),
         (
             '{"id": "Q1", "label": "x"}\n\n{"id": "Q1", "label": "y"}',
             r":3: record Q1: this id appears twice",

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.metrics.pairwise import cosine_similarity
 
 from goldassay.embedding import checked
@@ -26,6 +26,8 @@ from goldassay.text import words
 
 UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+)")
 Hit = tuple[str, float]
+Encode = Callable[[Sequence[str]], Any]
+Collection = str | Path | Iterable[object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Passage:
     text: str
 
 
-def passages(source: str | Path | Iterable[object]) -> list[Passage]:
+def passages(source: Collection) -> list[Passage]:
     """Passages from a JSON Lines file, or from records with ``id`` (or ``doc_id``) and ``text``.
 
     >>> passages([{"id": "a", "text": "Het Rijksmuseum"}])
@@ -46,14 +48,11 @@ def passages(source: str | Path | Iterable[object]) -> list[Passage]:
 
     records: Iterable[Any] = read_file(Path(source)) if isinstance(source, (str, Path)) else source
     collection: dict[str, Passage] = {}
-    for number, record in enumerate(records):
-        names = [read(record, field, None) for field in ("id", "doc_id")]
-        key, text = next((str(name) for name in names if name not in (None, "")), ""), read(record, "text", None)
-        if not key or not isinstance(text, str):
-            raise DataError("a passage is an object with an 'id' and a 'text'", field=f"[{number}]")
-        if key in collection:
-            raise DataError("two passages have this id", record=key)
-        collection[key] = Passage(key, text)
+    for record in records:
+        id_ = read(record, "id", None)
+        passage = Passage(str(read(record, "doc_id") if id_ is None else id_), read(record, "text"))
+        if collection.setdefault(passage.id, passage) is not passage:
+            raise DataError("two passages have this id", record=passage.id)
     return list(collection.values())
 
 
@@ -64,60 +63,58 @@ def tokens(text: str) -> tuple[str, ...]:
     >>> tokens("L’Archive d'État, n° 7"), tokens("国立図書館")
     (('l', 'archive', 'd', 'état', 'n', '7'), ('国立', '立図', '図書', '書館'))
     """
-    return tuple(
-        token
-        for word in words.runs(text.replace("°", " "), "unicode")
-        for part in UNSPACED.split(word)
-        if part
-        for token in _bigrams(part)
-    )
+    every: list[str] = []
+    for word in words.runs(text.replace("°", " "), "unicode"):
+        for part in filter(None, UNSPACED.split(word)):
+            unspaced = len(part) > 1 and UNSPACED.fullmatch(part)
+            every += map("".join, pairwise(part)) if unspaced else [part]
+    return tuple(every)
 
 
-def _bigrams(part: str) -> list[str]:
-    if len(part) < 2 or not UNSPACED.fullmatch(part):
-        return [part]
-    return [part[start : start + 2] for start in range(len(part) - 1)]
+class Index:
+    """Passages that can be searched; only passages with a score above 0 are returned."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.passages = passages(collection)
+
+    def scores(self, query: str) -> Any:
+        """The score of each passage."""
+        raise NotImplementedError
+
+    def search(self, query: str, k: int = 10) -> list[Hit]:
+        """The k best passages; equal scores by id, descending (as they are measured)."""
+        scores = np.asarray(self.scores(query) if self.passages and tokens(query) else [], float)
+        hits = [(float(scores[index]), self.passages[index].id) for index in np.flatnonzero(scores > 0)]
+        return [(name, score) for score, name in sorted(hits, reverse=True)[:k]]
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Index:
+        """Itself: an index does not change, and optimizers copy programs often."""
+        return self
 
 
-class BM25Index:
-    """BM25 over passages; only passages that share a word with the query are returned.
+class BM25Index(Index):
+    """BM25 over passages.
 
     >>> index = BM25Index([{"id": "a", "text": "Het Rijksmuseum"}, {"id": "b", "text": "Het Stadsarchief"}])
     >>> [name for name, _ in index.search("rijksmuseum", 5)]
     ['a']
     """
 
-    def __init__(self, collection: str | Path | Iterable[Any], *, k1: float = 1.5, b: float = 0.75) -> None:
-        self.passages = passages(collection)
-        tokenized = [list(tokens(passage.text)) for passage in self.passages]
-        self._ranker: Any = None
-        if any(tokenized):
-            import bm25s
+    def __init__(self, collection: Collection) -> None:
+        import bm25s
 
-            self._ranker = bm25s.BM25(k1=k1, b=b, method="lucene")
+        super().__init__(collection)
+        tokenized = [list(tokens(passage.text)) for passage in self.passages]
+        self._ranker = bm25s.BM25(method="lucene") if any(tokenized) else None
+        if self._ranker:
             self._ranker.index(tokenized, show_progress=False)
 
-    def search(self, query: str, k: int = 10) -> list[Hit]:
-        """The k best passages; equal scores by id, descending (as they are measured)."""
-        terms = list(tokens(query))
-        return top(self.passages, self._ranker.get_scores(terms), k) if self._ranker and terms else []
-
-    def __deepcopy__(self, memo: Mapping[int, Any]) -> BM25Index:
-        """Itself: an index does not change, and optimizers copy programs often."""
-        return self
+    def scores(self, query: str) -> Any:
+        """BM25 of each passage."""
+        return self._ranker.get_scores(list(tokens(query))) if self._ranker else []
 
 
-def top(collection: Sequence[Passage], scores: ArrayLike, k: int) -> list[Hit]:
-    """The k passages with the highest scores above 0."""
-    values = np.asarray(scores, float)
-    hits = [(float(values[index]), collection[index].id) for index in np.flatnonzero(values > 0).tolist()]
-    return [(name, score) for score, name in sorted(hits, reverse=True)[:k]]
-
-
-Encode = Callable[[Sequence[str]], Any]
-
-
-class DenseIndex:
+class DenseIndex(Index):
     """Passages by the cosine of their vectors with the query's.
 
     Args:
@@ -129,20 +126,14 @@ class DenseIndex:
     'b'
     """
 
-    def __init__(self, collection: str | Path | Iterable[Any], embedder: Encode) -> None:
-        self.passages, self._embedder = passages(collection), embedder
-        self.source = str(getattr(embedder, "name", "dense"))
+    def __init__(self, collection: Collection, embedder: Encode) -> None:
+        super().__init__(collection)
+        self._embedder, self.source = embedder, str(getattr(embedder, "name", "dense"))
         self._vectors = self._embed([passage.text for passage in self.passages]) if self.passages else None
 
-    def search(self, query: str, k: int = 10) -> list[Hit]:
-        """The k nearest passages whose cosine is above 0."""
-        if self._vectors is None or not query.strip():
-            return []
-        return top(self.passages, cosine_similarity(self._vectors, self._embed([query]))[:, 0], k)
+    def scores(self, query: str) -> Any:
+        """The cosine of each passage."""
+        return cosine_similarity(self._vectors, self._embed([query]))[:, 0]
 
     def _embed(self, texts: Sequence[str]) -> Any:
         return checked(self._embedder(texts), len(texts), self.source)
-
-    def __deepcopy__(self, memo: Mapping[int, Any]) -> DenseIndex:
-        """Itself: an index does not change, and optimizers copy programs often."""
-        return self

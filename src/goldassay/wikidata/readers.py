@@ -7,8 +7,8 @@ one begins some sentences earlier, so that a sentence across a border is whole i
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import dspy
@@ -36,23 +36,23 @@ def chunks(text: str, size: int = 3000, overlap: int = 300) -> Iterator[str]:
     """
     if not 0 <= overlap < size:
         raise GoldassayError(f"the overlap must be from 0 to the size of a piece ({size}), got {overlap}")
-    breaks = [match.end() for match in BREAK.finditer(text)]
-    start = 0
-    while start < len(text):
-        end, whole = min(len(text), start + size), True
-        if end < len(text):
-            last = bisect_right(breaks, end) - 1
-            whole = last >= 0 and breaks[last] > start + overlap
-            end = breaks[last] if whole else text.rfind(" ", start + overlap + 1, end) + 1 or end
-        if piece := text[start:end].strip():
-            yield piece
-        if end >= len(text):
-            return
-        first = bisect_left(breaks, max(start + 1, end - overlap))
-        if first < len(breaks) and breaks[first] < end:
-            start = breaks[first]
-        else:  # a sentence that was cut is whole in the next piece
-            start = end if whole else text.find(" ", end - overlap, end) + 1 or end - overlap
+    piece: list[str] = []
+    for part in _parts(text, size):
+        if sum(map(len, piece)) + len(part) > size:
+            yield "".join(piece).strip()
+            while sum(map(len, piece)) > min(overlap, size - len(part)):
+                del piece[0]
+        piece.append(part)
+    if rest := "".join(piece).strip():
+        yield rest
+
+
+def _parts(text: str, size: int) -> Iterator[str]:
+    """Sentences; of those longer than a piece the words, and of longer words what fits."""
+    ends = [0, *(match.end() for match in BREAK.finditer(text)), len(text)]
+    for sentence in (text[start:end] for start, end in pairwise(ends)):
+        for part in [sentence] if len(sentence) <= size else re.findall(r"\S+\s*", sentence):
+            yield from (part[start : start + size] for start in range(0, len(part), size))
 
 
 def resolve_subject(name: str, title: str) -> str:
@@ -64,12 +64,9 @@ def resolve_subject(name: str, title: str) -> str:
     ('Drake (musician)', 'the river')
     """
     words, own = normal(name).split(), normal(BRACKETS.sub("", title)).split()
-    if not own or not words:
-        return name.strip()
-    is_part = len(words) < len(own) and (words == own[-len(words) :] or words == own[:1])
-    if " ".join(words) in PRONOUNS.split() or words == own or (is_part and name.strip()[:1].isupper()):
-        return title
-    return name.strip()
+    is_part = name.strip()[:1].isupper() and words in (own[:1], own[-len(words) :])
+    stands_for_it = words == own or is_part or " ".join(words) in PRONOUNS.split()
+    return title if words and own and stands_for_it else name.strip()
 
 
 def merge(triples: Iterable[Mapping[str, Any]], title: str = "") -> list[dict[str, object]]:
