@@ -10,14 +10,13 @@ reason, those that change least first, and the number of values close to the cla
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal, InvalidOperation
-from difflib import get_close_matches
-from functools import cached_property, partial
+from functools import partial
+from operator import eq, ne
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,28 +27,26 @@ from goldassay.measure import Measure
 from goldassay.scorecard import Batches, Scorecard, fold
 
 NEAR = 5.5  # the neighbourhood of a claim, in units of its last digit
-MOST = 30  # types, labels, languages that are tried one by one
+MOST = 30  # types that are tried one by one
 QUANTITY = ("rate", "statistic", "value", "part", "kind", "bound", "score")  # another choice is another quantity
 OPEN = {"k": (1, 3, 5, 10, 20, 100, None), "rel": (1, 2, 3), "labels": ("seen", "institutions")}
 """What parameters may be that have no closed list of choices."""
 FIELDS = {
-    "extraction": ("entities", "entities", "type"),
-    "classification": ("label", "label", ""),
-    "linking": ("links", "links", ""),
-    "retrieval": ("relevant", "results", ""),
-    "answering": ("answers", "answer", ""),
-    "triples": ("triples", "triples", "predicate"),
-    "records": ("record", "record", ""),
+    "extraction": ("entities", "entities"),
+    "classification": ("label", "label"),
+    "linking": ("links", "links"),
+    "retrieval": ("relevant", "results"),
+    "answering": ("answers", "answer"),
+    "triples": ("triples", "triples"),
+    "records": ("record", "record"),
 }
-"""What gold and a prediction hold, and the type of each item of it."""
+"""What gold and a prediction hold."""
 Record = dict[str, Any]
 Sides = tuple[Sequence[Any], Sequence[Any]]
 Change = Callable[..., Any]
-Edit = Callable[[Record, Record], "tuple[Record, Record] | None"]
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """A reported number, and the size of its last digit."""
 
     name: str
@@ -70,8 +67,7 @@ class Claim:
         except InvalidOperation:
             raise GoldassayError(f"a claim is NAME=VALUE such as strict_f1=.7435, got {text!r}") from None
         percent = 100 if abs(number) > 1 or digits.endswith("%") else 1
-        unit = Decimal(1).scaleb(int(number.as_tuple().exponent))
-        return cls(name, digits, float(number / percent), float(unit / percent))
+        return cls(name, digits, float(number / percent), 10.0 ** int(number.as_tuple().exponent) / percent)
 
     def fits(self, value: float | None) -> bool:
         """Whether the value becomes the claim, rounded or cut off."""
@@ -97,40 +93,41 @@ class Explanation:
     value: float | None
     tried: tuple[Candidate, ...]
 
-    @cached_property
+    @property
     def candidates(self) -> list[Candidate]:
         """Those that agree, least changes first; one that changes more than another one is left out."""
-        agree = sorted((one for one in self.tried if self.claim.fits(one.value)), key=lambda one: len(one.changes))
-        return [one for one in agree if not any(set(other.changes) < set(one.changes) for other in agree)]
-
-    @property
-    def by_chance(self) -> float:
-        """How many candidates would agree with any number near the claim."""
-        gaps, unit = [abs(one.value - self.claim.value) for one in self.tried], self.claim.unit
-        return sum(unit / 2 < gap <= NEAR * unit for gap in gaps) / (2 * NEAR - 1)
+        agree = sorted((way for way in self.tried if self.claim.fits(way.value)), key=lambda way: len(way.changes))
+        return [way for way in agree if not any(set(other.changes) < set(way.changes) for other in agree)]
 
     def lines(self, most: int = 5) -> list[str]:
         """In sentences, the likeliest candidate first."""
+        claim, ways = self.claim, self.candidates
         ours = "no value" if self.value is None else f"{self.value:.6g}"
-        first, count = f"{self.claim.name} is {ours} here; {self.claim.text} is claimed", len(self.candidates)
-        if self.claim.fits(self.value):
+        first = f"{claim.name} is {ours} here; {claim.text} is claimed"
+        if claim.fits(self.value):
             return [f"{first}: the same number."]
-        if not count:
+        if not ways:
             why = "the data differ, or the other tool computes something else"
             return [f"{first}; none of {len(self.tried)} other conventions gives it: {why}."]
-        out = [
-            f"{first}; {count} of {len(self.tried)} other conventions give it, about {self.by_chance:.0f} by chance."
-        ]
-        if self.by_chance > count / 2:
-            return [*out, "None of them stands out; claim the number with more digits (the JSON has all of them)."]
-        out += [f"{at}. {one}" for at, one in enumerate(self.candidates[:most], start=1)]
-        return out + ([f"… and {count - most} more (the JSON has all of them)"] if count > most else [])
+        near = sum(0.5 < abs(way.value - claim.value) / claim.unit <= NEAR for way in self.tried)
+        by_chance = near / (2 * NEAR - 1)  # how many would agree with any number near the claim
+        count = f"{len(ways)} of {len(self.tried)} other conventions give it, about {by_chance:.0f} by chance"
+        lines = [f"{first}; {count}."]
+        if by_chance > len(ways) / 2:
+            return [*lines, "None of them stands out; claim the number with more digits (the JSON has all of them)."]
+        lines += [f"{at}. {way}" for at, way in enumerate(ways[:most], start=1)]
+        return lines + ([f"… and {len(ways) - most} more (the JSON has all of them)"] if len(ways) > most else [])
 
     def state(self) -> dict[str, object]:
         """As JSON."""
-        ways = [one._asdict() | {"sentence": str(one)} for one in self.candidates]
-        about = {"name": self.claim.name, "claimed": self.claim.value, "value": self.value}
-        return about | {"same": self.claim.fits(self.value), "ways": ways, "tried": len(self.tried)}
+        return {
+            "name": self.claim.name,
+            "claimed": self.claim.value,
+            "value": self.value,
+            "same": self.claim.fits(self.value),
+            "ways": [way._asdict() | {"sentence": str(way)} for way in self.candidates],
+            "tried": len(self.tried),
+        }
 
 
 def explain(
@@ -164,25 +161,16 @@ def explain(
     """
     claim = Claim.read(claimed)
     if claim.name not in card.measures:
-        near = get_close_matches(claim.name, card.values, 3) or list(card.values)[:5]
-        raise GoldassayError(f"no value {claim.name!r} to explain; there are {', '.join(near)} and others")
+        raise GoldassayError(f"no value {claim.name!r} to explain; there are {', '.join(card.measures)}")
     measure = card.measures[claim.name]
     others = {"": measure} | {repr(other): other for other in _other_conventions(measure)}
-    plain: Any = [_plain(record) for record in gold], [_plain(record) for record in pred]
-    data = {"": (gold, pred), **(readings or {})}
-    for description, edit in _edits(card.task, *plain):
-        pairs = [pair for records in zip(*plain, strict=True) if (pair := edit(*records)) is not None]
-        sides: Any = [record for record, _ in pairs], [record for _, record in pairs]
-        data |= {description: sides} if pairs and sides != plain else {}
     tried: list[Candidate] = []
-    for change, sides in data.items():
-        try:
-            values = fold(card.task, others, Batches(*sides))
-        except (GoldassayError, ValueError):
-            continue  # the changed data cannot be measured
-        changes = (change,) if change else ()
-        tried += [Candidate(value, name, (*changes, *more)) for name, value, more in _values(values, measure)]
-    return Explanation(claim, card.values[claim.name], tuple(one for one in tried if one.changes))
+    for change, sides in {"": (gold, pred), **(readings or {}), **dict(_other_data(card.task, gold, pred))}.items():
+        with suppress(GoldassayError, ValueError):  # the changed data cannot be measured
+            for name, value, different in _values(fold(card.task, others, Batches(*sides)), measure):
+                if changes := tuple(filter(None, (change, different))):
+                    tried.append(Candidate(value, name, changes))
+    return Explanation(claim, card.values[claim.name], tuple(tried))
 
 
 def _other_conventions(measure: Measure[Any]) -> Iterator[Measure[Any]]:
@@ -194,90 +182,104 @@ def _other_conventions(measure: Measure[Any]) -> Iterator[Measure[Any]]:
                     yield replace(measure, **{name: choice})
 
 
-def _values(card: Scorecard, measure: Measure[Any]) -> Iterator[tuple[str, float, tuple[str, ...]]]:
+def _values(card: Scorecard, measure: Measure[Any]) -> Iterator[tuple[str, float, str]]:
     """The measure's value, those of its other conventions, and other averages; with what is different."""
-    averages: list[tuple[str, float, tuple[str, ...]]] = []
-    ours = _parts(measure)
+    ours, averages = _conventions(measure), list[tuple[str, float, str]]()
     for name, other in card.measures.items():
-        total: Any = card.totals[name]
         if (value := card.values[name]) is not None:
-            different = "; ".join(part for part in _parts(other) if part not in ours) or repr(other)
-            yield other.key, value, (different,) if name else ()
+            different = "; ".join(part for part in _conventions(other) if part not in ours) or repr(other)
+            yield other.key, value, different if name else ""
+        total = card.totals[name]
         if total and hasattr(total, "mean_of") and getattr(other, "rate", "") == "f1":
             p, r = total.mean_of("precision"), total.mean_of("recall")
             what = f"F1 of the precision and the recall of {other.key}, not the mean of F1"
-            averages.append((other.key, 2 * p * r / (p + r) if p + r else 0.0, (what,)))
+            averages.append((other.key, 2 * p * r / (p + r) if p + r else 0.0, what))
     yield from averages
     values, weights = (np.asarray(getattr(card.tallies[""], part), float) for part in ("value", "weight"))
     if values.shape == weights.shape == (card.examples,) and (weights > 0).any():
         mean = float(values[weights > 0].mean())
-        yield measure.key, mean, ("the mean of the examples' own values, those without evidence left out",)
+        yield measure.key, mean, "the mean of the examples' own values, those without evidence left out"
 
 
-def _parts(measure: Measure[Any]) -> list[str]:
+def _conventions(measure: Measure[Any]) -> list[str]:
     """A measure's conventions one by one."""
     return measure.conventions.partition("[")[2].removesuffix("]").split(", ")
+
+
+def _other_data(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[tuple[str, Sides]]:
+    """The examples with a change in them, by its description."""
+    ours, theirs = FIELDS[task]
+    pairs = [(_plain(left), _plain(right)) for left, right in zip(gold, pred, strict=True)]
+    changed = {
+        "without the examples that have nothing in gold": [pair for pair in pairs if pair[0].get(ours)],
+        "without the examples that have no prediction": [pair for pair in pairs if pair[1].get(theirs)],
+    }
+    edits = _span_edits(pairs) if task == "extraction" else EDITS.get(task, {})
+    for description, (of_gold, of_pred) in edits.items():
+        changed[description] = [(_with(left, ours, of_gold), _with(right, theirs, of_pred)) for left, right in pairs]
+    for description, others in changed.items():
+        if others and others != pairs:
+            yield description, ([left for left, _ in others], [right for _, right in others])
 
 
 def _plain(record: Any) -> Record:
     """A record as a dict, its spans too."""
     if isinstance(record, list):  # bare spans
         record = {"entities": record}
-    out = {} if record is None else {name: read(record, name) for name in names(record)}
-    if out.get("entities"):
-        out["entities"] = [
+    plain = {} if record is None else {name: read(record, name) for name in names(record)}
+    if plain.get("entities"):
+        plain["entities"] = [
             dict(zip(("start", "end", "type"), span, strict=False)) if isinstance(span, tuple) else dict(span)
-            for span in out["entities"]
+            for span in plain["entities"]
         ]
-    return out
+    return plain
 
 
-def _edits(task: str, gold: Sequence[Record], pred: Sequence[Record]) -> Iterator[tuple[str, Edit]]:
-    """A description, and the edit of a pair (None drops it)."""
-    ours, theirs, kind = FIELDS[task]
-    yield "without the examples that have nothing in gold", lambda g, p: (g, p) if g.get(ours) else None
-    yield "without the examples that have no prediction", lambda g, p: (g, p) if p.get(theirs) else None
-    if kind:
-        yield from _item_edits(ours, kind, gold, pred)
-    if task == "classification":
-        fold_case: Change = lambda label: str(label).casefold()  # noqa: E731
-        yield "labels compared without case", lambda g, p: (_with(g, ours, fold_case), _with(p, theirs, fold_case))
-    if task == "retrieval" and all(isinstance(record.get(ours), Mapping) for record in gold):
-        flat: Change = lambda grades: {key: float(grade > 0) for key, grade in grades.items()}  # noqa: E731
-        yield "grades flattened to 0 and 1", lambda g, p: (_with(g, ours, flat), p)
-    if task == "answering":
-        yield "only the first answer of gold", lambda g, p: (_with(g, ours, lambda golds: golds[:1]), p)
+def _with(record: Record, name: str, change: Change | None) -> Record:
+    return {**record, name: change(record[name])} if change and record.get(name) else record
 
 
-def _with(record: Record, name: str, change: Change) -> Record:
-    return {**record, name: change(record[name])} if record.get(name) else record
+def _fold(label: object) -> str:
+    return str(label).casefold()
 
 
-def _item_edits(field: str, kind: str, gold: Sequence[Record], pred: Sequence[Record]) -> Iterator[tuple[str, Edit]]:
-    """Changes of spans and triples: types left out or folded, duplicates, ends."""
-    types, in_gold = (
-        Counter(str(read(item, kind)) for record in side for item in record.get(field) or ())
-        for side in ((*gold, *pred), gold)
+def _flat(relevant: Any) -> Any:
+    return {name: float(grade > 0) for name, grade in relevant.items()} if isinstance(relevant, Mapping) else relevant
+
+
+EDITS: dict[str, dict[str, tuple[Change | None, Change | None]]] = {
+    "classification": {"labels compared without case": (_fold, _fold)},
+    "retrieval": {"grades flattened to 0 and 1": (_flat, None)},
+    "answering": {"only the first answer of gold": (lambda answers: answers[:1], None)},
+}
+"""By task and description, the changes of what gold and predictions hold."""
+
+
+def _span_edits(pairs: Sequence[tuple[Record, Record]]) -> dict[str, tuple[Change | None, Change | None]]:
+    """Types left out or folded, duplicates, ends."""
+    in_gold, in_pred = (
+        Counter(span["type"] for pair in pairs for span in pair[at].get("entities") or ()) for at in (0, 1)
     )
 
-    def both(change: Change) -> Edit:
-        return lambda g, p: (_with(g, field, change), _with(p, field, change))
-
     def among(test: Change) -> Change:
-        return lambda items: [item for item in items if test(str(read(item, kind)))]
+        return lambda spans: [span for span in spans if test(span["type"])]
 
     def each(name: str, change: Change) -> Change:
-        return lambda items: [{**_plain(item), name: change(read(item, name))} for item in items]
+        return lambda spans: [{**span, name: change(span[name])} for span in spans]
 
-    yield f"{kind}s compared without case", both(each(kind, str.casefold))
-    yield f"{kind}s cut at the first dot", both(each(kind, lambda name: name.partition(".")[0]))
-    known = among(in_gold.__contains__)
-    yield f"predictions of a {kind} that gold does not have left out", lambda g, p: (g, _with(p, field, known))
-    yield "duplicates counted once", both(lambda items: list({repr(item): item for item in items}.values()))
-    if field == "entities":
-        later = each("end", lambda end: end + 1)
-        yield "ends of gold read as inclusive", lambda g, p: (_with(g, field, later), p)
-        yield "ends of predictions read as inclusive", lambda g, p: (g, _with(p, field, later))
-    for name, _ in types.most_common(MOST):
-        yield f"without the {kind} {name}", both(among(partial(operator.ne, name)))
-        yield f"only the {kind} {name}", both(among(partial(operator.eq, name)))
+    later = each("end", lambda end: end + 1)
+    both: dict[str, Change] = {
+        "types compared without case": each("type", _fold),
+        "types cut at the first dot": each("type", lambda name: name.partition(".")[0]),
+        "duplicates counted once": lambda spans: list({repr(span): span for span in spans}.values()),
+    }
+    for name, _ in (in_gold + in_pred).most_common(MOST):
+        both |= {
+            f"without the type {name}": among(partial(ne, name)),
+            f"only the type {name}": among(partial(eq, name)),
+        }
+    return {description: (change, change) for description, change in both.items()} | {
+        "predictions of a type that gold does not have left out": (None, among(in_gold.__contains__)),
+        "ends of gold read as inclusive": (later, None),
+        "ends of predictions read as inclusive": (None, later),
+    }
