@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.cli.gold import shares
-from goldassay.exceptions import GoldassayError, StorageError
+from goldassay.exceptions import GoldassayError
 from goldassay.gold import load
 
 
@@ -42,25 +42,8 @@ def test_validate_prints_a_table_and_exits_with_1(tmp_path: Path) -> None:
     assert found["findings"][0]["fix"] == {"start": 3, "end": 8}
 
 
-def test_validate_fix_writes_a_copy_that_is_clean(tmp_path: Path) -> None:
-    file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
-    (tmp_path / "new").mkdir()
-    assert "1 of 1 findings corrected" in run("validate", file, "--fix", tmp_path / "new" / "extraction.jsonl", code=1)
-    assert "no problems" in run("validate", tmp_path / "new" / "extraction.jsonl")
-
-
-def test_a_copy_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "set").mkdir()
-    save(tmp_path / "set" / "extraction.jsonl", [document("a", 4)])
-    (tmp_path / "file").touch()
-    for gold in (tmp_path / "set", tmp_path / "set" / "extraction.jsonl"):
-        found = CliRunner().invoke(app, ["gold", "validate", str(gold), "--fix", str(tmp_path / "file" / "copy.jsonl")])
-        assert isinstance(found.exception, StorageError)
-        assert "cannot be written: " in str(found.exception)
-
-
 def test_a_kit_of_yaml_files_as_a_user_sees_it(tmp_path: Path, real_data: Path) -> None:
-    """What it declares and does not hold is told, in 80 columns; a copy that needs no mending is a plain one."""
+    """What it declares and does not hold is told, in 80 columns."""
     own, real = tmp_path / "kit", real_data / "wikidata-benchmark"
     own.mkdir()
     rows = "".join(f"- {{id: {at}, triple: [a, b, c{at}], verdict: correct}}\n" for at in range(1, 4))
@@ -85,13 +68,9 @@ def test_a_kit_of_yaml_files_as_a_user_sees_it(tmp_path: Path, real_data: Path) 
             )
         )
     for kit, findings, name, messages in known:
-        copy = tmp_path / f"copy of {findings}"
-        shown = run("validate", kit, "--fix", copy, code=1)
+        shown = run("validate", kit, code=1)
         assert max(map(len, shown.splitlines())) <= 80
         assert "mend" not in shown.splitlines()[3]  # no finding has one
-        assert "is a plain copy" in " ".join(shown.split())
-        for file in kit.iterdir():
-            assert (copy / file.name).read_bytes() == file.read_bytes()
         found = json.loads(run("validate", kit, "--json", code=1))
         said = [one["message"] for one in found["findings"] if one["file"].startswith(name)]
         assert said[: len(messages)] == messages
@@ -103,20 +82,6 @@ def test_validate_says_one_finding_in_the_singular_and_how_to_mend_it(tmp_path: 
     shown = run("validate", file, code=1)
     assert "1 finding (" in shown
     assert "fix" in shown
-
-
-def test_validate_holds_the_card_to_its_annotators(tmp_path: Path) -> None:
-    rows = [{"id": key, "text": key * 9, "label": label} for key, label in zip("abcd", "MMAA", strict=True)]
-    save(tmp_path / "classification.jsonl", rows)
-    card = "tasks: {classification: {inter_annotator_agreement: '>0.4'}}"
-    (tmp_path / "card.yaml").write_text(card, encoding="utf-8")
-    other = save(tmp_path / "other.jsonl", [*rows[:1], {**rows[1], "label": "A"}, *rows[2:]])  # kappa 0.5
-    both = ("--annotations", tmp_path / "classification.jsonl", "--annotations", other)
-    found = json.loads(run("validate", tmp_path, "--json", code=1))["findings"]
-    assert [one["message"] for one in found] == [
-        "agreement of >0.4 is promised, and none was measured: name the files of the annotators"
-    ]
-    assert "no problems" in run("validate", tmp_path, *both, "--task", "classification")
 
 
 def test_stats(root: Path) -> None:

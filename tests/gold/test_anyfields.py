@@ -80,17 +80,12 @@ def test_a_broken_table_is_one_line(tmp_path: Path, text: str, said: str) -> Non
         read(tmp_path / "t.csv", task="mine")
 
 
-def test_validate_tells_what_is_off_in_any_gold(tmp_path: Path) -> None:
+def test_validate_finds_doubles_in_any_gold(tmp_path: Path) -> None:
     file = tmp_path / "m.jsonl"
-    rows = [
-        {"text": f"text number {n} {'abcdefghij'[n % 10] * (n + 3)}", "tone": "glad" if n % 2 else "sad"}
-        for n in range(40)
-    ]
-    rows[4]["tone"], rows[5]["tone"] = "Sad", ""
+    rows = [{"id": "a", "note": "In Delft"}, {"id": "b", "note": "in  Delft"}, {"id": "a", "note": "Brest"}]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    found = [(one.kind, one.record, one.message) for one in audit(file, task="mood", near=100).findings]
-    assert ("label", "5", "'Sad' occurs once and looks like 'sad' (19 times); is it the same?") in found
-    assert ("schema", "6", "tone is missing") in found
+    found = [(one.kind, one.record, one.field) for one in audit(file, task="mood").findings]
+    assert found == [("id", "a", "id"), ("duplicate", "b", "note")]
 
 
 def test_a_number_without_end_is_text(tmp_path: Path) -> None:

@@ -13,9 +13,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import load
-from goldassay.gold.audit import KINDS, Audit, audit, repaired
+from goldassay.exceptions import DataError
+from goldassay.gold.audit import KINDS, Audit, audit
 
 Sets = dict[str, Any]  # file name to rows; the card under "card.yaml"
 STORIES = [
@@ -159,11 +158,6 @@ PLANTED: list[tuple[str, Plant, str, str, str | None]] = [
     ("an offset beyond the text", _extraction(1, start=90, end=96), "offset", "extraction.jsonl", "d1"),
     ("an end before the start", _extraction(2, end=3), "offset", "extraction.jsonl", "d2"),
     ("a text that does not occur", _extraction(3, text="mer"), "offset", "extraction.jsonl", "d3"),
-    ("a span with a space", lambda s: s["extraction.jsonl"][4]["entities"].__setitem__(0, _span(39, 50, " Wageningen")),
-     "edge", "extraction.jsonl", "d4"),
-    ("crossing spans", lambda s: (s["extraction.jsonl"][5]["entities"].append(_span(2, 12, "brass band", "MUS")),
-     s["extraction.jsonl"][5]["entities"].append(_span(8, 18, "band keeps", "MUS")),
-     _card("tasks", "extraction", "types", value={"TOP": 8, "MUS": 2})(s)), "crossing", "extraction.jsonl", "d5"),
     ("a span twice", lambda s: (s["extraction.jsonl"][6]["entities"].append(_span(55, 59, "Rhön")),
      _card("tasks", "extraction", "types", value={"TOP": 9})(s)), "repeated", "extraction.jsonl", "d6"),
     ("an unknown type", lambda s: (_extraction(7, type="LOC")(s),
@@ -180,8 +174,6 @@ PLANTED: list[tuple[str, Plant, str, str, str | None]] = [
      "identifier", "linking.jsonl", "d1"),
     ("an ISIL without a prefix", _ids(1, wikidata=["Q701"], viaf=["148691498"], isil=["AmRM"]),
      "identifier", "linking.jsonl", "d1"),
-    ("a property without P", lambda s: (s["triples.jsonl"][0]["triples"][0].update(predicate="p131"),
-     _card("tasks", "triples", "predicates", value={"P131": 7, "p131": 1})(s)), "identifier", "triples.jsonl", "d0"),
     ("a statement twice", lambda s: (s["triples.jsonl"][1]["triples"].append(dict(s["triples.jsonl"][1]["triples"][0])),
      _card("tasks", "triples", value={"triples": 9})(s)), "repeated", "triples.jsonl", "d1"),
     ("a wrong count", _card("tasks", "extraction", "records", value=9), "count", "card.yaml", None),
@@ -196,17 +188,12 @@ PLANTED: list[tuple[str, Plant, str, str, str | None]] = [
      "reference", "retrieval.jsonl", "q1"),
     ("a grade beyond the scale", lambda s: s["retrieval.jsonl"][2]["relevant"].update(d2=4),
      "label", "retrieval.jsonl", "q2"),
-    ("a fact that does not stand there", _set("answering.jsonl", 0, "supporting_facts", ["in Rome"]),
-     "reference", "answering.jsonl", "a0"),
     ("an unanswerable question with an answer", lambda s: (s["answering.jsonl"][1].update(answer_type="unanswerable"),
      _card("tasks", "answering", "answer_types", value={"factual": 3, "unanswerable": 1})(s)),
      "conflict", "answering.jsonl", "a1"),
     ("another language than declared", lambda s: [row.update(language="it") for row in s["triples.jsonl"][:0]] or
      _set("answering.jsonl", 2, "language", "it")(s), "language", "answering.jsonl", "a2"),
-    ("no language tag", lambda s: (_set("answering.jsonl", 3, "language", "German")(s),
-     s["card.yaml"]["languages"].append("German")), "language", "answering.jsonl", "a3"),
-    ("a character that was lost", _set("answering.jsonl", 3, "question", "Was sammelt der Verein aus der Rh\ufffdn?"),
-     "text", "answering.jsonl", "a3"),
+    ("a text of spaces", _set("answering.jsonl", 3, "question", " "), "text", "answering.jsonl", "a3"),
     ("a field that is not in the shape", _set("answering.jsonl", 2, "answr", "x"), "schema", "answering.jsonl", "a2"),
     ("a line cut off", _line("classification.jsonl", 5, '{"id": "d5", "text": "A brass'),
      "unreadable", "classification.jsonl", None),
@@ -235,8 +222,7 @@ def test_a_planted_defect_is_found_and_nothing_else(
     assert [(f.kind, f.file, f.record) for f in run(tmp_path, made).findings] == [(kind, file, record)]
 
 
-def test_thirty_at_once(tmp_path: Path) -> None:
-    assert len(PLANTED) >= 30
+def test_all_at_once(tmp_path: Path) -> None:
     assert {row[2] for row in PLANTED} | {"duplicate"} == set(KINDS)
     alone = {"a field that is not in the shape", "a line cut off", "a double text", "a near double", "an id twice"}
     clash = {"an ISIL without a prefix"}  # the same link as the VIAF id
@@ -245,51 +231,32 @@ def test_thirty_at_once(tmp_path: Path) -> None:
     for _, plant, *_ in chosen:
         plant(made)
     # what several of them change in the card, put right together: only LOC, with one, has fewer samples than promised
-    made["card.yaml"]["tasks"]["extraction"] |= {"types": {"TOP": 8, "MUS": 2, "LOC": 1}, "samples_per_type": 2}
-    made["card.yaml"]["tasks"]["triples"] = {"triples": 9, "predicates": {"P131": 8, "p131": 1}}
+    made["card.yaml"]["tasks"]["extraction"] |= {"types": {"TOP": 8, "LOC": 1}, "samples_per_type": 2}
+    made["card.yaml"]["tasks"]["triples"] = {"triples": 9, "predicates": {"P131": 9}}
     made["classification.jsonl"].append({"id": "twin", "text": STORIES[5], "label": "S", "split": "dev"})
     made["card.yaml"]["documents"] = {"records": 10, "splits": {"train": 5, "dev": 3, "test": 3}}  # dev has 2
     expected = [(row[2], row[3], row[4] or "") for row in chosen] + [("duplicate", "classification.jsonl", "twin")]
     found = run(tmp_path, made)
-    assert len(expected) >= 30
     assert sorted((f.kind, f.file, f.record or "") for f in found.findings) == sorted(expected)
-    assert found.kinds["identifier"] == 3
+    assert found.kinds["identifier"] == 2
     json.dumps(found.state())
-
-
-def test_a_fix_writes_a_sound_copy(tmp_path: Path) -> None:
-    made = sound()
-    _extraction(0, start=22, end=27)(made)
-    made["extraction.jsonl"][4]["entities"][0] = _span(39, 50, " Wageningen")
-    found = run(tmp_path, made)
-    assert [f.kind for f in found.findings] == ["offset", "edge"]
-    assert repaired(tmp_path / "set", tmp_path / "mended", found.findings) == 2
-    assert audit(tmp_path / "mended").clean
-    before, after = ((tmp_path / name / "extraction.jsonl").read_bytes().split(b"\n") for name in ("set", "mended"))
-    assert [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b] == [0, 4]
-    with pytest.raises(GoldassayError, match="exists already"):
-        repaired(tmp_path / "set", tmp_path / "mended", found.findings)
-    with pytest.raises(GoldassayError, match="a place of its own"):
-        repaired(tmp_path / "set", tmp_path / "set" / "inside", found.findings)
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 7), st.integers(-9, 9).filter(bool))
-def test_any_shifted_span_is_put_back(index: int, shift: int) -> None:
+def test_any_shifted_span_is_found_with_its_place(index: int, shift: int) -> None:
     import tempfile
 
-    made, original = sound(), sound()
+    made = sound()
     span = made["extraction.jsonl"][index]["entities"][0]
+    place = {key: span[key] for key in ("start", "end")}
     span |= {"start": max(0, span["start"] + shift), "end": max(1, span["end"] + shift)}
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        found = run(place, made)
-        assert [f.kind for f in found.findings] == ["offset"]
-        repaired(place / "set", place / "mended", found.findings)
-        assert load(place / "mended").extraction.records == original["extraction.jsonl"]
+        [found] = run(Path(folder), made).findings
+    assert (found.kind, found.fix) == ("offset", place)
 
 
-def test_the_founding_samples_two_spans_are_found_and_mended(tmp_path: Path) -> None:
+def test_the_founding_samples_two_spans_are_found(tmp_path: Path) -> None:
     # the well-known sample: "1800" is 60:64 and not 58:62, "Nederlandse" 98:109 and not 93:104
     text = "Het Rijksmuseum Amsterdam (ISIL: NL-AmRM) werd opgericht in 1800 en beheert "
     text += "de grootste collectie Nederlandse kunst."
@@ -301,22 +268,11 @@ def test_the_founding_samples_two_spans_are_found_and_mended(tmp_path: Path) -> 
         ("offset", "entities[1]", {"start": 60, "end": 64}),
         ("offset", "entities[2]", {"start": 98, "end": 109}),
     ]
-    assert repaired(file, tmp_path / "mended.json", found.findings) == 2
-    assert audit(tmp_path / "mended.json", task="extraction").clean
 
 
 def test_heritage_is_clean(root: Path) -> None:
     found = audit(root / "gold" / "heritage")
     assert found.clean, found.findings
-
-
-def test_promised_agreement_is_held_to_what_was_measured(tmp_path: Path) -> None:
-    made = sound()
-    made["card.yaml"]["tasks"]["classification"] = {"inter_annotator_agreement": ">0.85 Cohen's Kappa"}
-    place = save(tmp_path / "set", made)
-    assert audit(place, agreement={"classification": 0.9}).clean
-    [found] = audit(place, agreement={"classification": 0.8}).findings
-    assert found.message == "agreement of >0.85 Cohen's Kappa is promised, and 0.800 was measured"
 
 
 def test_the_founding_card_is_read(tmp_path: Path) -> None:

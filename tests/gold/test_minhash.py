@@ -7,8 +7,8 @@ import random
 import pytest
 from rapidfuzz import fuzz
 
-from goldassay.gold.audit.across import duplicates
 from goldassay.gold.audit.findings import LocatedRecord
+from goldassay.gold.audit.records import duplicates
 from goldassay.gold.splits import grouped
 from goldassay.text import similarity
 from goldassay.text.similarity import candidates, grams, signatures
@@ -60,7 +60,7 @@ def test_many_times_the_same_text_is_told_once_a_record() -> None:
     rows[300].record["split"] = "test"
     found = list(duplicates(rows))
     assert len(found) == 499
-    assert [one.record for one in found if one.kind == "leak"] == ["300"] + [str(i) for i in range(301, 500)]
+    assert [one.record for one in found if one.kind == "leak"] == ["300"]
     assert len(grouped([row.record for row in rows])) == 1
 
 

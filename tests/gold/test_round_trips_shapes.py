@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, NotRequired, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -43,6 +43,8 @@ def anything(hint: Any) -> st.SearchStrategy[Any]:
         return shape(hint)
     if origin is Annotated:
         return TEXT.filter(bool) if inner[0] is str else SIMPLE[inner[0]]
+    if origin is Literal:
+        return st.sampled_from(inner)
     if origin in (Union, UnionType):
         return st.one_of(*map(anything, inner))
     if origin is list:

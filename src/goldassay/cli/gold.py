@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,15 +13,8 @@ from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import terminal
 
-if TYPE_CHECKING:
-    from goldassay.gold.agreement import Figure
-
 app = use.commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
-Near = Annotated[
-    float, typer.Option("--near", metavar="N", min=50, max=100, help="Percent of shared characters of near duplicates.")
-]
 WRITING = {"scheme": use.Setting(("extraction",)), "topics": use.Setting(("retrieval",), file=True)}
-AGREEMENT = {"extraction": "strict_f1", "triples": "triple_f1"}
 
 
 @dataclass(frozen=True)
@@ -36,55 +29,18 @@ class ReadingOptions(use.FormatOptions):
 
 
 @use.command(app)
-def validate(
-    gold: use.GoldSet,
-    reading: ReadingOptions,
-    near: Near = 90.0,
-    fix: Annotated[
-        Path | None, typer.Option("--fix", metavar="PLACE", help="Write a copy with corrected offsets here.")
-    ] = None,
-    annotations: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--annotations", metavar="FILE", help="One annotator's file (repeat): check the declared agreement."
-        ),
-    ] = None,
-    json: bool = False,
-) -> None:
+def validate(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> None:
     """Find everything that is wrong in gold; exit with status 1 if anything is."""
-    from goldassay.gold.agreement import agree_files
-    from goldassay.gold.audit import audit, repaired
-    from goldassay.gold.sets import find
+    from goldassay.gold.audit import audit
     from goldassay.reporting import gold as tables
 
-    task, measured = reading.task, {}
-    if annotations:
-        if task is None:
-            raise GoldassayError("--annotations needs --task: what was annotated?")
-        figures = agree_files(annotations, task, format=use.format_and_column(reading.format)["format"]).figures
-        measured = {task: lowest(figures, task)}
-    result = audit(gold, near=near, agreement=measured, **reading.reading())
-    fixed = repaired(find(gold), fix, result.findings) if fix is not None else None
+    result = audit(gold, **reading.reading())
     if json:
-        terminal.answer({**result.state(), **({} if fixed is None else {"repaired": fixed})})
+        terminal.answer(result.state())
     else:
         tables.audit(result)
-        if fixed:
-            again = f"goldassay gold validate {fix}{f' --task {task}' if task else ''}"
-            terminal.line(f"{fixed} of {len(result.findings)} findings corrected in {fix}. Check it:  {again}")
-        elif fixed is not None:
-            terminal.line(f"{fix} is a plain copy: --fix corrects only offsets that have one right answer")
-        elif any(each.fix for each in result.findings):
-            terminal.line("--fix PLACE writes a copy with the offsets corrected that have one right answer.")
     if not result.clean:
         raise SystemExit(1)
-
-
-def lowest(figures: Sequence[Figure], task: str) -> float:
-    """The lowest agreement of all pairs of annotators: span F1 or Cohen's kappa."""
-    name = AGREEMENT.get(task, "cohen_kappa")
-    values = [figure.value for figure in figures if figure.name == name and figure.type is None]
-    return min((value for value in values if value is not None), default=0.0)
 
 
 @use.command(app)
@@ -117,7 +73,6 @@ class DivisionOptions:
         str | None,
         typer.Option("--group", metavar="NAME", help="Keep examples with the same value of this field together."),
     ] = None
-    near: Near = 90.0
 
 
 @use.command(app)
@@ -144,7 +99,7 @@ def split(
     loaded = load(gold, **reading.reading())
     records = [record for part in loaded.tasks.values() for record in part.records]
     ratios, factors = shares(division.ratios), division.by or None
-    division_of = divide(records, ratios=ratios, factors=factors, group=division.group, near=division.near, seed=seed)
+    division_of = divide(records, ratios=ratios, factors=factors, group=division.group, seed=seed)
     if out is not None:
         for task in loaded.tasks:
             use.new_place(out / f"{task}.jsonl", force)

@@ -42,6 +42,7 @@ def passages(file: Path) -> list[Fields]:
         if not names or not isinstance(row.get("text"), str):
             raise DataError("a passage is an object with an id and a text", file=file, line=number)
         collection.append({**row, "id": str(names[0])})
+    check_unique(collection, file)
     return collection
 
 

@@ -149,7 +149,7 @@ class Triple(TypedDict):
     in_train: NotRequired[Flag | None]
     rank: NotRequired[str | None]
     domain: NotRequired[str | None]
-    verdict: NotRequired[str | None]
+    verdict: NotRequired[Literal["correct", "incorrect", "uncertain", "in_wikidata"] | None]
     supported: NotRequired[Flag | None]
     importance: NotRequired[str | None]
     confidence: NotRequired[Finite | None]

@@ -15,7 +15,6 @@ is measured again from these files of the set, and must agree to four places (th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,8 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.audit.findings import Finding, LocatedRecord, RowsByTask, unreadable
-from goldassay.gold.records import grades
+from goldassay.gold.audit.records import documents
+from goldassay.gold.records import grades, labels_of
 from goldassay.gold.sets import CARD
 from goldassay.gold.stats import counted, nil_ratio, tally
 from goldassay.measure import TASKS
@@ -39,7 +39,6 @@ PARTS = {
     "triples": "triples",
 }
 COUNT_NAMES = {"samples": "records", "judgments": "judgements"}
-NOT_COUNTS = ("samples_per_type", "samples_per_label", "judgements_per_query", "judgments_per_query", "nil_ratio")
 ALLOWED = {
     "extraction": ("entity_types", "types"),
     "classification": ("label_set",),
@@ -48,81 +47,65 @@ ALLOWED = {
 }
 TOP_LEVEL = {"extraction": ("tag_set", "type"), "classification": ("label_set", "label")}
 TOLERANCE = 0.02  # a promised NIL ratio of 0.15 is kept by 0.13 to 0.17
-NUMBER = re.compile(r"(\d*\.\d+|\d+)")
 AGREEMENT = "inter_annotator_agreement"
 ROUNDING = 0.5e-4 + 1e-9
 
 
-def check(
-    card: Card, folder: Path, rows: RowsByTask, passages: Mapping[str, str], measured: Mapping[str, float]
-) -> Iterator[Finding]:
+def check(card: Card, folder: Path, rows: RowsByTask, *, whole: bool) -> Iterator[Finding]:
     """Everything in a card that the records do not keep.
 
     Args:
         card: The card.
         folder: The folder of the set.
         rows: The records of each task.
-        passages: The texts of the passage collection by id.
-        measured: The agreement of annotators by task.
+        whole: Whether these are all tasks of the set, so that what they share can be counted.
     """
-    parts = _parts(card)
-    for task, of_task in rows.items():
-        if task in TASKS:
-            yield from _recounted(parts.get(task, {}), task, of_task)
-    yield from _shared(card, folder, rows, passages)
+    founding, own = card.get("gold_standard_dataset"), card.get("tasks")
+    founding = founding if isinstance(founding, Mapping) else {}
+    parts: dict[str, Any] = {task: founding[key] for key, task in PARTS.items() if key in founding}
+    parts |= own if isinstance(own, Mapping) else {}
     for task, part in parts.items():
-        stated = part.get(AGREEMENT)
-        if task in TASKS and isinstance(stated, Mapping):
-            yield from _stated_agreement(task, stated, folder)
-        if task in TASKS and task not in rows and ("file" in part or isinstance(part.get("records"), int)):
+        if not isinstance(part, Mapping) or (task not in rows and not whole):
+            continue
+        if task in rows:
+            yield from _recounted(part, task, rows[task])
+        elif task in TASKS and ("file" in part or isinstance(part.get("records"), int)):
             message = f"{part.get('file') or f'{task}.jsonl'} is not there, and the card tells of it"
             yield Finding("reference", message, CARD, field=f"tasks.{task}")
-        yield from _promised_agreement(task, stated, measured.get(task))
+        yield from _agreement(task, part.get(AGREEMENT), folder)
+    for task, of_task in rows.items():
+        yield from _labels(card, parts.get(task), task, of_task)
+    about = founding.get("metadata") or card
+    yield from _languages(about.get("languages"), rows, whole)
+    if whole:
+        yield from _shared(card, folder, rows)
 
 
-def _parts(card: Card) -> dict[str, Mapping[str, Any]]:
-    """What the card declares about each task."""
-    founding, own = card.get("gold_standard_dataset"), card.get("tasks")
-    parts = (
-        {task: founding[key] for key, task in PARTS.items() if key in founding} if isinstance(founding, Mapping) else {}
-    )
-    parts |= own if isinstance(own, Mapping) else {}
-    return {str(task): part for task, part in parts.items() if isinstance(part, Mapping)}
-
-
-def languages(card: Card) -> list[str]:
-    """The languages that the card declares."""
-    founding = card.get("gold_standard_dataset")
-    about = founding.get("metadata", {}) if isinstance(founding, Mapping) else card
-    declared = about.get("languages") or []
-    return [str(language) for language in declared] if isinstance(declared, list) else []
-
-
-def allowed(card: Card, task: str) -> set[str] | None:
-    """The types, labels or grades that the card names for a task; None if it names none."""
-    field, key = TOP_LEVEL.get(task, ("", ""))
-    if isinstance(card.get(field), list):
-        return {str(item.get(key) if isinstance(item, Mapping) else item) for item in card[field]}
-    part = _parts(card).get(task, {})
-    lists = [part[name] for name in ALLOWED.get(task, ()) if isinstance(part.get(name), list)]
-    return {str(item) for item in lists[0]} if lists else None
+def _promise(message: str, field: str) -> Finding:
+    return Finding("promise", message, CARD, field=field)
 
 
 def _recounted(part: Card, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     """A task's part of the card against its records."""
     records = [row.record for row in rows]
-    counts = counted(task, records)
-    declared = {name: value for name, value in part.items() if name not in NOT_COUNTS}
-    yield from _differences(
-        declared, {name: counts.get(COUNT_NAMES.get(name, name)) for name in declared}, f"tasks.{task}"
-    )
-    yield from _sizes(task, part, counts.get("types" if task == "extraction" else "labels") or {})
-    ratio = part.get("nil_ratio")
-    if task == "linking" and isinstance(ratio, (int, float)):
-        actual = nil_ratio(records)
-        if actual is None or abs(actual - ratio) > TOLERANCE:
-            what = "there are no links" if actual is None else f"it is {actual:.3f}"
-            yield _promise(f"a NIL ratio of {ratio} is promised, and {what}", f"tasks.{task}.nil_ratio")
+    counts, where = counted(task, records), f"tasks.{task}"
+    yield from _differences(part, {name: counts.get(COUNT_NAMES.get(name, name)) for name in part}, where)
+    groups: Mapping[str, int] = counts.get("types" if task == "extraction" else "labels") or {}
+    names = part.get("entity_types")
+    wanted = part.get("samples_per_type", part.get("samples_per_label"))
+    listed = map(str, names) if isinstance(names, list) else ()
+    for key in dict.fromkeys((*listed, *groups)) if isinstance(wanted, int) else ():
+        if groups.get(key, 0) < (wanted or 0):
+            message = f"{wanted} samples a type are promised, and {key} has {groups.get(key, 0)}"
+            yield _promise(message, f"{where}.samples_per_type")
+    if part.get("balanced") is True and len(set(groups.values())) > 1:
+        low, high = min(groups, key=groups.__getitem__), max(groups, key=groups.__getitem__)
+        message = f"balanced is promised, and {low} has {groups[low]}, {high} {groups[high]}"
+        yield _promise(message, f"{where}.balanced")
+    ratio, actual = part.get("nil_ratio"), nil_ratio(records) if task == "linking" else None
+    if isinstance(ratio, (int, float)) and (actual is None or abs(actual - ratio) > TOLERANCE):
+        what = "there are no links" if actual is None else f"it is {actual:.3f}"
+        yield _promise(f"a NIL ratio of {ratio} is promised, and {what}", f"{where}.nil_ratio")
     wanted = part.get("judgements_per_query", part.get("judgments_per_query"))
     for row in rows if task == "retrieval" and isinstance(wanted, int) else ():
         if len(row.record["relevant"]) < (wanted or 0):
@@ -130,106 +113,97 @@ def _recounted(part: Card, task: str, rows: Sequence[LocatedRecord]) -> Iterator
             yield row.finding("promise", message, "relevant")
 
 
-def _differences(declared: Card, counts: Card, where: str) -> Iterator[Finding]:
+def _differences(declared: object, counts: Card, where: str) -> Iterator[Finding]:
     """Declared numbers, and tables of numbers, that are not the counted ones."""
-    for name, count in counts.items():
-        value = declared.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and isinstance(count, int) and value != count:
-            yield Finding("count", f"{value:,} declared, {count:,} counted", CARD, field=f"{where}.{name}")
-        if isinstance(value, Mapping) and isinstance(count, Mapping):
-            table = {str(key): number for key, number in value.items()}
-            for key in dict.fromkeys((*table, *count)):
-                if table.get(key, 0) != count.get(key, 0):
-                    message = f"{table.get(key, 0)} declared, {count.get(key, 0)} counted"
-                    yield Finding("count", message, CARD, field=f"{where}.{name}.{key}")
+    stated: Card = declared if isinstance(declared, Mapping) else {}
+    names = [name for name, value in counts.items() if isinstance(stated.get(name), type(value))]
+    expected, actual = (_flat({name: table[name] for name in names}) for table in (stated, counts))
+    for path in {**expected, **actual}:
+        number, count = expected.get(path, 0), actual.get(path, 0)
+        if number != count:
+            yield Finding("count", f"{number:,} declared, {count:,} counted", CARD, field=f"{where}.{path}")
 
 
-def _sizes(task: str, part: Card, groups: Mapping[str, int]) -> Iterator[Finding]:
-    """Samples that are promised for each type or label."""
-    names = part.get("entity_types")
-    wanted = part.get("samples_per_type", part.get("samples_per_label"))
-    listed = map(str, names) if isinstance(names, list) else ()
-    for key in dict.fromkeys((*listed, *groups)) if isinstance(wanted, int) else ():
-        if groups.get(key, 0) < (wanted or 0):
-            message = f"{wanted} samples a type are promised, and {key} has {groups.get(key, 0)}"
-            yield _promise(message, f"tasks.{task}.samples_per_type")
-    if part.get("balanced") is True and len(set(groups.values())) > 1:
-        low, high = min(groups, key=groups.__getitem__), max(groups, key=groups.__getitem__)
-        message = f"balanced is promised, and {low} has {groups[low]}, {high} {groups[high]}"
-        yield _promise(message, f"tasks.{task}.balanced")
+def _flat(table: Card) -> dict[str, Any]:
+    """``{"types": {"TOP": 8}}`` as ``{"types.TOP": 8}``."""
+    tables = {name: value for name, value in table.items() if isinstance(value, Mapping)}
+    inner = {f"{name}.{key}": number for name, value in tables.items() for key, number in value.items()}
+    return {**{name: value for name, value in table.items() if name not in tables}, **inner}
 
 
-def _promise(message: str, field: str) -> Finding:
-    return Finding("promise", message, CARD, field=field)
+def _labels(card: Card, part: Any, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
+    """Types, labels and grades that the card does not name, if it names any."""
+    field, key = TOP_LEVEL.get(task, ("", ""))
+    names = card.get(field)
+    if isinstance(names, list):
+        names = [item.get(key) if isinstance(item, Mapping) else item for item in names]
+    else:
+        lists = [part[name] for name in ALLOWED.get(task, ()) if isinstance(part, Mapping) and name in part]
+        names = next((names for names in lists if isinstance(names, list)), None)
+    for row in rows if names is not None else ():
+        for field, value in _used(task, row.record):
+            if value not in map(str, names or ()):
+                yield row.finding("label", f"{value!r} is not among those that the card names", field)
 
 
-def _shared(card: Card, folder: Path, rows: RowsByTask, passages: Mapping[str, str]) -> Iterator[Finding]:
-    """Documents and tables, recounted."""
-    documents: dict[str, Mapping[str, Any]] = {}
-    for task, of_task in rows.items():
-        for row in of_task if task not in ("retrieval", "answering") else ():
-            documents.setdefault(str(row.record["id"]), row.record)
-    declared = card.get("documents")
-    if isinstance(declared, Mapping):
-        counts: dict[str, Any] = {"records": len(documents)}
-        for name, key in (("splits", "split"), ("languages", "language")):
-            counts[name] = tally(record[key] for record in documents.values() if record.get(key))
-        yield from _differences(declared, counts, "documents")
+def _used(task: str, record: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The types, labels and grades of a record, each with its field."""
+    if task == "extraction":
+        return [(f"entities[{index}].type", span["type"]) for index, span in enumerate(record["entities"])]
+    if task == "classification":
+        return labels_of(record)
+    if task == "answering" and record.get("answer_type"):
+        return [("answer_type", record["answer_type"])]
+    if task == "retrieval" and isinstance(record["relevant"], Mapping):
+        return [(f"relevant.{key}", f"{grade:g}") for key, grade in grades(record).items()]
+    return []
+
+
+def _languages(declared: Any, rows: RowsByTask, whole: bool) -> Iterator[Finding]:
+    """Languages that are not declared, and declared ones that no record has."""
+    used: dict[str, LocatedRecord] = {}
+    for row in (row for of_task in rows.values() for row in of_task):
+        if language := row.record.get("language"):
+            used.setdefault(language, row)
+    for language, row in used.items() if isinstance(declared, list) else ():
+        if language not in declared:
+            message = f"{language!r} is not declared; the card has {', '.join(map(str, declared))}"
+            yield row.finding("language", message, "language")
+    for language in declared if isinstance(declared, list) and used and whole else ():
+        if language not in used:
+            message = f"{language!r} is declared, and no record has it"
+            yield Finding("language", message, CARD, field="languages")
+
+
+def _shared(card: Card, folder: Path, rows: RowsByTask) -> Iterator[Finding]:
+    """The documents of all tasks and the rows of the tables beside them, recounted."""
+    by_id = {str(row.record["id"]): row.record for row in reversed(list(documents(rows)))}
+    counts: dict[str, Any] = {"records": len(by_id)}
+    for name, key in (("splits", "split"), ("languages", "language")):
+        counts[name] = tally(record[key] for record in by_id.values() if record.get(key))
+    yield from _differences(card.get("documents"), counts, "documents")
     tables = card.get("tables")
     for name, table in tables.items() if isinstance(tables, Mapping) else ():
         if isinstance(table, Mapping) and isinstance(table.get("file"), str):
-            yield from _table(str(name), table, folder, rows)
-    retrieval = _parts(card).get("retrieval", {})
-    if "cross_lingual" in retrieval and passages:
-        language = {name: record.get("language") for name, record in documents.items()}
-        cross_lingual = sum(
-            any(
-                grade > 0 and language.get(document) not in (None, row.record.get("language"))
-                for document, grade in grades(row.record).items()
-            )
-            for row in rows.get("retrieval", ())
-        )
-        yield from _differences(retrieval, {"cross_lingual": cross_lingual}, "tasks.retrieval")
+            try:
+                size = sum(1 for _ in files.json_lines(folder / table["file"]))
+            except DataError as error:
+                yield unreadable(error, table["file"])
+            else:
+                yield from _differences(table, {"records": size}, f"tables.{name}")
 
 
-def _table(name: str, declared: Card, folder: Path, rows: RowsByTask) -> Iterator[Finding]:
-    """A table beside the records: its rows, and how many of them the links use."""
-    try:
-        ids = [
-            row.get("id") if isinstance(row, dict) else None for _, row in files.json_lines(folder / declared["file"])
-        ]
-    except DataError as error:
-        yield unreadable(error, declared["file"])
-        return
-    links = [link for row in rows.get("linking", ()) for link in row.record["links"]]
-    linked = {identifier for link in links for several in link["ids"].values() for identifier in several}
-    used = sum(name is not None and str(name) in linked for name in ids)
-    counts = {"records": len(ids)} | ({"used": used, "distractors": len(ids) - used} if "used" in declared else {})
-    yield from _differences(declared, counts, f"tables.{name}")
-
-
-def _promised_agreement(task: str, promise: object, measured: float | None) -> Iterator[Finding]:
-    """Agreement that is promised (``">0.85 …"``) against what was measured."""
-    number = None if promise is None or isinstance(promise, Mapping) else NUMBER.search(str(promise))
-    if number is None:
-        return
-    least = float(number[0])
-    if measured is None:
-        message = f"agreement of {promise} is promised, and none was measured: name the files of the annotators"
-    elif measured < least or (">" in str(promise) and measured == least):
-        message = f"agreement of {promise} is promised, and {measured:.3f} was measured"
-    else:
-        return
-    yield _promise(message, f"tasks.{task}.{AGREEMENT}")
-
-
-def _stated_agreement(task: str, stated: Card, folder: Path) -> Iterator[Finding]:
+def _agreement(task: str, stated: Any, folder: Path) -> Iterator[Finding]:
     """Agreement that a card states, measured again between the passes that it names."""
     from goldassay.gold.agreement import agree_files
 
-    where, passes = f"tasks.{task}.{AGREEMENT}", stated.get("passes")
+    where = f"tasks.{task}.{AGREEMENT}"
+    if stated is None:
+        return
+    passes = stated.get("passes") if isinstance(stated, Mapping) else None
     if not isinstance(passes, list) or len(passes) < 2 or not all(isinstance(name, str) for name in passes):
-        yield _promise("agreement is stated without 'passes', the list of files that it was measured on", where)
+        what = "agreement" if isinstance(stated, Mapping) else f"agreement of {stated}"
+        yield _promise(f"{what} is stated without 'passes', the list of files that it was measured on", where)
         return
     outside = [name for name in passes if not (folder / name).resolve().is_relative_to(folder.resolve())]
     if outside:
@@ -243,7 +217,7 @@ def _stated_agreement(task: str, stated: Card, folder: Path) -> Iterator[Finding
     measured: dict[str, Interval] = {}
     for figure in agreement.figures:
         if figure.type is None and figure.interval is not None:
-            # Of several pairs the lowest counts, as for promises.
+            # Of several pairs the lowest counts.
             lowest = measured.setdefault(figure.name, figure.interval)
             measured[figure.name] = min(lowest, figure.interval, key=lambda interval: interval.value)
     for name, value in stated.items():

@@ -1,94 +1,81 @@
-"""Faults of one record: its spans, identifiers, text, repetitions and contradictions.
+"""Faults of records: of each by itself, and those that show only when the records of a set are compared.
 
-Identifiers are checked for their form alone (Wikidata, VIAF, ISIL, GND, ORCID and a few more), not for existence. ISIL
-is ISO 15511: a country code (or one, three or four letters for what is no country), a hyphen, and up to eleven letters,
-digits, ``:``, ``/`` and ``-``; sixteen characters at most.
+By itself: offsets, repetitions, contradictions, and the form of identifiers (Wikidata, VIAF, ISIL), not their
+existence. ISIL is ISO 15511: a country code (or one, three or four letters for what is no country), a hyphen, and up to
+eleven letters, digits, ``:``, ``/`` and ``-``; sixteen characters at most.
+
+Compared: records that repeat another one by id, by text, or nearly by text (across splits they leak), a document that
+the tasks tell different things of, and references to documents and passages that are not there.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from unicodedata import category
 
-from goldassay.gold.audit.findings import Finding, LocatedRecord
-from goldassay.gold.records import INPUTS, SPANS, covered, folded_answers, grades, nearest, span_fault
-from goldassay.measures.triples import VERDICTS
+from goldassay import workspace
+from goldassay.gold import anyfields
+from goldassay.gold.audit.findings import Finding, LocatedRecord, RowsByTask
+from goldassay.gold.records import INPUTS, SPANS, folded_answers, grades, nearest, span_fault
+from goldassay.measure import TASKS
+from goldassay.text.similarity import distinct, near_pairs
+
+ABOUT_OTHERS = ("retrieval", "answering")  # tasks whose records are not documents themselves
+PATTERNS = {
+    "wikidata": (r"Q[1-9][0-9]*", "a Wikidata item is Q and a number"),
+    "viaf": (r"[1-9][0-9]{0,21}", "a VIAF id is digits alone, at most 22"),
+    "isil": (
+        r"(?=.{1,16}\Z)(?:[A-Z]{2}|[A-Za-z]|[A-Za-z]{3,4})-[A-Za-z0-9:/-]{1,11}",
+        "an ISIL is a prefix, a hyphen and up to eleven letters, digits or :/-",
+    ),
+}
 
 
 def check(row: LocatedRecord) -> Iterator[Finding]:
-    """Everything that is wrong with a record."""
-    yield from _spans(row) if row.task in SPANS else ()
-    yield from _identifiers(row)
-    yield from _text(row)
-    language = row.record.get("language")
-    if language and not TAG.fullmatch(language):
-        yield row.finding("language", f"not a language tag as in BCP 47 (nl, en-GB), found {language!r}", "language")
-    checks = {"classification": _labels, "answering": _answers, "triples": _triples, "retrieval": _grades}
-    yield from checks[row.task](row) if row.task in checks else ()
+    """Everything that is wrong with a record by itself."""
+    record: Mapping[str, Any] = row.record
+    field = INPUTS[row.task]
+    if not record.get(field, field).strip():
+        yield row.finding("text", "the text is empty", field)
+    if row.task in SPANS:
+        yield from _spans(row)
+    if row.task == "linking":
+        for index, link in enumerate(record["links"]):
+            for base, ids in link["ids"].items():
+                for message in filter(None, (malformed(base, identifier) for identifier in ids)):
+                    yield row.finding("identifier", message, f"links[{index}].ids.{base}")
+    elif row.task == "triples":
+        keys = [(repr(each["subject"]), each["predicate"], repr(each["object"])) for each in record["triples"]]
+        for index, key in enumerate(keys):
+            if key in keys[:index]:
+                yield row.finding("repeated", "the same statement as another one here", f"triples[{index}]")
+    elif row.task == "classification" and record.get("label", "") in (record.get("secondary_labels") or ()):
+        yield row.finding("conflict", f"{record['label']!r} is both label and secondary label", "secondary_labels")
+    elif row.task == "retrieval" and not any(grade > 0 for grade in grades(record).values()):
+        yield row.finding("promise", "no document is relevant to this query", "relevant")
+    elif row.task == "answering":
+        yield from _answers(row)
 
 
 def _spans(row: LocatedRecord) -> Iterator[Finding]:
     name, text = SPANS[row.task], row.record["text"]
-    end = 0
-    for index, (first, last) in enumerate(row.record.get("tokens") or []):
-        if not end <= first < last <= len(text):
-            message = f"{first}:{last} is no token of the text behind the one before, which ends at {end}"
-            yield row.finding("offset", message, f"tokens[{index}]")
-            break
-        end = last
-    sound: list[tuple[int, Mapping[str, Any]]] = []
+    first: dict[str, int] = {}
     for index, span in enumerate(row.record[name]):
-        problem = span_fault(text, span)
-        if problem:
-            place = nearest(text, span.get("text") or "", min(span["start"], len(text)))
-            fixable = place is not None and not span.get("fragments")
-            fix: dict[str, Any] | None = {"start": place, "end": (place or 0) + len(span["text"])} if fixable else None
-            yield row.finding("offset", problem, f"{name}[{index}]", fix)
+        field = f"{name}[{index}]"
+        if problem := span_fault(text, span):
+            fix = None if span.get("fragments") else _place(text, span.get("text"), span["start"])
+            yield row.finding("offset", problem, field, fix)
             continue
-        sound.append((index, span))
-        words = covered(text, span)
-        trimmed = words.strip()
-        if words != trimmed and "fragments" not in span:
-            start = span["start"] + len(words) - len(words.lstrip())
-            fix = {"start": start, "end": start + len(trimmed), "text": trimmed} if trimmed else None
-            yield row.finding("edge", f"{words!r} begins or ends with a space", f"{name}[{index}]", fix)
-    yield from _pairs(row, name, sound)
+        key = repr([span.get(part) for part in ("start", "end", "fragments", "type")])
+        if first.setdefault(key, index) != index:
+            yield row.finding("repeated", f"the same span as {name}[{first[key]}]", field)
 
 
-def _pairs(row: LocatedRecord, name: str, spans: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Finding]:
-    """Crossing and repeated spans; sorted by start, so that only neighbours that can overlap are compared."""
-    overlapping: list[tuple[int, Mapping[str, Any]]] = []
-    for index, span in sorted(spans, key=lambda item: (item[1]["start"], -item[1]["end"])):
-        overlapping = [other for other in overlapping if other[1]["end"] > span["start"]]
-        for number, other in overlapping:
-            a, b, c, d = other["start"], other["end"], span["start"], span["end"]
-            if (a, b) == (c, d):
-                if span.get("fragments") == other.get("fragments") and span.get("type") == other.get("type"):
-                    yield row.finding("repeated", f"the same span as {name}[{number}]", f"{name}[{index}]")
-            elif a < c < b < d and not (span.get("fragments") or other.get("fragments")):
-                message = f"{c}:{d} crosses {name}[{number}], {a}:{b}; nest them, or end one earlier"
-                yield row.finding("crossing", message, f"{name}[{index}]")
-        overlapping.append((index, span))
-
-
-PATTERNS = {
-    "wikidata": (re.compile(r"Q[1-9][0-9]*"), "a Wikidata item is Q and a number"),
-    "viaf": (re.compile(r"[1-9][0-9]{0,21}"), "a VIAF id is digits alone, at most 22"),
-    "isil": (
-        re.compile(r"(?=.{1,16}\Z)(?:[A-Z]{2}|[A-Za-z]|[A-Za-z]{3,4})-[A-Za-z0-9:/-]{1,11}"),
-        "an ISIL is a prefix, a hyphen and up to eleven letters, digits or :/-",
-    ),
-    "gnd": (re.compile(r"[0-9]{1,11}-?[0-9X]"), "a GND id is digits, with a check digit or X"),
-    "orcid": (re.compile(r"(?:[0-9]{4}-){3}[0-9]{3}[0-9X]"), "an ORCID is four groups of four digits"),
-    "ror": (re.compile(r"0[a-hj-km-np-tv-z0-9]{6}[0-9]{2}"), "a ROR id is 0, six letters or digits and two digits"),
-    "isni": (re.compile(r"[0-9]{15}[0-9X]"), "an ISNI is sixteen digits, the last one perhaps X"),
-    "geonames": (re.compile(r"[1-9][0-9]*"), "a GeoNames id is a number"),
-}
-PROPERTY = re.compile(r"P[1-9][0-9]*")
-LOOKS_LIKE_PROPERTY = re.compile(r"[Pp]\s*[0-9]\w*")
+def _place(text: str, words: str | None, start: int) -> dict[str, int] | None:
+    """Where words stand that are said to begin at ``start``."""
+    place = nearest(text, words or "", min(start, len(text)))
+    return None if place is None else {"start": place, "end": place + len(words or "")}
 
 
 def malformed(base: str, value: str) -> str | None:
@@ -99,112 +86,110 @@ def malformed(base: str, value: str) -> str | None:
     >>> malformed("wikidata", "190804")
     "a Wikidata item is Q and a number, found '190804'"
     """
-    pattern, rule = PATTERNS.get(base.casefold(), (None, ""))
-    return None if pattern is None or pattern.fullmatch(value) else f"{rule}, found {value!r}"
-
-
-def _identifiers(row: LocatedRecord) -> Iterator[Finding]:
-    for index, link in enumerate(row.record["links"] if row.task == "linking" else ()):
-        for base, ids in link["ids"].items():  # pyright: ignore[reportGeneralTypeIssues]
-            where = f"links[{index}].ids.{base}"
-            for message in filter(None, (malformed(base, identifier) for identifier in ids)):
-                yield row.finding("identifier", message, where)
-            if len(set(ids)) < len(ids):
-                yield row.finding("repeated", "an identifier stands here twice", where)
-    for index, triple in enumerate(row.record["triples"] if row.task == "triples" else ()):
-        for key in ("predicate", "predicate_id"):
-            name = triple.get(key)
-            if name and LOOKS_LIKE_PROPERTY.fullmatch(name) and not PROPERTY.fullmatch(name):
-                message = f"a property is P and a number, found {name!r}"
-                yield row.finding("identifier", message, f"triples[{index}].{key}")
-        for key in ("subject_id", "object_id"):
-            problem = malformed("wikidata", triple[key]) if triple.get(key) else None
-            if problem:
-                yield row.finding("identifier", problem, f"triples[{index}].{key}")
-
-
-TAG = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?(-[0-9A-Za-z]{4,8})*")
-REPLACED = "\ufffd"
-
-
-def _text(row: LocatedRecord) -> Iterator[Finding]:
-    field = INPUTS[row.task]
-    text = row.record.get(field)
-    if text is None:
-        return
-    if not text.strip():
-        yield row.finding("text", "the text is empty", field)
-    if REPLACED in text:
-        at = text.index(REPLACED)
-        yield row.finding("text", f"U+FFFD at {at}: a character was lost when this was decoded", field)
-    control = next(
-        (at for at, char in enumerate(text) if category(char) in ("Cc", "Cs") and char not in "\n\t\r"), None
-    )
-    if control is not None:
-        yield row.finding("text", f"the control character U+{ord(text[control]):04X} at {control}", field)
-
-
-def _labels(row: LocatedRecord) -> Iterator[Finding]:
-    second = row.record.get("secondary_labels") or []
-    if (label := row.record.get("label")) in second:
-        yield row.finding("conflict", f"{label!r} is both label and secondary label", "secondary_labels")
-    if len(set(second)) < len(second):
-        yield row.finding("repeated", "a secondary label stands here twice", "secondary_labels")
+    pattern, rule = PATTERNS.get(base.casefold(), (".*", ""))
+    return None if re.fullmatch(pattern, value, re.DOTALL) else f"{rule}, found {value!r}"
 
 
 def _answers(row: LocatedRecord) -> Iterator[Finding]:
     record: Mapping[str, Any] = row.record
-    unanswerable = record.get("answer_type") == "unanswerable"
-    if unanswerable and record["answers"]:
-        yield row.finding("conflict", "unanswerable, and yet it has an answer", "answers")
-    if not unanswerable and record.get("answer_type") and not record["answers"]:
-        yield row.finding("conflict", f"no answer, and yet the type is {record['answer_type']}", "answers")
-    folded = folded_answers(record)
-    if "" in folded:
+    answers, kind = record["answers"], record.get("answer_type")
+    if kind and (kind == "unanswerable") == bool(answers):
+        what = "unanswerable, and yet it has an answer" if answers else f"no answer, and yet the type is {kind}"
+        yield row.finding("conflict", what, "answers")
+    if "" in folded_answers(record):
         yield row.finding("text", "an answer is empty; an unanswerable question has no answers", "answers")
-    if len(set(folded)) < len(folded) and "answer_starts" not in record:
-        yield row.finding("repeated", "an answer stands here twice", "answers")
     context, starts = record.get("context"), record.get("answer_starts")
-    if context is not None and starts is not None:
-        for index, (answer, start) in enumerate(zip(record["answers"], starts, strict=False)):
-            if context[start : start + len(answer)] != answer:
-                stands = context[start : start + len(answer)]
-                place = nearest(context, answer, min(start, len(context)))
-                where = "which does not occur in it" if place is None else f"which stands at {place}"
-                fix = None if place is None else {"start": place, "end": place + len(answer)}
-                message = f"context[{start}:] is {stands!r}, not {answer!r}, {where}"
-                yield row.finding("offset", message, f"answers[{index}]", fix)
-        if len(starts) != len(record["answers"]):
-            message = f"{len(starts)} starts for {len(record['answers'])} answers; each answer needs its own"
-            yield row.finding("schema", message, "answer_starts")
+    if context is None or starts is None:
+        return
+    for index, (answer, start) in enumerate(zip(answers, starts, strict=False)):
+        stands = context[start : start + len(answer)]
+        if stands != answer:
+            fix = _place(context, answer, start)
+            where = f"which stands at {fix['start']}" if fix else "which does not occur in it"
+            message = f"context[{start}:] is {stands!r}, not {answer!r}, {where}"
+            yield row.finding("offset", message, f"answers[{index}]", fix)
+    if len(starts) != len(answers):
+        message = f"{len(starts)} starts for {len(answers)} answers; each answer needs its own"
+        yield row.finding("schema", message, "answer_starts")
 
 
-def _triples(row: LocatedRecord) -> Iterator[Finding]:
-    keys = [(repr(t["subject"]), t["predicate"], repr(t["object"])) for t in row.record["triples"]]
-    last = {key: index for index, key in enumerate(keys)}
-    for key, count in Counter(keys).items():
-        if count > 1:
-            yield row.finding("repeated", "the same statement as another one here", f"triples[{last[key]}]")
-    for index, triple in enumerate(row.record["triples"]):
-        for part in ("subject", "predicate", "object"):
-            value = triple[part]
-            if isinstance(value, Mapping):  # a typed value; its type says nothing by itself
-                content: Any = [
-                    v for k, v in value.items() if k not in ("type", "datatype") and v not in (None, "", [], {})
-                ]
-            else:
-                content = value.strip() if isinstance(value, str) else True
-            if not content:
-                yield row.finding("text", f"the {part} is empty", f"triples[{index}].{part}")
-        verdict = triple.get("verdict")
-        if verdict is not None and verdict not in VERDICTS:
-            message = f"{verdict!r} is not a verdict: {', '.join(VERDICTS)}"
-            yield row.finding("label", message, f"triples[{index}].verdict")
+def compare(rows: RowsByTask, passages: Mapping[str, str] | None) -> Iterator[Finding]:
+    """Faults that show when records are compared with each other and with the passages; None if there are none."""
+    for of_task in rows.values():
+        yield from duplicates(of_task)
+    yield from _same_documents(rows)
+    texts = {**(passages or {}), **{str(row.record["id"]): row.record.get("text", "") for row in documents(rows)}}
+    for row in rows.get("answering", ()):
+        for name in row.record.get("documents") or () if texts else ():
+            if name not in texts:
+                yield row.finding("reference", f"no document {name!r} in this set", "documents")
+    for row in rows.get("retrieval", ()):
+        for name in row.record["relevant"] if passages is not None else ():
+            if name not in (passages or ()):
+                yield row.finding("reference", f"no passage {name!r} in the collection", "relevant")
 
 
-def _grades(row: LocatedRecord) -> Iterator[Finding]:
-    judged = row.record["relevant"]
-    if isinstance(judged, list) and len(set(judged)) < len(judged):
-        yield row.finding("repeated", "a document stands here twice", "relevant")
-    if not any(grade > 0 for grade in grades(row.record).values()):
-        yield row.finding("promise", "no document is relevant to this query", "relevant")
+def documents(rows: RowsByTask) -> Iterator[LocatedRecord]:
+    """The documents of each task; if an id is used twice, its first record."""
+    for task, of_task in rows.items():
+        if task not in ABOUT_OTHERS:
+            yield from {str(row.record["id"]): row for row in reversed(of_task)}.values()
+
+
+def duplicates(rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
+    """Doubles among the records of one task, by id and by the text of their input."""
+    first: dict[str, LocatedRecord] = {}
+    for row in rows:
+        other = first.setdefault(str(row.record["id"]), row)
+        if other is not row:
+            where = other.file if other.line is None else f"line {other.line}"
+            yield row.finding("id", f"another record has this id ({where}); each record needs its own", "id")
+    unique = list(first.values())
+    names = _inputs(unique)
+    texts = ["\n".join(str(row.record.get(name) or "") for name in names) for row in unique]
+    same = distinct(texts)
+    pairs = [(members[0], other, 100.0) for members in same for other in members[1:]]
+    heads = [members[0] for members in same]
+    pairs += [(heads[i], heads[j], min(score, 99.9)) for i, j, score in sorted(near_pairs([texts[k] for k in heads]))]
+    doubles: dict[int, Finding] = {}  # one finding a text: a leak if there is one
+    for i, j, score in pairs:
+        finding = _double(unique[i], unique[j], score, names[0])
+        if j not in doubles or (finding.kind == "leak" and doubles[j].kind != "leak"):
+            doubles[j] = finding
+    yield from doubles.values()
+
+
+def _inputs(rows: Sequence[LocatedRecord]) -> list[str]:
+    """The fields whose text is compared: of your own task its program's inputs, or else all texts."""
+    if not rows or rows[0].task in TASKS:
+        return [INPUTS[row.task] for row in rows[:1]]
+    kinds = anyfields.fields(row.record for row in rows)
+    inputs = [name for name in workspace.inputs(rows[0].task) or () if name in kinds]
+    return inputs or [name for name, kind in kinds.items() if kind == "str"]
+
+
+def _double(a: LocatedRecord, b: LocatedRecord, score: float, field: str) -> Finding:
+    """The finding for two rows with one text, or with nearly one."""
+    exact = score == 100
+    how = "the same text as" if exact else f"nearly ({score:.0f} %) the text of"
+    first, second = a.record.get("split"), b.record.get("split")
+    if first and second and first != second:
+        message = f"{how} {a.record['id']}, but in {second} and not in {first}; keep both on one side"
+        return b.finding("leak", message, field)
+    label = a.record.get("label")
+    if exact and label != b.record.get("label"):
+        return b.finding("conflict", f"the same text as {a.record['id']}, which has the label {label}", "label")
+    return b.finding("duplicate" if exact else "near", f"{how} {a.record['id']}", field)
+
+
+def _same_documents(rows: RowsByTask) -> Iterator[Finding]:
+    """One document in several tasks has one text, one language and one split."""
+    first: dict[str, LocatedRecord] = {}
+    for row in documents(rows):
+        other = first.setdefault(str(row.record["id"]), row)
+        for field in ("text", "language", "split") if row.task != other.task else ():
+            expected, actual = other.record.get(field), row.record.get(field)
+            if expected and actual and expected != actual:
+                what = "another text" if field == "text" else f"{field} {actual}, and {expected}"
+                kind = "leak" if field == "split" else "conflict"
+                yield row.finding(kind, f"this document has {what} in {other.task}", field)
