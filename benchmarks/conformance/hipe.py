@@ -36,7 +36,8 @@ from benchmarks.conformance.official import SuiteResult
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import extraction, linking
-from goldassay.measures.extraction.hipe import SCHEMAS, Outcome, decisions, known_types
+from goldassay.measures.extraction.hipe import Outcome, decisions, known_types
+from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.linking.matching import fates
 from goldassay.measures.linking.matching import hipe as links

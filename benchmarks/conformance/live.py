@@ -28,8 +28,9 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
 from goldassay.measures import classification, retrieval
 from goldassay.measures.answering import rouge
-from goldassay.measures.extraction import evaluate_spans, evaluate_spans_by_type, evaluate_tags
+from goldassay.measures.extraction import Batch, evaluate_tags
 from goldassay.statistics import compare, holm, wilson
+from goldassay.statistics.evidence import summed
 
 LETTERS = {"IOB1": "IB", "IOB2": "IB", "IOE2": "IE", "IOBES": "BIES", "BILOU": "BILU"}
 """The schemes that seqeval has finished (of IOE1 its source says that it is not)."""
@@ -86,11 +87,15 @@ def nervaluate(result: SuiteResult) -> None:
         for side in (gold, pred)
     ]
     found: Any = Evaluator(*inclusive, tags=kinds, loader="dict").evaluate()
-    ours, by_type = evaluate_spans(gold, pred), evaluate_spans_by_type(gold, pred)
+    batches = {
+        kind: Batch(*([[s for s in row if s["type"] == kind] for row in side] for side in (gold, pred)))
+        for kind in kinds
+    }
+    ours = Batch(gold, pred)
     for theirs, schema in SCHEMAS.items():
-        _counted(result, f"{schema}, all types", found["overall"][theirs], ours[schema])
-        for kind in kinds:
-            _counted(result, f"{schema}, {kind}", found["entities"][kind][theirs], by_type[kind][schema])
+        _counted(result, f"{schema}, all types", found["overall"][theirs], summed(ours.semeval(schema)))
+        for kind, batch in batches.items():
+            _counted(result, f"{schema}, {kind}", found["entities"][kind][theirs], summed(batch.semeval(schema)))
 
 
 def _counted(result: SuiteResult, what: str, theirs: Any, ours: Any) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from goldassay.gold import pairs
 from goldassay.measures import extraction
-from goldassay.measures.extraction.hipe import SCHEMAS, decisions, known_types
+from goldassay.measures.extraction.hipe import decisions, known_types
+from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.extraction.tally import SemEvalCounts
 
 # gold, system, reference, column, and whether the reference holds macro values of this version of the scorer

@@ -15,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nervaluate import Evaluator
 
-from goldassay.measures.extraction import evaluate_spans, evaluate_spans_by_type
+from goldassay.measures.extraction import Batch
+from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.statistics.evidence import summed
 
 KINDS = ["LOC", "PER"]
 NAMES = {"strict": "strict", "exact": "exact", "partial": "partial", "ent_type": "type"}
@@ -41,6 +43,22 @@ def oracle(gold: list[Side], pred: list[Side]) -> tuple[dict[str, Any], dict[str
 
     found: dict[str, Any] = Evaluator(inclusive(gold), inclusive(pred), tags=KINDS, loader="dict").evaluate()
     return found["overall"], found["entities"]
+
+
+def evaluate_spans(gold: list[Side], pred: list[Side]) -> dict[str, SemEvalCounts]:
+    """Ours in the four schemas."""
+    batch = Batch(gold, pred)
+    return {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
+
+
+def evaluate_spans_by_type(gold: list[Side], pred: list[Side]) -> dict[str, dict[str, SemEvalCounts]]:
+    """The same of the spans of each type by themselves."""
+
+    def of_type(side: list[Side], kind: str) -> list[Side]:
+        return [[span for span in document if span["type"] == kind] for document in side]
+
+    kinds = {span["type"] for side in (gold, pred) for document in side for span in document}
+    return {kind: evaluate_spans(of_type(gold, kind), of_type(pred, kind)) for kind in kinds}
 
 
 def plain(found: Any) -> tuple[int, ...]:

@@ -6,13 +6,12 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay.measures.extraction import Span
-from goldassay.measures.extraction.columns import AIMS, columns, paired, text_order
+from goldassay.measures.extraction.matching import SCHEMAS, matched, text_order
 
 KINDS = ["A", "B"]
 
@@ -46,14 +45,12 @@ def overlaps(gold: Sequence[Span], pred: Sequence[Span]) -> list[Edge]:
     ]
 
 
-def pairs(gold: Sequence[Span], pred: Sequence[Span], aim: str) -> list[Edge]:
-    """The pairs of one document under an aim."""
+def pairs(gold: Sequence[Span], pred: Sequence[Span], schema: str) -> list[Edge]:
+    """The pairs of one document in a schema."""
     order = [sorted(range(len(side)), key=lambda i: text_order(side[i])) for side in (gold, pred)]
-    left, right, _ = columns([gold], [pred])
-    found = paired(left, right, np.zeros(1, np.int64))
-    rows = np.flatnonzero(found.aims[aim])
-    edges = zip(*(column[rows].tolist() for column in found[:4]), strict=True)
-    return [Edge(order[0][i], order[1][j], exact, typed) for i, j, exact, typed in edges]
+    left, right = ([side[i] for i in numbers] for side, numbers in zip((gold, pred), order, strict=True))
+    numbers = ((order[0][pair.gold], order[1][pair.pred]) for pair in matched(left, right, schema))
+    return [Edge(i, j, gold[i].place == pred[j].place, gold[i].type == pred[j].type) for i, j in numbers]
 
 
 def matchings(edges: Sequence[Edge]) -> Iterator[tuple[Edge, ...]]:
@@ -67,14 +64,14 @@ def matchings(edges: Sequence[Edge]) -> Iterator[tuple[Edge, ...]]:
         yield (first, *found)
 
 
-def worth(found: Sequence[Edge], aim: str) -> tuple[int, int]:
-    """What the aim asks first, and how many pairs."""
+def worth(found: Sequence[Edge], schema: str) -> tuple[int, int]:
+    """What the schema asks first, and how many pairs."""
     wish = {
         "strict": lambda edge: edge.exact and edge.typed,
         "exact": lambda edge: edge.exact,
         "type": lambda edge: edge.typed,
-        "same_type": lambda edge: edge.exact and edge.typed,
-    }[aim]
+        "partial": lambda edge: edge.exact,
+    }[schema]
     return sum(map(wish, found)), len(found)
 
 
@@ -83,12 +80,11 @@ def worth(found: Sequence[Edge], aim: str) -> tuple[int, int]:
 def test_no_matching_is_better(gold: list[Span], pred: list[Span]) -> None:
     gold = [span for span in gold if span.start >= 0]
     edges = overlaps(gold, pred)
-    for aim in AIMS:
-        found = pairs(gold, pred, aim)
+    for schema in SCHEMAS:
+        found = pairs(gold, pred, schema)
         assert len({pair.gold for pair in found}) == len(found) == len({pair.pred for pair in found})
         assert set(found) <= set(edges)
-        allowed = [edge for edge in edges if edge.typed or aim != "same_type"]
-        assert worth(found, aim) == max(worth(other, aim) for other in matchings(allowed))
+        assert worth(found, schema) == max(worth(other, schema) for other in matchings(edges))
 
 
 @settings(max_examples=60, deadline=None)
@@ -96,33 +92,9 @@ def test_no_matching_is_better(gold: list[Span], pred: list[Span]) -> None:
 def test_the_order_of_spans_does_not_matter(gold: list[Span], pred: list[Span], rng: random.Random) -> None:
     gold = [span for span in gold if span.start >= 0]
     other_gold, other_pred = rng.sample(gold, len(gold)), rng.sample(pred, len(pred))
-    for aim in AIMS:
-        before = sorted((gold[i], pred[j]) for i, j, *_ in pairs(gold, pred, aim))
-        assert sorted((other_gold[i], other_pred[j]) for i, j, *_ in pairs(other_gold, other_pred, aim)) == before
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(documents, documents), min_size=1, max_size=4))
-def test_all_documents_at_once_give_the_same_pairs(data: list[tuple[list[Span], list[Span]]]) -> None:
-    data = [([span for span in gold if span.start >= 0], pred) for gold, pred in data]
-    left, right, types = columns([gold for gold, _ in data], [pred for _, pred in data])
-    found = paired(left, right, np.arange(len(data)) * 100)
-    for aim in AIMS:
-        at_once = sorted(
-            (int(left.document[i]), *_row(left, i, types), *_row(right, j, types))
-            for i, j in zip(found.gold[found.aims[aim]].tolist(), found.pred[found.aims[aim]].tolist(), strict=True)
-        )
-        singly = sorted(
-            (number, *gold[i][:3], gold[i].fragments, *pred[j][:3], pred[j].fragments)
-            for number, (gold, pred) in enumerate(data)
-            for i, j, *_ in pairs(gold, pred, aim)
-        )
-        assert at_once == singly
-
-
-def _row(side: object, row: int, types: list[str]) -> tuple[object, ...]:
-    start, end, kind = (int(getattr(side, name)[row]) for name in ("start", "end", "type"))
-    return start, end, types[kind], getattr(side, "fragments").get(row, ())  # noqa: B009
+    for schema in SCHEMAS:
+        before = sorted((gold[i], pred[j]) for i, j, *_ in pairs(gold, pred, schema))
+        assert sorted((other_gold[i], other_pred[j]) for i, j, *_ in pairs(other_gold, other_pred, schema)) == before
 
 
 def test_an_exact_pair_is_not_given_up_for_two_overlaps() -> None:
@@ -137,8 +109,8 @@ def test_a_long_chain_of_overlaps_is_matched_end_to_end(n: int) -> None:
     # gold i overlaps predictions i and i+1: taking i+1 throughout would lose one, the best takes all n
     gold = [Span(10 * i, 10 * i + 9, "A") for i in range(n)]
     pred = [Span(10 * i - 5 if i else 0, 10 * i + 4, "A") for i in range(n)]
-    for aim in AIMS:
-        assert len(pairs(gold, pred, aim)) == n
+    for schema in SCHEMAS:
+        assert len(pairs(gold, pred, schema)) == n
 
 
 def test_a_span_over_the_whole_document_takes_one_of_many() -> None:

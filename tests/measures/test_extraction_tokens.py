@@ -33,9 +33,17 @@ def token_counts(gold: Sequence[Span], pred: Sequence[Span], text: str) -> dict[
     return {kind: Counts(len(a & b), len(b - a), len(a - b)) for kind, (a, b) in sets.items() if a or b}
 
 
+Data = Sequence[tuple[str, Sequence[Span], Sequence[Span]]]
+
+
+def records(data: Data) -> tuple[list[dict[str, object]], list[dict[str, object]]]:
+    """Texts with the spans of both sides, as records."""
+    return [{"text": text, "entities": gold} for text, gold, _ in data], [{"entities": pred} for _, _, pred in data]
+
+
 def by_type(gold: Sequence[Span], pred: Sequence[Span], text: str) -> dict[str, Counts]:
     """Ours, of one document."""
-    return {kind: row(counts, 0) for kind, counts in Batch([gold], [pred], [text]).by_type("token").items()}
+    return {kind: row(counts, 0) for kind, counts in Batch(*records([(text, gold, pred)])).by_type("token").items()}
 
 
 def test_double_spaces_and_line_breaks_do_not_shift_anything() -> None:
@@ -75,7 +83,7 @@ def test_without_a_text_each_character_stands_for_a_token() -> None:
     st.lists(st.tuples(texts, st.lists(spans, max_size=4), st.lists(spans | lost, max_size=4)), min_size=1, max_size=5)
 )
 def test_the_counts_are_those_of_a_loop_over_tokens(data: list[tuple[str, list[Span], list[Span]]]) -> None:
-    batch = Batch([g for _, g, _ in data], [p for _, _, p in data], [text for text, _, _ in data])
+    batch = Batch(*records(data))
     by_type = batch.by_type("token")
     for document, (text, g, p) in enumerate(data):
         ours = {kind: row(counts, document) for kind, counts in by_type.items()}
@@ -85,6 +93,6 @@ def test_the_counts_are_those_of_a_loop_over_tokens(data: list[tuple[str, list[S
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=30))
 def test_white_space_is_that_of_the_pattern(text: str) -> None:
-    whole = [[Span(0, len(text), "A")]] if text else [[]]
-    found = row(Batch(whole, [[]], [text]).counts("token"), 0)
+    whole = [Span(0, len(text), "A")] if text else []
+    found = row(Batch(*records([(text, whole, [])])).counts("token"), 0)
     assert found.fn == len(re.findall(r"\S+", text))

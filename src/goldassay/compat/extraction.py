@@ -23,7 +23,7 @@ def token_level_metrics(
     >>> token_level_metrics([(6, 11, "TOP")], [(6, 11, "TOP")], "in\n\n  Delft")["TOP"]["f1"]
     1.0
     """
-    batch = Batch([gold_spans], [pred_spans], [text])
+    batch = Batch([{"text": text, "entities": gold_spans}], [{"entities": pred_spans}])
     by_type = {kind: summed(counts) for kind, counts in batch.by_type("token").items()}
     metrics: dict[str, dict[str, float]] = {
         kind: {

@@ -118,6 +118,23 @@ def around(text: str, start: int, end: int, most: int = 200) -> str:
     return text[low:high]
 
 
+def quote(text: str, start: int, end: int, most: int = 30) -> str:
+    """A place with the whole words around it on one line, up to ``most`` characters on either side.
+
+    >>> quote("Het Rijksmuseum in Amsterdam, gebouwd door Pierre Cuypers, opende in 1885.", 19, 28)
+    'Het Rijksmuseum in Amsterdam, gebouwd door Pierre Cuypers,…'
+    """
+    if start >= len(text):
+        return ""
+    before, after = text[max(0, start - most - 1) : start], text[end : end + most + 1]
+    if cut_before := start > most:
+        before = re.sub(r"^\S+", "", before)
+    if cut_after := end + most < len(text):
+        after = re.sub(r"\S+\Z", "", after)
+    words = " ".join(f"{before}{text[start:end]}{after}".split())
+    return f"{'…' * cut_before}{words}{'…' * cut_after}" if words else ""
+
+
 ASCII = re.compile(r"\w+|[^\w\s]")
 
 

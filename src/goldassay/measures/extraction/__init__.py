@@ -1,8 +1,8 @@
 """Extraction: spans of a text with a type.
 
-Read in this order: `records` (what a span is, and where it comes from), `columns` (the spans of many documents, matched
-one-to-one), `batch` (every count of them), `measures` and `tally` (what is reported), `mistakes` (errors in words),
-`scorecard`. `tokens` counts tokens, `tags` scores tag sequences, `hipe` counts as the official HIPE scorer does.
+Read in this order: `records` (what a span is, and where it comes from), `matching` (which spans are pairs), `batch`
+(every count of many documents), `measures` and `tally` (what is reported), `mistakes` (errors in words), `scorecard`.
+`tags` scores tag sequences, `hipe` counts as the official HIPE scorer does.
 """
 
 from __future__ import annotations
@@ -11,13 +11,7 @@ from typing import Any
 
 from goldassay.measure import Measure
 from goldassay.measures.extraction.batch import Batch
-from goldassay.measures.extraction.measures import (
-    SemEval,
-    SpanF1,
-    count_spans,
-    evaluate_spans,
-    evaluate_spans_by_type,
-)
+from goldassay.measures.extraction.measures import SemEval, SpanF1
 from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, perfect, sides, spans
 from goldassay.measures.extraction.scorecard import listed, scorecard
@@ -38,10 +32,7 @@ __all__ = [
     "SemEval",
     "Span",
     "SpanF1",
-    "count_spans",
     "errors",
-    "evaluate_spans",
-    "evaluate_spans_by_type",
     "evaluate_tags",
     "listed",
     "perfect",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
-from goldassay.measures.extraction.records import GOLD, PRED, Span, fields, name, spans
+from goldassay.measures.extraction.records import PRED, Span, entities, sides, spans
 
 COARSE = "pers per loc org prod humanprod time work object scope date building street comp"
 FINE = (
@@ -25,16 +25,15 @@ FINE = (
 HIPE_TYPES = frozenset(f"{COARSE} {FINE}".split())  # of 2020 and 2022
 
 CORRECT, INCORRECT, PARTIAL, MISSING, SPURIOUS = range(5)  # the fields of SemEvalCounts, in their order
-SCHEMAS = ("strict", "exact", "partial", "type")
-Outcome = tuple[int, int, int, int]  # a field for each schema
-EQUAL: Outcome = (CORRECT,) * 4  # pyright: ignore[reportAssignmentType]
+Outcome = tuple[int, ...]  # a field for each of `SCHEMAS`
+EQUAL: Outcome = (CORRECT,) * 4
 OTHER_TYPE: Outcome = (INCORRECT, CORRECT, CORRECT, INCORRECT)
 OVERLAPS: tuple[Outcome, Outcome] = (  # of another type, of the same
     (INCORRECT, INCORRECT, PARTIAL, INCORRECT),
     (INCORRECT, INCORRECT, PARTIAL, CORRECT),
 )
-MISSED_ALL: Outcome = (MISSING,) * 4  # pyright: ignore[reportAssignmentType]
-SPURIOUS_ALL: Outcome = (SPURIOUS,) * 4  # pyright: ignore[reportAssignmentType]
+MISSED_ALL: Outcome = (MISSING,) * 4
+SPURIOUS_ALL: Outcome = (SPURIOUS,) * 4
 Fit = tuple[bool, bool, bool, bool]  # one place, as it should be, not as it should be, some overlap
 
 
@@ -43,20 +42,12 @@ def known_types(gold: Sequence[Sequence[Span]]) -> frozenset[str]:
     return HIPE_TYPES | {span.type.casefold() for document in gold for span in document}
 
 
-def known(
-    gold: Sequence[object], pred: Sequence[object]
-) -> tuple[list[dict[str, object]], list[dict[str, object]], int]:
-    """Both sides as records without predictions of types that do not count, and how many those are."""
-    left, right, texts = fields(gold, pred)
-    annotated = [spans(entities, GOLD, placed=True) for entities in left]
-    types = known_types(annotated)
-    predicted = [spans(entities, PRED) for entities in right]
+def known(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[dict[str, list[Span]]], int]:
+    """The predictions without those of types that do not count, and how many those are."""
+    types = known_types([sides(record, [])[0] for record in gold])
+    predicted = [spans(entities(prediction), PRED) for prediction in pred]
     counted = [[span for span in document if span.type.casefold() in types] for document in predicted]
-    records: list[dict[str, object]] = [
-        {"id": name(record), "text": text, "entities": entities}
-        for record, text, entities in zip(gold, texts, annotated, strict=True)
-    ]
-    return records, [{"entities": entities} for entities in counted], sum(map(len, predicted)) - sum(map(len, counted))
+    return [{"entities": document} for document in counted], sum(map(len, predicted)) - sum(map(len, counted))
 
 
 def decisions(gold: Sequence[Span], pred: Sequence[Span]) -> list[tuple[str, Outcome]]:

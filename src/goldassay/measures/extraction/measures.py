@@ -12,7 +12,7 @@ A measure is `SpanF1` with arguments. ``match`` says when a prediction is correc
 | ``token`` | a token (`tokens`) has the same type on both sides | |
 
 P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn). Matching is within a document, one-to-one, and
-does not depend on order (`columns`), or in the order of the official HIPE scorer (`hipe`).
+does not depend on order (`matching`), or in the order of the official HIPE scorer (`hipe`).
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ from typing import Any, ClassVar
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Measure, Review, check_choice
 from goldassay.measures.extraction.batch import Batch
-from goldassay.measures.extraction.hipe import SCHEMAS
+from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import sides
 from goldassay.measures.extraction.tally import SEMEVAL_RATES, SemEvalCounts
-from goldassay.statistics.evidence import summed
-from goldassay.tally import FORMULAS, RATES, Counts, Macro, Mean, T
+from goldassay.tally import FORMULAS, RATES, Macro, Mean, T
 
 MATCHES = {
     "strict": ("span+type", "HIPE strict, CoNLL, seqeval, SemEval strict"),
@@ -71,7 +70,7 @@ class SpanMeasure(Measure[T]):
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """The spans of all documents, matched."""
-        return Batch.of(gold, pred, self.bounds)
+        return Batch(gold, pred, self.bounds)
 
     def errors(self, gold: object, pred: object) -> Review:
         """What is missed, spurious, of the wrong type or with the wrong boundaries."""
@@ -242,33 +241,3 @@ class SemEval(SpanMeasure[SemEvalCounts]):
     def tallies(self, batch: Batch) -> SemEvalCounts:
         """COR, INC, PAR, MIS, SPU of every document."""
         return self.zero.from_state(batch.semeval(self.schema, self.matching).state())
-
-
-def evaluate_spans(gold: Sequence[object], pred: Sequence[object]) -> dict[str, SemEvalCounts]:
-    """COR, INC, PAR, MIS and SPU of many documents in the four schemas, at once.
-
-    Each document is a list of ``{"start", "end", "type"}`` (end exclusive) or of ``(start, end, type)``.
-
-    >>> evaluate_spans([[(0, 5, "A")]], [[(0, 4, "A")]])["type"].correct
-    1
-    """
-    batch = Batch(gold, pred)
-    return {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
-
-
-def evaluate_spans_by_type(gold: Sequence[object], pred: Sequence[object]) -> dict[str, dict[str, SemEvalCounts]]:
-    """The same within each type: spans of other types do not stand in the way, and none is incorrect for its type.
-
-    >>> evaluate_spans_by_type([[(0, 5, "A")]], [[(0, 5, "B")]])["A"]["strict"].missed
-    1
-    """
-    return Batch(gold, pred).semeval_by_type()
-
-
-def count_spans(gold: Sequence[object], pred: Sequence[object], match: str = "strict") -> Counts:
-    """The counts of two lists of spans of one document.
-
-    >>> count_spans([(0, 5, "A"), (8, 9, "B")], [(0, 4, "A")], "partial")
-    Counts(tp=1, fp=0, fn=1)
-    """
-    return summed(Batch([gold], [pred]).counts(match))

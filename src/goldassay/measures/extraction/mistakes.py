@@ -1,6 +1,6 @@
 """Errors in words: missed, spurious, mistyped, misbounded, not in the text.
 
-Gold and predictions are paired as for SemEval's strict schema (`columns`): what is correct stays correct, and each
+Gold and predictions are paired as for SemEval's strict schema (`matching`): what is correct stays correct, and each
 error is explained by the span of the other side that it overlaps, if there is one.
 """
 
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import Any
 
 from goldassay.measure import Error, Review
-from goldassay.measures.extraction.batch import Batch
-from goldassay.measures.extraction.columns import text_order
+from goldassay.measures.extraction.matching import matched, text_order
 from goldassay.measures.extraction.records import Span
+from goldassay.text.words import quote
 
-AROUND = 30  # characters of the text shown on each side
 KINDS = ("missed", "spurious", "wrong_type", "wrong_boundary", "wrong_type_and_boundary", "not_in_text")
 
 
@@ -26,15 +26,14 @@ def errors(gold: Sequence[Span], pred: Sequence[Span], text: str = "") -> Review
     ('wrong_type', '"Rijksmuseum" is MUS, not LIB, in "Het Rijksmuseum in Amsterdam".')
     """
     gold, pred = sorted(gold, key=text_order), sorted(pred, key=text_order)
-    pairs = Batch([gold], [pred]).pairs
-    chosen = pairs.aims["strict"]
+    pairs = matched(gold, pred, "strict")
     mistakes, right = [], []
-    for i, j in zip(pairs.gold[chosen].tolist(), pairs.pred[chosen].tolist(), strict=True):
-        if gold[i].place == pred[j].place and gold[i].type == pred[j].type:
+    for i, j, equal in pairs:
+        if equal:
             right.append(f'"{_words_or_place(gold[i], text)}" ({gold[i].type})')
         else:
             mistakes.append(_mismatch(gold[i], pred[j], text))
-    explained, used = {*pairs.gold[chosen].tolist()}, {*pairs.pred[chosen].tolist()}
+    explained, used = {pair.gold for pair in pairs}, {pair.pred for pair in pairs}
     mistakes += [_missed(span, text) for i, span in enumerate(gold) if i not in explained]
     extra = [span for j, span in enumerate(pred) if j not in used]
     mistakes += [_spurious(span, text, any(span.overlaps(other) for other in gold)) for span in extra]
@@ -50,7 +49,7 @@ def _mismatch(g: Span, p: Span, text: str) -> Error:
         kind, message = "wrong_boundary", f'{g.type} is "{gold}", not "{pred}": {_boundary(g, p)}'
     else:
         kind, message = "wrong_type_and_boundary", f'"{gold}" is {g.type}, but "{pred}" was given as {p.type}'
-    return _error(kind, message, g, text, pred=_words(p, text), pred_type=p.type)
+    return _error(kind, message, g, text, p)
 
 
 def _boundary(g: Span, p: Span) -> str:
@@ -66,22 +65,22 @@ def _missed(g: Span, text: str) -> Error:
     return _error("missed", f'"{_words_or_place(g, text)}" ({g.type}) was missed', g, text)
 
 
-def _error(kind: str, message: str, g: Span, text: str, *, pred: str = "", pred_type: str = "") -> Error:
-    """An error at a gold span."""
-    around = _context(g, text)
-    message = _in_context(message, around)
-    return Error(kind, message, _words(g, text), pred, g.type, pred_type, g.start, g.end, around, "entities")
-
-
 def _spurious(p: Span, text: str, taken: bool) -> Error:
-    words, quote = _words(p, text), _words_or_place(p, text)
+    words, quoted = _words(p, text), _words_or_place(p, text)
     if p.start < 0:
-        message = f'"{quote}" ({p.type}) does not stand in the text: copy the words exactly.'
-        return Error("not_in_text", message, "", words, "", p.type, field="entities")
-    around = _context(p, text)
+        message = f'"{quoted}" ({p.type}) does not stand in the text: copy the words exactly.'
+        return Error("not_in_text", message, pred=words, pred_type=p.type, field="entities")
     why = "what is annotated there was given already" if taken else "nothing is annotated there"
-    message = _in_context(f'"{quote}" was given as {p.type}, but {why}', around)
-    return Error("spurious", message, "", words, "", p.type, p.start, p.end, around, "entities")
+    return _error("spurious", f'"{quoted}" was given as {p.type}, but {why}', None, text, p)
+
+
+def _error(kind: str, message: str, g: Span | None, text: str, p: Span | None = None) -> Error:
+    """An error at a gold span, or at a predicted one."""
+    at: Any = g or p
+    context = quote(text, at.start, at.end)
+    message += f', in "{context}".' if context else "."
+    (gold, gold_type), (pred, pred_type) = ((_words(each, text), each.type) if each else ("", "") for each in (g, p))
+    return Error(kind, message, gold, pred, gold_type, pred_type, at.start, at.end, context, "entities")
 
 
 def _words(span: Span, text: str) -> str:
@@ -91,20 +90,3 @@ def _words(span: Span, text: str) -> str:
 def _words_or_place(span: Span, text: str) -> str:
     """The words on one line; the place where there are no words."""
     return " ".join(_words(span, text).split()) or f"{span.start}–{span.end}"
-
-
-def _context(span: Span, text: str) -> str:
-    """The words around, whole ones."""
-    if span.start >= len(text):
-        return ""
-    before, after = max(0, span.start - AROUND), min(len(text), span.end + AROUND)
-    if before and not text[before - 1].isspace():
-        before = next((i for i in range(before, span.start) if text[i].isspace()), span.start)
-    if after < len(text) and not text[after].isspace():
-        after = next((i for i in range(after, span.end, -1) if text[i - 1].isspace()), span.end)
-    words = " ".join(text[before:after].split())
-    return f"{'…' if before else ''}{words}{'…' if after < len(text) else ''}" if words else ""
-
-
-def _in_context(message: str, around: str) -> str:
-    return f'{message}, in "{around}".' if around else f"{message}."

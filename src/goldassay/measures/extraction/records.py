@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from operator import index
 from typing import Any, NamedTuple
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
 from goldassay.text.locate import widened
 
 GOLD, PRED = "gold entities", "predicted entities"
 Entities = Iterable[object] | None
-Fragments = tuple[tuple[int, int], ...]
+Place = tuple[int, int]
+Fragments = tuple[Place, ...]
 
 
 class Span(NamedTuple):
@@ -21,6 +22,7 @@ class Span(NamedTuple):
 
     ``start`` is -1 if a program named words that do not occur in the text; such a span matches nothing. ``fragments``
     are the parts of a discontinuous span; ``form`` is how a tokenised system file writes the words, if gold differs.
+    An ``optional`` gold span may be left out; ``parent`` is the place of the span that this one is a part of.
     """
 
     start: int
@@ -29,16 +31,22 @@ class Span(NamedTuple):
     text: str = ""
     fragments: Fragments = ()
     form: str = ""
+    optional: bool = False
+    parent: Place | None = None
 
     @property
-    def place(self) -> tuple[int, int] | Fragments:
+    def parts(self) -> Fragments:
+        """The fragments; of a span without any, itself."""
+        return self.fragments or ((self.start, self.end),)
+
+    @property
+    def place(self) -> Place | Fragments:
         """The boundaries: two spans with equal places have the same boundaries."""
         return self.fragments or (self.start, self.end)
 
     def overlaps(self, other: Span) -> bool:
         """Whether the two share a character."""
-        mine, theirs = self.fragments or ((self.start, self.end),), other.fragments or ((other.start, other.end),)
-        return any(a < d and c < b for a, b in mine for c, d in theirs)
+        return any(a < d and c < b for a, b in self.parts for c, d in other.parts)
 
 
 def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> list[Span]:
@@ -56,72 +64,66 @@ def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> l
         raise DataError(f"expected a list of spans, not {type(items).__name__}", field=side)
     read_spans = []
     for number, item in enumerate(items or ()):
-        span = item if type(item) is Span else _span(item, f"{side}[{number}]")
-        if placed and span.start < 0:
-            raise DataError("a gold span needs start and end", field=f"{side}[{number}]")
+        try:
+            span = item if type(item) is Span else _span(item)
+            if placed and span.start < 0:
+                raise DataError("a gold span needs start and end")
+        except DataError as error:
+            raise error.at(field=f"{side}[{number}]") from None
         read_spans.append(span)
     return read_spans
 
 
-def _span(item: Any, where: str) -> Span:
+def _span(item: Any) -> Span:
     get: Any = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
     if isinstance(item, (tuple, list)) and len(item) >= 3:
         get = dict(zip(Span._fields, item[:3], strict=False)).get
-    start, end, kind, text, parts, form = map(get, Span._fields)
+    start, end, kind, text, parts, form, optional, parent = map(get, Span._fields)
     if not isinstance(kind, str):
-        raise DataError("a span needs a type" if kind is None else f"the type must be text, not {kind!r}", field=where)
-    if parts and (start is None or end is None):
-        start, end = min(part[0] for part in parts), max(part[1] for part in parts)
+        raise DataError("a span needs a type" if kind is None else f"the type must be text, not {kind!r}")
+    fragments = tuple(sorted((_offset(a), _offset(b)) for a, b in parts or ()))
     if start is None or end is None:
-        return Span(-1, -1, kind, text or "")
-    first, last = _offset(start, where), _offset(end, where)
-    if not 0 <= first < last:
-        raise DataError(f"a span must begin before it ends, not {first}–{last}", field=where)
-    return Span(first, last, kind, text or "", _fragments(parts, first, last, where), form or "")
+        start, end = (fragments[0][0], max(b for _, b in fragments)) if fragments else (-1, -1)
+    span = Span(_offset(start), _offset(end), kind, text or "", fragments, form or "", bool(optional))
+    if span[:2] == (-1, -1):
+        return span
+    if not 0 <= span.start < span.end:
+        raise DataError(f"a span must begin before it ends, not {start}–{end}")
+    wrong = any(a >= b for a, b in fragments)
+    if fragments and (wrong or (fragments[0][0], max(b for _, b in fragments)) != span[:2]):
+        raise DataError(f"the fragments {list(map(list, fragments))} do not make up {start}–{end}")
+    single = len(fragments) < 2  # which is the span itself
+    return span._replace(fragments=() if single else fragments, parent=(parent[0], parent[1]) if parent else None)
 
 
-def _offset(value: Any, where: str) -> int:
+def _offset(value: Any) -> int:
     try:
         return index(value)
     except TypeError:
-        raise DataError(f"an offset is a whole number, not {value!r}", field=where) from None
+        raise DataError(f"an offset is a whole number, not {value!r}") from None
 
 
-def _fragments(parts: Any, start: int, end: int, where: str) -> Fragments:
-    """The parts in order; a single part is the span itself."""
-    ordered = tuple(sorted((_offset(a, where), _offset(b, where)) for a, b in parts or ()))
-    if not ordered:
-        return ()
-    if ordered[0][0] != start or max(b for _, b in ordered) != end or any(a >= b for a, b in ordered):
-        raise DataError(f"the fragments {list(map(list, ordered))} do not make up {start}–{end}", field=where)
-    return ordered if len(ordered) > 1 else ()
-
-
-def fields(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[Entities], list[Entities], list[str]]:
-    """The entities of both sides and the texts of aligned records (or bare lists of spans)."""
-    if len(gold) != len(pred):
-        raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
-    texts = ["" if isinstance(record, list) else str(gold_field(record, "text", "") or "") for record in gold]
-    return [_entities(record, gold_field) for record in gold], [_entities(record, pred_field) for record in pred], texts
-
-
-def _entities(record: object, field: Callable[[Any, str], Any]) -> Entities:
-    entities: Entities = record if isinstance(record, list) else field(record, "entities")
-    return entities
-
-
-def name(gold: object) -> object:
-    """The id of a record, for an error; ``None`` if it has none."""
-    return None if isinstance(gold, list) else read(gold, "id", None)
+def entities(pred: object) -> Entities:
+    """The entities of a prediction, or the list itself; ``None`` where the program failed."""
+    listed: Entities = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "entities")
+    return listed
 
 
 def sides(gold: object, pred: object, bounds: str = "given") -> tuple[list[Span], list[Span], str]:
-    """Gold spans, predicted spans and the text of one pair of records (or bare lists of spans)."""
-    (left,), (right,), (text,) = fields([gold], [pred])
+    """Gold spans, predicted spans and the text of one pair of records, or of bare lists of spans.
+
+    ``bounds="word"`` widens both sides to whole words of the text (`widened`).
+    """
+    bare = isinstance(gold, (list, tuple))
+    annotated: Any = gold if bare else gold_field(gold, "entities")
+    text = "" if bare else str(gold_field(gold, "text", "") or "")
     try:
-        return *settled(left, right, text, bounds), text
+        left, right = spans(annotated, GOLD, placed=True), spans(entities(pred), PRED)
     except DataError as error:
-        raise error.at(record=name(gold)) from None
+        raise error.at(record=None if bare else read(gold, "id", None)) from None
+    if bounds == "word" and text:
+        left, right = ([_widened(span, text) for span in side] for side in (left, right))
+    return *settled(left, right), text
 
 
 def perfect(gold: object) -> dict[str, list[Span]]:
@@ -133,64 +135,39 @@ def perfect(gold: object) -> dict[str, list[Span]]:
     return {"entities": sides(gold, [])[0]}
 
 
-def settled(gold: Entities, pred: Entities, text: str, bounds: str = "given") -> tuple[list[Span], list[Span]]:
+def settled(gold: list[Span], pred: list[Span]) -> tuple[list[Span], list[Span]]:
     """The spans of both sides of a document that count.
 
-    ``bounds="word"`` widens both sides to whole words of the text (`widened`). A gold span that is ``optional`` counts
-    on no side, predicted or not. A span with parts (spans whose ``parent`` is its place) is correct if it is predicted
-    or all its parts are; a part counts on no side by itself. Predicted means the same place and type (ELEVANT).
+    A gold span that is ``optional`` counts on no side, predicted or not. A span with parts (spans whose ``parent`` is
+    its place) is correct if it is predicted or all its parts are; a part counts on no side by itself. Predicted means
+    the same place and type (ELEVANT).
 
-    >>> whole, parts = (0, 22, "LOC"), [{"start": a, "end": b, "type": "LOC", "parent": (0, 22)} for a, b in
-    ...                                 ((0, 9), (11, 22))]
-    >>> gold, pred = settled([whole, *parts], [(0, 9, "LOC"), (11, 22, "LOC")], "")
-    >>> [span.place for span in gold], [span.place for span in pred]
-    ([(0, 22)], [(0, 22)])
+    >>> whole = Span(0, 22, "LOC")
+    >>> gold = [whole, *(Span(*place, "LOC", parent=(0, 22)) for place in ((0, 9), (11, 22)))]
+    >>> settled(gold, [Span(0, 9, "LOC"), Span(11, 22, "LOC")]) == ([whole], [whole])
+    True
     """
-    left, right = spans(gold, GOLD, placed=True), spans(pred, PRED)
-    marks = [_marks(item) for item in gold or ()]
-    if bounds == "word" and text:
-        left, right = ([_widened(span, text) for span in side] for side in (left, right))
-        marks = [(optional, parent and widened(*parent, text)) for optional, parent in marks]
-    if not any(optional or parent for optional, parent in marks):
-        return left, right
-    predicted = {(span.place, span.type) for span in right}
-    children: dict[tuple[int, int], list[int]] = {(span.start, span.end): [] for span in left}
-    for at, (_, parent) in enumerate(marks):
-        if parent in children:
-            children[parent].append(at)
+    if not any(span.optional or span.parent for span in gold):
+        return gold, pred
+    predicted = {(span.place, span.type) for span in pred}
+    places = {span[:2] for span in gold}
 
-    def correct(at: int, above: tuple[int, ...] = ()) -> bool:
-        span = left[at]
-        parts = [part for part in children[span.start, span.end] if part != at and part not in above]
-        whole = (span.place, span.type) in predicted
-        return whole or (bool(parts) and all(correct(part, (*above, at)) for part in parts))
+    def correct(span: Span, above: tuple[Span, ...] = ()) -> bool:
+        parts = [part for part in gold if part.parent == span[:2] and part not in (span, *above)]
+        return (span.place, span.type) in predicted or (
+            bool(parts) and all(correct(part, (*above, span)) for part in parts)
+        )
 
-    roots = [at for at, (optional, parent) in enumerate(marks) if not optional and parent not in children]
-    counted = [left[at] for at in roots]
-    ignored = {(span.place, span.type) for span in left} - {(span.place, span.type) for span in counted}
-    by_parts = [left[at] for at in roots if (left[at].place, left[at].type) not in predicted and correct(at)]
-    return counted, [span for span in right if (span.place, span.type) not in ignored] + by_parts
-
-
-def marked(items: Entities) -> bool:
-    """Whether any gold span is optional or a part."""
-    return any(
-        ("optional" in item or "parent" in item) if type(item) is dict else any(_marks(item)) for item in items or ()
-    )
-
-
-def _marks(item: object) -> tuple[bool, tuple[int, int] | None]:
-    """Whether a span is optional, and the place of the span that it is a part of."""
-    if isinstance(item, (tuple, list)):
-        return False, None
-    parent = read(item, "parent", None)
-    return bool(read(item, "optional", None)), (parent[0], parent[1]) if parent else None
+    counted = [span for span in gold if not span.optional and span.parent not in places]
+    ignored = {(span.place, span.type) for span in gold} - {(span.place, span.type) for span in counted}
+    by_parts = [span for span in counted if (span.place, span.type) not in predicted and correct(span)]
+    return counted, [span for span in pred if (span.place, span.type) not in ignored] + by_parts
 
 
 def _widened(span: Span, text: str) -> Span:
-    """A span widened to whole words; if it has fragments, each of them."""
+    """A span widened to whole words, with its fragments and its parent."""
     if not 0 <= span.start < span.end <= len(text):
         return span
     start, end = widened(span.start, span.end, text)
-    parts = tuple(widened(*part, text) for part in span.fragments)
-    return span._replace(start=start, end=end, text=text[start:end], fragments=parts)
+    parts, parent = tuple(widened(*part, text) for part in span.fragments), span.parent and widened(*span.parent, text)
+    return span._replace(start=start, end=end, text=text[start:end], fragments=parts, parent=parent)

@@ -10,7 +10,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
 from goldassay.measures.extraction import hipe
 from goldassay.measures.extraction.batch import MISSED_LABEL, Batch
-from goldassay.measures.extraction.hipe import SCHEMAS
+from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.extraction.measures import AVERAGED, AVERAGES, MATCHES, SemEval, SpanF1
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
@@ -52,13 +52,13 @@ def scorecard(
     measures = listed(matching, bounds)
     unknown = 0
     if protocol:
-        gold, pred, unknown = hipe.known(gold, pred)
+        pred, unknown = hipe.known(gold, pred)
     confused, unlocated = Counter[tuple[str, str]](), 0
 
     def look(part: Batches) -> None:
         nonlocal unlocated
         batch: Batch = part.of(measures[0])
-        confused.update({(kind, predicted): n for kind, row in batch.confusion.items() for predicted, n in row.items()})
+        confused.update(batch.confusion)
         unlocated += batch.unlocated
 
     card = fold("extraction", measures, Batches(gold, pred), look)

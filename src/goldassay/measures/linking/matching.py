@@ -23,6 +23,7 @@ from goldassay.measure import Review
 from goldassay.measures.assignment import assign
 from goldassay.measures.extraction import hipe as scorer
 from goldassay.measures.extraction.hipe import Fit, Outcome
+from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.linking.records import NIL, Answer, Document, Mention, rank
 from goldassay.tally import Counts
@@ -206,7 +207,7 @@ def hipe(rows: Iterable[tuple[str, Outcome]]) -> dict[str, dict[str, SemEvalCoun
     return {
         name: {
             scheme: SemEvalCounts(*map([outcome[at] for outcome in outcomes].count, range(5)))
-            for at, scheme in enumerate(scorer.SCHEMAS)
+            for at, scheme in enumerate(SCHEMAS)
         }
         for name, outcomes in by_id.items()
     }
@@ -218,6 +219,6 @@ def hipe_counts(rows: Sequence[tuple[str, Outcome]], scheme: str) -> Counts:
     >>> hipe_counts([("Q1", scorer.OVERLAPS[True]), ("Q2", scorer.MISSED_ALL)], "type")
     Counts(tp=1, fp=0, fn=1)
     """
-    column = [outcome[scorer.SCHEMAS.index(scheme)] for _, outcome in rows]
+    column = [outcome[SCHEMAS.index(scheme)] for _, outcome in rows]
     tp = column.count(scorer.CORRECT)
     return Counts(tp, len(rows) - column.count(scorer.MISSING) - tp, len(rows) - column.count(scorer.SPURIOUS) - tp)
