@@ -68,7 +68,7 @@ def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
     assert "Traceback" not in said
     kept = len(Run.load(folder).rows)
     assert 5 < kept < 90
-    assert f"stopped after {kept} of 90 examples: {folder}/rows.jsonl: cannot be written: the disk is full" in said
+    assert f"stopped after {kept} of 90 examples: {folder}/rows.jsonl: cannot be written: No space left" in said
     assert f"resume with --resume {folder}" in said
     subprocess.run(["mount", "-o", "remount,size=10m", str(small_disk)], check=True)
     again = goldassay("--resume", folder, "--json", cwd=tmp_path)

@@ -143,7 +143,7 @@ def test_what_people_read(task: str, measure: Measure[Any]) -> None:
         suite = ElementTree.fromstring(exports.to_junit(run))
         (case,) = (case for case in suite if case.get("classname") == f"{run.name}.targets")
         assert bool(case.findall("failure")) is not met
-        failure = MarkedTest("extraction", floors={key: both.target}).failure(run, key, 0, both.target)
+        failure = MarkedTest("extraction", floors={key: both.target}).failure(run, key, both.target)
         assert bool(failure) is not met
         least, most = measure.limits
         if not math.isfinite(most):  # an error without bounds has no gate

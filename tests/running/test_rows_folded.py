@@ -14,7 +14,7 @@ from goldassay.measures import extraction
 from goldassay.reporting import runs as tables
 from goldassay.reporting.verdicts import against
 from goldassay.running import Run
-from goldassay.running.comparing import by_stratum, compare, errors_by_type
+from goldassay.running.comparing import compare
 from goldassay.running.evaluate import evaluate
 
 METRIC = Metric({extraction.SpanF1(): 1.0})
@@ -48,16 +48,17 @@ def two(tmp_path: Path) -> list[Run]:
 
 
 def test_values_by_stratum_and_language_stand_beside_each_other(two: list[Run]) -> None:
-    by = by_stratum(two)
+    names, both = (run.by_stratum for run in two)
     # one of two found: F1 = 2·1 / (2·1 + 1)
-    assert by["language"]["nl"] == {"examples": [2, 2], "strict_f1": [pytest.approx(2 / 3), 1.0]}
-    assert by["language"]["de"]["strict_f1"] == [pytest.approx(2 / 3)] * 2
-    assert set(by["tier"]) == {"0", "1"}
-    assert by["tier"]["0"]["strict_f1"] == [pytest.approx(2 / 3), pytest.approx(6 / 7)]  # tp 3, fn 1
+    assert names["language"]["nl"] == {"examples": 2, "strict_f1": pytest.approx(2 / 3)}
+    assert both["language"]["nl"]["strict_f1"] == 1.0
+    assert [run["language"]["de"]["strict_f1"] for run in (names, both)] == [pytest.approx(2 / 3)] * 2
+    assert set(names["tier"]) == {"0", "1"}
+    assert both["tier"]["0"]["strict_f1"] == pytest.approx(6 / 7)  # tp 3, fn 1
 
 
 def test_errors_by_type_stand_beside_each_other(two: list[Run]) -> None:
-    assert errors_by_type(two) == {"TMP": [4, 2]}
+    assert [run.errors_by_type for run in two] == [{"TMP": 4}, {"TMP": 2}]
     assert Run.load(str(two[1].folder)).errors_by_type == {"TMP": 2}
 
 

@@ -231,12 +231,12 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
     from goldassay.reporting import runs as tables
     from goldassay.reporting.summary import noise_lines
     from goldassay.reporting.verdicts import against
-    from goldassay.running.comparing import RunComparisons, by_stratum, errors_by_type, ranked
+    from goldassay.running.comparing import RunComparisons, ranked
     from goldassay.running.comparing import compare as compare_runs
 
     usable = [run for run in runs if run.available]
     missing = [str(run.folder) for run in runs if not run.available]
-    arms = [run if run.available else None for run in runs]
+    places = [place for place, run in enumerate(runs, start=1) if run.available]
     comparisons = compare_runs(*usable, test=test, seed=seed) if len(usable) > 1 else RunComparisons(runs[0], [])
     ranks = ranked(usable, seed=seed) if len(usable) > 2 else {}
     verdicts = against(comparisons, seed)
@@ -253,18 +253,15 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
                 name: {str(run.folder): [rank.low, rank.high] for run, rank in zip(usable, each, strict=True)}
                 for name, each in ranks.items()
             },
-            "by": by_stratum(arms),
-            "errors": errors_by_type(arms),
             "not_available": missing,
         }
         terminal.answer(body | ({"ranking": [each.state() for each in ranking[0]]} if ranking else {}))
         return
     tables.comparison(runs, comparisons, missing)
-    tables.ranks(ranks, [place for place, arm in enumerate(arms, start=1) if arm], protocol)
+    tables.ranks(ranks, places, protocol)
     for run in usable:
         for line in noise_lines(run)[:2]:
             terminal.prose(f"{run.name}: {line}")
-    places = [place for place, arm in enumerate(arms, start=1) if arm]
     for place, each in zip(places[1:], verdicts, strict=True):
         tables.moved(each, (place, places[0]))
     if ranking:

@@ -246,8 +246,6 @@ def comparison(runs: Sequence[Run], differences: Sequence[RunComparison], unavai
             if difference.won or difference.lost:
                 won, lost = (shortened(ids, 8) or "none" for ids in (difference.won, difference.lost))
                 prose(f"{place}, {difference.measure}: won {won}; lost {lost}")
-        for example, message in next((difference.examples for difference in ours if difference.examples), {}).items():
-            prose(f"  {example}: {message}")
     for folder in unavailable:
         plain(f"not available: the program of {folder} failed on every example")
 

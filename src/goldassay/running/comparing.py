@@ -5,9 +5,9 @@ Existing predictions become runs with `from_predictions`, so that files are comp
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,6 @@ from goldassay.tally.evidence import Evidence
 if TYPE_CHECKING:
     from goldassay.metric import Metric
 
-SHOWN = 2  # examples won and lost that come with their errors
-
 
 @dataclass(frozen=True, repr=False)
 class RunComparison:
@@ -45,8 +43,6 @@ class RunComparison:
     corrected: float | None
     won: tuple[str, ...]
     lost: tuple[str, ...]
-    examples: Mapping[str, str]
-    """An error of some of the examples that were won and lost."""
     lower_is_better: bool = False
 
     @property
@@ -72,7 +68,6 @@ class RunComparison:
             "corrected_p": self.corrected,
             "won": list(self.won),
             "lost": list(self.lost),
-            "shown": dict(self.examples),
         }
 
 
@@ -101,38 +96,29 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
     ('score', 1.0, ('0', '1', '2', '3'))
     """
     first, *others = (run for place in runs for run in ([place] if isinstance(place, Run) else logs.runs_at(place)))
+    results = []
     for other in others:
         check_comparable(first, other)
-    pairs = [(other, name) for other in others for name in first.values if name in other.values]
-    comparisons = [
-        paired(
-            other.tallies(name),
-            first.tallies(name),
-            first.zero[name],
-            clusters=first.clusters,
-            test=test,
-            bounds=first.bounds(name),
-            seed=seed,
-        )
-        for other, name in pairs
-    ]
-    weighted = [place for place, (_, name) in enumerate(pairs) if first.zero.weights.get(name, 1.0)]
-    corrected = dict(zip(weighted, holm([comparisons[place].p for place in weighted]), strict=True))
-    results = []
-    for place, ((other, name), comparison) in enumerate(zip(pairs, comparisons, strict=True)):
-        lower = name in first.zero.worst
-        values = zip(first.rows, first.evidence, other.evidence, strict=True)
-        gaps = [(str(row["id"]), float(after.score(name)) - float(before.score(name))) for row, before, after in values]
-        won = tuple(key for key, gap in sorted(gaps, key=lambda pair: -pair[1]) if gap > 1e-12)
-        lost = tuple(key for key, gap in sorted(gaps, key=lambda pair: pair[1]) if gap < -1e-12)
-        examples = _new_errors("won", won[:SHOWN], first, other) | _new_errors("lost", lost[:SHOWN], other, first)
-        results.append(RunComparison(other, name, comparison, corrected.get(place), won, lost, examples, lower))
+        for name in (name for name in first.values if name in other.values):
+            comparison = paired(
+                other.tallies(name),
+                first.tallies(name),
+                first.zero[name],
+                clusters=first.clusters,
+                test=test,
+                bounds=first.bounds(name),
+                seed=seed,
+            )
+            ids = [str(row["id"]) for row in first.rows]
+            sides = ([float(each.score(name)) for each in run.evidence] for run in (first, other))
+            gaps = [(after - before, key) for key, before, after in zip(ids, *sides, strict=True)]
+            won = tuple(key for gap, key in sorted(gaps, key=lambda pair: -pair[0]) if gap > 1e-12)
+            lost = tuple(key for gap, key in sorted(gaps, key=itemgetter(0)) if gap < -1e-12)
+            results.append(RunComparison(other, name, comparison, None, won, lost, name in first.zero.worst))
+    weighted = [place for place, each in enumerate(results) if first.zero.weights.get(each.measure, 1.0)]
+    for place, p in zip(weighted, holm([results[place].comparison.p for place in weighted]), strict=True):
+        results[place] = replace(results[place], corrected=p)
     return RunComparisons(first, results)
-
-
-async def acompare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -> RunComparisons:
-    """`compare` for asynchronous code, with the same arguments; it does not block the event loop."""
-    return await asyncio.to_thread(compare, *runs, test=test, seed=seed)
 
 
 def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
@@ -153,61 +139,18 @@ def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
     }
 
 
-def _new_errors(how: str, ids: Sequence[str], run: Run, other: Run) -> dict[str, str]:
-    """An error of one run that another does not have, for each of these examples."""
-    errors = {str(row["id"]): [error["message"] for error in row.get("errors", ())] for row in other.rows}
-    messages: dict[str, str] = {}
-    for row in run.rows if ids else ():
-        key = str(row["id"])
-        new = [error["message"] for error in row.get("errors", ()) if error["message"] not in errors.get(key, ())]
-        if key in ids and (new or row.get("error")):
-            messages[f"{how} {key}"] = str(row.get("error") or new[0])
-    return messages
-
-
-def by_stratum(runs: Sequence[Run | None]) -> dict[str, dict[str, dict[str, list[float | None]]]]:
-    """Each measure's value of each run, by stratum and key; None if a run has no evidence or is not available."""
-    parts: list[Mapping[str, Any]] = [run.by_stratum if run else {} for run in runs]
-    return {
-        stratum: {
-            key: {name: [part.get(stratum, {}).get(key, {}).get(name) for part in parts] for name in values}
-            for key, values in keys.items()
-        }
-        for stratum, keys in next(filter(None, parts), {}).items()
-    }
-
-
-def errors_by_type(runs: Sequence[Run | None]) -> dict[str, list[float | None]]:
-    """How many errors each run has, by type, on average of its repeats; None for a run that is not available."""
-    types = sorted({kind for run in runs if run for kind in run.errors_by_type})
-
-    def count(run: Run, kind: str) -> float:
-        errors = run.errors_by_type.get(kind, 0)
-        return errors if run.repeats == 1 else round(errors / run.repeats, 1)
-
-    return {kind: [count(run, kind) if run else None for run in runs] for kind in types}
-
-
 def check_comparable(a: Run, b: Run) -> None:
     """Refuse to compare runs on other examples or under other conventions."""
     places = f"{a.folder or a.name} and {b.folder or b.name}"
     if a.about["gold"] != b.about["gold"]:
-        raise ConventionError(
-            f"{places} are on different gold ({len(a.rows)} and {len(b.rows)} examples); "
-            "evaluate both on the same split"
-        )
-    if len(a.rows) != len(b.rows):
-        less, more = sorted((a, b), key=lambda run: len(run.rows))
-        raise ConventionError(
-            f"{less.folder or less.name} has {len(less.rows)} of {len(more.rows)} rows; resume it first"
-        )
-    if [row["id"] for row in a.rows] != [row["id"] for row in b.rows]:
-        raise ConventionError(f"{places} stopped at different examples; resume both first")
-    if not set(a.about["measures"]) & set(b.about["measures"]):
+        raise ConventionError(f"{places} are on different gold; evaluate both on the same split")
+    if [row["index"] for row in a.rows] != [row["index"] for row in b.rows]:
+        raise ConventionError(f"{places} stopped at different examples; resume them first")
+    both = [(name, about, b.about["measures"].get(name)) for name, about in a.about["measures"].items()]
+    if not any(other for _, _, other in both):
         names = " and ".join(", ".join(run.about["measures"]) for run in (a, b))
         raise ConventionError(f"{places} have no measure in common: {names}")
-    for name, about in a.about["measures"].items():
-        other = b.about["measures"].get(name)
+    for name, about, other in both:
         if other and other["conventions"] != about["conventions"]:
             raise ConventionError(f"{name} has other conventions: {about['conventions']} and {other['conventions']}")
 
@@ -238,14 +181,14 @@ def from_predictions(
     ({'accuracy': 1.0}, 'a')
     """
     check_unique(gold)
-    rows = []
-    for index, (example, prediction) in enumerate(zip(gold, predictions, strict=True)):
-        if isinstance(measures, Mapping):
-            assessed = {key: measure(example, prediction) for key, measure in measures.items()}
-        else:
-            assessed, _ = measures.assess_or_fail(example, prediction)
-        rows.append(measured_row(index, example, assessed))
-    named, weights = (measures, {}) if isinstance(measures, Mapping) else (measures.measures, measures.weights)
+    if isinstance(measures, Mapping):
+        named, weights = measures, dict[str, float]()
+        assess = lambda example, prediction: {key: each(example, prediction) for key, each in named.items()}  # noqa: E731
+    else:
+        named, weights = measures.measures, measures.weights
+        assess = lambda example, prediction: measures.assess_or_fail(example, prediction)[0]  # noqa: E731
+    pairs = enumerate(zip(gold, predictions, strict=True))
+    rows = [measured_row(index, example, assess(example, prediction)) for index, (example, prediction) in pairs]
     about = {
         "name": name,
         "status": "given",

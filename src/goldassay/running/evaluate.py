@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections import Counter
@@ -14,7 +13,7 @@ from typing import Any
 import dspy
 
 from goldassay._dspy_compat import without_cache
-from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError, short_repr
+from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.fields import check_unique, shared_text
 from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import Bar
@@ -23,7 +22,7 @@ from goldassay.running.calls import TOKENS, Account, current
 from goldassay.running.cluster import Cluster
 from goldassay.running.example import Measuring, Program, check_inputs, with_fresh_answers
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
-from goldassay.running.identity import about_run, last_unfinished, now, refuse_another
+from goldassay.running.identity import about_run, now, refuse_another
 from goldassay.running.leaks import find_leaks, leak_warning
 from goldassay.running.loop import Failures, work_through
 from goldassay.running.options import RunOptions
@@ -67,34 +66,14 @@ def evaluate(
     """
     use = (options or RunOptions()).changed(**changes).resolved()
     if isinstance(program, type) or not callable(program):
-        what = f"the class {program.__name__}: make one" if isinstance(program, type) else short_repr(program, 100)
-        raise GoldassayError(f"a program is a DSPy module or a function of an example's inputs, not {what}")
+        raise GoldassayError(f"a program is a DSPy module or a function of an example's inputs, not {program!r:.100}")
     gold = gold[: use.limit]
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")
     check_inputs(gold)
     if isinstance(gold, (list, tuple)):  # those of a large file are unique
         check_unique(gold)
-    measured = metric if isinstance(metric, Metric) else Metric.of(metric)
-    return _Evaluation(program, gold, measured, use).run()
-
-
-async def aevaluate(
-    program: Program,
-    gold: Sequence[dspy.Example],
-    metric: AnyMetric,
-    options: RunOptions | None = None,
-    **changes: Any,
-) -> Run:
-    """`evaluate` for asynchronous code, with the same arguments; it does not block the event loop.
-
-    >>> import asyncio, dspy
-    >>> gold = [dspy.Example(text="a", label="A").with_inputs("text")]
-    >>> exact = lambda gold, pred: gold["label"] == pred["label"]
-    >>> asyncio.run(aevaluate(lambda text: dspy.Prediction(label=text.upper()), gold, exact)).value
-    1.0
-    """
-    return await asyncio.to_thread(evaluate, program, gold, metric, options, **changes)
+    return _Evaluation(program, gold, metric if isinstance(metric, Metric) else Metric.of(metric), use).run()
 
 
 class _Evaluation:
@@ -107,16 +86,15 @@ class _Evaluation:
         self.size = len(gold) * options.repeats  # rows of the whole run
         lm: Any = options.lm or dspy.settings.lm
         adapter = options.adapter or dspy.settings.adapter
-        self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
         remember(program, metric, lm)
         self.about = about_run(program, gold, metric, options, lm)
         checks = (leak_warning(find_leaks(program, gold), gold), shared_text(gold)) if options.check_leaks else ()
-        for warning in filter(None, checks):
-            self.about.setdefault("warnings", []).append(warning)
-            logging.getLogger("goldassay").warning("%s", warning)
+        if warnings := list(filter(None, checks)):
+            self.about["warnings"] = warnings
+            logging.getLogger("goldassay").warning("%s", "; ".join(warnings))
         if options.repeats > 1:  # an answer from a cache is no second answer
-            self.context |= {"lm": without_cache(lm)} if lm is not None else {}
-            program = with_fresh_answers(program)
+            lm, program = lm and without_cache(lm), with_fresh_answers(program)
+        self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
         self.measuring = Measuring(program, metric, options.trace and place is not None, options.timeout)
         self.rows = Rows(repeats=options.repeats)
         self.failed = dict[int, Row]()  # rows of the run to resume that are tried again
@@ -127,14 +105,18 @@ class _Evaluation:
 
     def run(self) -> Run:
         """Make the missing rows; the run, whole."""
-        threads = min(self.options.threads, self.size)
         with chdir("."):  # a program may change the current folder, and paths stay what they were
             if self.options.engine == "threads":
-                return self._run(self.measuring, threads)
-            with closing(Cluster(self.measuring, self.context, self.options, threads)) as cluster:
-                return self._run(cluster, threads)
+                return self._run(self.measuring)
+            with closing(Cluster(self.measuring, self.context, self.options, self.threads)) as cluster:
+                return self._run(cluster)
 
-    def _run(self, engine: Measuring | Cluster, threads: int) -> Run:
+    @property
+    def threads(self) -> int:
+        """How many examples are in flight."""
+        return min(self.options.threads, self.size)
+
+    def _run(self, engine: Measuring | Cluster) -> Run:
         if self.folder is not None and self._open(self.folder):
             run = Run.load(self.folder, self.metric)  # it is finished
             run.about |= {"judge_labels": self.options.judge_labels} if self.options.judge_labels else {}
@@ -144,9 +126,9 @@ class _Evaluation:
         status, reason, cause = "interrupted", "", None
         try:
             with self.rest.open(), dspy.context(**self.context):
-                reason = self._work(engine, failures, threads)
-            reason = reason if len(self.rows) < self.size else failures.all
-            status = "finished" if len(self.rows) == self.size else "stopped"
+                reason = self._work(engine, failures)
+            done = len(self.rows) == self.size
+            status, reason = ("finished", failures.all) if done else ("stopped", reason)
         except (BudgetSpent, StorageError) as error:
             if self.meter.outer is not None:
                 self.meter.outer.check()  # a budget of the tuning that evaluates stops the tuning
@@ -156,9 +138,11 @@ class _Evaluation:
             self.about |= {"status": status, "finished": now()}
             self.about["cost"] = self._cost(before, time.perf_counter() - started)
             run = Run(self.about, self.rows, self.metric.zero, self.folder)
-            self._close(run, bool(reason))
+            if self.writer is not None:  # on a full disk, a run that stops for that keeps its first head
+                with closing(self.writer), suppress(StorageError) if reason else nullcontext():
+                    self.writer.about({**self.about, **(run.results if self.rows else {})})
         if reason:
-            raise self._stopped(reason, run) from cause
+            raise RunStopped(self._explained(reason), run) from cause
         return run
 
     def _open(self, folder: Path) -> bool:
@@ -167,22 +151,19 @@ class _Evaluation:
         if resume:
             read_about(folder)  # there must be a run, before anything is written
         elif (folder / ABOUT).exists():
-            ended = read_about(folder).get("status") == "finished"
-            how = "choose another folder" if ended else f"resume it (`resume={folder}`), or choose another folder"
-            raise GoldassayError(f"{folder} holds {'a' if ended else 'an unfinished'} run already; {how}")
-        elif (earlier := last_unfinished(folder.parent, self.about)) is not None:
-            logging.getLogger("goldassay").warning("%s is an unfinished run of the same, which can be resumed", earlier)
+            raise GoldassayError(f"{folder} holds a run already; choose another, or resume it (`resume={folder}`)")
         self.writer = Writer(folder)
         try:
             self.rows = Rows(folder / ROWS, self.options.repeats)
-            if resume and self._resume(folder):
+            finished = resume and self._resume(folder)
+            if finished:
                 self.writer.close()
-                return True
-            self.writer.about({**self.about, "status": "running"})
+            else:
+                self.writer.about({**self.about, "status": "running"})
         except BaseException:
             self.writer.close()
             raise
-        return False
+        return finished
 
     def _resume(self, folder: Path) -> bool:
         """Read the rows of the run to resume; whether nothing is left to do."""
@@ -190,31 +171,30 @@ class _Evaluation:
         refuse_another(before, self.about, folder)
         if before.get("repeats", 1) > self.options.repeats:
             raise ConventionError(f"{folder} has {before['repeats']} repeats; resume it with as many, or with more")
-        earlier, self.rows = stored(folder, self.metric, self.options.repeats)
+        _, self.rows = stored(folder, self.metric, self.options.repeats)
         if self.rows.numbers[-1:] and self.rows.numbers[-1] >= self.size:
             raise ConventionError(f"{folder} has rows of examples that are not in this gold; start a new run")
         self.failed = {self.rows.number(row): row for row in self.rows if row.get("error")}
-        if len(self.rows) == self.size and not self.failed and earlier.about.get("status") == "finished":
+        if len(self.rows) == self.size and not self.failed and before.get("status") == "finished":
             return True
         for number in self.failed:
             self.rows.drop(number)
-        self.about |= {"started": earlier.about.get("started"), "cost": earlier.cost}
-        if "judge_labels" in earlier.about:  # human labels stay with the run, unless others are passed
-            self.about.setdefault("judge_labels", earlier.about["judge_labels"])
+        labels = self.about.get("judge_labels", before.get("judge_labels"))  # those of people stay with the run
+        self.about |= {"started": before.get("started"), "cost": before.get("cost", {})}
+        self.about |= {"judge_labels": labels} if labels else {}
         return False
 
-    def _work(self, engine: Measuring | Cluster, failures: Failures, threads: int) -> str:
+    def _work(self, engine: Measuring | Cluster, failures: Failures) -> str:
         """Make and keep the missing rows; the reason to stop early, or nothing."""
-        repeats = self.options.repeats
-        zero = self.metric.zero
+        repeats, zero = self.options.repeats, self.metric.zero
         weighted = [key for key in zero if zero.weights.get(key, 1.0)]
-        labels = {"name": str(self.about["name"]), "measure": weighted[0] if len(weighted) == 1 else "metric"}
-        bar = Bar(self.size, len(self.rows), self.options.progress, **labels)
+        measure = weighted[0] if len(weighted) == 1 else "metric"
+        bar = Bar(self.size, len(self.rows), self.options.progress, name=str(self.about["name"]), measure=measure)
 
         def evidence(row: Row) -> Any:  # for the progress; a function's own values are known by their rows only
             return zero.from_state({key: state for key, state in row["tallies"].items() if key in zero})
 
-        total = sum((evidence(row) for row in self.rows), zero) if self.options.progress else zero
+        total = sum(map(evidence, self.rows), zero)
 
         def make(number: int) -> Row:
             index, repeat = divmod(number, repeats)
@@ -223,18 +203,17 @@ class _Evaluation:
 
         def keep(row: Row) -> str:
             nonlocal total
-            earlier = self.failed.get(self.rows.number(row), {})
-            self.rest.add(earlier.get("usage", {}))
+            self.rest.add(self.failed.get(self.rows.number(row), {}).get("usage", {}))
             row, offset = self.writer.row(row) if self.writer else (row, 0)
             self.rows.add(row, offset)
-            total = total + evidence(row) if self.options.progress else total
+            total = total + evidence(row)
             return failures.add(str(row["id"]), str(row.get("error") or ""), engine.hopeless)
 
+        def show() -> None:
+            bar.show(len(self.rows), total, failures.failed)
+
         with bar:
-            todo = self.rows.missing(len(self.gold))
-            return work_through(
-                todo, make, keep, threads=threads, show=lambda: bar.show(len(self.rows), total, failures.failed)
-            )
+            return work_through(self.rows.missing(len(self.gold)), make, keep, threads=self.threads, show=show)
 
     def _cost(self, before: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Calls, cached answers, tokens, seconds and money, with those of the run that is resumed.
@@ -242,26 +221,18 @@ class _Evaluation:
         ``outside_rows`` is what belongs to no row: calls that outlive their example, and earlier tries.
         """
         outside = Counter(before.get("outside_rows") or {}) + Counter(self.rest.usage)
-        cost = Counter({"calls": 0, "cached": 0, **dict.fromkeys(TOKENS, 0)})
-        for usage in (outside, *(row.get("usage", {}) for row in self.rows)):
-            cost.update(usage)
+        cost = Counter({"calls": 0, "cached": 0, **dict.fromkeys(TOKENS, 0)}, **outside)
+        for row in self.rows:
+            cost.update(row.get("usage", {}))
         usd = self.meter.usd + float(before.get("usd", 0.0))
-        return {
-            **cost,
-            "seconds": round(seconds + float(before.get("seconds", 0.0)), 3),
-            **({"usd": round(usd, 6)} if usd else {}),
-            **({"outside_rows": dict(outside)} if outside else {}),
-        }
+        rest = {"usd": round(usd, 6), "outside_rows": dict(outside)}
+        seconds += float(before.get("seconds", 0.0))
+        return {**cost, "seconds": round(seconds, 3), **{name: value for name, value in rest.items() if value}}
 
-    def _close(self, run: Run, stopped: bool) -> None:
-        """Write the end of ``run.json``; on a full disk, a run that stops for that keeps its first one."""
-        if self.writer is not None:
-            with closing(self.writer), suppress(StorageError) if stopped else nullcontext():
-                self.writer.about({**self.about, **(run.results if self.rows else {})})
-
-    def _stopped(self, reason: str, run: Run) -> RunStopped:
+    def _explained(self, reason: str) -> str:
+        """Why the run stopped, after how much, and how it goes on."""
         done, what = len(self.rows), "examples" if self.options.repeats == 1 else "answers"
         where = f"stopped after {done} of {self.size} {what}: " if done < self.size else ""
         fix = "" if "budget" in reason else "fix it and "
         how = f"; {fix}resume with `resume={self.folder}`" if self.folder and (self.folder / ROWS).exists() else ""
-        return RunStopped(f"{where}{redact(reason)}{how}", run)
+        return f"{where}{redact(reason)}{how}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import shutil
 from collections.abc import Mapping, Sequence
@@ -142,13 +141,6 @@ def tune(
         if options.folder is not None:
             saved.save(tuned, program, options.folder, plan, options.adapter, dict(splits["dev"][0].inputs()))
         return tuned
-
-
-async def atune(
-    program: dspy.Module, gold: object, metric: AnyMetric, optimizer: object = "bootstrap", **options: Any
-) -> Tuned:
-    """`tune` for asynchronous code: the same arguments, and the event loop stays free."""
-    return await asyncio.to_thread(tune, program, gold, metric, optimizer, **options)
 
 
 def _optimized(
