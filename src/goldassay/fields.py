@@ -7,22 +7,20 @@ A record may be a dict, a ``dspy.Example`` or ``Prediction``, a pydantic model o
 from __future__ import annotations
 
 import random
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import DataError, FieldError
 
 Column = str | Callable[[Any], Any]
 Columns = Mapping[str, Column]
-_ABSENT = object()
+ABSENT = object()
 CONTENT = ("text", "context")  # fields that two independent examples do not share, however short they are
-PASSAGE = 200  # characters in a row that two examples do not share by chance
-SENTENCE = re.compile(r"(?:\A|(?<=[.!?。])\s+|\n+)(?=\S)")
+LONGEST = 200  # characters of a document's name; what is longer is a text
 
 
-def read(record: object, path: str, default: object = _ABSENT) -> Any:
+def read(record: object, path: str, default: object = ABSENT) -> Any:
     """The value at a dotted path.
 
     >>> read({"rag": {"contexts": ["a"]}}, "rag.contexts")
@@ -31,14 +29,14 @@ def read(record: object, path: str, default: object = _ABSENT) -> Any:
     Traceback (most recent call last):
     goldassay.exceptions.FieldError: no field 'entities'; it has text
     """
-    value = record.get(path, _ABSENT) if type(record) is dict else _step(record, path)
-    if value is not _ABSENT:
+    value = record.get(path, ABSENT) if type(record) is dict else _step(record, path)
+    if value is not ABSENT:
         return value
     value = record
     for key in path.split("."):
         inner = _step(value, key)
-        if inner is _ABSENT:
-            if default is not _ABSENT:
+        if inner is ABSENT:
+            if default is not ABSENT:
                 return default
             inside = f" of {path!r}" if key != path else ""
             raise FieldError(f"no field {key!r}{inside}; it has {', '.join(names(value)) or 'none'}")
@@ -48,11 +46,11 @@ def read(record: object, path: str, default: object = _ABSENT) -> Any:
 
 def _step(record: Any, key: str) -> Any:
     if isinstance(record, Mapping) or is_example(record):
-        return record.get(key, _ABSENT)
+        return record.get(key, ABSENT)
     if key.startswith("_") or record is None or isinstance(record, (str, bytes, int, float, list, tuple)):
-        return _ABSENT
-    value = getattr(record, key, _ABSENT)
-    return _ABSENT if callable(value) else value
+        return ABSENT
+    value = getattr(record, key, ABSENT)
+    return ABSENT if callable(value) else value
 
 
 def is_example(record: Any) -> bool:
@@ -99,7 +97,7 @@ def cluster(record: object, index: int) -> object:
     if not name and not isinstance(record, (list, tuple)):
         documents = read(record, "documents", None)
         name = str(documents[0]) if isinstance(documents, (list, tuple)) and len(documents) == 1 else ""
-        name = "" if len(name) > PASSAGE else name  # a text, and no name
+        name = "" if len(name) > LONGEST else name
     return name or index
 
 
@@ -152,37 +150,22 @@ def unit(size: int, clusters: Iterable[object] | None) -> str:
 
 
 def shared_text(records: Iterable[object]) -> str:
-    """A warning if many examples share a text and none names a document; else nothing.
-
-    Two examples share a text if their ``text`` or ``context`` is the same, or if a passage of `PASSAGE` characters
-    stands in both. A passage in more than half of all examples is a form, not a source.
+    """A warning if many examples have the same ``text`` or ``context`` and none names a document; else nothing.
 
     >>> shared_text([{"text": "Ada"}] * 4 + [{"text": "Bo"}])
     "4 of 5 examples share a text with others and count as independent; name it as their 'document'"
     """
-    own: list[set[int]] = []
-    whole: set[int] = set()
+    texts: list[set[str]] = []
     for index, record in enumerate(records):
         if cluster(record, index) != index:
             return ""
-        texts = {name: read(record, name, None) for name in names(record)}
-        same = {hash(texts[name]) for name in CONTENT if isinstance(texts.get(name), str) and texts[name]}
-        whole |= same
-        own.append(same | {hash(part) for text in texts.values() if isinstance(text, str) for part in _passages(text)})
-    times = Counter(part for parts in own for part in parts)
-    several = {part for part, n in times.items() if n > 1 and (part in whole or 2 * n <= len(own))}
-    shared = sum(not several.isdisjoint(parts) for parts in own)
-    if shared < max(4, len(own) / 10):
+        texts.append({text for name in CONTENT if isinstance(text := read(record, name, None), str) and text})
+    times = Counter(text for own in texts for text in own)
+    shared = sum(any(times[text] > 1 for text in own) for own in texts)
+    if shared < max(4, len(texts) / 10):
         return ""
     what = "share a text with others and count as independent; name it as their 'document'"
-    return f"{shared} of {len(own)} examples {what}"
-
-
-def _passages(text: str) -> Iterator[str]:
-    """The passages that begin where a sentence or a line begins."""
-    if len(text) >= PASSAGE:
-        starts = (match.end() for match in SENTENCE.finditer(text))
-        yield from (text[start : start + PASSAGE] for start in starts if start + PASSAGE <= len(text))
+    return f"{shared} of {len(texts)} examples {what}"
 
 
 class Renamed(Mapping[str, Any]):
@@ -219,18 +202,19 @@ def sides(columns: Columns | None, gold: object, pred: object) -> tuple[Any, Any
     """
     if not columns:
         return gold, pred
-    sides: dict[str, dict[str, Column]] = {"gold": {}, "pred": {}}
+    gold_columns: dict[str, Column] = {}
+    pred_columns: dict[str, Column] = {}
     for key, column in columns.items():
         side, _, name = key.partition(".")
-        if name and side in sides:
-            sides[side][name] = column
-    for key, column in columns.items():
-        if key.startswith(("gold.", "pred.")):
+        if name and side in ("gold", "pred"):
+            (gold_columns if side == "gold" else pred_columns)[name] = column
             continue
         in_gold = not callable(column) and read(gold, column, None) is not None
         if in_gold:
-            sides["gold"].setdefault(key, column)
-        if callable(column) or not in_gold or read(pred, column, None) is not None:
-            sides["pred"].setdefault(key, column)
-    renamed_gold = Renamed(gold, sides["gold"]) if sides["gold"] else gold
-    return renamed_gold, Renamed(pred, sides["pred"]) if sides["pred"] and pred is not None else pred
+            gold_columns.setdefault(key, column)
+        if not in_gold or read(pred, column, None) is not None:  # type: ignore[arg-type]
+            pred_columns.setdefault(key, column)
+    return (
+        Renamed(gold, gold_columns) if gold_columns else gold,
+        Renamed(pred, pred_columns) if pred_columns and pred is not None else pred,
+    )

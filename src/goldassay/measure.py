@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic
 
 from goldassay import tally
 from goldassay.exceptions import FieldError, GoldassayError
-from goldassay.fields import is_example, names, read
+from goldassay.fields import ABSENT, is_example, names, read
 from goldassay.tally import T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records")
@@ -51,8 +51,7 @@ class Error:
 
     def state(self) -> dict[str, object]:
         """As JSON: only what is known."""
-        known = ((key, getattr(self, key)) for key in self.__slots__)
-        return {key: value for key, value in known if value not in ("", None) and (key, value) != ("size", 1)}
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name)) != each.default}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,27 +216,25 @@ def plain(value: object) -> str:
     return "+".join(map(str, value)) if isinstance(value, (tuple, frozenset)) else str(value)
 
 
-def gold_field(gold: object, name: str, default: object = ...) -> Any:
+def gold_field(gold: object, name: str, default: object = ABSENT) -> Any:
     """A field of a gold example; a FieldError that lists what it has."""
-    try:
-        return read(gold, name) if default is ... else read(gold, name, default)
-    except (FieldError, KeyError):
-        raise FieldError(
-            f"the gold example has no field {name!r}; it has {', '.join(names(gold)) or 'none'}; "
-            f"rename with columns={{'gold.{name}': …}}"
-        ) from None
+    return _field(gold, "gold", "gold example", name, default)
 
 
-def pred_field(pred: object, name: str, default: object = ...) -> Any:
+def pred_field(pred: object, name: str, default: object = ABSENT) -> Any:
     """A field of a prediction; empty where the program failed, else a FieldError that lists what it has."""
+    return _field(pred, "pred", "prediction", name, default)
+
+
+def _field(record: object, side: str, noun: str, name: str, default: object) -> Any:
     try:
-        return read(pred, name) if default is ... else read(pred, name, default)
+        return read(record, name, default)
     except (FieldError, KeyError):
-        if failed(pred):
+        if side == "pred" and failed(record):
             return None
+        has = ", ".join(names(record)) or "none"
         raise FieldError(
-            f"the prediction has no field {name!r}; it has {', '.join(names(pred)) or 'none'}; "
-            f"rename with columns={{'pred.{name}': …}}"
+            f"the {noun} has no field {name!r}; it has {has}; rename with columns={{'{side}.{name}': …}}"
         ) from None
 
 
@@ -256,6 +253,7 @@ class Returned(Measure[Any]):
     lower_is_better: bool = field(default=False, kw_only=True)  # type: ignore[misc]
     most: float | None = field(default=None, kw_only=True)
     task = OWN
+    name = "{called}"
     formula = "what the function returns"
     source = "a function of one's own"
 
@@ -269,61 +267,8 @@ class Returned(Measure[Any]):
         return (-math.inf, math.inf) if self.most is None else (0.0, self.most)
 
     @property
-    def key(self) -> str:
-        return self.called
-
-    @property
     def conventions(self) -> str:
         return f"{self.called}[{'mean over the examples' if self.kind == 'Mean' else f'folded {self.kind}'}]"
-
-
-@dataclass(frozen=True)
-class Weighted(Measure[Any]):
-    """A measure whose examples weigh what gold's field ``by`` says; ``measure`` is a measure, or its stored name.
-
-    >>> from goldassay.measures.classification import Accuracy
-    >>> accuracy = Weighted(Accuracy())
-    >>> gold, pred = [{"label": "M", "weight": 3}, {"label": "L", "weight": 1}], [{"label": "M"}, {"label": "M"}]
-    >>> sum((accuracy(*pair).tally for pair in zip(gold, pred)), accuracy.zero).value
-    0.75
-    """
-
-    measure: Any
-    by: str = "weight"
-    task = OWN
-    shares = ("measure", "by")
-
-    def __post_init__(self) -> None:
-        inner = self.measure if isinstance(self.measure, Measure) else parse(self.measure)
-        object.__setattr__(self, "measure", stored(inner))
-        object.__setattr__(self, "inner", inner)
-        for name in ("zero", "limits", "attains_one", "lower_is_better", "formula", "source", "gold_fields"):
-            object.__setattr__(self, name, getattr(inner, name))
-
-    @property
-    def known_limits(self) -> tuple[float, float] | None:
-        return self.inner.known_limits  # type: ignore[attr-defined,no-any-return]
-
-    @property
-    def key(self) -> str:
-        return f"{self.inner.key}_by_{self.by}"  # type: ignore[attr-defined]
-
-    @property
-    def conventions(self) -> str:
-        name, _, rest = self.inner.conventions.partition("[")  # type: ignore[attr-defined]
-        return f"{name}_by_{self.by}[weight={self.by}, {rest}"
-
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
-        return self.inner.batch(gold, pred), [float(gold_field(example, self.by)) for example in gold]  # type: ignore[attr-defined]
-
-    def tallies(self, batch: Any) -> Any:
-        from goldassay.statistics.evidence import scaled
-
-        return scaled(self.inner.tallies(batch[0]), batch[1])  # type: ignore[attr-defined]
-
-    def review(self, gold: object, pred: object, batch: Any) -> Review:
-        review: Review = self.inner.review(gold, pred, batch[0])  # type: ignore[attr-defined]
-        return review
 
 
 FAILURE = "goldassay_failure"
@@ -336,9 +281,8 @@ def failed(pred: object) -> str:
     """
     if pred is None:
         return "no prediction"
-    if is_example(pred):
-        return str(read(pred, FAILURE, "") or ("" if names(pred) else "empty prediction"))
-    return str(read(pred, FAILURE, "") or "")
+    empty = is_example(pred) and not names(pred)
+    return str(read(pred, FAILURE, "") or ("empty prediction" if empty else ""))
 
 
 HOMES = {task: f"goldassay.measures.{task}" for task in TASKS} | {
@@ -355,18 +299,16 @@ def parse(text: str) -> Measure[Any]:
     """
     task, _, call = text.partition(".")
     try:
-        node = ast.parse(call, mode="eval").body
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
-            raise ValueError(text)
+        node: Any = ast.parse(call, mode="eval").body
         module = importlib.import_module(HOMES[task])
         classes = {type(one).__name__: type(one) for one in getattr(module, "MEASURES", ())}
         kind = classes.get(node.func.id) or getattr(module, node.func.id)
-        if not (isinstance(kind, type) and issubclass(kind, Measure)):
-            raise ValueError(text)
-        arguments = [ast.literal_eval(argument) for argument in node.args]
-        return kind(*arguments, **{str(option.arg): ast.literal_eval(option.value) for option in node.keywords})
+        if issubclass(kind, Measure):
+            options = {option.arg: ast.literal_eval(option.value) for option in node.keywords}
+            return kind(*map(ast.literal_eval, node.args), **options)
     except (SyntaxError, ValueError, AttributeError, TypeError, KeyError):
-        raise GoldassayError(f"no measure reads as {text!r}; expected something like 'extraction.SpanF1()'") from None
+        pass
+    raise GoldassayError(f"no measure reads as {text!r}; expected something like 'extraction.SpanF1()'")
 
 
 def registered(module: str) -> tuple[Measure[Any], ...]:
@@ -383,27 +325,3 @@ def stored(measure: Measure[Any]) -> str:
     kind, lower = type(measure.zero).__name__, measure.lower_is_better
     most = measure.limits[1] if lower and math.isfinite(measure.limits[1]) else None
     return f"{OWN}.{Returned(measure.key, kind, lower_is_better=lower, most=most)!r}"
-
-
-__all__ = [
-    "EMPTY",
-    "FAILURE",
-    "INVALID",
-    "OWN",
-    "RECORD_ERRORS",
-    "TASKS",
-    "Assessment",
-    "Error",
-    "Measure",
-    "Returned",
-    "Review",
-    "check_choice",
-    "check_tally",
-    "failed",
-    "gold_field",
-    "parse",
-    "pred_field",
-    "registered",
-    "stored",
-    "target_met",
-]

@@ -28,7 +28,6 @@ from goldassay.measure import (
     FAILURE,
     INVALID,
     OWN,
-    ROUNDING,
     Assessment,
     Measure,
     Returned,
@@ -38,7 +37,7 @@ from goldassay.measure import (
 )
 from goldassay.scorecard import Batches, Scorecard, by_key, from_evidence
 from goldassay.scores import Score
-from goldassay.tally import Counts, Mean, Tally
+from goldassay.tally import Counts, Mean
 from goldassay.tally.evidence import Evidence, worst_values
 
 Assessments = dict[str, Assessment[Any]]
@@ -64,7 +63,6 @@ class Metric:
         state_of_the_art: What the best systems reach, by the measure's name.
         pass_mark: The least score of an example that bootstrapping may learn from.
         columns: Renames fields (see `goldassay.fields`).
-        feedback_limit: The most characters of a feedback.
 
     >>> from goldassay.measures import extraction
     >>> metric = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
@@ -89,19 +87,17 @@ class Metric:
         state_of_the_art: Mapping[str, float] | None = None,
         pass_mark: float = 1.0,
         columns: Columns | None = None,
-        feedback_limit: int = 1500,
     ) -> None:
         if isinstance(measures, Measure):
             measures = [measures]
         weights = dict(measures) if isinstance(measures, Mapping) else dict.fromkeys(measures, 1.0)
-        if not weights or any(weight < 0 for weight in weights.values()) or sum(weights.values()) <= 0:
+        if min(weights.values(), default=0.0) < 0 or not any(weights.values()):
             raise GoldassayError("a metric needs measures whose weights are not negative and do not add to 0")
-        self.measures: dict[str, Measure[Any]] = {}
+        self.measures: dict[str, Measure[Any]] = {measure.key: measure for measure in weights}
+        if len(self.measures) < len(weights):
+            raise GoldassayError(f"two measures of this metric have one name: {', '.join(m.key for m in weights)}")
         for measure in weights:
             check_tally(measure)
-            if measure.key in self.measures:
-                raise GoldassayError(f"two measures of this metric are called {measure.key!r}")
-            self.measures[measure.key] = measure
         self.weights = {measure.key: float(weight) for measure, weight in weights.items()}
         self.targets = dict(targets or {})
         self.state_of_the_art = dict(state_of_the_art or {})
@@ -110,7 +106,6 @@ class Metric:
                 raise GoldassayError(f"a target for {key!r}, which is not among {', '.join(self.measures)}")
         self.pass_mark = pass_mark
         self.columns = dict(columns or {})
-        self.feedback_limit = feedback_limit
 
     @staticmethod
     def of(
@@ -150,7 +145,7 @@ class Metric:
         (0.8, {'score': True})
         """
         measure = Returned(name, _return_kind(function), lower_is_better=lower_is_better, most=worst)
-        return FunctionMetric(function, measure, pass_mark=pass_mark, targets=targets)
+        return FunctionMetric(function, measure, pass_mark, targets)
 
     @property
     def zero(self) -> Evidence:
@@ -222,39 +217,31 @@ class Metric:
         >>> card.values, card.by["field"]["total"]["f1"]
         ({'score': 0.5, 'no': 1.0, 'total': 0.0}, 0.0)
         """
-        from goldassay.statistics.evidence import stacked, summed
+        from goldassay.statistics.evidence import stacked
 
-        shared = Batches(gold, pred)
-        assessed: dict[int, Assessments] = {}
-        reasons: list[str] = []
+        shared, reasons = Batches(gold, pred), []
+        assessed: list[Assessments] = [{}] * len(gold)
         for at in sorted(range(len(gold)), key=lambda at: bool(failed(pred[at]))):  # what is measured is known then
             assessed[at], why = self.assess_or_fail(gold[at], pred[at])
             reasons += [f"record {identity(gold[at], at)}: {why}"] if why else []
         tallies = {
-            key: stacked(
-                [one[key].tally if key in (one := assessed[at]) else measure.zero for at in range(len(gold))],
-                measure.zero,
-            )
+            key: stacked([one[key].tally if key in one else measure.zero for one in assessed], measure.zero)
             for key, measure in self.measures.items()
         }
-        card = from_evidence(
-            task, self.measures, tallies, {key: summed(tally) for key, tally in tallies.items()}, shared
-        )
-        card.by = self._by(card)
+        card = from_evidence(task, self.measures, tallies, shared)
+        card.by = self._by(card, shared)
         if reasons:
             which = f"{len(reasons)} of {len(gold)} predictions cannot be measured, so their gold counts as missed"
             card.warnings.append(f"{which}; the first: {reasons[0]}")
         return card
 
-    def _by(self, card: Scorecard) -> dict[str, Any]:
+    def _by(self, card: Scorecard, shared: Batches) -> dict[str, Any]:
         """The counts by key of the measures that have some."""
-        parts = [(facet, by) for measure in self.measures.values() for facet, by in measure.breakdown.items()]
-        if not parts or card.shared is None:
-            return {}
         from goldassay.statistics.evidence import summed
 
-        pairs = [sides(self.columns, *pair) for pair in zip(card.shared.gold, card.shared.pred, strict=True)]
-        batches = Batches([left for left, _ in pairs], [right for _, right in pairs])
+        pairs = [sides(self.columns, *pair) for pair in zip(shared.gold, shared.pred, strict=True)]
+        batches = Batches(*zip(*pairs, strict=True)) if pairs else shared
+        parts = [part for measure in self.measures.values() for part in measure.breakdown.items()]
         return {facet: by_key(summed(by.tallies(batches.of(by)))) for facet, by in parts}
 
     def __call__(
@@ -292,7 +279,7 @@ class Metric:
         value = float(evidence.value)
         return Score(
             value,
-            feedback(gold, pred, assessments, evidence, pred_name, pred_trace, self.feedback_limit),
+            feedback(gold, pred, assessments, evidence, pred_name, pred_trace),
             {key: float(evidence.score(key)) for key in evidence},
             evidence=evidence,
             errors=tuple(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors)),
@@ -322,18 +309,12 @@ class FunctionMetric(Metric):
     raises: ClassVar[bool] = True
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        measure: Returned,
-        *,
-        pass_mark: float,
-        targets: Mapping[str, float] | None,
+        self, function: Callable[..., Any], measure: Returned, pass_mark: float, targets: Mapping[str, float] | None
     ) -> None:
         if not callable(function):
             raise GoldassayError(f"a metric is a Metric or a function of (gold, prediction), not {function!r}")
-        self.function, self.main = function, measure.key
         super().__init__(measure, pass_mark=pass_mark)
-        self.targets = dict(targets or {})
+        self.function, self.main, self.targets = function, measure.key, dict(targets or {})
         self.extra = [None] * extra_arguments(function)
 
     def assess(self, gold: object, pred: object) -> Assessments:
@@ -344,73 +325,57 @@ class FunctionMetric(Metric):
                 for key, measure in self.measures.items()
             }
         value, text = self.function(gold, pred, *self.extra), ""
+        if isinstance(value, dspy.Prediction) and not isinstance(value, Score):
+            value, text = value.get("score"), str(value.get("feedback") or "")
         if isinstance(value, Score):
             return self._from_score(value)
-        if isinstance(value, dspy.Prediction):
-            if "score" not in value:
-                has = ", ".join(value.keys())
-                raise MetricError(f"the metric returned a Prediction without a score; it has {has}")
-            value, text = value["score"], str(value.get("feedback") or "")
-            if isinstance(value, Score):
-                return self._from_score(value)
         values = {self.main: value}
         if isinstance(value, Mapping):
-            parts = {str(key): _part(part) for key, part in value.items() if key != "feedback"}
-            if not parts:
-                raise MetricError("the metric returned an empty dict; a metric returns a number, or numbers by name")
             text = str(value.get("feedback") or "")
-            score = parts.pop(self.main) if self.main in parts else _overall(list(parts.values()))
-            values = {self.main: score} | (parts if len(value.keys() - {"feedback"}) > 1 else {})
+            parts = {str(key): _part(part) for key, part in value.items() if key != "feedback"}
+            several = len(parts) > 1
+            main = parts.pop(self.main) if self.main in parts else _overall([*parts.values()] or [_number(value)])
+            values = {self.main: main} | (parts if several else {})
         tallies = {key: self._tally(key, value) for key, value in values.items()}
         score = float(Evidence(tallies, self.weights, worst_values(self.measures)).value)
         errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
-        right = (text,) if text and not errors else ()
-        return {
-            key: Assessment(one, errors, right) if key == self.main else Assessment(one) for key, one in tallies.items()
-        }
+        main = Assessment(tallies[self.main], errors, (text,) if text and not errors else ())
+        return {key: Assessment(part) for key, part in tallies.items()} | {self.main: main}
 
     def _from_score(self, score: Score) -> Assessments:
         """The score of a function that calls a `Metric` of measures: its values and weights become this one's."""
-        evidence, worst, first = score.evidence, score.evidence.worst, next(iter(score.evidence), "")
+        evidence, first = score.evidence, next(iter(score.evidence), "")
         if set(evidence) != set(self.measures):
-            self.measures = {
-                key: Returned(key, type(part).__name__, lower_is_better=key in worst, most=worst.get(key))
-                for key, part in evidence.items()
-            }
+            self.measures = {key: self._returned(key, part, evidence.worst) for key, part in evidence.items()}
             self.weights = dict(evidence.weights)
         return {key: Assessment(part, score.errors if key == first else ()) for key, part in evidence.items()}
 
+    @staticmethod
+    def _returned(key: str, value: Any, worst: Mapping[str, float | None]) -> Returned:
+        """The measure of a value that was returned under this name."""
+        kind = type(value).__name__ if hasattr(value, "from_state") else "Mean"
+        return Returned(key, kind, lower_is_better=key in worst, most=worst.get(key))
+
     def _tally(self, key: str, value: Any) -> Any:
         if key not in self.measures:
+            worst = dict.fromkeys([key]) if self.measures[self.main].lower_is_better else {}
             self.weights = {**self.weights, key: 0.0}
-            lower = self.measures[self.main].lower_is_better
-            kind = "Mean" if isinstance(value, (float, int)) else type(value).__name__
-            self.measures = {**self.measures, key: Returned(key, kind, lower_is_better=lower)}
-        if isinstance(value, (float, int)) or not isinstance(value, Tally):  # asking for a protocol is slow
-            number, worst = _number(value), self.measures[key].worst
-            if worst is not None and number > worst + ROUNDING and key == self.main:
-                warnings.warn(
-                    f"{key} exceeds {worst:g}, which a failed example counts; say what the worst value is: "
-                    "Metric.of(…, lower_is_better=True, worst=…)",
-                    stacklevel=2,
-                )
-            return Mean.of(number)
+            self.measures = {**self.measures, key: self._returned(key, value, worst)}
+        if not hasattr(value, "from_state"):
+            return Mean.of(_number(value))
         if type(value) is not type(self.measures[key].zero):
             kind = type(value).__name__
             of_dict = f", or -> dict[str, {kind}] for a dict of them" if len(self.measures) == 1 else ""
             raise MetricError(f"the metric returned {kind}; say so: def metric(gold, pred) -> {kind}{of_dict}")
         return value
 
-    def _by(self, card: Scorecard) -> dict[str, Any]:
+    def _by(self, card: Scorecard, shared: Batches) -> dict[str, Any]:
         """The values of a dict as fields; a number is the share that is right, so its P, R and F1 are the same."""
-        fields = {key: total for key, total in card.totals.items() if key != self.main}
-        counts = {
-            key: Counts(total.total, total.weight - total.total, total.weight - total.total)
-            if isinstance(total, Mean)
-            else total
-            for key, total in fields.items()
-            if isinstance(total, (Mean, Counts)) and 0 <= total.value <= 1
-        }
+        counts = {}
+        for key, total in card.totals.items():
+            if key != self.main and isinstance(total, (Mean, Counts)) and 0 <= total.value <= 1:
+                wrong = total.weight - total.total if isinstance(total, Mean) else 0
+                counts[key] = Counts(total.total, wrong, wrong) if isinstance(total, Mean) else total
         return {"field": by_key(counts)} if counts else {}
 
     def __repr__(self) -> str:
@@ -447,7 +412,7 @@ def _return_kind(function: Callable[..., Any]) -> str:
     try:
         kind = typing.get_type_hints(function).get("return")
     except (NameError, TypeError, AttributeError):
-        kind = None
+        return "Mean"
     if typing.get_origin(kind) in (dict, Mapping):
         kind = typing.get_args(kind)[-1]
     name = getattr(kind, "__name__", "")
@@ -463,10 +428,10 @@ def extra_arguments(function: Callable[..., Any]) -> int:
     (1, 0)
     """
     try:
-        parameters = inspect.signature(function).parameters.values()
+        kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
     except (TypeError, ValueError):
         return 0
-    if any(one.kind is one.VAR_POSITIONAL for one in parameters):
-        return 0
-    positional = sum(one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) for one in parameters)
-    return min(4, max(0, positional - 2))
+    positional = sum(
+        kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds
+    )
+    return 0 if inspect.Parameter.VAR_POSITIONAL in kinds else min(4, max(0, positional - 2))

@@ -21,7 +21,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, MissingExtra
 from goldassay.fields import clusters, shared_text, unit
-from goldassay.measure import Measure
+from goldassay.measure import Measure, gold_field
 from goldassay.notebook import Displayed
 from goldassay.tally import Counts
 from goldassay.text.latex import latex_table
@@ -62,12 +62,13 @@ def each(ids: Sequence[str], tallies: Mapping[str, Any]) -> dict[str, dict[str, 
     >>> each(["q1"], {"RR": tallies})
     {'q1': {'RR': 0.5}}
     """
-    columns = []
-    for name in tallies:
-        tally = tallies[name]
-        pairs = zip(tally.total.tolist(), tally.weight.tolist(), strict=True)
-        columns.append([value if weight else None for value, weight in pairs])
-    return {one: dict(zip(tallies, row, strict=True)) for one, row in zip(ids, zip(*columns, strict=True), strict=True)}
+    columns = [
+        [value if weight else None for value, weight in zip(tally.total.tolist(), tally.weight.tolist(), strict=True)]
+        for tally in (tallies[name] for name in tallies)
+    ]
+    return {
+        name: dict(zip(tallies, row, strict=True)) for name, row in zip(ids, zip(*columns, strict=True), strict=True)
+    }
 
 
 @dataclass(repr=False)
@@ -205,15 +206,13 @@ def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str
     return pd.DataFrame.from_dict(dict(rows), orient="index", columns=list(columns), dtype=float)
 
 
-Look = Callable[[Batches], object]
-
-
 def fold(
     task: str,
     measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]],
     shared: Batches,
-    look: Look = lambda part: None,
+    look: Callable[[Batches], object] = lambda part: None,
     beside: Mapping[str, Measure[Any]] = MappingProxyType({}),
+    weight: str = "",
 ) -> Scorecard:
     """The scorecard of these measures over aligned examples; a mapping names the values, else their keys do.
 
@@ -223,6 +222,7 @@ def fold(
         shared: The examples.
         look: It gets every chunk of the examples, for what a task reports beside values.
         beside: Measures that have no value of their own: their totals stand with those of the others.
+        weight: The field of gold that says how much an example counts.
 
     >>> from goldassay.measures.retrieval import RR
     >>> card = fold("retrieval", [RR()], Batches([{"relevant": ["a"]}], [{"results": ["b", "a"]}]))
@@ -231,28 +231,33 @@ def fold(
     >>> card.conventions["RR"]
     'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]'
     """
-    named: Any = measures if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
-    return from_evidence(task, named, *_evidence({**named, **beside}, shared, look), shared)
+    from goldassay.statistics.evidence import Chunks, scaled
+
+    named = dict(measures) if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
+    every = {**named, **beside}
+    chunks = Chunks({name: measure.zero for name, measure in every.items()})
+    for part in shared.chunks():
+        look(part)
+        tallies = {name: measure.tallies(part.of(measure)) for name, measure in every.items()}
+        if weight:
+            weights = [float(gold_field(example, weight)) for example in part.gold]
+            tallies = {name: scaled(tally, weights) for name, tally in tallies.items()}
+        chunks.add(tallies, len(part.gold))
+    card = from_evidence(task, named, chunks, shared)
+    if weight:
+        card.conventions = {
+            name: text.replace("[", f"_by_{weight}[weight={weight}, ", 1) for name, text in card.conventions.items()
+        }
+    return card
 
 
 def from_evidence(
-    task: str,
-    measures: Mapping[str, Measure[Any]],
-    tallies: Mapping[str, Any],
-    totals: dict[str, Any],
-    shared: Batches,
+    task: str, measures: Mapping[str, Measure[Any]], tallies: Mapping[str, Any], shared: Batches
 ) -> Scorecard:
-    """The scorecard of evidence.
+    """The scorecard of evidence: by name the tallies of every example, whose fields are arrays."""
+    from goldassay.statistics.evidence import flat, summed
 
-    Args:
-        task: The task.
-        measures: What the values are, in their order.
-        tallies: The evidence of every example, by name: tallies whose fields are arrays.
-        totals: That of all examples together.
-        shared: The examples.
-    """
-    from goldassay.statistics.evidence import flat
-
+    totals = {name: summed(tallies[name]) for name in tallies}
     card = Scorecard(task, len(shared.gold), shared=shared, measures=dict(measures), tallies=tallies, totals=totals)
     for name, measure in measures.items():
         total = totals[name]
@@ -273,23 +278,6 @@ def valued(total: Any) -> float | None:
     return float(total.value) if total.weight else None
 
 
-def _evidence(
-    measures: Mapping[str, Measure[Any]], shared: Batches, look: Look
-) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """The evidence of each measure, example by example and over all of them."""
-    from goldassay.statistics.evidence import Chunks, summed
-
-    chunks = Chunks({name: measure.zero for name, measure in measures.items()})
-    for part in shared.chunks():
-        look(part)
-        tallies = {name: measure.tallies(part.of(measure)) for name, measure in measures.items()}
-        if part is shared:
-            sums: dict[int, tuple[object, float]] = {}
-            return tallies, {name: summed(tally, sums) for name, tally in tallies.items()}
-        chunks.add(tallies, len(part.gold))
-    return chunks, {name: chunks.total(name) for name in measures}
-
-
 def by_key(counts: Mapping[str, Counts]) -> dict[str, dict[str, float | None]]:
     """Each key by itself: precision, recall, F1, and how often it occurs in gold and in predictions.
 
@@ -297,11 +285,7 @@ def by_key(counts: Mapping[str, Counts]) -> dict[str, dict[str, float | None]]:
     {'total': {'precision': 0.75, 'recall': 1.0, 'f1': 0.8571428571428571, 'support': 3.0, 'predicted': 4.0}}
     """
     return {
-        name: {
-            **rates(tally.state()),
-            "support": float(tally.tp + tally.fn),
-            "predicted": float(tally.tp + tally.fp),
-        }
+        name: {**rates(tally.state()), "support": float(tally.support), "predicted": float(tally.predicted)}
         for name, tally in sorted(counts.items())
     }
 

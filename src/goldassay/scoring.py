@@ -10,7 +10,7 @@ from typing import Any
 from goldassay import workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import Pairs, pairs
-from goldassay.measure import TASKS, Weighted, parse, registered
+from goldassay.measure import TASKS, parse, registered
 from goldassay.scorecard import Scorecard, Scorecards, fold
 
 INTERVALS_UP_TO = 2000  # examples for which intervals are computed by default
@@ -98,7 +98,7 @@ def choose(card: Scorecard, names: Sequence[str], weight: str = "") -> None:
             near = get_close_matches(name, {**card.values, **others}, 3) or list(card.values)
             raise GoldassayError(f"{card.task} has no measure {name!r}; there are {', '.join(near)}")
         measure = others[name] if name in others else parse(f"{card.task}.{name}")
-        more = fold(card.task, {name: Weighted(measure, weight) if weight else measure}, card.shared)
+        more = fold(card.task, {name: measure}, card.shared, weight=weight)
         for part in ("values", "conventions", "explain", "measures", "totals"):
             getattr(card, part).update(getattr(more, part))
         card.tallies = {**card.tallies, **more.tallies}

@@ -14,7 +14,7 @@ from sklearn import metrics as sk
 from sklearn.preprocessing import MultiLabelBinarizer
 
 from goldassay import Metric
-from goldassay.measure import Measure, Weighted, parse, stored
+from goldassay.measure import Measure, parse, stored
 from goldassay.measures import classification as c
 from goldassay.metric import failed_with
 from goldassay.scorecard import Batches, fold
@@ -110,9 +110,10 @@ def test_sample_weights(seed: int) -> None:
             ]
         ),
     }
+    card = fold("classification", list(expected), Batches(gold, pred), weight="weight")
     for measure, value in expected.items():
-        assert corpus(Weighted(measure), gold, pred) == pytest.approx(float(value)), measure
-        assert Weighted(measure).conventions.startswith(f"{measure.key}_by_weight[weight=weight, ")
+        assert card.values[measure.key] == pytest.approx(float(value)), measure
+        assert card.conventions[measure.key].startswith(f"{measure.key}_by_weight[weight=weight, ")
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -66,7 +66,7 @@ class Extraction(Common):
 class Classification(Common):
     """A document and its type, or several ``labels``, or a grade (``score``); a label may be a number.
 
-    ``weight`` is how much the example counts (`Weighted`).
+    ``weight`` is how much the example counts (``score --option weight=weight``).
     """
 
     text: NotRequired[str]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.fields import read
-from goldassay.measure import Measure, Weighted, failed
+from goldassay.measure import Measure, failed
 from goldassay.measures.classification.graded import CORRELATIONS, Correlation, GradedError
 from goldassay.measures.classification.measures import (
     INSTITUTIONS,
@@ -71,7 +71,7 @@ def scorecard(
     if read(first, "labels", None) is not None:
         return _of_sets(batches, stated, labels, weight)
     measures = [*map(Correlation, CORRELATIONS), *map(GradedError, ("mae", "rmse"))]
-    card = _fold(measures, batches, weight)
+    card = fold("classification", measures, batches, weight=weight)
     if lacking := card.examples - stated["score"]:
         card.warnings.append(f"{lacking} of {card.examples} examples have no predicted score and are left out")
     return card
@@ -84,12 +84,6 @@ def _stated(pred: Any) -> list[str]:
     return ["any", *(name for name in ("confidence", "probabilities", "score") if read(pred, name, None) is not None)]
 
 
-def _fold(measures: Sequence[Measure[Any]], batches: Batches, weight: str) -> Scorecard:
-    """The scorecard of these measures, weighted by a field of gold if one is named."""
-    weighted = {measure.key: Weighted(measure, weight) if weight else measure for measure in measures}
-    return fold("classification", weighted, batches)
-
-
 def _of_sets(batches: Batches, stated: Counter[str], labels: Sequence[str] | str | None, weight: str) -> Scorecard:
     """The scorecard of sets of labels."""
     pairs = [label_sets(*pair) for part in batches.chunks() for pair in zip(part.gold, part.pred, strict=True)]
@@ -99,7 +93,7 @@ def _of_sets(batches: Batches, stated: Counter[str], labels: Sequence[str] | str
     measures += [SetF1("micro", rate) for rate in ("precision", "recall")] + [SubsetAccuracy()]
     measures += [HammingLoss(listed)] if listed else []
     measures += [RankingPrecision()] if stated["probabilities"] == stated["any"] else []
-    card = _fold(measures, batches, weight)
+    card = fold("classification", measures, batches, weight=weight)
     card.by["label"] = by_key(card.totals["set_macro_f1"])
     return card
 
@@ -123,7 +117,8 @@ def _of_labels(
     if not tree and (listed == INSTITUTIONS or (seen <= {*institutions().codes} and not seen <= CHOICES)):
         tree = INSTITUTIONS
     measures = _measures(listed, tree, seen, stated)
-    card = _fold([*measures, Cost(tuple(costs))] if costs else measures, batches, weight)
+    measures += [Cost(tuple(costs))] if costs else []
+    card = fold("classification", measures, batches, weight=weight)
     confusion: Labelled = card.totals["macro_f1"]
     over, by_label = confusion.counted, confusion.by_label(confusion.counted)
     card.by["label"] = {
