@@ -42,6 +42,10 @@ from goldassay.measures.retrieval import Batch, named
 from goldassay.measures.triples import scorecard
 
 FILE = "checking_outputs.json"
+RAGCHECKER = {"precision": "claim_precision", "recall": "claim_recall", "f1": "claim_f1"} | {
+    "claim_recall": "retrieved_claim_recall"
+}
+"""Its names of four rates; the others are ours."""
 CASES: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
     ("Denver Broncos", ("Denver Broncos", "The Denver Broncos"), 1, 1),
     ("the Broncos!", ("Broncos",), 1, 1),  # articles and punctuation are no words
@@ -66,7 +70,9 @@ def ragchecker(data: Path) -> SuiteResult:
         raise DataError("not RAGChecker's output: an object with 'results' and 'metrics' is needed", file=path)
     rows = []
     for row in found["results"]:
-        ours = {name: share.value for name, share in answering.Support.of(row, row.get("query_id")).values.items()}
+        shares = answering.Support.of(row, row.get("query_id")).values
+        theirs = {ours: name for name, ours in RAGCHECKER.items()}
+        ours = {theirs.get(name, name): share.value for name, share in shares.items()}
         rows.append(ours)
         for name, official in row.get("metrics", {}).items():
             result.near(f"{name} of query {row['query_id']}", float(official), ours.get(name))

@@ -51,11 +51,11 @@ def test_cosines_are_those_of_sentence_transformers(shared_data: Path, tmp_path:
     again.close()
 
 
-@pytest.mark.parametrize(("layer", "idf"), [(4, True), (6, False)])
-def test_bertscore_is_bert_scores(shared_data: Path, layer: int, idf: bool) -> None:
+@pytest.mark.parametrize("layer", [4, 6])
+def test_bertscore_is_bert_scores(shared_data: Path, layer: int) -> None:
     package = pytest.importorskip("bert_score", reason="bert-score is not installed")
     pairs = texts(shared_data)[:20]  # no blank ones: bert-score 0.3.13 cannot encode them with transformers 5
-    ours = bertscore([one for one, _ in pairs], [other for _, other in pairs], Transformer(layer=layer), idf=idf)
+    ours = bertscore([one for one, _ in pairs], [other for _, other in pairs], Transformer(layer=layer))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs = package.score(
@@ -63,7 +63,6 @@ def test_bertscore_is_bert_scores(shared_data: Path, layer: int, idf: bool) -> N
             [other for _, other in pairs],
             model_type=str(sentences.place("all-MiniLM-L6-v2")),
             num_layers=layer,
-            idf=idf,
             batch_size=1,  # its padding has the cosine 0, which hides what is negative
             device="cpu",
         )

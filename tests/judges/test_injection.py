@@ -170,8 +170,8 @@ def test_what_a_judge_said_is_data_to_the_next_question() -> None:
     engine = Recorder()
     judge = Judge(dspy.LM("scripted/judge", engine=engine, cache=False))
     judge.programs["Claims"] = lambda text: dspy.Prediction(claims=[ATTACKS["header"]])
-    made = judge_claims(judge, "It opened in 1885.", None, ["A passage."], ["answer_by_context"])
-    assert (made.answer, made.support.state()) == ([ATTACKS["header"]], {"answer_by_context": [[False]]})
+    made = judge_claims(judge, "It opened in 1885.", "", ["A passage."], ["answer_by_context"])
+    assert (made.claims, made.tables) == ({"answer": [ATTACKS["header"]]}, {"answer_by_context": ((False,),)})
     assert frame(engine.prompts[0]) == frame(prompts("faithfulness", "answer", HARMLESS)[1])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import dspy
 import pytest
+from benchmarks.conformance.published import RAGCHECKER
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay import Metric
@@ -19,7 +20,8 @@ from goldassay.measures import answering
 from goldassay.measures.answering.claims import RATES
 from goldassay.measures.judged import JudgedMean
 
-ELEVEN = {rate.checker: name for name, rate in RATES.items()}
+THEIRS = {ours: name for name, ours in RAGCHECKER.items()}
+ELEVEN = {THEIRS.get(name, name): name for name in RATES}
 
 
 class Scripted:

@@ -23,17 +23,18 @@ from goldassay.measures.answering import (
 from goldassay.measures.answering.grounding import by_words
 
 # Four claims of the answer, two of gold, two passages. Passage 1 holds gold claim 1: it is relevant, passage 2 is not.
-HAND = Support(
-    answer_by_gold=(True, False, False, True),
-    gold_by_answer=(True, False),
-    answer_by_context=((True, False), (True, True), (False, True), (False, False)),
-    gold_by_context=((True, False), (False, False)),
-)
+TABLES = {
+    "answer_by_gold": (True, False, False, True),
+    "gold_by_answer": (True, False),
+    "answer_by_context": ((True, False), (True, True), (False, True), (False, False)),
+    "gold_by_context": ((True, False), (False, False)),
+}
+HAND = Support.of(TABLES)
 EXPECTED = {
-    "precision": 2 / 4,
-    "recall": 1 / 2,
-    "f1": 1 / 2,  # harmonic mean of 1/2 and 1/2
-    "claim_recall": 1 / 2,  # gold claim 1
+    "claim_precision": 2 / 4,
+    "claim_recall": 1 / 2,
+    "claim_f1": 1 / 2,  # harmonic mean of 1/2 and 1/2
+    "retrieved_claim_recall": 1 / 2,  # gold claim 1
     "context_precision": 1 / 2,  # passage 1
     "context_utilization": 1 / 1,  # gold claim 1 is retrieved and answered
     "faithfulness": 3 / 4,  # claims 1, 2, 3
@@ -56,7 +57,8 @@ def tables(draw: st.DrawFn) -> Support:
     c, g, k = draw(st.integers(1, 2)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
     line, row = st.tuples(*[VERDICT] * c), st.tuples(*[VERDICT] * k)
     gold = st.tuples(*[VERDICT] * g)
-    return Support(draw(line), draw(gold), draw(st.tuples(*[row] * c)), draw(st.tuples(*[row] * g)))
+    drawn = draw(line), draw(gold), draw(st.tuples(*[row] * c)), draw(st.tuples(*[row] * g))
+    return Support.of(dict(zip(TABLES, drawn, strict=True)))
 
 
 def completions(found: Support) -> list[Support]:
@@ -64,11 +66,14 @@ def completions(found: Support) -> list[Support]:
     out = []
     for answers in product([True, False], repeat=found.unknown()):
         rest = iter(answers)
-        lines = [found.answer_by_gold or (), found.gold_by_answer or ()]
-        made = [tuple(next(rest) if v is None else v for v in line) for line in lines]
-        both = [found.answer_by_context or (), found.gold_by_context or ()]
-        filled = [tuple(tuple(next(rest) if v is None else v for v in row) for row in rows) for rows in both]
-        out.append(Support(made[0], made[1], filled[0], filled[1]))
+        out.append(
+            Support(
+                {
+                    name: tuple(tuple(next(rest) if v is None else v for v in row) for row in table)
+                    for name, table in found.tables.items()
+                }
+            )
+        )
     return out
 
 
@@ -101,12 +106,12 @@ def test_an_unknown_verdict_stays_in_the_denominator_the_evidence_and_the_warnin
     card = answering.scorecard([{"answers": ["x"]}], [pred], embedder=None, tokens=None)
     assert card.values["faithfulness"] == 0.5
     assert card.warnings == [
-        "1 of 2 verdicts did not come back and count as not supported; faithfulness lies between 0.5000 and 1.0000"
+        "Verdicts that did not come back count as not supported: faithfulness lies between 0.5000 and 1.0000"
     ]
 
 
 def test_errors_name_the_claims() -> None:
-    pred = {"answer": "x", "support": HAND, "answer_claims": [["a", "is", "b"], "c", "d", "e"]}
+    pred = {"answer": "x", "support": TABLES, "answer_claims": [["a", "is", "b"], "c", "d", "e"]}
     assert [error.message for error in ClaimRate("claim_precision")({}, pred).errors] == [
         "The answer says “c”, which the gold answer does not say.",
         "The answer says “d”, which the gold answer does not say.",
@@ -193,8 +198,7 @@ def test_factual_accuracy_keeps_the_founding_names_and_adds_the_third_outcome() 
         "total_claims": 5,
     }
     assert factual_accuracy([], [])["factual_accuracy"] is None
-    assert factual_accuracy(["x"], ["y"], lambda _claim, _fact: "correct")["factual_accuracy"] == 1
-    with pytest.raises(DataError, match="a claim is text"):
+    with pytest.raises(DataError, match="expected a list of claims"):
         factual_accuracy([{"claim": 5}], [])
 
 
@@ -216,7 +220,13 @@ def test_factual_accuracy_pools_claims() -> None:
                 "answer_by_context": [],
                 "gold_by_context": [[True, False], [False, False]],
             },
-            {"recall": 0.0, "f1": 0.0, "claim_recall": 0.5, "context_precision": 0.5, "context_utilization": 0.0},
+            {
+                "claim_recall": 0.0,
+                "claim_f1": 0.0,
+                "retrieved_claim_recall": 0.5,
+                "context_precision": 0.5,
+                "context_utilization": 0.0,
+            },
         ),
         (  # gold claims nothing: what the answer says is wrong, and no passage can be relevant
             {
@@ -225,7 +235,7 @@ def test_factual_accuracy_pools_claims() -> None:
                 "answer_by_context": [[True, False]],
                 "gold_by_context": [],
             },
-            {"precision": 0.0, "f1": 0.0, "faithfulness": 1.0, "hallucination": 0.0, "self_knowledge": 0.0},
+            {"claim_precision": 0.0, "claim_f1": 0.0, "faithfulness": 1.0, "hallucination": 0.0, "self_knowledge": 0.0},
         ),
         ({"answer_by_gold": [], "gold_by_answer": [], "answer_by_context": [], "gold_by_context": []}, {}),
     ],
@@ -236,5 +246,5 @@ def test_a_side_without_claims(tables: dict[str, Any], expected: dict[str, float
 
 @pytest.mark.parametrize("bad", [("It opened.", ["x"]), (["x"], "It opened."), (None, ["x"])])
 def test_claims_and_facts_are_lists(bad: tuple[Any, Any]) -> None:
-    with pytest.raises(DataError, match="a list of (claims|facts) is needed"):
+    with pytest.raises(DataError, match="expected a list of (claims|facts)"):
         factual_accuracy(*bad)

@@ -170,10 +170,6 @@ def test_bertscore_by_hand() -> None:
     # a–b 0.6, a–a 1, c–anything else 0. P of "a c" against "b": (0.6 + 0)/2; R: 0.6; F1 = 2·0.3·0.6/0.9
     assert bertscore(["a c"], ["b"], Tokens())[0].tolist() == pytest.approx([0.3, 0.6, 0.4])
     assert bertscore(["a", ""], ["a", "a"], Tokens()).tolist() == [[1, 1, 1], [0, 0, 0]]
-    # idf over two references: a in both, log(3/3) = 0; c in one, log(3/2). Only c counts in "a c".
-    found = bertscore(["a c", "a"], ["a c", "a"], Tokens(), idf=True)
-    assert found[0].tolist() == pytest.approx([1, 1, 1])
-    assert bertscore(["a b"], ["a a"], Tokens(), idf=True)[0][0] == pytest.approx((0 + 0.6931 * 0.6) / 0.6931, abs=1e-3)
     assert bertscore(["a c"], ["b"], Tokens(), baseline=0.5)[0].tolist() == pytest.approx([-0.4, 0.2, -0.2])
 
 
@@ -209,7 +205,7 @@ def test_the_founding_class_keeps_its_keys_and_calls_nothing_what_it_is_not() ->
 def test_rouge_refuses_what_it_cannot_compare() -> None:
     with pytest.raises(GoldassayError, match="2 predictions against 1 references"):
         rouge(["a", "b"], ["a"])
-    with pytest.raises(GoldassayError, match="prediction 0 is not text but 5"):
+    with pytest.raises(GoldassayError, match="predictions are not a list of texts: .5."):
         rouge([5], ["a"])  # type: ignore[list-item]
     with pytest.raises(GoldassayError, match="kind is 1, 2, L or Lsum, not '3'"):
         ROUGE("3")
@@ -220,8 +216,7 @@ def test_rouge_refuses_what_it_cannot_compare() -> None:
 
 def test_another_script_needs_the_unicode_tokenizer() -> None:
     gold, pred = {"answers": ["Государственный Эрмитаж"]}, {"answer": "Эрмитаж"}
-    with pytest.warns(UserWarning, match="tokenizer='unicode'"):
-        assert ROUGE("1")(gold, pred).tally.value == 0
+    assert ROUGE("1")(gold, pred).tally.value == 0
     assert ROUGE("1", tokenizer="unicode")(gold, pred).tally.value == pytest.approx(2 / 3)  # P 1/1, R 1/2
     assert ROUGE("1", tokenizer="unicode")({"answers": ["संग्रहालय"]}, {"answer": "संग्रहालय"}).tally.value == 1
 
@@ -231,7 +226,7 @@ def test_another_script_needs_the_unicode_tokenizer() -> None:
 def test_the_evaluator_takes_texts(place: int, bad: Any) -> None:
     given: list[Any] = ["When?", "In 1800.", "It opened in 1800.", "It opened in 1800."]
     given[place] = bad
-    with pytest.raises(GoldassayError, match="is not text but") as caught:
+    with pytest.raises(GoldassayError, match="not a list of texts") as caught:
         RAGEvaluator(embedder=None).evaluate_answer(*given)
     assert "\n" not in str(caught.value)
 

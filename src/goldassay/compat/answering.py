@@ -19,7 +19,7 @@ from goldassay.judges.measures import Rubric
 from goldassay.measure import Measure
 from goldassay.measures.answering import ClaimRate, JudgedMean, Relevance, rouge
 from goldassay.measures.answering.embeddings import similarity
-from goldassay.measures.answering.grounding import Aliases, distinct, lexical_support, missing_entities
+from goldassay.measures.answering.grounding import Aliases, entity_recall, lexical_support
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS, final_score
 from goldassay.measures.answering.records import check_texts, contexts, reference
 from goldassay.measures.judged import can_answer
@@ -66,7 +66,7 @@ class RAGEvaluator:
         """The values of one answer; ``None`` if what would give one is missing, or cannot say."""
         texts = {"question": question, "answer": generated_answer, "reference": gold_answer}
         for name, text in (texts | {"context": retrieved_context}).items():
-            check_texts([text], name, "no answer is an empty text, and several contexts are one, with lines between")
+            check_texts(name, [text])
         judge, prediction = self.llm_judge, {"answer": generated_answer, "retrieved_contexts": [retrieved_context]}
         supports = hasattr(judge, "verdict")
         grades = supports and can_answer(judge, "rubric")
@@ -166,9 +166,7 @@ def context_entity_recall(
             texts, text = contexts(record) or (), reference(record)
         except DataError as error:
             raise error.at(record=place) from None
-        entities = distinct(extract(text), match, aliases)
-        missing = missing_entities(entities.values(), texts, None, match, aliases)
-        values.append((len(entities) - len(missing)) / len(entities) if entities else None)
+        values.append(entity_recall(extract(text), texts, None, match, aliases)[0])
     counted = [value for value in values if value is not None]
     return {"context_entity_recall": sum(counted) / len(counted) if counted else None, "rows": values}
 

@@ -85,8 +85,7 @@ class ScorePack:
 
     def score(self, questions: Sequence[Mapping[str, object]], answers: Sequence[Mapping[str, object]]) -> Scorecard:
         """The scorecard of aligned questions and answers."""
-        options = {"embedder": self.embedder, "tokens": self.tokens, "weights": self.weights}
-        return scorecard(questions, answers, measures=[*FIVE, "final_score"], **options)
+        return scorecard(questions, answers, measures=[*FIVE], embedder=self.embedder, tokens=self.tokens)
 
 
 @dataclass

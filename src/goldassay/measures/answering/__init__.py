@@ -1,10 +1,10 @@
 """Answering: is the answer right, is it grounded, and does the program know when it does not know?
 
 Read in this order: `records` (what a question and an answer are), `matching` (how answers are compared; many questions
-at once), `measures` (exact match, F1 and ROUGE, of which `rouge` has the counts), `embeddings` (similarity,
-BERTScore), `claims` (tables of verdicts and their rates, relevance), `citations`, `grounding` (entities, lexical
-support, facts), `calibration`, `ranking`, `protocols` (HotpotQA, DROP, KILT and others), `translation` (BLEU, chrF),
-`mistakes` (the errors, in words), `scorecard` (everything over a set).
+at once), `measures` (exact match, F1 and ROUGE), `embeddings` (similarity, BERTScore), `claims` (tables of verdicts and
+their rates, relevance), `citations`, `grounding` (entities, lexical support, facts), `calibration`, `ranking`,
+`protocols` (HotpotQA, DROP, KILT and others), `translation` (BLEU, chrF), `mistakes` (the errors, in words),
+`scorecard` (everything over a set).
 """
 
 from __future__ import annotations
@@ -14,36 +14,20 @@ from typing import Any
 from goldassay.measure import Measure, gold_field
 from goldassay.measures.answering.calibration import BestThreshold, Calibration
 from goldassay.measures.answering.citations import CitationRate, Cited, cited
-from goldassay.measures.answering.claims import BoundedShare, ClaimRate, Relevance, Support
-from goldassay.measures.answering.embeddings import (
-    BERTScore,
-    SemanticSimilarity,
-    bertscore,
-    similarity,
-)
+from goldassay.measures.answering.claims import RATES, BoundedShare, ClaimRate, Relevance, Support
+from goldassay.measures.answering.embeddings import BERTScore, SemanticSimilarity, bertscore, similarity
 from goldassay.measures.answering.grounding import (
     ContextEntityRecall,
     FactualAccuracy,
     LexicalSupport,
-    LostByRetrieval,
     factual_accuracy,
     lexical_support,
 )
-from goldassay.measures.answering.matching import squad
+from goldassay.measures.answering.matching import rouge, squad
 from goldassay.measures.answering.measures import F1, ROUGE, ExactMatch
 from goldassay.measures.answering.protocols import PROTOCOLS, Conditional, Drop, Kilt, SupportingFacts
-from goldassay.measures.answering.ranking import (
-    Confidence,
-    FinalScore,
-    Robustness,
-    Speed,
-    confidence_score,
-    final_score,
-    robustness_score,
-    speed_score,
-)
+from goldassay.measures.answering.ranking import Confidence, Robustness, Speed, final_score
 from goldassay.measures.answering.records import answers, reference
-from goldassay.measures.answering.rouge import rouge
 from goldassay.measures.answering.scorecard import scorecard
 from goldassay.measures.answering.translation import BLEU, ChrF
 from goldassay.measures.judged import JudgedMean
@@ -56,13 +40,12 @@ MEASURES: tuple[Measure[Any], ...] = (
     *(ROUGE(kind) for kind in ("1", "2", "L", "Lsum")),
     *(ROUGE("1", part="r"), ROUGE("L", stem=True), ROUGE("L", tokenizer="unicode")),
     *(ContextEntityRecall(), ContextEntityRecall(match="exact")),
-    *(ClaimRate(rate) for rate in ("claim_precision", "claim_recall", "claim_f1", "faithfulness")),
-    *(ClaimRate(rate) for rate in ("retrieved_claim_recall", "context_precision", "context_utilization")),
+    *(ClaimRate(rate) for rate in RATES if not RATES[rate].lower_is_better),
     *(CitationRate("recall"), CitationRate("precision")),
     *(FactualAccuracy(), LexicalSupport(), Relevance()),
     *(Confidence(), Speed(), Robustness()),
     *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
-    *(BestThreshold(), BestThreshold("f1"), LostByRetrieval()),
+    *(BestThreshold(), BestThreshold("f1")),
     *(BLEU(), ChrF(), ExactMatch("written", empty="equal"), F1("triviaqa", empty="overlap")),
     *(Drop("exact"), Drop(), Kilt(), Kilt("recall@5"), Kilt("rouge_l")),
     *(
@@ -112,11 +95,9 @@ __all__ = [
     "Drop",
     "ExactMatch",
     "FactualAccuracy",
-    "FinalScore",
     "JudgedMean",
     "Kilt",
     "LexicalSupport",
-    "LostByRetrieval",
     "Relevance",
     "Robustness",
     "SemanticSimilarity",
@@ -126,18 +107,15 @@ __all__ = [
     "answers",
     "bertscore",
     "cited",
-    "confidence_score",
     "factual_accuracy",
     "final_score",
     "found_entities",
     "lexical_support",
     "perfect",
     "reference",
-    "robustness_score",
     "rouge",
     "scorecard",
     "sentences",
     "similarity",
-    "speed_score",
     "squad",
 ]

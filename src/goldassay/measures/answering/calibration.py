@@ -27,12 +27,11 @@ import numpy as np
 from goldassay.measures.answering.matching import Answering, Batch
 from goldassay.measures.answering.records import confidence
 from goldassay.measures.calibration import ByConfidence, CalibrationMeasure, Confidences, plain
-from goldassay.statistics.evidence import Floats
 from goldassay.tally import Number, divide
 
 
 class Risk(ByConfidence):
-    """``value`` is the area under the risk–coverage curve; ``curve`` is the curve itself.
+    """``value`` is the area under the risk–coverage curve.
 
     A group of m answers after K others, W of them wrong, has the errors W + j·e at K + j for j = 1 … m, where e is its
     error rate; its share of the area is e·m + (W − e·K)(H(K + m) − H(K)), H being the harmonic numbers.
@@ -54,19 +53,6 @@ class Risk(ByConfidence):
         rate = divide(wrong, n)
         return plain(divide((rate * n + (lost - rate * before) * grown).sum(axis=0), n.sum(axis=0), empty=1.0))
 
-    @property
-    def curve(self) -> tuple[Floats, Floats]:
-        """Coverage (k / n) and risk (error rate among the k most confident) for k from 1 to n.
-
-        >>> risk = Risk.of([0.9, 0.1, 0.5], [(1, 1, 0), (1, 0, 0), (1, 0, 0)])
-        >>> [column.round(3).tolist() for column in risk.curve]
-        [[0.333, 0.667, 1.0], [0.0, 0.5, 0.667]]
-        """
-        _, (n, right, _) = self.columns(descending=True)
-        wrong = np.repeat(1 - right / n, n.astype(int)).cumsum()
-        kept = np.arange(1, len(wrong) + 1)
-        return kept / len(wrong), wrong / kept
-
 
 class Best(ByConfidence):
     """``value`` is the highest mean score that a threshold on the probability of no answer reaches.
@@ -76,32 +62,29 @@ class Best(ByConfidence):
     """
 
     @property
-    def reached(self) -> tuple[Floats, Floats, Floats]:
-        """The thresholds, from none on, the sum of scores at each, and how many questions there are."""
+    def value(self) -> Number:
+        """The best mean; 1 without a question."""
+        return self.reached[0]
+
+    @property
+    def reached(self) -> tuple[Number, Number]:
+        """The best mean, and the lowest threshold that reaches it: 0 where answering nothing is best."""
+        if not self:
+            return 1.0, 0.0
         levels, (n, scores, nothing) = self.columns()
         gains = np.cumsum(scores - nothing, axis=0)
         sums = np.concatenate((np.zeros_like(gains[:1]), gains)) + nothing.sum(axis=0)
-        return np.concatenate(([0.0], levels)), sums, n.sum(axis=0)
-
-    @property
-    def value(self) -> Number:
-        """The best mean; 1 without a question."""
-        if not self:
-            return 1.0
-        _, sums, n = self.reached
-        return plain(divide(sums.max(axis=0), n, empty=1.0))
+        lowest = np.concatenate(([0.0], levels))[(sums >= sums.max(axis=0) - 1e-9).argmax(axis=0)]
+        return plain(divide(sums.max(axis=0), n.sum(axis=0), empty=1.0)), plain(lowest)
 
 
 class Threshold(Best):
-    """``value`` is the lowest threshold that reaches the best mean; 0 where answering nothing is best."""
+    """``value`` is the lowest threshold that reaches the best mean."""
 
     @property
     def value(self) -> Number:
         """A probability of no answer."""
-        if not self:
-            return 0.0
-        levels, sums, _ = self.reached
-        return plain(levels[(sums >= sums.max(axis=0) - 1e-9).argmax(axis=0)])
+        return self.reached[1]
 
 
 @dataclass(frozen=True)
@@ -186,7 +169,7 @@ class BestThreshold(Answering[Best]):
 
     def tallies(self, batch: Batch) -> Best:
         """The probability of no answer of each, what its answer scores and what an empty one would."""
-        scores = batch.exact if self.score == "exact" else batch.f1
+        scores = batch.squad[("exact", "f1").index(self.score)]
         sure = [None if pred is None else confidence(pred) for pred in batch.pred]
         weight = np.array([each is not None for each in sure], float)
         unsure = [0.0 if each is None else round(1 - each, 12) for each in sure]

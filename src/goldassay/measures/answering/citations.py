@@ -33,12 +33,9 @@ class Cited:
 
     def precise(self, unknown: bool = False) -> int:
         """How many of the citations are precise, or may be if every unknown verdict went their way (``unknown``)."""
-        if self.together is False or (self.together is None and not unknown):
-            return 0
+        holds, fails = ((True, None), (False, None)) if unknown else ((True,), (False,))
         pairs = zip(self.alone, self.without, strict=True)
-        if unknown:
-            return sum(alone is not False or rest is not True for alone, rest in pairs)
-        return sum(alone is True or rest is False for alone, rest in pairs)
+        return sum(alone in holds or rest in fails for alone, rest in pairs) if self.together in holds else 0
 
     @property
     def unknown(self) -> int:
@@ -54,14 +51,12 @@ def cited(sentence: str, passages: Sequence[str], entails: Entails) -> Cited:
     >>> cited("a b", ["a", "b", "c"], contains)
     Cited(sentence='a b', together=True, alone=(False, False, False), without=(False, False, True))
     """
-    if not passages:
-        return Cited(sentence, False)
-    together = entails("\n".join(passages), sentence)
-    if len(passages) == 1 or not together:  # one citation of a recalled sentence is precise; of others none is
-        return Cited(sentence, together, (together,) * len(passages), (False,) * len(passages))
+    together, n = entails("\n".join(passages), sentence) if passages else False, len(passages)
+    if n < 2 or not together:  # one citation of a recalled sentence is precise; of others none is
+        return Cited(sentence, together, (together,) * n, (False,) * n)
     alone = tuple(entails(passage, sentence) for passage in passages)
-    rests = [[*passages[:place], *passages[place + 1 :]] for place in range(len(passages))]
-    return Cited(sentence, together, alone, tuple(entails("\n".join(rest), sentence) for rest in rests))
+    rests = ("\n".join([*passages[:place], *passages[place + 1 :]]) for place in range(n))
+    return Cited(sentence, together, alone, tuple(entails(rest, sentence) for rest in rests))
 
 
 @dataclass(frozen=True)
@@ -101,36 +96,35 @@ class CitationRate(Measure[JudgedMean]):
         if not rows:
             return JudgedMean()
         if self.rate == "recall":
-            certain, possible = (sum(row.together in truths for row in rows) for truths in ((True,), (True, None)))
             total = len(rows)
+            certain, possible = (sum(row.together in holds for row in rows) for holds in ((True,), (True, None)))
         else:
-            certain, possible = (sum(row.precise(unknown) for row in rows) for unknown in (False, True))
             total = sum(len(row.alone) for row in rows) or 1
+            certain, possible = (sum(row.precise(unknown) for row in rows) for unknown in (False, True))
         return JudgedMean(certain / total, 1.0, possible / total, float(sum(row.unknown for row in rows)))
 
     def errors(self, gold: object, pred: object) -> Review:
         """The sentences that their citations do not carry."""
-        lost = [row.sentence for row in verdicts(pred) or () if row.together is not True]
+        lost = [row.sentence for row in verdicts(pred) if row.together is not True]
         message = "What “{}” cites does not carry it."
         return tuple(Error("unsupported", message.format(one), pred=one, field="citations") for one in lost), ()
 
 
-def verdicts(pred: object) -> list[Cited] | None:
+def verdicts(pred: object) -> list[Cited]:
     """The prediction's ``citations``, if they come with verdicts (``together``, ``alone``, ``without``)."""
     listed = None if failed(pred) else pred_field(pred, "citations", None)
-    if not isinstance(listed, (list, tuple)) or not listed:
-        return None
-    rows = []
-    for place, row in enumerate(listed):
-        if not isinstance(row, Cited):
-            if not isinstance(row, Mapping) or "together" not in row:
-                return None
-            name, field = read(pred, "id", None), f"citations[{place}]"
-            alone, without = (claims.verdicts(row.get(key, ()), name, f"{field}.{key}") for key in ("alone", "without"))
-            if len(alone) != len(without):
-                what = f"{len(alone)} verdicts alone, {len(without)} without; each citation has one of both"
-                raise DataError(what, record=name, field=field)
-            together = claims.verdict(row["together"], name, f"{field}.together")
-            row = Cited(str(row.get("sentence", "")), together, alone, without)
-        rows.append(row)
+    rows: list[Cited] = []
+    for place, row in enumerate(listed if isinstance(listed, (list, tuple)) else ()):
+        if not isinstance(row, Mapping) or "together" not in row:
+            return []
+        name, field = read(pred, "id", None), f"citations[{place}]"
+        values = [row["together"]], row.get("alone", ()), row.get("without", ())
+        (together,), alone, without = (
+            claims.verdicts(value, name, f"{field}.{key}")
+            for key, value in zip(("together", "alone", "without"), values, strict=True)
+        )
+        if len(alone) != len(without):
+            what = f"{len(alone)} verdicts alone, {len(without)} without; each citation has one of both"
+            raise DataError(what, record=name, field=field)
+        rows.append(Cited(str(row.get("sentence", "")), together, alone, without))
     return rows

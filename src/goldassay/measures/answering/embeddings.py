@@ -4,9 +4,9 @@ Semantic similarity is the cosine of two texts' embeddings, which may be negativ
 same thing, not that they say the same: a negation or a wrong digit hardly moves it, and an echo of the question is near
 every answer to it (see docs/blind-measures.md). Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
 
-BERTScore: with unit vectors x of the answer's tokens and y of the gold's, and weights w (1, or idf over the golds;
-special tokens 0): P = Σ w(x) max_y x·y / Σ w(x), R likewise over y, F1 = 2PR/(P+R). Special tokens can be matched, as
-in the bert-score package. ``baseline`` rescales each as (v − b) / (1 − b), which may be negative and is never clamped.
+BERTScore: with unit vectors x of the answer's tokens and y of the gold's, P is the mean over x of max_y x·y, R likewise
+over y, F1 = 2PR/(P+R). Special tokens can be matched, but weigh nothing, as in the bert-score package. ``baseline``
+rescales each as (v − b) / (1 − b), which may be negative and is never clamped.
 The package pads a batch, and its padding has the cosine 0: there a token all of whose cosines are negative gets 0 or
 not, depending on what else is in the batch. Here nothing is padded, which is what the package gives with
 ``batch_size=1``. Zhang et al., BERTScore, ICLR 2020.
@@ -15,8 +15,7 @@ not, depending on what else is in the batch. Here nothing is padded, which is wh
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +24,9 @@ import numpy as np
 from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
 from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.measure import Review
-from goldassay.measures.answering.matching import Answering, Batch
+from goldassay.measures.answering.matching import PARTS, Answering, Batch
 from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import check_pairs
-from goldassay.measures.answering.rouge import PARTS
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean, divide
 
@@ -43,16 +41,16 @@ def similarity(predictions: Sequence[str], references: Sequence[str], embedder: 
     >>> similarity(["abcd", "x", ""], ["abcd", "abcd", "x"], lengths).round(3).tolist()     # (1·4 + 9) / (√10 · 5)
     [1.0, 0.822, 0.0]
     """
-    check_pairs(predictions, references, "embedders take texts")
+    check_pairs(predictions, references)
     pairs = list(zip(predictions, references, strict=True))
     values = np.array([float(one == other and bool(one.strip())) for one, other in pairs])
-    rest = [place for place, pair in enumerate(pairs) if pair[0] != pair[1] and all(text.strip() for text in pair)]
+    rest = [at for at, (one, other) in enumerate(pairs) if one != other and one.strip() and other.strip()]
     if rest:
-        place = {text: row for row, text in enumerate(dict.fromkeys(text for at in rest for text in pairs[at]))}
+        row = {text: row for row, text in enumerate(dict.fromkeys(text for at in rest for text in pairs[at]))}
         model = resolve(embedder) if isinstance(embedder, str) else embedder
-        vectors = np.asarray(checked(model(list(place)), len(place), model.name), np.float64)
-        left, right = ([place[pairs[at][side]] for at in rest] for side in (0, 1))
-        values[rest] = cosine(vectors[left], vectors[right])
+        vectors = np.asarray(checked(model(list(row)), len(row), model.name), np.float64)
+        left, right = (vectors[[row[pairs[at][side]] for at in rest]] for side in (0, 1))
+        values[rest] = cosine(left, right)
     return values
 
 
@@ -84,13 +82,6 @@ class SemanticSimilarity(Answering[Mean]):
         return wrong_answer(gold, pred) if tally.weight[0] and tally.total[0] < LOW else ((), ())
 
 
-def _unit(vectors: Floats) -> Floats:
-    """Vectors of length 1; one without a length stays."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return unit
-
-
 Baseline = float | tuple[float, float, float]
 
 
@@ -99,7 +90,6 @@ def bertscore(
     references: Sequence[str],
     embedder: TokenEmbedder | str = DEFAULT,
     *,
-    idf: bool = False,
     baseline: Baseline | None = None,
 ) -> Floats:
     """Precision, recall and F1 of each pair; 0 before rescaling where a text is blank.
@@ -108,7 +98,6 @@ def bertscore(
         predictions: the answers, n texts.
         references: the gold texts, one for each answer.
         embedder: makes the vectors of tokens; a name (see `goldassay.embedding`) or an object.
-        idf: weigh each token by log((N + 1) / (df + 1)) over the N references.
         baseline: rescale each value v as (v − b) / (1 − b); one number, or one each for precision, recall and F1.
 
     Returns:
@@ -118,17 +107,12 @@ def bertscore(
         GoldassayError: the lengths differ, something is no text, or the baseline is not under 1.
         ModelError: the embedder returns no vectors.
     """
-    check_pairs(predictions, references, "BERTScore compares texts")
+    check_pairs(predictions, references)
     model = resolve_tokens(embedder) if isinstance(embedder, str) else embedder
     texts = list(dict.fromkeys([*predictions, *references]))
     vectors = dict(zip(texts, _token_vectors(model, texts), strict=True))
-    seen = Counter(token for text in references for token in set(vectors[text][0]))
-    rarity = {token: math.log((len(references) + 1) / (count + 1)) for token, count in seen.items()} if idf else {}
-    unseen = math.log(len(references) + 1) if idf else 1.0
-    rows = [
-        _greedy(vectors[one], vectors[other], model.special, rarity, unseen)
-        for one, other in zip(predictions, references, strict=True)
-    ]
+    pairs = zip(predictions, references, strict=True)
+    rows = [_greedy(vectors[one], vectors[other], model.special) for one, other in pairs]
     values = np.asarray(rows, np.float64).reshape(-1, 3)
     if baseline is None:
         return values
@@ -149,29 +133,25 @@ def _token_vectors(model: TokenEmbedder, texts: list[str]) -> list[Tokens]:
     rows = []
     for ids, raw in results:
         vectors = np.asarray(raw, np.float64)
-        if vectors.ndim != 2 or len(vectors) != len(ids):
-            raise ModelError(
-                f"the embedder {model.name!r} gave an array of shape {vectors.shape} for {len(ids)} tokens"
-            )
-        if not np.isfinite(vectors).all():
-            raise ModelError(f"the embedder {model.name!r} gave NaN or infinity")
-        rows.append(([int(number) for number in ids], _unit(vectors)))
+        if vectors.ndim != 2 or len(vectors) != len(ids) or not np.isfinite(vectors).all():
+            shape = f"an array of shape {vectors.shape} for {len(ids)} tokens"
+            raise ModelError(f"the embedder {model.name!r} gave {shape}, or NaN or infinity in it")
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        rows.append(([int(number) for number in ids], vectors / np.where(lengths > 0, lengths, 1)))
     return rows
 
 
-def _greedy(
-    one: Tokens, other: Tokens, special: frozenset[int], rarity: Mapping[int, float], unseen: float
-) -> tuple[float, float, float]:
+def _greedy(one: Tokens, other: Tokens, special: frozenset[int]) -> tuple[float, float, float]:
     """Match each token with the nearest of the other side."""
-    if any(all(token in special for token in ids) for ids, _ in (one, other)):
+    if any(special.issuperset(ids) for ids, _ in (one, other)):
         return 0.0, 0.0, 0.0
-    weights, gold_weights = (
-        np.array([0.0 if token in special else rarity.get(token, unseen) for token in ids]) for ids, _ in (one, other)
-    )
     cosines = one[1] @ other[1].T
-    precision = float(divide(float(weights @ cosines.max(axis=1)), float(weights.sum())))
-    recall = float(divide(float(gold_weights @ cosines.max(axis=0)), float(gold_weights.sum())))
-    return precision, recall, float(divide(2 * precision * recall, precision + recall))
+    rates = []
+    for axis, (ids, _) in ((1, one), (0, other)):
+        each = np.array([float(token not in special) for token in ids])
+        rates.append(float(divide(float(each @ cosines.max(axis=axis)), float(each.sum()))))
+    precision, recall = rates
+    return precision, recall, divide(2 * precision * recall, precision + recall)
 
 
 @dataclass(frozen=True)
@@ -179,7 +159,6 @@ class BERTScore(Answering[Mean]):
     """BERTScore's precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
 
     ``model`` is a transformers model (see `goldassay.embedding`), ``layer`` one of its layers (the last by default).
-    ``idf`` weighs tokens by how rare they are among the references of a batch, so it is for many examples at once.
     ``baseline`` rescales; an empty answer has 0 also then.
     """
 
@@ -200,7 +179,6 @@ class BERTScore(Answering[Mean]):
     layer: int | None = None
     part: str = "f"
     baseline: Baseline | None = None
-    idf: bool = False
 
     @property
     def key(self) -> str:
@@ -212,15 +190,9 @@ class BERTScore(Answering[Mean]):
 
         def score() -> Floats:
             model = resolve_tokens(self.model, self.layer)
-            rows = bertscore(*batch.pairs, model, idf=self.idf, baseline=self.baseline)
+            rows = bertscore(*batch.pairs, model, baseline=self.baseline)
             spoken = np.array([bool(text.strip()) for text in batch.pairs[0]], np.float64)
             return np.multiply(rows, spoken[:, None])
 
-        rows = batch.once(("bertscore", self.model, self.layer, self.baseline, self.idf), score)
+        rows = batch.once(("bertscore", self.model, self.layer, self.baseline), score)
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
-
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
-        """None: a low score does not say what is wrong."""
-        if self.idf:
-            raise GoldassayError("BERTScore by idf needs all references at once; score many examples with it")
-        return (), ()

@@ -1,13 +1,12 @@
-"""What an answer rests on, as far as words can say: retrieved entities, lexical support, facts, and lost answers.
+"""What an answer rests on, as far as words can say: retrieved entities, lexical support and facts.
 
 * context entity recall: |CE ∩ GE| / |GE|, the entities of the reference that occur in the retrieved contexts (RAGAS);
 * lexical support: how far the words of an answer, in their order, occur in the retrieved texts: the longest common
   subsequence with a context sentence, and nothing if one side has an odd number of negations and the other has not, or
   if a number is missing. It needs no model and is no faithfulness: it sees words, not meaning;
 * factual accuracy: each claim against the gold facts: correct if its words stand in a fact side by side, incorrect if a
-  number or a negation alone differs, else unsupported;
-* lost by retrieval: of the wrong answers, how many did retrieval lose? Retrieval itself is measured by
-  `goldassay.measures.retrieval` in the same run, with ``columns``.
+  number or a negation alone differs, else unsupported. Retrieval itself is measured by `goldassay.measures.retrieval`
+  in the same run, with ``columns``.
 
 Es et al., RAGAS: automated evaluation of retrieval augmented generation, EACL 2024 (demonstrations).
 """
@@ -16,58 +15,34 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from rapidfuzz.distance import LCSseq
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, Review, failed, gold_field
-from goldassay.measures.answering.matching import Answering, Batch
 from goldassay.measures.answering.records import answer, answers, contexts, extra, reference
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
 from goldassay.text import normal
-from goldassay.text.normal import ARTICLES
 from goldassay.text.words import CONTRACTED, NE_PAIRS, NEGATIONS, found_entities, sentences, statement
 
 MATCHES = ("exact", "normalised", "alias", "id")
 Aliases = tuple[tuple[str, ...], ...]
 
 
-def distinct(entities: Iterable[object], match: str = "normalised", aliases: Aliases = ()) -> dict[str, object]:
-    """Each entity once, by what is compared.
-
-    >>> list(distinct(["The Hague", "the hague", "Den Haag"], "alias", (("The Hague", "Den Haag"),)))
-    ['hague']
-    """
-    rows = aliases if match == "alias" else ()
-    first = {normal.unicode(name): normal.unicode(row[0]) for row in rows for name in row}
-    keys: dict[str, object] = {}
-    for entity in entities:
-        if match == "id":
-            key = str((read(entity, "id", None) if isinstance(entity, Mapping) else entity) or "")
-        else:
-            key = _text(entity)
-            key = key if match == "exact" else normal.unicode(key) or key
-        if key:
-            keys.setdefault(first.get(key, key), entity)
-    return keys
-
-
-def missing_entities(
+def entity_recall(
     expected: Iterable[object],
     texts: Sequence[str],
-    listed: Iterable[object] | None,
-    match: str,
+    listed: Iterable[object] | None = None,
+    match: str = "normalised",
     aliases: Aliases = (),
-) -> list[str]:
-    """The entities that do not occur, as texts.
+) -> tuple[float | None, list[str]]:
+    """The share of the entities that occur (``None`` if there are none), and those that do not, as texts.
 
     Args:
         expected: entities, texts or ``{id, text}``; each counts once.
@@ -78,27 +53,48 @@ def missing_entities(
 
     Raises:
         GoldassayError: ids are to be compared, and none are listed.
+
+    >>> entity_recall(["The Hague", "the hague", "Delft"], ["In Den Haag"], None, "alias", (("The Hague", "Den Haag"),))
+    (0.5, ['Delft'])
     """
-    keys = distinct(expected, match, aliases)
-    if listed is not None:
-        present = set(distinct(listed, match, aliases))
-        return [_text(entity) for key, entity in keys.items() if key not in present]
-    if match == "id":
+    if match == "id" and listed is None:
         raise GoldassayError("match='id' compares ids; the prediction must list its context_entities as {id, text}")
-    if match == "exact":
-        patterns = {key: re.compile(rf"(?<!\w){re.escape(key)}(?!\w)") for key in keys}
-        return [_text(e) for key, e in keys.items() if not any(patterns[key].search(text) for text in texts)]
-    names: dict[str, list[str]] = {key: [key] for key in keys}
+    names: dict[str, list[str]] = {}
     for row in aliases if match == "alias" else ():
-        names.setdefault(normal.unicode(row[0]), []).extend(map(normal.unicode, row))
-    folded = [f" {normal.unicode(text)} " for text in texts]
-    return [
-        _text(e) for key, e in keys.items() if not any(f" {name} " in text for name in names[key] for text in folded)
-    ]
+        folded = [normal.unicode(name) for name in row]
+        names |= dict.fromkeys(folded, folded)
+
+    def keyed(entities: Iterable[object]) -> dict[str, str]:
+        texts: dict[str, str] = {}
+        for entity in entities:
+            key = text = _text(entity)
+            if match == "id":
+                key = str(read(entity, "id", None) or "") if isinstance(entity, Mapping) else text
+            elif match != "exact":
+                key = normal.unicode(text) or text
+                key = names.get(key, [key])[0]
+            if key:
+                texts.setdefault(key, text)
+        return texts
+
+    keys = keyed(expected)
+    if listed is not None:
+        present = set(keyed(listed))
+    else:
+        edge = r"\w" if match == "exact" else r"\S"
+        searched = texts if match == "exact" else [*map(normal.unicode, texts)]
+        present = {
+            key
+            for key in keys
+            for name in names.get(key, [key])
+            if any(re.search(rf"(?<!{edge}){re.escape(name)}(?!{edge})", text) for text in searched)
+        }
+    missing = [text for key, text in keys.items() if key not in present]
+    return (len(keys) - len(missing)) / len(keys) if keys else None, missing
 
 
 def _text(entity: Any) -> str:
-    return str(entity.get("text") or entity.get("id") or "") if isinstance(entity, Mapping) else str(entity)
+    return entity if isinstance(entity, str) else str(read(entity, "text", None) or read(entity, "id", None) or "")
 
 
 @dataclass(frozen=True)
@@ -145,13 +141,12 @@ class ContextEntityRecall(JudgedMeasure):
         named = self._entities(gold)
         if named is None:
             return Assessment(JudgedMean.of(None), (unknown("Which names the reference has", "retrieved_contexts"),))
-        total = len(distinct(named, self.match, self.aliases))
-        if not total:
+        value, missing = entity_recall(named, texts or (), listed, self.match, self.aliases)
+        if value is None:
             return Assessment(JudgedMean())
-        missing = missing_entities(named, texts or (), listed, self.match, self.aliases)
         message, field = "The retrieved texts lack “{}”.", "retrieved_contexts"
         errors = tuple(Error("not_retrieved", message.format(name), gold=name, field=field) for name in missing)
-        return Assessment(JudgedMean.of((total - len(missing)) / total), errors)
+        return Assessment(JudgedMean.of(value), errors)
 
     def _entities(self, gold: object) -> Sequence[Any] | None:
         """The entities of gold; ``None`` if the judge cannot say."""
@@ -161,15 +156,8 @@ class ContextEntityRecall(JudgedMeasure):
         text = reference(gold) or " ".join(answers(gold))
         if self.judge is None or not text:
             return found_entities(text)
-        if hasattr(self.bound, "entities"):
-            named: list[str] | None = self.bound.entities(text)
-            return named
-        result = self.bound(text)
-        listed = read(result, "entities", None)
-        return [
-            one if isinstance(one, str) or read(one, "id", None) else read(one, "text", str(one))
-            for one in (result if listed is None else listed)
-        ]
+        named = self.bound.entities(text) if hasattr(self.bound, "entities") else self.bound(text)
+        return named if named is None else list(read(named, "entities", named))
 
 
 ENOUGH = 0.6  # a sentence with less support is an error
@@ -186,25 +174,24 @@ def negations(words: Sequence[str]) -> int:
     return count - min(words.count("ne"), sum(map(words.count, NE_PAIRS)))
 
 
-def sentence_support(sentence: str, texts: Sequence[str]) -> float:
-    """How far the best of the texts' sentences has this sentence's words, in order; 0 for a sentence without words.
+def sentence_supports(text: str, texts: Sequence[str]) -> list[tuple[str, float]]:
+    """For each sentence that has words how far the best of the texts' sentences has them, in their order.
 
-    >>> sentence_support("It opened in 1800.", ["The museum is big. It opened in 1800 with a feast."])
-    1.0
-    >>> sentence_support("It did not open.", ["It did open."]), sentence_support("It opened 1900", ["It opened 1800"])
-    (0.0, 0.0)
+    >>> sentence_supports("It opened in 1800.", ["The museum is big. It opened in 1800 with a feast."])
+    [('It opened in 1800.', 1.0)]
+    >>> sentence_supports("It did not open. It opened 1900", ["It did open. It opened 1800"])
+    [('It did not open.', 0.0), ('It opened 1900', 0.0)]
     """
-    words = statement(sentence)
-    odd, numbers = negations(words) % 2, {word for word in words if any(c.isdigit() for c in word)}
-    others = (other for text in texts for other in _statements(text)) if words else ()
-    fitting = (other for other in others if negations(other) % 2 == odd and numbers <= set(other))
-    return max((LCSseq.similarity(words, other) / len(words) for other in fitting), default=0.0)
-
-
-@lru_cache(maxsize=4096)
-def _statements(text: str) -> tuple[list[str], ...]:
-    """The words of each sentence; the same passages are retrieved again and again."""
-    return tuple(statement(sentence) for sentence in sentences(text))
+    others = [statement(sentence) for each in texts for sentence in sentences(each)]
+    supports = []
+    for sentence in sentences(text):
+        words = statement(sentence)
+        odd, numbers = negations(words) % 2, {word for word in words if any(c.isdigit() for c in word)}
+        fitting = (other for other in others if negations(other) % 2 == odd and numbers <= set(other))
+        if words:
+            best = max((LCSseq.similarity(words, other) / len(words) for other in fitting), default=0.0)
+            supports.append((sentence, best))
+    return supports
 
 
 def lexical_support(text: str, texts: Sequence[str]) -> float | None:
@@ -213,7 +200,7 @@ def lexical_support(text: str, texts: Sequence[str]) -> float | None:
     >>> lexical_support("It opened in 1800. It burned down.", ["It opened in 1800."])
     0.6666666666666666
     """
-    values = [sentence_support(sentence, texts) for sentence in sentences(text) if statement(sentence)]
+    values = [value for _, value in sentence_supports(text, texts)]
     return sum(values) / len(values) if values else None
 
 
@@ -254,14 +241,12 @@ class LexicalSupport(Measure[Mean]):
         texts = None if failed(pred) else contexts(pred)
         if texts is None:
             return (), ()
-        low = [one for one in sentences(answer(pred, gold)) if statement(one) and sentence_support(one, texts) < ENOUGH]
+        low = [one for one, value in sentence_supports(answer(pred, gold), texts) if value < ENOUGH]
         message = "“{}” does not stand in the retrieved texts."
         return tuple(Error("unsupported", message.format(one), pred=one, field="answer") for one in low), ()
 
 
 OUTCOMES = ("correct", "incorrect", "unsupported")
-Relation = Callable[[str, str], str]
-"""A claim and a fact to an outcome."""
 
 
 def by_words(claim: str, fact: str) -> str:
@@ -272,7 +257,7 @@ def by_words(claim: str, fact: str) -> str:
     >>> by_words("It did not open", "It did open"), by_words("It burned", "It opened"), by_words("", "It opened")
     ('incorrect', 'unsupported', 'unsupported')
     """
-    mine, theirs = ([word for word in statement(text) if word not in ARTICLES] for text in (claim, fact))
+    mine, theirs = ([word for word in statement(text) if word not in normal.ARTICLES] for text in (claim, fact))
     if not mine:
         return "unsupported"
     same = negations(mine) % 2 == negations(theirs) % 2
@@ -291,15 +276,13 @@ def _inside(part: Sequence[str], whole: Sequence[str]) -> bool:
     return f" {' '.join(part)} " in f" {' '.join(whole)} "
 
 
-def outcome(claim: str, facts: Iterable[str], relation: Relation = by_words) -> str:
+def outcome(claim: str, facts: Iterable[str]) -> str:
     """Correct if one fact says so; else incorrect if one contradicts it; else unsupported."""
-    outcomes = {relation(claim, fact) for fact in facts} if claim.strip() else set()
+    outcomes = {by_words(claim, fact) for fact in facts}
     return next((each for each in OUTCOMES if each in outcomes), "unsupported")
 
 
-def factual_accuracy(
-    generated_claims: Sequence[object], gold_facts: Sequence[object], relation: Relation = by_words
-) -> dict[str, float | None]:
+def factual_accuracy(generated_claims: Sequence[object], gold_facts: Sequence[object]) -> dict[str, float | None]:
     """The founding document's function: claims ``{claim, verifiable}`` against facts ``{fact, source}``, or texts.
 
     ``factual_accuracy`` is ``None`` if no claim is verifiable.
@@ -309,7 +292,7 @@ def factual_accuracy(
     (0.5, 1, 0, 1)
     """
     facts, claims = _texts(gold_facts, "fact"), _texts(generated_claims, "claim")
-    counts = Counter(outcome(claim, facts, relation) for claim in claims)
+    counts = Counter(outcome(claim, facts) for claim in claims)
     return {
         "factual_accuracy": counts["correct"] / len(claims) if claims else None,
         **{f"{each}_claims": counts[each] for each in OUTCOMES},
@@ -320,16 +303,13 @@ def factual_accuracy(
 
 def _texts(rows: Any, name: str) -> list[str]:
     """The texts of claims or facts; of claims those that can be verified."""
-    if isinstance(rows, str) or not isinstance(rows, Sequence):
-        raise DataError(f"a list of {name}s is needed, not {rows!r}", field=f"{name}s")
-    texts = []
-    for row in rows:
-        if isinstance(row, Mapping) and not row.get("verifiable", True):
-            continue
-        text = row.get(name) if isinstance(row, Mapping) else row
-        if not isinstance(text, str):
-            raise DataError(f"a {name} is text, or an object with a {name!r}, not {row!r}", field=f"{name}s")
-        texts.append(text)
+    listed = rows if isinstance(rows, Sequence) and not isinstance(rows, str) else [rows]
+    pairs = [
+        (row.get(name), row.get("verifiable", True)) if isinstance(row, Mapping) else (row, True) for row in listed
+    ]
+    texts: list[Any] = [text for text, verifiable in pairs if verifiable]
+    if listed is not rows or not all(isinstance(text, str) for text in texts):
+        raise DataError(f"expected a list of {name}s, each a text or an object with {name!r}", field=f"{name}s")
     return texts
 
 
@@ -383,49 +363,3 @@ class FactualAccuracy(Measure[Mean]):
         says = {"incorrect": "contradicts the gold facts", "unsupported": "is in none of the gold facts"}
         wrong = [(claim, each) for claim, each in self.outcomes(gold, pred) if each in says]
         return tuple(Error(each, f"“{claim}” {says[each]}.", pred=claim, field="answer") for claim, each in wrong), ()
-
-
-@dataclass(frozen=True)
-class LostByRetrieval(Answering[Mean]):
-    """The share of wrong answers whose passage was not retrieved; lower is better, at 0 the reader is to blame.
-
-    >>> gold = {"answers": ["1800"], "documents": ["nl-1"]}
-    >>> LostByRetrieval()(gold, {"answer": "1900", "results": [{"doc_id": "nl-2"}]}).tally.value
-    1.0
-    >>> LostByRetrieval()(gold, {"answer": "1800", "results": []}).tally.weight       # it is not lost
-    0.0
-    """
-
-    name = "lost_by_retrieval"
-    zero = Mean()
-    gold_fields = ("answers", "documents")
-    pred_fields = ("answer", "results")
-    fixed = {"lost": "exact_match=0, answerable", "no documents": "skip"}
-    formula = "lost answers without a gold passage among the results / lost answers"
-    source = "goldassay"
-    lower_is_better = True
-
-    def tally(self, gold: object, pred: object) -> Mean:
-        """One wrong answer."""
-        documents = gold_field(gold, "documents", None)
-        results = None if pred is None else read(pred, "results", None)
-        if not documents or results is None:
-            return Mean()
-        retrieved = {one if isinstance(one, str) else str(read(one, "doc_id", "")) for one in results}
-        return Mean.of(float(not retrieved & set(documents)))
-
-    def tallies(self, batch: Batch) -> Mean:
-        """The wrong answers of a batch."""
-        pairs: Any = super().tallies(batch)
-        rows = zip(batch.golds, batch.exact, strict=True)
-        lost = np.array([bool(golds) and exact < 1 for golds, exact in rows], float)
-        return Mean(pairs.total * lost, pairs.weight * lost)
-
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
-        """The gold passages that were not retrieved."""
-        tally: Any = self.tallies(batch)
-        if not tally.total[0]:
-            return (), ()
-        documents = gold_field(gold, "documents")
-        message = f"No passage with the answer was retrieved (gold names {', '.join(map(str, documents))})."
-        return (Error("not_retrieved", message, gold=str(documents[0]), field="results"),), ()

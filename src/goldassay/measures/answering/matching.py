@@ -1,28 +1,35 @@
 """How answers are compared by their words, and `Batch`: many questions, read once, with the work that measures share.
 
-F1 over words is over the multiset of normalised words (SQuAD); `squad` compares many answers at once. None of these
-comparisons sees meaning: docs/blind-measures.md says which damage each measure notices.
+F1 over words is over the multiset of normalised words (SQuAD); `squad` and `rouge` compare many answers at once. None
+of these comparisons sees meaning: docs/blind-measures.md says which damage each measure notices.
+
+Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop. The numbers are those of rouge-score, to
+the last bits of a float; ROUGE-Lsum, where a line is a sentence, is computed by rouge-score itself.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
+from rapidfuzz.distance import LCSseq
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure, failed, pred_field
-from goldassay.measures.answering.records import answer, answers, check_texts, confidence, references
-from goldassay.measures.answering.rouge import Words
+from goldassay.measure import Measure, check_choice, failed, pred_field
+from goldassay.measures.answering.records import answer, answers, check_pairs, check_texts, confidence, references
 from goldassay.measures.calibration import Confidences
 from goldassay.statistics.evidence import Floats
-from goldassay.tally import Mean, T
+from goldassay.tally import Mean, T, divide
 from goldassay.text import normal
+from goldassay.text.words import tokens
 
 V = TypeVar("V")
+KINDS = ("1", "2", "L", "Lsum")
+PARTS = ("p", "r", "f")
 
 
 def empty(text: str) -> bool:
@@ -42,15 +49,11 @@ def overlap(one: str, other: str) -> float:
     """
     if one == other:
         return 1.0
-    left, right = one.split(), other.split()
-    first, second = set(left), set(right)
-    if len(first) == len(left) and len(second) == len(right):  # no word twice: sets are faster
-        common = len(first & second)
-    else:
-        common = (Counter(left) & Counter(right)).total()
+    left, right = Counter(one.split()), Counter(other.split())
+    common = (left & right).total()
     if not common:
         return 0.0
-    precision, recall = common / len(left), common / len(right)
+    precision, recall = common / left.total(), common / right.total()
     return 2 * precision * recall / (precision + recall)
 
 
@@ -64,28 +67,71 @@ def agreement(text: str, golds: Sequence[str]) -> tuple[float, float]:
 
 
 def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[list[float], list[float]]:
-    """Exact match and F1 of many answers, each text normalised once; an empty sequence of golds is unanswerable.
+    """Exact match and F1 of many answers by SQuAD's rules; an empty sequence of golds is unanswerable.
 
     >>> squad(["The 1800s", ""], [["1800s", "1801"], []])
     ([1.0, 1.0], [1.0, 1.0])
     """
-    if isinstance(predictions, str):
-        raise GoldassayError(f"predictions are a list of texts, not {predictions!r}")
+    check_texts("predictions", predictions)
+    for place, several in enumerate(golds):
+        check_texts(f"golds[{place}]", several)
     if len(predictions) != len(golds):
         raise GoldassayError(f"{len(predictions)} predictions against {len(golds)} questions; they must be aligned")
-    for place, several in enumerate(golds):
-        if several is None or isinstance(several, str):
-            raise GoldassayError(f"question {place} needs a list of acceptable answers (empty: none), not {several!r}")
-    flat = [gold for several in golds for gold in several]
-    try:
-        texts = normal.squad_all([*predictions, *flat]) if predictions or flat else []
-    except TypeError:
-        check_texts(predictions, "prediction", "no answer is an empty text")
-        check_texts(flat, "acceptable answer", "answers are texts")
-        raise
-    rest = iter(texts[len(predictions) :])
-    rows = [agreement(text, [next(rest) for _ in several]) for text, several in zip(texts, golds, strict=False)]
+    pairs = zip(predictions, golds, strict=True)
+    rows = [agreement(normal.squad(text), [*map(normal.squad, several)]) for text, several in pairs]
     return [exact for exact, _ in rows], [f1 for _, f1 in rows]
+
+
+def rouge(
+    predictions: Sequence[str],
+    references: Sequence[str],
+    kinds: Sequence[str] = ("1", "2", "L"),
+    *,
+    stem: bool = False,
+    tokenizer: str = "rouge-score",
+) -> dict[str, Floats]:
+    """ROUGE of many pairs: for each kind an array of shape (n, 3) with precision, recall and F1 of each pair.
+
+    Args:
+        predictions: n answers.
+        references: n gold texts, one for each.
+        kinds: of ``1``, ``2``, ``L`` and ``Lsum``.
+        stem: compare Porter's stems.
+        tokenizer: ``rouge-score`` (ASCII letters and digits) or ``unicode``.
+
+    >>> rouge(["the museum opened"], ["the museum has opened"])["L"].round(4).tolist()    # LCS 3; P 3/3, R 3/4
+    [[1.0, 0.75, 0.8571]]
+    """
+    check_pairs(predictions, references)
+    split = partial(tokens, tokenizer=tokenizer, stem=stem)
+    pairs = list(zip(map(split, predictions), map(split, references), strict=True))
+    values = {}
+    for kind in kinds:
+        check_choice("kind", kind, KINDS)
+        if kind == "Lsum":
+            values[kind] = _by_line(predictions, references, split)
+            continue
+        counts = np.array([_common(kind, *pair) for pair in pairs], float).reshape(-1, 3)
+        precision, recall = (counts[:, 0] / np.maximum(counts[:, side], 1) for side in (1, 2))
+        values[kind] = np.stack([precision, recall, divide(2 * precision * recall, precision + recall)], axis=1)
+    return values
+
+
+def _common(kind: str, one: Sequence[str], other: Sequence[str]) -> tuple[int, int, int]:
+    """What two texts share, and how much each has: n-grams, or words in their order (``L``)."""
+    if kind == "L":
+        return LCSseq.similarity(one, other), len(one), len(other)
+    left, right = (Counter(zip(*(words[at:] for at in range(int(kind))), strict=False)) for words in (one, other))
+    return (left & right).total(), left.total(), right.total()
+
+
+def _by_line(predictions: Sequence[str], references: Sequence[str], split: Callable[[str], list[str]]) -> Floats:
+    """ROUGE-Lsum: the union of longest common subsequences, line by line."""
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(["rougeLsum"], tokenizer=SimpleNamespace(tokenize=split))
+    scores = (scorer.score(gold, text)["rougeLsum"] for text, gold in zip(predictions, references, strict=True))
+    return np.array([(score.precision, score.recall, score.fmeasure) for score in scores], float).reshape(-1, 3)
 
 
 class Batch:
@@ -123,20 +169,9 @@ class Batch:
         return mine, [text for several in self.texts for text in several]
 
     @cached_property
-    def _squad(self) -> Floats:
+    def squad(self) -> Floats:
+        """SQuAD's exact match and F1 of each, in two rows; 0 for a program that failed."""
         return np.array(squad(self.answers, self.golds), float) * (1.0 - np.array(self.failed, float))
-
-    @property
-    def exact(self) -> Floats:
-        """SQuAD's exact match of each; 0 for a program that failed."""
-        exact: Floats = self._squad[0]
-        return exact
-
-    @property
-    def f1(self) -> Floats:
-        """SQuAD's F1 of each; 0 for a program that failed."""
-        f1: Floats = self._squad[1]
-        return f1
 
     @cached_property
     def confidences(self) -> Confidences:
@@ -144,32 +179,20 @@ class Batch:
         rows = zip(self.pred, self.answers, self.failed, strict=True)
         sure = [None if lost or empty(text) else confidence(pred) for pred, text, lost in rows]
         row = np.array([place for place, each in enumerate(sure) if each is not None], int)
-        return Confidences(
-            len(sure), row, np.array([each for each in sure if each is not None], float), self.exact[row]
-        )
+        return Confidences(len(sure), row, np.array([sure[place] for place in row], float), self.squad[0][row])
 
     def rouge(self, kind: str, stem: bool, tokenizer: str) -> Floats:
         """ROUGE of each pair: precision, recall and F1."""
-        words = self.once(("words", stem, tokenizer), lambda: Words(*self.pairs, stem=stem, tokenizer=tokenizer))
-        return self.once(("rouge", kind, stem, tokenizer), lambda: words.rouge(kind))
-
-    @cached_property
-    def illegible(self) -> int:
-        """How many questions have answers most of whose letters rouge-score's tokenizer drops: it knows ASCII alone."""
-        letters = ([one for one in "".join(texts) if one.isalnum()] for texts in self.texts)
-        return sum(2 * sum(map(str.isascii, some)) < len(some) for some in letters)
+        options: Any = {"stem": stem, "tokenizer": tokenizer}
+        return self.once((kind, stem, tokenizer), lambda: rouge(*self.pairs, [kind], **options)[kind])
 
     def best(self, values: Floats, by: Floats | None = None) -> Mean:
         """For each question the value of its best reference (the first that is highest ``by``); none for the others."""
-        ranks = values if by is None else by
-        sizes = np.array([len(several) for several in self.texts], int)
-        answerable, best = np.flatnonzero(sizes), np.zeros(len(sizes))
-        if len(answerable):
-            starts = np.concatenate(([0], np.cumsum(sizes[answerable])[:-1]))
-            highest = np.repeat(np.maximum.reduceat(ranks, starts), sizes[answerable])
-            places = np.where(ranks == highest, np.arange(len(ranks)), len(ranks))
-            best[answerable] = values[np.minimum.reduceat(places, starts)]
-        return Mean(best, (sizes > 0).astype(float))
+        ranks, means, end = values if by is None else by, [], 0
+        for several in self.texts:
+            start, end = end, end + len(several)
+            means.append(float(values[start + ranks[start:end].argmax()]) if several else 0.0)
+        return Mean(np.array(means), np.array([float(bool(several)) for several in self.texts]))
 
 
 class Answering(Measure[T]):

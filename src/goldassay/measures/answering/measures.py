@@ -14,46 +14,45 @@ Lewis et al., MLQA, ACL 2020. Lin, ROUGE: a package for automatic evaluation of 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from goldassay.fields import read
 from goldassay.measure import Review
-from goldassay.measures.answering.matching import Answering, Batch, agreement, overlap
+from goldassay.measures.answering.matching import KINDS, PARTS, Answering, Batch, agreement, overlap
 from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import answers, question, references
-from goldassay.measures.answering.rouge import KINDS, PARTS
 from goldassay.tally import Mean
 from goldassay.text import normal
 from goldassay.text.words import TOKENIZERS
 
 SQUAD = "Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018"
-SOURCES = {
-    "squad": SQUAD,
-    "unicode": f"after {SQUAD}, widened to Unicode by goldassay",
-    "mlqa": "Lewis et al., ACL 2020 (MLQA); scripts of other languages without spaces by goldassay",
-    "triviaqa": "Joshi et al., ACL 2017 (evaluation script)",
-    "nq_open": "Min et al., NeurIPS 2020 (EfficientQA's evaluation script)",
-    "written": "Petroni et al., NAACL 2021 (KILT's accuracy)",
+WIDER = "scripts of other languages without spaces by goldassay"
+NORMALISATIONS: dict[str, tuple[str, str, Callable[[str], str] | None]] = {
+    "squad": ("SQuAD (ASCII)", SQUAD, normal.squad),
+    "unicode": ("NFKC, casefold, Unicode punctuation", f"after {SQUAD}, widened to Unicode by goldassay", None),
+    "mlqa": ("MLQA", f"Lewis et al., ACL 2020 (MLQA); {WIDER}", None),
+    "triviaqa": (
+        "TriviaQA (punctuation is a space)",
+        "Joshi et al., ACL 2017 (evaluation script)",
+        normal.triviaqa,
+    ),
+    "nq_open": (
+        "NFD, SQuAD (ASCII)",
+        "Min et al., NeurIPS 2020 (EfficientQA's evaluation script)",
+        normal.nq_open,
+    ),
+    "written": (
+        "as written, without white space at its ends",
+        "Petroni et al., NAACL 2021 (KILT's accuracy)",
+        str.strip,
+    ),
 }
-RULES = {
-    "squad": "SQuAD (ASCII)",
-    "unicode": "NFKC, casefold, Unicode punctuation",
-    "mlqa": "MLQA",
-    "triviaqa": "TriviaQA (punctuation is a space)",
-    "nq_open": "NFD, SQuAD (ASCII)",
-    "written": "as written, without white space at its ends",
-}
-PLAIN: dict[str, Callable[[str], str]] = {
-    "squad": normal.squad,
-    "triviaqa": normal.triviaqa,
-    "nq_open": normal.nq_open,
-    "written": str.strip,
-}
+"""What is done to each text, whose rules they are, and the function of those that have no further parameter."""
 EMPTY = {
     "skip": "left out beside others",
     "equal": "kept, an empty answer equals them",
@@ -87,7 +86,7 @@ class ExactMatch(Answering[Mean]):
 
     zero = Mean()
     pred_fields = ("answer",)
-    choices = {"normalisation": tuple(RULES), "empty": tuple(EMPTY)}
+    choices = {"normalisation": tuple(NORMALISATIONS), "empty": tuple(EMPTY)}
     base: ClassVar[str] = "exact_match"
     column: ClassVar[int] = 0
     formula = "1 where the normalised answer equals a normalised acceptable answer; mean over questions"
@@ -117,23 +116,17 @@ class ExactMatch(Answering[Mean]):
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """The rules, and what an empty answer counts."""
         empty = {"empty golds": EMPTY[self.empty], "unanswerable": "empty is right", "failed": "0"}
-        return {"normalisation": RULES[self.normalisation], "golds": "best", **empty}
+        return {"normalisation": NORMALISATIONS[self.normalisation][0], "golds": "best", **empty}
 
     @property
     def source(self) -> str:  # type: ignore[override]
         """Whose rules they are."""
-        return SOURCES[self.normalisation]
-
-    def normalised(self, text: str, language: str) -> str:
-        """The text as it is compared."""
-        if self.normalisation in PLAIN:
-            return PLAIN[self.normalisation](text)
-        return normal.mlqa(text, language) if language else normal.unicode(text, self.articles)
+        return NORMALISATIONS[self.normalisation][1]
 
     def tallies(self, batch: Batch) -> Mean:
         """The agreement of each answer with the nearest acceptable one."""
         if (self.normalisation, self.empty) == ("squad", "skip"):
-            values = (batch.exact, batch.f1)[self.column]
+            values = batch.squad[self.column]
         else:
             lost = batch.failed if self.empty == "skip" else batch.absent
             pairs = enumerate(zip(batch.gold, batch.answers, batch.golds, strict=True))
@@ -141,17 +134,18 @@ class ExactMatch(Answering[Mean]):
         return Mean(values, np.ones(len(values)))
 
     def _agreement(self, gold: object, text: str, golds: tuple[str, ...]) -> float:
-        language = ""
-        if self.normalisation == "mlqa":
-            language = language_of(gold) if self.language == "gold" else self.language.lower()[:2]
-        mine, theirs = self.normalised(text, language), [self.normalised(one, language) for one in golds]
+        language = language_of(gold) if self.language == "gold" else self.language.lower()[:2]
+        mlqa = partial(normal.mlqa, language=language)
+        wide = mlqa if self.normalisation == "mlqa" else partial(normal.unicode, articles=self.articles)
+        normalised = NORMALISATIONS[self.normalisation][2] or wide
+        mine, theirs = normalised(text), [normalised(expected) for expected in golds]
         if self.empty == "skip" or not golds:
             return agreement(mine, theirs)[self.column]
         if self.empty == "wrong" and not text.strip():
             return 0.0
         if self.column == 0:
             return float(mine in theirs)
-        return max(overlap(mine, one) for one in theirs) if mine or self.empty == "equal" else 0.0
+        return max(overlap(mine, expected) for expected in theirs) if mine or self.empty == "equal" else 0.0
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What was expected, if the agreement is not whole."""
@@ -181,12 +175,6 @@ def language_of(gold: object) -> str:
     """The language of a question, as two letters."""
     code = str(read(gold, "language", None) or "").lower()[:2]
     return code or normal.joined(" ".join([question(gold), *answers(gold)])) or "en"
-
-
-ILLEGIBLE = (
-    "rouge-score's tokenizer drops letters outside ASCII, so ROUGE is 0 or near it even for a right answer; "
-    "compare such texts with tokenizer='unicode', as ROUGE('L', tokenizer='unicode')"
-)
 
 
 @dataclass(frozen=True)
@@ -236,8 +224,6 @@ class ROUGE(Answering[Mean]):
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What was expected, if the words are not all shared."""
-        if batch.illegible and self.tokenizer == "rouge-score":
-            warnings.warn(ILLEGIBLE, stacklevel=2)
         if not references(gold) or self.tallies(batch).total[0] == 1:  # type: ignore[index]
             return (), ()
         return wrong_answer(gold, pred)

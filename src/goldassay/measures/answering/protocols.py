@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,8 +22,7 @@ from goldassay.fields import read
 from goldassay.measure import Measure, failed, gold_field, parse, pred_field, stored
 from goldassay.measures.answering.measures import F1, ExactMatch
 from goldassay.measures.answering.records import answer, answers, extra
-from goldassay.measures.answering.rouge import common_places
-from goldassay.tally import Mean
+from goldassay.tally import Mean, divide
 from goldassay.text.normal import squad
 
 Rates = tuple[float, float, float]  # precision, recall, exact
@@ -33,8 +33,11 @@ WHOLE = {"yes", "no", "noanswer"}  # share words with nothing else
 
 def _rate(rates: Rates, rate: str) -> float:
     precision, recall, exact = rates
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return {"f1": f1, "exact": exact, "precision": precision, "recall": recall}[rate]
+    return {"f1": _f1(precision, recall), "exact": exact, "precision": precision, "recall": recall}[rate]
+
+
+def _f1(precision: float, recall: float) -> float:
+    return divide(2 * precision * recall, precision + recall)
 
 
 def _facts(gold: object, pred: object) -> Rates:
@@ -42,12 +45,10 @@ def _facts(gold: object, pred: object) -> Rates:
     theirs = None if failed(pred) else pred_field(pred, "supporting_facts", None)
     if theirs is None:
         return NOTHING
-    left, right = (
-        {tuple(fact) if isinstance(fact, list) else fact for fact in side}
-        for side in (gold_field(gold, "supporting_facts"), theirs)
-    )
+    sides = gold_field(gold, "supporting_facts"), theirs
+    left, right = ({tuple(fact) if isinstance(fact, list) else fact for fact in side} for side in sides)
     hits = len(left & right)
-    return hits / len(right) if right else 0.0, hits / len(left) if left else 0.0, float(left == right)
+    return divide(hits, len(right)), divide(hits, len(left)), float(left == right)
 
 
 def _answer(gold: object, pred: object) -> Rates:
@@ -58,9 +59,9 @@ def _answer(gold: object, pred: object) -> Rates:
     for reference in map(squad, answers(gold)):
         words, others = mine.split(), reference.split()
         common = (Counter(words) & Counter(others)).total()
-        if mine == reference or (common and not {mine, reference} & WHOLE):
-            rates = (common / len(words), common / len(others)) if common else (0.0, 0.0)
-            best = max(best, (*rates, float(mine == reference)), key=lambda rates: (_rate(rates, "f1"), rates[2]))
+        if mine == reference or not {mine, reference} & WHOLE:
+            rates = divide(common, len(words)), divide(common, len(others)), float(mine == reference)
+            best = max(best, rates, key=lambda rates: (_rate(rates, "f1"), rates[2]))
     return best
 
 
@@ -145,7 +146,7 @@ def _overlap(pred: frozenset[str], gold: frozenset[str]) -> float:
     if numbers and not numbers & pred:
         return 0.0
     hits = len(gold & pred)
-    return _rate((hits / len(pred) if pred else 1.0, hits / len(gold) if gold else 1.0, 0.0), "f1")
+    return _f1(hits / len(pred) if pred else 1.0, hits / len(gold) if gold else 1.0)
 
 
 @dataclass(frozen=True)
@@ -264,9 +265,27 @@ def rouge_l(predicted: str, gold: str) -> float:
     )
     if not mine or not theirs:
         return 0.0
-    shared = {words[place] for other in theirs for words in mine for place in common_places(words, other)}
+    shared = {word for other in theirs for words in mine for word in _common_words(words, other)}
     precision, recall = (len(shared) / len({word for words in side for word in words}) for side in (mine, theirs))
     return 2 * precision * recall / (precision + recall + 1e-8)
+
+
+def _common_words(words: Sequence[str], other: Sequence[str]) -> set[str]:
+    """The words of one longest common subsequence: the table of lengths, walked back from its end."""
+    lengths = np.zeros((len(words) + 1, len(other) + 1), int)
+    for i, j in product(range(len(words)), range(len(other))):
+        same = words[i] == other[j]
+        lengths[i + 1, j + 1] = lengths[i, j] + 1 if same else max(lengths[i, j + 1], lengths[i + 1, j])
+    common, i, j = set(), len(words), len(other)
+    while i and j:
+        if words[i - 1] == other[j - 1]:
+            i, j = i - 1, j - 1
+            common.add(words[i])
+        elif lengths[i, j - 1] > lengths[i - 1, j]:
+            j -= 1
+        else:
+            i -= 1
+    return common
 
 
 def _provenance(gold: object, pred: object) -> bool | None:

@@ -19,7 +19,7 @@ Weights 0.25, 0.25, 0.20, 0.15, 0.15: 0.847, 0.891, 0.756, 0.823 and 0.950 give 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,53 +32,11 @@ from goldassay.measures.answering.embeddings import Baseline, BERTScore, Semanti
 from goldassay.measures.answering.matching import Answering, Batch, empty
 from goldassay.measures.answering.records import answer, answers, confidence, extra, number
 from goldassay.tally import By, Mean, divide
-from goldassay.tally.sums import Number, State, Sums
+from goldassay.tally.sums import Number, Sums
 
 WEIGHTS = {"accuracy": 0.25, "quality": 0.25, "confidence": 0.20, "speed": 0.15, "robustness": 0.15}
 FIVE = tuple(WEIGHTS)
 SOURCE = "goldassay's ranking (docs: five metrics), after the founding document"
-
-
-def confidence_score(answerable: bool, text: str, raw: float | None) -> float | None:
-    """The confidence rule; ``None`` where the rule needs a confidence and none was given.
-
-    >>> confidence_score(True, "1800", 0.7), confidence_score(True, "", 0.7), confidence_score(False, "", None)
-    (0.7, 0.2, 1.0)
-    >>> [confidence_score(False, "1800", raw) for raw in (0.29, 0.3, 0.5, 0.51)]
-    [0.9, 0.6, 0.6, 0.2]
-    """
-    if empty(text):
-        return 0.2 if answerable else 1.0
-    if raw is None or answerable:
-        return raw
-    return 0.9 if raw < 0.3 else 0.6 if raw <= 0.5 else 0.2
-
-
-def speed_score(milliseconds: float, limit: float = 2000.0) -> float:
-    """The speed rule.
-
-    >>> speed_score(0), speed_score(500), speed_score(9000)
-    (1.0, 0.75, 0.0)
-    """
-    if not limit > 0:
-        raise GoldassayError(f"the limit of speed is a number of milliseconds above 0, not {limit!r}")
-    return min(1.0, max(0.0, 1.0 - milliseconds / limit))
-
-
-def robustness_score(answerable: bool, text: str, error: bool = False) -> float:
-    """The robustness rule.
-
-    >>> robustness_score(True, "word " * 51), robustness_score(False, "word " * 31), robustness_score(True, "x", True)
-    (0.7, 0.2, 0.0)
-    """
-    if error:
-        return 0.0
-    if empty(text):
-        return 0.3 if answerable else 1.0
-    words = len(text.split())
-    if answerable:
-        return 0.7 if words > 50 else 1.0
-    return 0.2 if words > 30 else 0.6
 
 
 def final_score(values: Mapping[str, float | None], weights: Mapping[str, float] = WEIGHTS) -> float | None:
@@ -90,14 +48,10 @@ def final_score(values: Mapping[str, float | None], weights: Mapping[str, float]
     """
     if any(name not in FIVE or weight < 0 for name, weight in weights.items()) or not sum(weights.values()):
         raise GoldassayError(f"weights are for {', '.join(FIVE)}, none negative, not all 0; found {dict(weights)!r}")
-    if any(values.get(name) is None and weight for name, weight in weights.items()):
+    numbers = {name: values.get(name) for name, weight in weights.items() if weight}
+    if None in numbers.values():
         return None
-    return float(_weighted({name: values.get(name) or 0.0 for name in weights}, weights))
-
-
-def _weighted(values: Mapping[str, Number], weights: Mapping[str, float]) -> Number:
-    total = sum(weights.get(name, 0.0) * value for name, value in values.items())
-    return divide(total, sum(weights.values()), empty=1.0)
+    return sum(weights[name] * (number or 0.0) for name, number in numbers.items()) / sum(weights.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +107,12 @@ class Confidence(Measure[Owned]):
         """The rule for one answer."""
         if _broken(pred):
             return Owned(0.0, 1.0)
-        text, raw = answer(pred, gold), confidence(pred)
-        value, spoken = confidence_score(bool(answers(gold)), text, raw), not empty(text)
-        if value is None:
+        answerable, raw = bool(answers(gold)), confidence(pred)
+        if empty(answer(pred, gold)):
+            return Owned(0.2 if answerable else 1.0, 1.0)
+        if raw is None:
             return Owned(unsaid=1.0)
-        return Owned(value, 1.0, float(spoken and raw is not None), float(spoken and raw is None))
+        return Owned(raw if answerable else 0.9 if raw < 0.3 else 0.6 if raw <= 0.5 else 0.2, 1.0, said=1.0)
 
     def errors(self, gold: object, pred: object) -> Review:
         """A confident answer where there is none."""
@@ -191,7 +146,7 @@ class Speed(Measure[Mean]):
         """The rule for one answer."""
         ms = None if extra(pred, "warmup") else extra(pred, "latency_ms")
         ms = number(pred, "latency_ms", ms, "milliseconds, 0 or more")
-        return Mean() if ms is None else Mean.of(speed_score(ms, self.limit))
+        return Mean() if ms is None else Mean.of(min(1.0, max(0.0, 1.0 - ms / self.limit)))
 
 
 @dataclass(frozen=True)
@@ -216,8 +171,13 @@ class Robustness(Measure[Mean]):
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The rule for one answer."""
-        error = _broken(pred)
-        return Mean.of(robustness_score(bool(answers(gold)), "" if error else answer(pred, gold), error))
+        if _broken(pred):
+            return Mean.of(0.0)
+        text = answer(pred, gold)
+        words, answerable = len(text.split()), bool(answers(gold))
+        if empty(text):
+            return Mean.of(0.3 if answerable else 1.0)
+        return Mean.of((0.7 if words > 50 else 1.0) if answerable else 0.2 if words > 30 else 0.6)
 
 
 def _broken(pred: object) -> bool:
@@ -225,40 +185,27 @@ def _broken(pred: object) -> bool:
     return bool(failed(pred)) or bool(extra(pred, "error"))
 
 
-class Parts(By[str, Any]):
-    """The tallies of the ranking's five; ``value`` is their weighted mean, and nothing if one of them is missing."""
-
-    def __init__(self, items: Mapping[str, Any] = {}, weights: Mapping[str, float] = WEIGHTS) -> None:
-        super().__init__(items)
-        self.weights = weights
-
-    def with_items(self, items: Mapping[str, Any]) -> Parts:
-        """The same weights for these tallies."""
-        return Parts(items, self.weights)
+class Five(By[str, Any]):
+    """The tallies of the five; ``value`` is their weighted mean, and nothing if one of them is missing."""
 
     @property
     def weight(self) -> Number:
-        """The least weight of the parts."""
-        weights = [tally.weight for tally in self.values()]
-        return weights[0] if len(weights) == 1 else np.minimum.reduce(weights) if weights else 0.0
+        """The least weight of the five."""
+        least: Number = np.minimum.reduce([tally.weight for tally in self.values()])
+        return least
 
     @property
     def value(self) -> Number:
-        """Σ weight · value / Σ weight."""
-        return _weighted({name: tally.value for name, tally in self.items()}, self.weights)
-
-    def from_state(self, state: State) -> Parts:
-        """The evidence again; a part that the state lacks has none."""
-        parts = {name: part.from_state(state[name]) if name in state else type(part)() for name, part in self.items()}
-        return self.with_items(parts)
+        """Σ weight · value, as the weights add up to 1."""
+        total: Number = sum(WEIGHTS[name] * tally.value for name, tally in self.items())
+        return total
 
 
 @dataclass(frozen=True)
-class FinalScore(Answering[Parts]):
+class FinalScore(Answering[Five]):
     """The weighted mean of the five; no value if one of them is missing, since a partial sum compares with nothing.
 
-    ``weights`` are pairs of name and weight. ``embedder`` is that of quality, ``model``, ``baseline`` and ``idf`` those
-    of accuracy (see `SemanticSimilarity` and `BERTScore`).
+    ``embedder`` is that of quality, ``model`` and ``baseline`` those of accuracy.
     """
 
     name = "final_score"
@@ -268,46 +215,28 @@ class FinalScore(Answering[Parts]):
     source = SOURCE
     counted = ""  # pyright: ignore[reportAssignmentType]
 
-    weights: tuple[tuple[str, float], ...] = tuple(WEIGHTS.items())
     embedder: str = DEFAULT
     model: str = DEFAULT
     baseline: Baseline | None = None
-    idf: bool = False
-
-    def __post_init__(self) -> None:
-        final_score(dict.fromkeys(FIVE, 0.0), dict(self.weights))  # raises for wrong weights
 
     @property
-    def parts(self) -> dict[str, Measure[Any]]:
-        """The measures that weigh something, by their names."""
-        five: dict[str, Measure[Any]] = {
-            "accuracy": BERTScore(self.model, baseline=self.baseline, idf=self.idf),
-            "quality": SemanticSimilarity(self.embedder),
-            "confidence": Confidence(),
-            "speed": Speed(),
-            "robustness": Robustness(),
-        }
-        return {name: five[name] for name, weight in self.weights if weight}
+    def parts(self) -> tuple[Measure[Any], ...]:
+        """The measures, in the order of the weights."""
+        accuracy = BERTScore(self.model, baseline=self.baseline)
+        return accuracy, SemanticSimilarity(self.embedder), Confidence(), Speed(), Robustness()
 
     @property
-    def zero(self) -> Parts:  # type: ignore[override]
+    def zero(self) -> Five:  # type: ignore[override]
         """No evidence of any part."""
-        return Parts({name: part.zero for name, part in self.parts.items()}, dict(self.weights))
+        return Five({name: part.zero for name, part in zip(FIVE, self.parts, strict=True)})
 
     @property
     def conventions(self) -> str:
         """The weights; what the parts are stands with them."""
-        return f"final_score[weights={', '.join(f'{name} {weight:g}' for name, weight in self.weights)}]"
+        return f"final_score[weights={', '.join(f'{name} {weight:g}' for name, weight in WEIGHTS.items())}]"
 
-    def tallies(self, batch: Batch) -> Parts:
+    def tallies(self, batch: Batch) -> Five:
         """The five of many answers."""
-        pairs: Sequence[Any] = list(zip(batch.gold, batch.pred, strict=True))
-        tallies = {
-            name: part.tallies(batch if isinstance(part, Answering) else pairs) for name, part in self.parts.items()
-        }
-        return Parts(tallies, dict(self.weights))
-
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
-        """The errors of all parts."""
-        reviews = [part.review(gold, pred, batch) for part in self.parts.values()]
-        return tuple(error for errors, _ in reviews for error in errors), ()
+        pairs: Any = list(zip(batch.gold, batch.pred, strict=True))
+        parts = zip(FIVE, self.parts, strict=True)
+        return Five({name: part.tallies(batch if isinstance(part, Answering) else pairs) for name, part in parts})

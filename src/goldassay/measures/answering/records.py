@@ -19,14 +19,10 @@ def answers(gold: object) -> tuple[str, ...]:
     (('1800', 'in 1800'), (), ('In 1800.',))
     """
     listed = gold_field(gold, "answers", None)
-    if listed is None and read(gold, "reference", None) is not None:
-        return tuple(filter(None, [reference(gold)]))
     if listed is None:
-        listed = gold_field(gold, "answers")
+        listed = reference(gold) if read(gold, "reference", None) is not None else gold_field(gold, "answers")
     if isinstance(listed, str):
-        return tuple(filter(None, [listed]))
-    if not isinstance(listed, (list, tuple)):
-        raise _wrong(gold, "answers", "a list of texts (empty where the question has no answer)", listed)
+        return (listed,) if listed else ()
     return _texts(gold, "answers", listed)
 
 
@@ -42,13 +38,6 @@ def references(gold: object) -> tuple[str, ...]:
     """All texts that an answer may be compared with: the short answers and the long one, each once."""
     short, long = answers(gold), reference(gold)
     return tuple(dict.fromkeys([*short, long] if short and long else short))
-
-
-def expected_text(gold: object) -> str | None:
-    """What gold answers in one text: its reference, else its first answer; ``None`` if it has neither."""
-    if read(gold, "answers", None) is None and read(gold, "reference", None) is None:
-        return None
-    return reference(gold) or next(iter(answers(gold)), None)
 
 
 def unanswerable(gold: object) -> bool:
@@ -95,9 +84,10 @@ def contexts(pred: object) -> tuple[str, ...] | None:
     listed = pred_field(pred, "retrieved_contexts", None)
     if listed is None or isinstance(listed, str):
         return None if listed is None else (listed,)
-    if not isinstance(listed, (list, tuple)):
-        raise _wrong(pred, "retrieved_contexts", "a list of texts", listed)
-    return _texts(pred, "retrieved_contexts", [c if isinstance(c, str) else read(c, "text", None) for c in listed])
+    rows = [
+        row if isinstance(row, str) else read(row, "text", row) for row in _listed(pred, "retrieved_contexts", listed)
+    ]
+    return _texts(pred, "retrieved_contexts", rows)
 
 
 def extra(record: object, name: str) -> Any:
@@ -106,48 +96,36 @@ def extra(record: object, name: str) -> Any:
     return read(record, f"meta.{name}", None) if value is None and record is not None else value
 
 
-def check_aligned(gold: Sequence[object], pred: Sequence[object]) -> None:
-    """Raise unless both sides have the same length, and the same ids where both have them."""
-    if len(gold) != len(pred):
-        raise GoldassayError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
-    seen: set[Any] = set()
-    for row, other in zip(gold, pred, strict=True):
-        name, others = read(row, "id", None), None if other is None else read(other, "id", None)
-        if name is None:
-            continue
-        if name in seen:
-            raise DataError("this question id stands twice in gold; ids must be unique", record=name, field="id")
-        seen.add(name)
-        if others not in (None, name):
-            raise DataError(f"aligned with the prediction for {others}; sort both by id", record=name, field="id")
+def check_texts(name: str, values: Sequence[object]) -> None:
+    """Raise unless the values are a list of texts.
 
-
-def check_texts(values: Sequence[object], side: str, why: str) -> None:
-    """Raise unless every value is a text; ``why`` says what needs texts.
-
-    >>> check_texts(["a", None], "prediction", "ROUGE compares texts")
+    >>> check_texts("predictions", ["a", None])
     Traceback (most recent call last):
-    goldassay.exceptions.GoldassayError: prediction 1 is not text but None; ROUGE compares texts
+    goldassay.exceptions.GoldassayError: predictions are not a list of texts: ['a', None]
     """
-    if isinstance(values, str):
-        raise GoldassayError(f"{side}s are a list of texts, not {values!r}; {why}")
-    for place, value in enumerate(values):
-        if not isinstance(value, str):
-            raise GoldassayError(f"{side} {place} is not text but {value!r}; {why}")
+    if isinstance(values, str) or values is None or not all(isinstance(value, str) for value in values):
+        shown = repr(values)
+        raise GoldassayError(f"{name} are not a list of texts: {shown if len(shown) <= 60 else shown[:57] + '...'}")
 
 
-def check_pairs(predictions: Sequence[object], references: Sequence[object], why: str) -> None:
+def check_pairs(predictions: Sequence[object], references: Sequence[object]) -> None:
     """Raise unless there is a reference text for each predicted text."""
-    check_texts(predictions, "prediction", why)
-    check_texts(references, "reference", why)
+    check_texts("predictions", predictions)
+    check_texts("references", references)
     if len(predictions) != len(references):
         raise GoldassayError(
             f"{len(predictions)} predictions against {len(references)} references; they must be aligned"
         )
 
 
-def _texts(record: object, field: str, values: Sequence[Any]) -> tuple[str, ...]:
-    for place, value in enumerate(values):
+def _listed(record: object, field: str, values: Any) -> Sequence[Any]:
+    if not isinstance(values, (list, tuple)):
+        raise _wrong(record, field, "a list of texts", values)
+    return values
+
+
+def _texts(record: object, field: str, values: Any) -> tuple[str, ...]:
+    for place, value in enumerate(_listed(record, field, values)):
         if not isinstance(value, str):
             raise _wrong(record, f"{field}[{place}]", "text", value)
     return tuple(values)

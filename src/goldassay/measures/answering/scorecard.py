@@ -2,36 +2,38 @@
 
 By default it has every value that costs little. What embeds texts (semantic similarity, BERTScore, and with them the
 ranking's quality, accuracy and final score) is computed on request: by name in ``measures``, or with an embedder. What
-only some records have the evidence for (verdicts, citations, results, confidences) is there if one record has it.
+only some records have the evidence for (verdicts, citations, thresholds) is there if one record has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, available, available_tokens, register
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, check_choice, parse
-from goldassay.measures.answering import citations, claims
 from goldassay.measures.answering.calibration import BestThreshold, Calibration
+from goldassay.measures.answering.citations import CitationRate
+from goldassay.measures.answering.claims import RATES, ClaimRate, Relevance
 from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
-from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
+from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport
 from goldassay.measures.answering.matching import Batch
-from goldassay.measures.answering.measures import F1, ILLEGIBLE, ROUGE, ExactMatch, language_of
+from goldassay.measures.answering.measures import F1, ROUGE, ExactMatch, language_of
 from goldassay.measures.answering.protocols import PROTOCOLS
-from goldassay.measures.answering.ranking import WEIGHTS, Confidence, FinalScore, Robustness, Speed
-from goldassay.measures.answering.records import check_aligned, confidence
+from goldassay.measures.answering.ranking import Confidence, FinalScore, Robustness, Speed
+from goldassay.measures.judged import JudgedMean
 from goldassay.scorecard import Batches, Scorecard, fold
 from goldassay.text import normal
 
-AUTO = "auto"
-LATE = ("faithfulness",)  # the rate of claims that is always there
-CLAIMS = tuple(claims.ClaimRate(rate) for rate in claims.RATES if rate not in LATE)
-CITATIONS = (citations.CitationRate("recall"), citations.CitationRate("precision"))
-QUALITY, ACCURACY, FINAL = ("semantic_similarity", "quality"), ("bertscore_f1", "accuracy"), "final_score"
+AUTO, FINAL = "auto", "final_score"
+QUALITY, ACCURACY = ("semantic_similarity", "quality"), ("bertscore_f1", "accuracy")
+SCRIPTS = (
+    "questions have answers outside ASCII: rouge-score's tokenizer drops such letters (tokenizer='unicode' keeps "
+    "them), and f1 takes a run without spaces for one word (mlqa_f1 does not)"
+)
 Named = dict[str, Measure[Any]]
 
 
@@ -42,9 +44,7 @@ def scorecard(
     measures: Sequence[str | Measure[Any]] | str | None = None,
     embedder: Embedder | str | None = None,
     tokens: TokenEmbedder | str | None = None,
-    idf: bool = False,
     baseline: Baseline | None = None,
-    weights: Mapping[str, float] = WEIGHTS,
 ) -> Scorecard:
     """All values over aligned records; ``None`` without the evidence or the model.
 
@@ -55,12 +55,10 @@ def scorecard(
             (``"ROUGE('Lsum')"``); or the name of an official protocol (`PROTOCOLS`), under whose names they stand.
         embedder: makes the vectors of semantic similarity; ``"auto"`` is what is on this machine.
         tokens: makes those of BERTScore; ``"auto"`` likewise.
-        idf: BERTScore weighs tokens by how rare they are among the references.
         baseline: BERTScore is rescaled by it.
-        weights: of the ranking's five, for the final score.
 
     Raises:
-        DataError: the two sides are not aligned, or a field is not what it should be.
+        DataError: a field is not what it should be.
         GoldassayError: no measure has a name that was asked for.
 
     >>> gold = [{"answers": ["1800"]}, {"answers": []}]
@@ -68,206 +66,138 @@ def scorecard(
     >>> card.values["exact_match"], round(card.values["f1"], 4), card.values["semantic_similarity"]
     (0.5, 0.8333, None)
     """
-    shared = Batches(gold, pred)
+    shared, facts = Batches(gold, pred), _Facts()
     if isinstance(measures, str):
-        return _of_protocol(measures, shared)
-    facts = _Facts()
-    for part in shared.chunks():
-        facts.look_for_evidence(part)
-    names = [one for one in measures or () if isinstance(one, str)]
-    models = [
-        _Model("embedder", QUALITY, "quality", names, embedder, available),
-        _Model("token embedder", ACCURACY, "accuracy", names, tokens, available_tokens),
-    ]
-    quality = SemanticSimilarity(models[0].name)
-    accuracy = BERTScore(models[1].name, baseline=baseline, idf=idf)
-    final = FinalScore(tuple(weights.items()), quality.embedder, accuracy.model, baseline, idf)
-    default = _default(facts, quality, accuracy, final)
-    chosen = default if measures is None else _chosen(measures, {**_on_request(), **default})
-    lacking = {
-        name: why for name in chosen if (why := next(filter(None, (m.lacks(name, weights) for m in models)), ""))
-    }
-    counted = {name: measure for name, measure in chosen.items() if name not in lacking}
-    if any(isinstance(measure, (SemanticSimilarity, BERTScore, FinalScore)) for measure in counted.values()):
-        shared = Batches(list(gold), list(pred))  # texts are embedded together, and idf is over all of them
+        check_choice("protocol", measures, (*PROTOCOLS,))
+        card = fold("answering", PROTOCOLS[measures], shared)
+        card.values = {name: value for name, value in card.values.items() if value is not None}
+        card.protocol = measures
+        return card
+    asked = [name for name in measures or () if isinstance(name, str)]
+    vectors = _model(embedder, available, {*asked} & {*QUALITY, FINAL})
+    of_tokens = _model(tokens, available_tokens, {*asked} & {*ACCURACY, FINAL})
+    quality, accuracy = SemanticSimilarity(vectors or DEFAULT), BERTScore(of_tokens or DEFAULT, baseline=baseline)
+    final = FinalScore(quality.embedder, accuracy.model, baseline)
+    ranking = (Confidence(), Speed(), Robustness(), final)
+    default = {**_default(quality, accuracy), "accuracy": accuracy, "quality": quality}
+    default |= {measure.key: measure for measure in ranking}
+    chosen = default if measures is None else _chosen(measures, default)
+    missing = ([] if vectors else [quality, final]) + ([] if of_tokens else [accuracy, final])
+    counted = {name: measure for name, measure in chosen.items() if measure not in missing}
     card = fold("answering", counted, shared, facts)
-    _explain_absent(card, chosen, lacking)
+    for name, measure in chosen.items():
+        if card.values.setdefault(name, None) is None:
+            lazy = f"it embeds every text, so it is computed only if {name} is asked for by name"
+            model = "no model is installed (pip install 'goldassay[semantic]')" if name in asked else lazy
+            why = model if measure in missing else f"no record has the evidence ({', '.join(measure.pred_fields)})"
+            card.measures[name], card.conventions[name] = measure, measure.conventions
+            card.explain[name] = f"{measure.explained} Not computed: {why}."
+    kept = [name for name in chosen if measures is not None or facts.applies(name, card)]
+    for table in (card.values, card.measures, card.conventions, card.explain, card.counts):
+        entries: dict[str, Any] = dict(table)
+        table.clear()
+        table.update((name, entries[name]) for name in kept if name in entries)
     card.by.update(facts.by_kind(card))
     card.warnings += facts.warnings(card)
     return card
 
 
-def _of_protocol(name: str, shared: Batches) -> Scorecard:
-    """The values of an official protocol."""
-    check_choice("protocol", name, (*PROTOCOLS,))
-    card = fold("answering", PROTOCOLS[name], shared)
-    card.values = {value: number for value, number in card.values.items() if number is not None}
-    card.protocol = name
-    return card
+def _model(given: Any, find: Callable[[], str | None], asked: object) -> str | None:
+    """The name of the model given, or of what is on this machine if a value that needs it is asked for."""
+    model = find() if given == AUTO or (given is None and asked) else given
+    return model if model is None or isinstance(model, str) else register(model)
 
 
-def _explain_absent(card: Scorecard, chosen: Named, lacking: Mapping[str, str]) -> None:
-    """Put every value that was asked for in its place; one that has none says why."""
-    for name, measure in chosen.items():
-        if name in lacking or card.values[name] is None:
-            why = lacking.get(name) or f"no record has the evidence ({', '.join(measure.pred_fields)})"
-            if isinstance(measure, Confidence) and name not in lacking:
-                why = "no answer comes with a confidence"
-            card.values[name] = None
-            card.measures[name], card.conventions[name] = measure, measure.conventions
-            card.explain[name] = f"{measure.explained} Not computed: {why}."
-    card.values = {name: card.values[name] for name in chosen}
-
-
-class _Model:
-    """An embedder that some values need: the one given, or what is on this machine if a value is asked for by name."""
-
-    def __init__(
-        self, kind: str, values: Sequence[str], part: str, names: Sequence[str], given: Any, find: Any
-    ) -> None:
-        self.kind, self.values, self.part = kind, values, part
-        self.asked = any(name in (*values, FINAL) for name in names)
-        self.model = find() if given == AUTO or (given is None and self.asked) else given
-
-    @property
-    def name(self) -> str:
-        """The name that a measure knows it by."""
-        if self.model is None:
-            return DEFAULT
-        return self.model if isinstance(self.model, str) else register(self.model)
-
-    def lacks(self, name: str, weights: Mapping[str, float]) -> str:
-        """Why a value cannot be computed without this model; empty if it can."""
-        if self.model is not None or not (name in self.values or (name == FINAL and weights.get(self.part))):
-            return ""
-        if not self.asked:
-            return f"it embeds every text, so it is computed only if {name} is asked for by name"
-        extras = "'goldassay[light]' or 'goldassay[semantic]'" if self.part == "quality" else "'goldassay[semantic]'"
-        return f"no {self.kind} is installed (pip install {extras})"
-
-
-def _default(facts: _Facts, quality: Measure[Any], accuracy: Measure[Any], final: Measure[Any]) -> Named:
-    """The measures of these records by the names of their values."""
-    evidence = facts.evidence
-    thresholds = "unanswerable" in evidence and "no confidence" not in evidence
+def _default(quality: Measure[Any], accuracy: Measure[Any]) -> Named:
     measures: list[Measure[Any]] = [
-        *(ExactMatch(), F1()),
-        *((ExactMatch("mlqa"), F1("mlqa")) if "joined" in evidence else ()),
+        *(ExactMatch(), F1(), ExactMatch("mlqa"), F1("mlqa")),
         *(ROUGE(kind) for kind in ("1", "2", "L")),
         *(quality, accuracy, ContextEntityRecall()),
-        *(claims.ClaimRate("faithfulness"), claims.Relevance(), FactualAccuracy(), LexicalSupport()),
-        *(CLAIMS if "claims" in evidence else ()),
-        *(CITATIONS if "citations" in evidence else ()),
-        *((LostByRetrieval(),) if "results" in evidence else ()),
+        *(ClaimRate(), Relevance(), FactualAccuracy(), LexicalSupport()),
+        *(ClaimRate(rate) for rate in RATES if rate != "faithfulness"),
+        *(CitationRate("recall"), CitationRate("precision")),
         *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
-        *(BestThreshold(s, part) for s in ("exact", "f1") for part in ("value", "threshold") if thresholds),
+        *(BestThreshold(score, part) for score in ("exact", "f1") for part in ("value", "threshold")),
     ]
-    named = {measure.key: measure for measure in measures} | {"accuracy": accuracy, "quality": quality}
-    return named | {measure.key: measure for measure in (Confidence(), Speed(), Robustness(), final)}
+    return {measure.key: measure for measure in measures}
 
 
-def _on_request() -> Named:
-    """Measures that are computed if they are asked for by name."""
+def _chosen(measures: Sequence[str | Measure[Any]], default: Named) -> Named:
+    """The measures that were asked for, by the names of their values."""
     from goldassay.measures import answering
 
-    return {measure.key: measure for measure in reversed((*answering.MEASURES, *CLAIMS, *CITATIONS))}
-
-
-def _chosen(measures: Sequence[str | Measure[Any]], known: Named) -> Named:
+    known = {**{measure.key: measure for measure in reversed(answering.MEASURES)}, **default}
     chosen: Named = {}
-    for one in measures:
-        if not isinstance(one, str):
-            chosen[one.key] = one
-        elif one in known:
-            chosen[one] = known[one]
-        elif "(" in one:
-            chosen[one] = parse(f"answering.{one}")
+    for name in measures:
+        if isinstance(name, Measure):
+            chosen[name.key] = name
+        elif name in known:
+            chosen[name] = known[name]
+        elif "(" in name:
+            chosen[name] = parse(f"answering.{name}")
         else:
-            raise GoldassayError(f"answering has no measure {one!r}; it has {', '.join(known)}, and reprs of measures")
+            raise GoldassayError(f"answering has no measure {name!r}; it has {', '.join(known)}, and reprs of measures")
     return chosen
 
 
-@dataclass(slots=True)
 class _Facts:
-    """What the records have evidence for, and what a scorecard tells beside values; gathered chunk by chunk."""
+    """What a scorecard says beside values, gathered chunk by chunk."""
 
-    evidence: set[str] = field(default_factory=set)
-    kinds: dict[str, dict[str, list[int]]] = field(default_factory=lambda: {"answerable": {}})
-    examples: int = 0
-    joined: int = 0
-    failed: int = 0
-    illegible: int = 0
-    unknown: int = 0
-    verdicts: int = 0
-
-    def look_for_evidence(self, part: Batches) -> None:
-        """What the next chunk has evidence for; raise unless its two sides are aligned."""
-        check_aligned(part.gold, part.pred)
-        tests: dict[str, Callable[[Any, Any], object]] = {
-            "joined": lambda gold, pred: language_of(gold) in normal.JOINED,
-            "claims": lambda gold, pred: claims.from_prediction(pred),
-            "citations": lambda gold, pred: citations.verdicts(pred),
-            "results": lambda gold, pred: pred is not None and read(pred, "results", None) is not None,
-            "no confidence": lambda gold, pred: pred is None or confidence(pred) is None,
-            "unanswerable": lambda gold, pred: read(gold, "answers", None) is not None and not read(gold, "answers"),
-        }
-        pairs = list(zip(part.gold, part.pred, strict=True))
-        self.evidence |= {name for name, test in tests.items() if any(test(*pair) for pair in pairs)}
+    def __init__(self) -> None:
+        self.kinds: dict[str, dict[str, list[int]]] = {"answerable": {}}
+        self.counts: defaultdict[str, int] = defaultdict(int)
 
     def __call__(self, part: Batches) -> None:
-        """The next chunk, as it is measured."""
         rows: Batch = part.of(ExactMatch())
-        for place, (gold, golds) in enumerate(zip(part.gold, rows.golds, strict=True), self.examples):
-            kinds = {facet: read(gold, facet, None) for facet in ("answer_type", "language")}
-            for facet, kind in {"answerable": "answerable" if golds else "unanswerable", **kinds}.items():
+        for place, (gold, golds) in enumerate(zip(part.gold, rows.golds, strict=True), self.counts["examples"]):
+            kinds = {"answerable": "answerable" if golds else "unanswerable"}
+            kinds |= {facet: read(gold, facet, None) for facet in ("answer_type", "language")}
+            for facet, kind in kinds.items():
                 if kind is not None:
                     self.kinds.setdefault(facet, {}).setdefault(str(kind), []).append(place)
-        support = [one.support for one in map(claims.from_prediction, part.pred) if one is not None]
-        self.unknown += sum(one.unknown() for one in support)
-        self.verdicts += sum(len(one.verdicts()) for one in support)
-        self.joined += sum(any(normal.joined(text) for text in golds) for golds in rows.golds)
-        self.failed += sum(rows.failed)
-        self.illegible += rows.illegible
-        self.examples += len(part.gold)
+            letters = [letter for letter in "".join(golds) if letter.isalnum()]
+            self.counts["foreign"] += 2 * sum(map(str.isascii, letters)) < len(letters)
+            self.counts["joined"] += language_of(gold) in normal.JOINED
+        self.counts["failed"] += sum(rows.failed)
+        self.counts["examples"] += len(part.gold)
+
+    def applies(self, name: str, card: Scorecard) -> bool:
+        """Whether the records have what a value is about: some stand on every scorecard, some only with evidence."""
+        measure = card.measures.get(name)
+        if isinstance(measure, ExactMatch) and measure.normalisation == "mlqa":
+            return bool(self.counts["joined"])
+        if isinstance(measure, BestThreshold):
+            return "unanswerable" in self.kinds["answerable"] and card.totals[name].weight == card.examples
+        if isinstance(measure, CitationRate) or (isinstance(measure, ClaimRate) and name != "faithfulness"):
+            return card.values[name] is not None
+        return True
 
     def by_kind(self, card: Scorecard) -> dict[str, Any]:
         """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
-        names = [name for name in ("exact_match", "f1", "mlqa_f1") if name in card.tallies]
-        values = {name: card.tallies[name].total for name in names}
+        totals = {n: card.tallies[n].total for n in ("exact_match", "f1", "mlqa_f1") if n in card.measures}
         return {
             facet: {
-                kind: {name: float(total[rows].sum() / len(rows)) for name, total in values.items()}
+                kind: {name: float(total[rows].sum() / len(rows)) for name, total in totals.items()}
                 | {"support": len(rows)}
                 for kind, rows in sorted(kinds.items())
             }
             for facet, kinds in self.kinds.items()
-            if values
+            if totals
         }
 
     def warnings(self, card: Scorecard) -> list[str]:
         """What a reader of the values should know."""
-        lines, faithful, owned = [], card.totals.get("faithfulness"), card.totals.get("confidence")
-        if self.unknown:
-            bounds = ""
-            if faithful is not None and faithful.weight:
-                bounds = f"; faithfulness lies between {faithful.value:.4f} and {faithful.highest:.4f}"
-            lines.append(
-                f"{self.unknown} of {self.verdicts} verdicts did not come back and count as not supported{bounds}"
-            )
-        if owned is not None and owned.unsaid and owned.said:
-            silent = f"{owned.unsaid:.0f} of {owned.said + owned.unsaid:.0f} answers have no confidence"
-            lines.append(f"{silent} and are left out of confidence")
-        if self.joined and set(card.values) & {"f1", "rouge1", "rouge2", "rougeL"}:
-            lines.append(
-                f"{self.joined} of {self.examples} questions have answers in a script that does not separate words: f1 "
-                "and ROUGE compare whole runs of them; read mlqa_f1, where each character is a word (MLQA's rule)"
-            )
-        if self.illegible and any(
-            isinstance(each, ROUGE) and each.tokenizer == "rouge-score" for each in card.measures.values()
-        ):
-            lines.append(f"{self.illegible} of {self.examples} questions: {ILLEGIBLE}")
-        if self.failed:
-            lines.append(
-                f"{self.failed} of {self.examples} questions have no answer because the program failed; they count 0"
-            )
+        lines, examples = [], card.examples
+        unknown = {
+            name: total
+            for name, total in card.totals.items()
+            if name in card.values and isinstance(total, JudgedMean) and total.unknown
+        }
+        if unknown:
+            bounds = (f"{name} lies between {x.value:.4f} and {x.highest:.4f}" for name, x in unknown.items())
+            lines.append(f"Verdicts that did not come back count as not supported: {', '.join(bounds)}")
+        if self.counts["foreign"] and set(card.values) & {"f1", "rouge1", "rouge2", "rougeL"}:
+            lines.append(f"{self.counts['foreign']} of {examples} {SCRIPTS}")
+        if failed := self.counts["failed"]:
+            lines.append(f"{failed} of {examples} questions have no answer because the program failed; they count 0")
         return lines
