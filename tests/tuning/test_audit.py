@@ -208,7 +208,7 @@ def test_table_with_documents_parents_failures_and_repeats(tmp_path: Path) -> No
         ("a.json", '{"x": 1}', "not the result of an optimizer"),
         ("a.json", "3", "not the result of an optimizer"),
         ("a.json", "{", "not JSON"),
-        ("a.json", '{"val_subscores": [[1.0]], "parents": 3, "val_aggregate_scores": [1]}', "not a complete result"),
+        ("a.json", '{"val_subscores": [[1.0]], "parents": 3, "val_aggregate_scores": [1]}', "not the result of an"),
         ("a.json", '{"format": "goldassay.audit", "source": 3}', "source"),
         ("a.json", '[{"q": "a", "m": 1}]', "two runs or more"),
         ("a.csv", "example,candidate\na,b\n", "no column score"),

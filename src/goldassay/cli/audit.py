@@ -33,9 +33,6 @@ class AuditOptions(use.GoldOptions):
     baseline: Annotated[
         str | None, use.for_gold("--baseline", metavar="NAME", help="The candidate that was there before.")
     ] = None
-    margin: Annotated[
-        float, use.for_result("--margin", metavar="X", min=0, help="The largest difference that does not matter.")
-    ] = 0.05
     threads: use.Threads = 1
     repeats: use.Repeats = 1
     resume: use.Resume = None
@@ -94,7 +91,7 @@ def _audited(results: list[Path], options: AuditOptions) -> Audit:
         part = source.task(options.task or next(iter(source.tasks)))
         chosen = part.split(options.split or "dev") if part.splits else part.all
         gold = {"gold": list(chosen[: options.limit]), "train": list(part.train) if "train" in part.splits else []}
-    return audit(results[0], *results[1:], baseline=options.baseline, margin=options.margin, **gold)
+    return audit(results[0], *results[1:], baseline=options.baseline, **gold)
 
 
 def _proven(results: list[Path], options: AuditOptions, models: use.ModelOptions, seed: int) -> tuple[Audit, list[Run]]:
@@ -121,5 +118,5 @@ def _proven(results: list[Path], options: AuditOptions, models: use.ModelOptions
         work |= {"lm": model.lm, "adapter": model.adapter, "folder": folder, "resume": options.resume is not None}
         settings = TuneOptions(**work)
         with terminal.working("both programs on fresh examples"):
-            audit = prove(before, after, chosen, metric, settings, margin=options.margin, **about)
+            audit = prove(before, after, chosen, metric, settings, **about)
     return audit, [Run.load(place) for place in audit.details["runs"]]

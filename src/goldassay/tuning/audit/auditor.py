@@ -24,12 +24,10 @@ from goldassay.running.leaks import check_examples, find_leaks, leak_warning, te
 from goldassay.running.logs import read_log, split_name
 from goldassay.running.logs.dspy import system_of
 from goldassay.running.logs.system import as_run
-from goldassay.statistics.evidence import Floats
 from goldassay.tuning.audit import results
-from goldassay.tuning.audit.results import Candidate, Result
+from goldassay.tuning.audit.results import Result
 from goldassay.tuning.audit.verdict import (
     FRESH,
-    MARGIN,
     UNKNOWN,
     Audit,
     Selected,
@@ -56,7 +54,6 @@ class _Auditor:
         gold: Sequence[Any] = (),
         train: Sequence[Any] = (),
         baseline: str | None = None,
-        margin: float = MARGIN,
     ) -> Audit:
         """Whether an optimizer helped, from what it left and without a call of a model.
 
@@ -70,7 +67,6 @@ class _Auditor:
             gold: The validation examples, in order or with the ids of the scores: for leaks and documents.
             train: The training examples, for leaks.
             baseline: The name of the baseline, if the result does not say it.
-            margin: The largest difference that does not matter.
 
         >>> import dspy, random
         >>> def evaluation(share):
@@ -86,8 +82,8 @@ class _Auditor:
         if len(opened) > max(1, len(runs)):
             raise GoldassayError("several results are runs, results of dspy.Evaluate, or files of one of these")
         if runs:
-            return of_runs(runs, clusters=_units(runs[0], gold), leaks=_train_leaks(train, gold), margin=margin)
-        return first if isinstance(first, Audit) else _of_result(first, gold, train, baseline, margin)
+            return of_runs(runs, clusters=_units(runs[0], gold), leaks=_train_leaks(train, gold))
+        return first if isinstance(first, Audit) else _of_result(first, gold, train, baseline)
 
     save = staticmethod(results.save)
 
@@ -100,8 +96,10 @@ def _opened(item: Any) -> list[Any]:
     """The runs in a folder, in another tool's log or in a result of ``dspy.Evaluate``; else the verdict on a tuning, or
     what an optimizer left.
     """
-    if isinstance(item, (Run, Tuned)):
-        return [item.audit if isinstance(item, Tuned) else item]
+    if isinstance(item, Run):
+        return [item]
+    if isinstance(item, Tuned):
+        return [item.audit]
     if hasattr(item, "results"):
         return [as_run(system_of(item), Path("dspy.Evaluate"))]
     if not isinstance(item, (str, Path)):
@@ -118,26 +116,23 @@ def _opened(item: Any) -> list[Any]:
 def _units(run: Run, gold: Sequence[Any]) -> list[object]:
     """What each row belongs to: its document, or a row with the same inputs, since a repeated example counts once."""
     documents = clusters(_matched(gold, [str(row["id"]) for row in run.rows])) if gold else run.clusters
-    names = list(documents or range(len(run.rows)))
     first: dict[str, object] = {}
-    rows = zip(run.rows, names, strict=True)
+    rows = zip(run.rows, documents or range(len(run.rows)), strict=True)
     return [first.setdefault(str(row["inputs"]), name) if row.get("inputs") else name for row, name in rows]
 
 
-def of_tuning(folder: Path, margin: float = MARGIN) -> Audit:
+def of_tuning(folder: Path) -> Audit:
     """The verdict on a folder of `goldassay.tune`: on test if there was one, else on dev, which chose."""
     tuning = read_about(folder / ABOUT)
     part = tuning.get("test") or tuning.get("dev") or {}
-    names = part.get("runs") or ()
-    if len(names) != 2:
+    if len(part.get("runs") or ()) != 2:
         raise GoldassayError(f"the tuning in {folder} has no runs before and after ({tuning.get('status')})")
-    runs = [Run.load(folder / name) for name in names]
     selection: Selected = "bred" if part.get("chosen", not tuning.get("test")) else "none"
     source = f"a tuning with {tuning.get('optimizer')}"
-    return of_runs(runs, selection=selection, source=source, chosen="after", margin=margin)
+    return of_runs([Run.load(folder / name) for name in part["runs"]], selection=selection, source=source)
 
 
-def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseline: str | None, margin: float) -> Audit:
+def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseline: str | None) -> Audit:
     """The verdict on an optimizer's result."""
     if not any(candidate.scores for candidate in result.candidates):
         return _without_scores(result, len(gold))
@@ -149,17 +144,30 @@ def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseli
         documents = zip(ids, clusters(examples) or (), strict=False)
         result.documents = {key: name for key, name in documents if isinstance(name, str)} or result.documents
     leaks = _leaks(result, examples, train)
-    ids, scores, repeats = _matrix(result, candidates)
+    # Examples of the same text are one, with the mean of their scores; a score of NaN is that of one that failed.
+    scores = np.array([[candidate.scores[key] for key in ids] for candidate in candidates], dtype=float).T
+    groups: dict[str, list[int]] = {}
+    for row, key in enumerate(ids):
+        groups.setdefault(result.texts.get(key) or f"\0{key}", []).append(row)
+    repeats = len(ids) - len(groups)
+    if repeats:
+        scores = np.array([np.nan_to_num(scores[rows]).mean(axis=0) for rows in groups.values()])
     values = np.nan_to_num(scores)
     gains = values[:, 1:] - values[:, :1]
-    units = clusters([{"document": result.documents.get(key)} for key in ids])
+    units = clusters([{"document": result.documents.get(ids[rows[0]])} for rows in groups.values()])
     titles = [candidate.name for candidate in candidates]
     best = titles.index(result.chosen) if result.chosen in titles else None
     column = 1 + int(gains.mean(0).argmax()) if best is None else best
-    about: dict[str, Any] = {"baseline": titles[0], "chosen": titles[column], "source": result.source, "margin": margin}
-    pick = None if best is None else best - 1
     bred = any(parent != titles[0] for candidate in result.candidates for parent in candidate.parents)
-    verdict = judge(gains, selection="bred" if bred else "independent", clusters=units, pick=pick, **about)
+    verdict = judge(
+        gains,
+        selection="bred" if bred else "independent",
+        clusters=units,
+        pick=None if best is None else best - 1,
+        baseline=titles[0],
+        chosen=titles[column],
+        source=result.source,
+    )
     notes = of_scores(scores, titles, column, result.repeats + repeats)
     if left_out := len(result.candidates) - len(candidates):
         notes.append(f"{left_out} candidates were not scored on all examples; they are left out")
@@ -178,20 +186,6 @@ def _matched(gold: Sequence[Any], ids: Sequence[str]) -> list[Any]:
     return list(gold)
 
 
-def _matrix(result: Result, candidates: Sequence[Candidate]) -> tuple[list[str], Floats, int]:
-    """The ids of the examples, their scores (a column a candidate, NaN for an example that failed), and the repeats:
-    examples of the same text are one, with the mean of their scores.
-    """
-    ids = list(candidates[0].scores)
-    scores = np.array([[candidate.scores[key] for key in ids] for candidate in candidates], dtype=float).T
-    groups: dict[str, list[int]] = {}
-    for row, key in enumerate(ids):
-        groups.setdefault(result.texts.get(key) or f"\0{key}", []).append(row)
-    if len(groups) < len(ids):
-        scores = np.array([np.nan_to_num(scores[rows]).mean(axis=0) for rows in groups.values()])
-    return [ids[rows[0]] for rows in groups.values()], scores, len(ids) - len(groups)
-
-
 def _leaks(result: Result, examples: Sequence[Any], train: Sequence[Any]) -> list[str]:
     """Where the chosen program's prompts hold the examples that it was measured on, or train does."""
     gold = examples or [{"id": key, "text": text} for key, text in result.texts.items()]
@@ -205,9 +199,8 @@ def _leaks(result: Result, examples: Sequence[Any], train: Sequence[Any]) -> lis
             predictor = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
             predictor.demos = [dspy.Example(**demo) for demo in part["demos"] if isinstance(demo, dict)]
             setattr(program, f"predictor_{index}", predictor)
-        warning = leak_warning(find_leaks(program, gold), gold)
-        messages += [warning] if warning else []
-    return [*messages, *_train_leaks(train, gold)]
+        messages = [leak_warning(find_leaks(program, gold), gold)]
+    return [message for message in [*messages, *_train_leaks(train, gold)] if message]
 
 
 def _train_leaks(train: Sequence[Any], gold: Sequence[Any]) -> list[str]:
@@ -219,29 +212,25 @@ def _train_leaks(train: Sequence[Any], gold: Sequence[Any]) -> list[str]:
 
 
 def _predictors(state: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(state, Mapping) and isinstance(state.get("demos"), list):
-        yield state
-    elif isinstance(state, Mapping):
+    if isinstance(state, Mapping):
+        if isinstance(state.get("demos"), list):
+            yield state
         for part in state.values():
             yield from _predictors(part)
 
 
-def luck(candidates: int, examples: int) -> float:
-    """The gain that the best of equally good candidates reports: right in half of the examples, alike as in practice.
-
-    >>> [round(luck(20, n), 2) for n in (30, 100, 300)]
-    [0.14, 0.08, 0.04]
-    """
-    best = float(special.ndtri((candidates - 0.375) / (candidates + 0.25)))
-    return max(0.0, best) * math.sqrt(0.25 * 2 / 3 / examples)
-
-
 def _without_scores(result: Result, examples: int) -> Audit:
-    """An optimizer that left no score of an example: what luck alone gives, and what to run."""
+    """An optimizer that left no score of an example: what luck alone gives, and what to run.
+
+    Luck is the largest of k normal scores (Blom 1958), times the standard error of a difference of two programs that
+    are right in half of the examples and alike as in practice: .14 for 20 candidates and 30 examples.
+    """
     scores = {candidate.name: candidate.score for candidate in result.candidates if candidate.score is not None}
     before = scores.pop(result.baseline or "", None)
     gain, k = None if before is None else max(scores.values()) - before, len(scores)
-    chances = ", ".join(f"{luck(k, n):+.2f} with {n} examples" for n in ([examples] if examples else LUCK_SIZES))
+    best = max(0.0, float(special.ndtri((k - 0.375) / (k + 0.25))))
+    sizes = [examples] if examples else LUCK_SIZES
+    chances = ", ".join(f"{best * math.sqrt(0.25 * 2 / 3 / n):+.2f} with {n} examples" for n in sizes)
     notes = (
         f"{result.source} leaves no scores of single examples, so nothing can be tested",
         f"luck alone gives the best of {k} candidates about {chances}",
@@ -258,12 +247,12 @@ def prove(
     options: TuneOptions | None = None,
     **about: Any,
 ) -> Audit:
-    """Run both programs once on the same examples.
+    """Run both programs once on the same examples, which no optimizer has seen.
 
     Args:
         before: The program as it was.
         after: The program that an optimizer made.
-        examples: Examples that no optimizer has seen.
+        examples: The examples.
         metric: A `Metric`, or any function of (gold, prediction).
         options: How the programs are run; with ``resume`` an interrupted proof goes on in its folder.
         about: Other fields of the `Audit`.
@@ -272,19 +261,17 @@ def prove(
         The verdict; its ``details`` hold the ``diff`` of the prompts and what an example costs before and after.
     """
     options = (options or TuneOptions(progress=False)).resolved()
-    sides = {"before": before, "after": after}
-    warnings = {when: leak_warning(find_leaks(program, examples), examples) for when, program in sides.items()}
-    runs = {
-        when: measured(program, examples, metric, f"test-{when}", options, resume=options.resume)
-        for when, program in sides.items()
-    }
+    runs, leaks = dict[str, Run](), []
+    for when, program in (("before", before), ("after", after)):
+        warning = leak_warning(find_leaks(program, examples), examples)
+        leaks += [f"{when}: {warning}"] if warning else []
+        runs[when] = measured(program, examples, metric, f"test-{when}", options, resume=options.resume)
     details = {
         "values": {when: run.value for when, run in runs.items()},
         "costs": {when: costs(run) for when, run in runs.items()},
         "diff": diff(before, after, options.adapter, dict(examples[0].inputs())),
         "runs": [str(run.folder) for run in runs.values() if run.folder],
     }
-    leaks = [f"{when}: {warning}" for when, warning in warnings.items() if warning]
     return of_runs(list(runs.values()), leaks=leaks, details=details, **about)
 
 

@@ -26,16 +26,13 @@ from goldassay import files
 from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.logs.dspy import rows_of_table
-from goldassay.running.logs.system import number as read_number
+from goldassay.running.logs.system import number
 from goldassay.tuning.audit.verdict import FRESH
 
 FORMAT = "goldassay.audit"
 BASELINES = ("baseline", "base", "before", "zero-shot", "zero_shot")
 PICKLES = (".bin", ".pkl", ".pickle", ".joblib")
 SUFFIXES = (".json", ".csv", ".tsv", *PICKLES)
-FORMS = (
-    "a file of goldassay.audit.save, GEPA's to_dict(), dspy.Evaluate's JSON or CSV, or a CSV example,candidate,score"
-)
 Score = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
 
 
@@ -68,10 +65,7 @@ class Result(BaseModel):
         name = baseline or self.baseline
         names = {candidate.name: candidate for candidate in self.candidates}
         if name not in names:
-            listed = ", ".join(list(names)[:8])
-            raise GoldassayError(
-                f"name the baseline, which is one of the candidates {listed}" + f"; {name!r} is not" * bool(name)
-            )
+            raise GoldassayError(f"name the baseline, one of the candidates {', '.join(list(names)[:8])}; not {name!r}")
         first = names.pop(name)
         complete = [candidate for candidate in names.values() if candidate.scores.keys() >= first.scores.keys()]
         if not first.scores or not complete:
@@ -93,100 +87,75 @@ def from_program(program: Any) -> Result:
         )
     if "subscores" not in rows[0]:
         return _aggregates(program, rows, state)
-    names = [f"seed {row['seed']}" for row in rows]
-    candidates = [
-        Candidate(name=name, scores=_by_place(row["subscores"])) for name, row in zip(names, rows, strict=True)
-    ]
-    source = "BootstrapFewShotWithRandomSearch"
-    return Result(source=source, candidates=candidates, baseline="seed -3", chosen=names[0], state=state)
+    candidates = [Candidate(name=f"seed {row['seed']}", scores=_by_example(row["subscores"])) for row in rows]
+    source, chosen = "BootstrapFewShotWithRandomSearch", candidates[0].name
+    return Result(source=source, candidates=candidates, baseline="seed -3", chosen=chosen, state=state)
 
 
-def _by_place(scores: Mapping[Any, Any] | Sequence[Any]) -> dict[str, float | None]:
-    """The scores of a candidate by example; a list is in the order of the examples."""
+def _by_example(scores: Mapping[Any, Any] | Sequence[Any]) -> dict[str, float | None]:
+    """The scores of a candidate, whatever a metric returns; a list is in the order of the examples."""
     pairs = scores.items() if isinstance(scores, Mapping) else enumerate(scores)
-    return {str(key): number(score) for key, score in pairs}
+    return {str(key): float(getattr(score, "score", score)) for key, score in pairs}
 
 
 def _gepa(details: Mapping[str, Any], best: object, state: dict[str, Any] | None = None) -> Result:
     """GEPA's results; before 3.1 the scores of a candidate are a list."""
-    pairs = enumerate(zip(details["val_subscores"], details["parents"], strict=True))
     candidates = [
-        Candidate(name=str(at), scores=_by_place(scores), parents=[str(p) for p in parents if p is not None])
-        for at, (scores, parents) in pairs
+        Candidate(name=str(at), scores=_by_example(scores), parents=[str(p) for p in parents if p is not None])
+        for at, (scores, parents) in enumerate(zip(details["val_subscores"], details["parents"], strict=True))
     ]
     return Result(source="GEPA", candidates=candidates, baseline="0", chosen=str(best), state=state)
 
 
 def _aggregates(program: Any, rows: Sequence[Mapping[str, Any]], state: dict[str, Any] | None) -> Result:
     """Optimizers that leave no scores of examples; the score of the program before, if they leave it."""
-    source = "SIMBA" if hasattr(program, "trial_logs") else "an optimizer without scores of examples"
+    source, scale = "an optimizer without scores of examples", 100
     if hasattr(program, "mb_candidate_programs"):
         source, rows = "MIPROv2", [*rows, *program.mb_candidate_programs]
     elif "instruction" in rows[0]:
         source = "COPRO"
+    elif hasattr(program, "trial_logs"):
+        source, scale = "SIMBA", 1
     totals = {str(at): row.get("score") for at, row in enumerate(rows)}
     totals["before"] = getattr(program, "trial_logs", {}).get(1, {}).get("full_eval_score")
-    scale = 1.0 if source == "SIMBA" else 100.0
-    candidates = [
-        Candidate(name=name, score=number(total) / scale) for name, total in totals.items() if total is not None
-    ]
+    candidates = [Candidate(name=name, score=float(s) / scale) for name, s in totals.items() if s is not None]
     return Result(source=source, candidates=candidates, baseline="before", chosen="0", state=state)
-
-
-def number(score: Any) -> float:
-    """A score as a plain number, whatever a metric returns."""
-    value = getattr(score, "score", score)
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise GoldassayError(f"a score is {value!r}, which is no number") from None
 
 
 def read(path: Path) -> Result:
     """A file of an optimizer's result."""
-    content = _content(path)
-    try:
-        if isinstance(content, list):
-            return _long(content, path)
-        if content.get("format") == FORMAT:
-            return Result.model_validate(content)
-        best, totals = content.get("best_idx"), content["val_aggregate_scores"]
-        return _gepa(content, totals.index(max(totals)) if best is None else best)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise DataError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}", file=path) from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(f"not a complete result of an optimizer: {type(error).__name__}: {error}", file=path) from None
-
-
-def _content(path: Path) -> Any:
-    """A JSON object that holds a result, or the rows of a table."""
     if path.suffix.lower() in PICKLES:
-        raise DataError(
-            "a pickle can run code and is not read; goldassay.audit.save(program, FILE) writes one that is",
-            file=path,
-        )
+        message = "a pickle can run code and is not read; goldassay.audit.save(program, FILE) writes one that is"
+        raise DataError(message, file=path)
     content = rows_of_table(path) if path.suffix.lower() in (".csv", ".tsv") else files.json_value(path)
     if content in ([], {}):
         raise DataError("there are no scores in it; a table has the columns example, candidate, score", file=path)
-    if isinstance(content, list) and all(isinstance(row, dict) for row in content):
-        return content
-    if not isinstance(content, dict) or not (content.get("format") == FORMAT or "val_subscores" in content):
-        saved = isinstance(content, dict) and "metadata" in content
-        hint = f"; a saved program has no scores, so run it: {FRESH}" * saved
-        raise DataError(f"not the result of an optimizer{hint}; an audit reads {FORMS}", file=path)
-    return content
+    try:
+        if isinstance(content, list):
+            return _long(content)
+        if content.get("format") == FORMAT:
+            return Result.model_validate(content)
+        if "metadata" in content:
+            raise DataError(f"a saved program has no scores, so run it: {FRESH}", file=path)
+        best, totals = content.get("best_idx"), content["val_aggregate_scores"]
+        return _gepa(content, totals.index(max(totals)) if best is None else best)
+    except DataError as error:
+        raise error.at(file=path) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        fault = error.errors()[0] if isinstance(error, ValidationError) else {"loc": ("",), "msg": error}
+        why = " ".join(f"{'.'.join(map(str, fault['loc']))} {fault['msg']}".split())
+        raise DataError(f"not the result of an optimizer: {type(error).__name__}: {why}", file=path) from None
 
 
-def _long(rows: Sequence[Mapping[str, str]], path: Path) -> Result:
+def _long(rows: Sequence[Mapping[str, Any]]) -> Result:
     """A table with a row for each score; an empty one is that of an example that failed, repeated ones are averaged."""
     if missing := {"example", "candidate", "score"} - set(rows[0]):
-        raise DataError(f"the table has no column {min(missing)}; it needs example,candidate,score", file=path)
+        raise DataError(f"the table has no column {min(missing)}; it needs example,candidate,score")
     cells: dict[str, dict[str, list[float]]] = {}
     for at, row in enumerate(rows, 1):
-        score = read_number(row["score"])
+        score = number(row["score"])
         if score is None and str(row["score"] or "").strip():
-            raise DataError(f"the score of row {at} is {row['score'][:60]!r}, which is no number", file=path)
+            raise DataError(f"the score of row {at} is {row['score'][:60]!r}, which is no number")
         cells.setdefault(row["candidate"], {}).setdefault(row["example"], []).extend([] if score is None else [score])
     parents = {row["candidate"]: [row["parent"]] for row in rows if row.get("parent")}
     candidates = []

@@ -1,7 +1,7 @@
 """What the scores of a baseline and its candidates prove: the verdict of an audit.
 
 A gain helped if its 95 % interval lies over 0 (`goldassay.statistics.selection`; with a single candidate
-`goldassay.statistics.compare`). An interval within ± ``margin`` shows that there is no larger difference. Candidates
+`goldassay.statistics.compare`). An interval within ± ``MARGIN`` shows that there is no larger difference. Candidates
 that were bred from the best on the same examples inherit its luck, so that only an upper end holds: an audit of these
 never says "helped". Of runs of goldassay the verdict is by the metric's corpus value, not by a mean of scores.
 """
@@ -116,18 +116,15 @@ def judge(
     selection: Selected,
     clusters: Sequence[object] | None = None,
     pick: int | None = None,
-    margin: float = MARGIN,
     **about: Any,
 ) -> Audit:
     """The verdict on a chosen candidate.
 
     Args:
         gains: A row an example, a column a candidate: its score less the baseline's.
-        selection: ``independent`` if no candidate was made by looking at these scores, else ``bred``; ``none`` if there
-            was nothing to choose.
+        selection: ``independent`` if no candidate was made by looking at these scores, else ``bred``.
         clusters: The document of each example.
         pick: The chosen column, −1 for the baseline; by default the best, or the baseline if none is better.
-        margin: The largest difference that does not matter.
         about: Other fields of `Audit`.
 
     >>> luck = np.random.default_rng(1).normal(size=(30, 16))
@@ -146,53 +143,46 @@ def judge(
         gains = clustered(gains, clusters) * len(sizes) / examples
         weights = sizes[:, 0] * len(sizes) / examples
     result = select(gains[None], weights=weights, chosen=None if pick is None else np.array([pick]))
-    low, high, gain, error = (float(x[0]) for x in (result.low, result.high, result.estimate, result.error))
+    low, high, gain, naive = (float(x[0]) for x in (result.low, result.high, result.estimate, result.naive))
     about = {"candidates": candidates, "examples": examples, "clusters": len(gains), "selection": selection, **about}
-    about |= {"naive_gain": float(result.naive[0])}
     if int(result.chosen[0]) < 0:
         about["chosen"] = about.get("baseline", "before")
-        return Audit("no difference larger than 0", 0.0, (0.0, 0.0), **about)
+        return Audit("no difference larger than 0", 0.0, (0.0, 0.0), naive, **about)
     if selection == "bred":
-        word = WORSE if high < 0 else UNKNOWN
-        audit = Audit(word, None, None, **about)
+        audit = Audit(WORSE if high < 0 else UNKNOWN, None, None, naive, **about)
     else:
-        word = _word(low, high, margin)
-        audit = Audit(word, gain, (low, high), p=float(result.p[0]), **about)
-    return _with_needed(audit, gain, error, float(result.critical[0]), margin)
+        audit = Audit(_word(low, high), gain, (low, high), naive, p=float(result.p[0]), **about)
+    return _with_needed(audit, gain, float(result.error[0]), float(result.critical[0]))
 
 
-def of_comparison(
-    comparison: Comparison, *, examples: int | None = None, margin: float = MARGIN, **about: Any
-) -> Audit:
+def of_comparison(comparison: Comparison, *, examples: int | None = None, **about: Any) -> Audit:
     """The verdict on one program against another, where there was nothing to choose.
 
     >>> from goldassay.statistics import compare
     >>> of_comparison(compare([1.0] * 12, [0.0] * 12, resamples=2000)).verdict
     'helped'
     """
-    low, high = comparison.interval.low, comparison.interval.high
+    low, high, gain, n = comparison.interval.low, comparison.interval.high, comparison.difference, comparison.n
     if comparison.p > 0.05:
         low, high = min(low, 0.0), max(high, 0.0)
-    gain, n = comparison.difference, comparison.n
     about = {"candidates": 1, "examples": examples or n, "clusters": n, "selection": "none", **about}
-    about |= {"naive_gain": gain}
-    audit = Audit(_word(low, high, margin), gain, (low, high), p=comparison.p, **about)
-    return _with_needed(audit, gain, comparison.standard_error, 1.96, margin)
+    audit = Audit(_word(low, high), gain, (low, high), gain, p=comparison.p, **about)
+    return _with_needed(audit, gain, comparison.standard_error, 1.96)
 
 
-def _word(low: float, high: float, margin: float) -> str:
+def _word(low: float, high: float) -> str:
     """The verdict by the interval."""
     if low > 0 or high < 0:
         return HELPED if low > 0 else WORSE
     reach = max(-low, high)
-    return f"no difference larger than {reach:.3g}" if reach <= margin else UNKNOWN
+    return f"no difference larger than {reach:.3g}" if reach <= MARGIN else UNKNOWN
 
 
-def _with_needed(audit: Audit, gain: float, error: float, critical: float, margin: float) -> Audit:
+def _with_needed(audit: Audit, gain: float, error: float, critical: float) -> Audit:
     """With the examples that would show the gain (if it is larger than the margin, else the margin) with 80 % power."""
     if audit.verdict != UNKNOWN or not error > 0:
         return audit
-    target, n = max(abs(gain) if audit.selection == "none" else gain, margin), audit.clusters
+    target, n = max(abs(gain) if audit.selection == "none" else gain, MARGIN), audit.clusters
     scale = audit.examples / n
     enough = n * ((critical + POWER_QUANTILE) * error / target) ** 2
     more = None if audit.selection == "bred" else max(1, math.ceil((enough - n) * scale))
@@ -206,7 +196,6 @@ def of_runs(
     selection: Selected | None = None,
     clusters: Sequence[object] | None = None,
     leaks: Sequence[str] = (),
-    margin: float = MARGIN,
     **about: Any,
 ) -> Audit:
     """The verdict on runs on the same gold, the baseline first.
@@ -216,7 +205,6 @@ def of_runs(
         selection: How the candidates came about; by default ``none`` for two runs, else ``independent``.
         clusters: What each row belongs to; by default its document.
         leaks: Leaks that were found.
-        margin: The largest difference that does not matter.
         about: Other fields of `Audit`.
     """
     first, *others = runs
@@ -224,26 +212,23 @@ def of_runs(
         raise GoldassayError("an audit needs two runs or more, the baseline first")
     for other in others:
         check_comparable(first, other)
-    scores = np.array(
-        [[np.nan if row.get("error") else row["score"] for row in run.rows] for run in runs], dtype=float
-    ).T
-    zero, n, clusters = first.zero, len(first.rows), clusters or first.clusters
+    zero, n, clusters, column = first.zero, len(first.rows), clusters or first.clusters, 1
     selection = selection or ("none" if len(others) == 1 else "independent")
-    about = {"source": "runs", "baseline": "before", "margin": margin, **about}
+    about = {"source": "runs", **about}
     if selection == "none":
-        difference = compare(others[0].evidence, first.evidence, zero, clusters=clusters)
-        audit = of_comparison(difference, examples=n, **about)
-        column = 1
+        audit = of_comparison(compare(others[0].evidence, first.evidence, zero, clusters=clusters), examples=n, **about)
     else:
         gains = n * np.stack([contributions(run.evidence, first.evidence, zero) for run in others], axis=1)
-        best = 1 + int(gains.mean(0).argmax())
+        column = 1 + int(gains.mean(0).argmax())
         names = [str(run.folder or run.name) for run in runs]
-        about |= {"chosen": names[best], "baseline": names[0]} if len(others) > 1 else {}
+        about |= {"chosen": names[column], "baseline": names[0]} if len(others) > 1 else {}
         audit = judge(gains, selection=selection, clusters=clusters, **about)
-        column = best
-    warnings = [(run.name, run.warnings, len(run.about.get("warnings") or ())) for run in runs]
-    leaks = [*leaks, *(f"{name}: {text}" for name, texts, first_notes in warnings for text in texts[:first_notes])]
-    noise = dict.fromkeys(text for _, texts, first_notes in warnings for text in texts[first_notes:])
+    noise = dict[str, None]()
+    for run in runs:  # what a run says of its program comes first, and what it says of its noise after that
+        count = len(run.about.get("warnings") or ())
+        leaks = [*leaks, *(f"{run.name}: {text}" for text in run.warnings[:count])]
+        noise |= dict.fromkeys(run.warnings[count:])
+    scores = np.array([[np.nan if row.get("error") else row["score"] for row in run.rows] for run in runs], float).T
     return audit.with_findings(leaks, [*noise, *of_scores(scores, [run.name for run in runs], column)])
 
 
@@ -259,22 +244,16 @@ def of_scores(scores: Floats, names: Sequence[str], chosen: int, repeats: int = 
     >>> of_scores(np.array([[1.0, 1.0], [1.0, 1.0]]), ["before", "after"], 1)
     ['the metric is constant: every score is 1, so it cannot show a difference']
     """
-    notes = []
-    failed = np.isnan(scores)
-    values = np.where(failed, 0.0, scores)
-    low, high = float(values.min()), float(values.max())
-    if low == high:
-        notes.append(f"the metric is constant: every score is {low:g}, so it cannot show a difference")
-    elif values[:, 0].mean() >= SATURATED * max(high, 1.0):
-        notes.append(f"the metric is saturated: {names[0]} has {values[:, 0].mean():.3f} already, so there is no room")
-    counts = failed[:, 0].sum(), failed[:, chosen].sum()
-    if (counts[0] == 0) != (counts[1] == 0):
-        side = names[0] if counts[0] else names[chosen]
-        notes.append(
-            f"only {side} failed ({max(counts)} of {len(scores)} examples, scored 0): mend that and measure again"
-        )
-    if repeats:
-        notes.append(
-            f"{repeats} repeated scores of the same example count once, by their mean; cached answers add nothing"
-        )
-    return notes
+    failed, values = np.isnan(scores), np.nan_to_num(scores)
+    high, before = float(values.max()), float(values[:, 0].mean())
+    (fewest, _), (count, side) = sorted((int(failed[:, column].sum()), names[column]) for column in (0, chosen))
+    constant = float(values.min()) == high
+    notes = {
+        f"the metric is constant: every score is {high:g}, so it cannot show a difference": constant,
+        f"the metric is saturated: {names[0]} has {before:.3f} already, so there is no room": not constant
+        and before >= SATURATED * max(high, 1.0),
+        f"only {side} failed ({count} of {len(scores)} examples, scored 0): mend that and measure again": count
+        and not fewest,
+        f"{repeats} repeated scores of the same example count once, by their mean; cached answers add nothing": repeats,
+    }
+    return [note for note, holds in notes.items() if holds]
