@@ -98,7 +98,7 @@ class PromptTuner:
         self, report: TuningReport, dev: Sequence[dspy.Example], metric: AnyMetric, *, threads: int = 1
     ) -> TuningReport:
         """The report with every patch measured on dev, paired; clearly worse ones are stopped early."""
-        bench = Bench(list(dev), metric, options=QUIET.changed(threads=threads))
+        bench = Bench(list(dev), metric, options=QUIET.changed(threads=threads), split="dev")
         base = bench.base(self.program)
         patches = [patch.model_copy(deep=True) for patch in report.prompt_patches]
         for patch in patches:
@@ -108,7 +108,7 @@ class PromptTuner:
             except GoldassayError as error:  # it copies dev, or does not fit: the others are measured all the same
                 patch.reject(str(error))
                 continue
-            tested = bench.test(patch.id, [patched], [0] * len(dev), base, split="dev", stop=False)
+            tested = bench.test(patch.id, [patched], [0] * len(dev), base, stop=False)
             if tested.effect is None:
                 patch.reject(f"the program failed: {tested.failure}")
                 continue

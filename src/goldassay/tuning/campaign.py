@@ -174,7 +174,7 @@ class Patches(Teleprompter):
             options.on_progress,
         )
         self.ledger = Ledger()
-        campaign = Campaign(self, bench, student, train, dev)
+        campaign = Campaign(self, bench, student, train, dev, Race.on(bench, train) if races else None)
         try:
             return campaign.run()
         finally:
@@ -190,17 +190,24 @@ class Campaign:
         student: The program as it is.
         train: The examples that edits may show.
         dev: The first examples of the bench.
+        race: Where sets of examples are raced.
     """
 
     def __init__(
-        self, optimizer: Patches, bench: Bench, student: dspy.Module, train: list[Any], dev: list[Any]
+        self,
+        optimizer: Patches,
+        bench: Bench,
+        student: dspy.Module,
+        train: list[Any],
+        dev: list[Any],
+        race: Race | None,
     ) -> None:
         self.options, self.bundles, self.ledger = optimizer.options, optimizer.bundles, optimizer.ledger
-        self.bench, self.train, self.dev, self.start = bench, train, dev, student
-        races = any(wraps(edit, selected_examples) for bundle in self.bundles for edit in bundle)
-        self.race = Race.on(bench, train) if races else None
+        self.bench, self.train, self.dev, self.start, self.race = bench, train, dev, student, race
         self.folds = assign_folds(bench.examples, self.options.folds, self.options.seed)
         self.programs = [student] * (self.options.folds + 1)
+        self.proposed: list[Bundle] = []  # the bundle that is tested now, of each fold
+        self.round = 0
         self.base: dict[int, Case] = {}
         self.cases: dict[int, Case] = {}
         self.first, self.open, self.proven = True, False, False
@@ -219,65 +226,63 @@ class Campaign:
         showing = covering, nearest_examples, selected_examples
         if any(wraps(edit, *showing) for bundle in self.bundles for edit in bundle):
             check_fits(self.start, self.train)
-        for number in range(1, self.options.rounds + 1):
-            before = fingerprint(self.programs[-1])
+        for _ in range(self.options.rounds):
+            self.round, before = self.round + 1, fingerprint(self.programs[-1])
             for edits in self.bundles:
-                self._bundle(number, edits)
+                self._bundle(edits)
             if fingerprint(self.programs[-1]) == before:
                 break
         return self.programs[-1]
 
-    def _bundle(self, number: int, edits: Sequence[Edit]) -> None:
+    def _bundle(self, edits: Sequence[Edit]) -> None:
         """Propose a bundle for every fold and test it; keep what carries it, or else the best of its edits alone."""
         self.cases = self._completed(self.programs, self.cases)
         if all(map(is_right, self.cases.values())):
             return
-        bundles = [self._proposed(edits, fold) for fold in range(self.options.folds + 1)]
-        slots = [slot for slot, patches in bundles[-1].items() if patches]
-        for slot in slots:
-            again = {patch.id for patch in bundles[-1][slot]}  # an edit that is tried again has one verdict, the last
-            self.ledger.patches[:] = [patch for patch in self.ledger.patches if patch.id not in again]
-            self.ledger.patches += bundles[-1][slot]
-            self.leaked |= again
-        if not slots:
+        self.proposed = [self._of_fold(edits, fold) for fold in range(self.options.folds + 1)]
+        final = self.proposed[-1]
+        again = {patch.id for patches in final.values() for patch in patches}
+        # An edit that is tried again has one verdict, the last.
+        self.ledger.patches[:] = [patch for patch in self.ledger.patches if patch.id not in again]
+        self.ledger.patches += [patch for patches in final.values() for patch in patches]
+        self.leaked |= again
+        if not final:
             return
+        slots = list(final)
         name = slots[0] if len(slots) == 1 else f"bundle of {len(slots)}: {', '.join(slots)}"
         first, self.first = self.first, False
         level = self.options.keep if first else self.options.keep / 2
         if not shows_nearest(self.start) and shows_nearest(self.programs[-1]):
             # A set of examples in the place of the nearest costs no more: the better one by the estimate is kept.
             level = 1.0 if all(wraps(edit, selected_examples) for edit in edits) else level
-        result = self._tested(number, name, bundles, slots, keep=level)
+        result = self._tested(name, slots, keep=level)
         if first:  # later hypotheses can be proven only if the first one is
             self.open = result is not None and proves(result, self.options.alpha)
-            patches = [patch for slot in slots for patch in bundles[-1][slot]]
-            self.alone = {patch.id for patch in patches if self.open and len(patches) == 1}
+            self.alone = again if self.open and len(again) == 1 else set()
         if result is not None:
-            self._keep(bundles, *self._pruned(number, bundles, slots, result))
+            self._keep(*self._pruned(slots, result))
             return
         singles = slots[: self.options.singles] if len(slots) > 1 else []
         level = self.options.keep / 2 / max(1, len(singles))
-        tests = {slot: self._tested(number, f"{slot} alone", bundles, [slot], keep=level) for slot in singles}
+        tests = {slot: self._tested(f"{slot} alone", [slot], keep=level) for slot in singles}
         better = {slot: result for slot, result in tests.items() if result is not None}
         if better:
             best = max(better, key=lambda slot: better[slot].gain)
-            self._keep(bundles, [best], better[best].cases)
+            self._keep([best], better[best].cases)
 
-    def _pruned(
-        self, number: int, bundles: list[Bundle], slots: list[str], result: CandidateResult
-    ) -> tuple[list[str], dict[int, Case]]:
+    def _pruned(self, slots: list[str], result: CandidateResult) -> tuple[list[str], dict[int, Case]]:
         """Leave-one-out: a slot goes if the bundle without it is no worse on all examples."""
         left, cases = list(slots), result.cases
         if len(left) > 1:  # if it was accepted early, the rest is measured now
-            cases = self._completed(self._programs(bundles, left), cases)
+            cases = self._completed(self._programs(left), cases)
         for slot in reversed(slots):
             if len(left) == 1:
                 break
             rest = [other for other in left if other != slot]
-            without = self._tested(number, f"without {slot}", bundles, rest, against=cases, dropping=slot)
+            without = self._tested(f"without {slot}", rest, against=cases, dropping=slot)
             if without is not None:
-                left, cases = rest, self._completed(self._programs(bundles, rest), without.cases)
-                for patch in bundles[-1][slot]:
+                left, cases = rest, self._completed(self._programs(rest), without.cases)
+                for patch in self.proposed[-1][slot]:
                     patch.reject("carries nothing: the bundle is no worse without it")
         return left, cases
 
@@ -289,17 +294,17 @@ class Campaign:
             complete.update(zip(mine, self.bench.cases(programs[fold], mine, "the rest"), strict=True))
         return complete
 
-    def _keep(self, bundles: list[Bundle], slots: list[str], cases: dict[int, Case]) -> None:
+    def _keep(self, slots: list[str], cases: dict[int, Case]) -> None:
         """Take these slots, for the folds and for the final program.
 
         Their cases beside those of the program as it was say whether it is proven; nothing new is measured.
         """
         self.cases, program = cases, self.programs[-1]
-        new = [patch for slot in slots for patch in bundles[-1][slot]]
+        new = [patch for slot in slots for patch in self.proposed[-1][slot]]
         for patch in new:
             patch.program = fingerprint(program)  # edits build on each other
             program = self._with(program, patch)
-        self.programs = self._programs(bundles, slots)
+        self.programs = self._programs(slots)
         base = {index: self.base[index] for index in cases}
         result = self.bench.test("what is kept", self.programs[:-1], self.folds, base, stop=False)
         self.proven = self.open and proves(result, self.options.alpha)
@@ -314,9 +319,7 @@ class Campaign:
 
     def _tested(
         self,
-        number: int,
         name: str,
-        bundles: list[Bundle],
         slots: list[str],
         *,
         keep: float = KEEP,
@@ -328,14 +331,14 @@ class Campaign:
         With ``dropping``, the slots are measured ``against`` the bundle that has that slot, too, and accepted if they
         are no worse. The ledger says why.
         """
-        patches = bundles[-1][dropping] if dropping else [patch for slot in slots for patch in bundles[-1][slot]]
-        programs = self._programs(bundles, slots)
+        patches = [patch for slot in ([dropping] if dropping else slots) for patch in self.proposed[-1][slot]]
+        programs = self._programs(slots)
         versions = tuple(map(fingerprint, programs))
         twin = self.measured.setdefault(versions, name) if versions != tuple(map(fingerprint, self.programs)) else None
         if twin is None or (twin != name and not dropping):
             unchanged = "the prompt stays the same: nothing of it fits the program"
             reason = f"identical with {twin}, which was measured: the same prompts" if twin else unchanged
-            self.ledger.note(number, name, patches, "rejected", reason)
+            self.ledger.note(self.round, name, patches, "rejected", reason)
             return None
         base = self.cases if against is None else against
         result = self.bench.test(name, programs[:-1], self.folds, base, futility=not dropping)
@@ -343,14 +346,11 @@ class Campaign:
             for patch in patches:
                 patch.effects = [result.effect.reversed if dropping else result.effect]
         reason = self._objection(result, base, dropping, keep)
-        if reason:
-            status = "needed" if dropping else "rejected"
-        elif dropping:
-            status, reason = "dropped", f"no worse without {dropping}"
-        else:
+        status = ("needed" if dropping else "rejected") if reason else "dropped" if dropping else "kept"
+        if status == "kept":
             status = "better" if name.endswith(" alone") else "kept"
             reason = f"better, {'accepted early' if result.ended == Outcome.ACCEPT else 'on all examples'}"
-        self.ledger.note(number, name, patches, status, reason, result.effect)
+        self.ledger.note(self.round, name, patches, status, reason or f"no worse without {dropping}", result.effect)
         return None if status in ("needed", "rejected") else result
 
     def _objection(self, result: CandidateResult, base: Mapping[int, Case], dropping: str, keep: float) -> str:
@@ -372,10 +372,10 @@ class Campaign:
         drops = self.bench.drops(after, before, documents)
         return f"worsens {drops}" if drops else ""
 
-    def _programs(self, bundles: list[Bundle], slots: Sequence[str]) -> list[Any]:
+    def _programs(self, slots: Sequence[str]) -> list[Any]:
         """The programs of all folds, and the final one, with these slots on top of what is kept."""
         programs = []
-        for program, bundle in zip(self.programs, bundles, strict=True):
+        for program, bundle in zip(self.programs, self.proposed, strict=True):
             for patch in (patch for slot in slots for patch in bundle.get(slot, ())):
                 program = self._with(program, patch)
             programs.append(program)
@@ -390,7 +390,7 @@ class Campaign:
             patch.status, patch.reason = Status.REJECTED, str(error)
             return program
 
-    def _proposed(self, edits: Sequence[Edit], fold: int) -> Bundle:
+    def _of_fold(self, edits: Sequence[Edit], fold: int) -> Bundle:
         """The bundle of a fold, from the errors made on the others; the last one's is made from all examples."""
         own = {id(self.bench.examples[index]) for index, other in enumerate(self.folds) if other == fold}
         patterns = find([with_error(case) for index, case in sorted(self.cases.items()) if self.folds[index] != fold])

@@ -74,12 +74,6 @@ class CandidateResult:
         return self.effect.p / 2 if self.effect is not None and self.effect.difference > 0 else 1.0
 
     @property
-    def so_far(self) -> str:
-        """The effect for a line of progress."""
-        effect = self.effect
-        return "" if effect is None else f", {effect.difference:+.3f} so far"
-
-    @property
     def gain(self) -> float:
         """The difference of the corpus values; minus infinity if there is none."""
         return self.effect.difference if self.effect is not None else float("-inf")
@@ -101,18 +95,15 @@ class Bench:
     resamples: int = 4000
     journal: Path | None = None
     on_progress: Callable[[str], None] | None = None
+    split: str = "train+dev"  # what the examples are called in an effect
     cost: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COSTS, 0.0), init=False)
     _rows: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.order = shuffled_documents(self.examples, self.options.seed)
         self.zero: Evidence = with_tallies(self.metric).zero
-        for line in self.journal.read_bytes().split(b"\n") if self.journal and self.journal.is_file() else ():
-            try:
-                row = json.loads(line)
-                self._rows[row["program"], int(row["index"])] = row
-            except (ValueError, KeyError, TypeError):  # a line that was cut off is measured again
-                continue
+        if self.journal and self.journal.is_file():
+            self._rows = {(row["program"], row["index"]): row for row in jsonl.rows(self.journal)}
 
     def cases(self, program: dspy.Module, indices: Sequence[int], name: str = "", after: int = 0) -> list[Case]:
         """The program's cases of these examples, measured unless they are in the journal.
@@ -133,13 +124,36 @@ class Bench:
                 self.on_progress(f"{name}, {len(new) - start - len(chunk) + after} examples left")
         return [self._case(self._rows[version, index]) for index in indices]
 
+    def _keep(self, version: str, indices: Sequence[int], run: Run) -> None:
+        """Keep the rows of a run, in the journal too."""
+        rows = [
+            {
+                "program": version,
+                "index": index,
+                "id": case.id,
+                "tallies": row["tallies"],
+                "errors": [error.state() for error in case.errors],
+                "strata": dict(case.strata),
+                "failed": row.get("error") or "",
+            }
+            for index, row, case in zip(indices, run.rows, run.cases, strict=True)
+        ]
+        self._rows |= {(version, row["index"]): row for row in rows}
+        if self.journal is not None:
+            with jsonl.Log(self.journal) as log:
+                log.lines([json.dumps(row, ensure_ascii=False, default=str) for row in rows])
+
+    def _case(self, row: Mapping[str, Any]) -> Case:
+        errors = tuple(Error(**error) for error in row["errors"])
+        return Case(str(row["id"]), self.zero.from_state(row["tallies"]), errors, row["strata"])
+
     def base(self, program: dspy.Module, name: str = "") -> dict[int, Case]:
         """The cases of all examples; raises if the program never works, since its prompts are not to blame."""
         indices = range(len(self.examples))
-        cases = self.cases(program, indices, name)
+        cases = dict(zip(indices, self.cases(program, indices, name), strict=True))
         if why := self._failure([program], [0] * len(indices), indices):
             raise GoldassayError(f"the program failed on all examples; the first: {why}")
-        return dict(zip(indices, cases, strict=True))
+        return cases
 
     def test(
         self,
@@ -148,7 +162,6 @@ class Bench:
         folds: Sequence[int],
         base: Mapping[int, Case],
         *,
-        split: str = "train+dev",
         stop: bool = True,
         futility: bool = True,
     ) -> CandidateResult:
@@ -159,58 +172,45 @@ class Bench:
             programs: one a fold.
             folds: the fold of each example.
             base: the cases to compare with; only their examples are measured.
-            split: what the examples are called in the effect.
             stop: whether to stop as soon as the result is sure.
             futility: whether to give up a candidate that is not better on the way, too.
         """
-        start, cases = dict(self.cost), dict[int, Case]()
+        start, cases, so_far = dict(self.cost), dict[int, Case](), ""
         order = [part for document in self.order if (part := [index for index in document if index in base])]
-        flat, looks = [index for document in order for index in document], stages(len(order))
+        count, looks = sum(map(len, order)), stages(len(order))
         result = CandidateResult(cases, None, Outcome.FULL)
         for look in looks if stop else looks[-1:]:
             seen = [index for document in order[:look] for index in document]
-            new = [index for index in seen if index not in cases]
-            for fold in sorted({folds[index] for index in new}):  # equal prompts follow each other
-                mine = [index for index in new if folds[index] == fold]
-                left = len(flat) - len(cases) - len(mine)
-                cases.update(zip(mine, self.cases(programs[fold], mine, f"{name}{result.so_far}", left), strict=True))
+            for fold in sorted({folds[index] for index in seen}):  # equal prompts follow each other
+                mine = [index for index in seen if folds[index] == fold and index not in cases]
+                left = count - len(cases) - len(mine)
+                cases.update(zip(mine, self.cases(programs[fold], mine, f"{name}{so_far}", left), strict=True))
             if why := self._failure(programs, folds, seen):
                 return CandidateResult(cases, None, Outcome.FAILED, 1.0, why)
-            cost = {key: self.cost[key] - start[key] for key in COSTS}
-            result = self._look(cases, base, seen, cost, split, [past for past in looks if past <= look])
-            if len(seen) == len(flat):
-                return replace(result, ended=Outcome.FULL)
-            if result.ended != Outcome.FULL:
+            after, before = ([side[index] for index in seen] for side in (cases, base))
+            examples, cost = (
+                [self.examples[index] for index in seen],
+                {key: self.cost[key] - start[key] for key in COSTS},
+            )
+            how = {"zero": self.zero, "seed": self.options.seed, "resamples": self.resamples}
+            difference = effect(after, before, examples, self.split, cost, **how)
+            decision = sequential_test(
+                [case.evidence for case in after],
+                [case.evidence for case in before],
+                self.zero,
+                looks=[past for past in looks if past <= look],
+                clusters=clusters(examples) or list(range(len(examples))),
+                alpha=self.alpha,
+            )
+            result = CandidateResult(cases, difference, Outcome.FULL, decision.p)
+            if len(seen) == count:
                 return result
-            if futility and result.gain <= 0 and result.effect is not None and (result.effect.high or 0.0) < 0.01:
+            if decision.decision != "continue":
+                return replace(result, ended=Outcome(decision.decision))
+            if futility and result.gain <= 0 and (difference.high or 0.0) < 0.01:
                 return replace(result, ended=Outcome.REJECT)
+            so_far = f", {result.gain:+.3f} so far"
         return result
-
-    def _look(
-        self,
-        cases: dict[int, Case],
-        base: Mapping[int, Case],
-        seen: Sequence[int],
-        cost: Mapping[str, float],
-        split: str,
-        looks: Sequence[int],
-    ) -> CandidateResult:
-        """The effect on the examples seen so far, and what the sequential test says."""
-        after, before = [cases[index] for index in seen], [base[index] for index in seen]
-        examples = [self.examples[index] for index in seen]
-        decision = sequential_test(
-            [case.evidence for case in after],
-            [case.evidence for case in before],
-            self.zero,
-            looks=looks,
-            clusters=clusters(examples) or list(range(len(examples))),
-            alpha=self.alpha,
-        )
-        ended = Outcome.FULL if decision.decision == "continue" else Outcome(decision.decision)
-        difference = effect(
-            after, before, examples, split, cost, zero=self.zero, seed=self.options.seed, resamples=self.resamples
-        )
-        return CandidateResult(cases, difference, ended, decision.p)
 
     def _failure(self, programs: Sequence[dspy.Module], folds: Sequence[int], indices: Sequence[int]) -> str:
         """The first error if the programs failed on all of these examples; else empty."""
@@ -237,28 +237,6 @@ class Bench:
                 messages.append(f"{name} by {drop:.4f}")
         return ", ".join(messages)
 
-    def _keep(self, version: str, indices: Sequence[int], run: Run) -> None:
-        rows = [
-            {
-                "program": version,
-                "index": index,
-                "id": case.id,
-                "tallies": row["tallies"],
-                "errors": [error.state() for error in case.errors],
-                "strata": dict(case.strata),
-                "failed": row.get("error") or "",
-            }
-            for index, row, case in zip(indices, run.rows, run.cases, strict=True)
-        ]
-        self._rows.update({(version, row["index"]): row for row in rows})
-        if self.journal is not None:
-            with jsonl.Log(self.journal) as log:
-                log.lines([json.dumps(row, ensure_ascii=False, default=str) for row in rows])
-
-    def _case(self, row: Mapping[str, Any]) -> Case:
-        errors = tuple(Error(**error) for error in row["errors"])
-        return Case(str(row["id"]), self.zero.from_state(row["tallies"]), errors, row["strata"])
-
 
 def effect(
     after: Sequence[Case],
@@ -279,14 +257,8 @@ def effect(
         zero: Empty evidence of the metric.
         how: ``seed``, ``resamples`` and ``level`` of `goldassay.statistics.compare`.
     """
-    documents = clusters(examples)
-    difference = compare(
-        [case.evidence for case in after],
-        [case.evidence for case in before],
-        zero,
-        clusters=documents,
-        **how,
-    )
+    documents, sides = clusters(examples), ([case.evidence for case in side] for side in (after, before))
+    difference = compare(*sides, zero, clusters=documents, **how)
     old = float(total(before).value)
     return Effect(
         split=split,

@@ -81,7 +81,7 @@ class Patch(BaseModel):
 
     >>> patch = make_patch(predictor="extract", action="add_instruction", text="Extract years.")
     >>> patch.section, patch.status.value, patch.id
-    ('system', 'proposed', 'add_instruction-58e7e346')
+    ('system', 'proposed', 'add_instruction-8b0833cc')
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -91,9 +91,7 @@ class Patch(BaseModel):
     action: str
     text: str | None = None
     old: str | None = None
-    field: str | None = None
     example: dict[str, Any] | None = None
-    index: int | None = Field(default=None, ge=0)
     rationale: str = ""
     pattern: str = ""
     examples: list[str] = Field(default_factory=list)
@@ -107,14 +105,13 @@ class Patch(BaseModel):
     @property
     def id(self) -> str:
         """The action and a hash of the edit: the same edit has the same id."""
-        edit = [self.predictor, self.action, self.text, self.old, self.field, self.example, self.index]
-        return f"{self.action}-{hashlib.sha256(json.dumps(edit, sort_keys=True, default=str).encode()).hexdigest()[:8]}"
+        edit = json.dumps([self.predictor, self.action, self.text, self.old, self.example], sort_keys=True, default=str)
+        return f"{self.action}-{hashlib.sha256(edit.encode()).hexdigest()[:8]}"
 
     @property
     def edit(self) -> str:
         """The edit in one line, for a table."""
-        example = json.dumps(self.example, ensure_ascii=False, default=str) if self.example else ""
-        return " ".join((self.text or self.old or example or f"#{self.index}").split())
+        return " ".join((self.text or self.old or json.dumps(self.example, ensure_ascii=False, default=str)).split())
 
     def reject(self, reason: str) -> None:
         """Mark the patch as rejected; the first reason stays."""
@@ -139,76 +136,46 @@ class Patch(BaseModel):
 
 
 class ExamplePatch(Patch):
-    """Adds a demonstration (at ``index``, else last), removes the one at ``index``, or puts another in its place."""
+    """Adds a demonstration after those that are there."""
 
     section: ClassVar[str] = "few_shot"
-    action: Literal["add_example", "remove_example", "replace_example"]
-
-    @model_validator(mode="after")
-    def _complete(self) -> ExamplePatch:
-        missing = [] if self.action == "add_example" or self.index is not None else ["index"]
-        missing += [] if self.action == "remove_example" or self.example is not None else ["example"]
-        _require(self, *missing)
-        return self
+    action: Literal["add_example"]
+    example: dict[str, Any]  # pyright: ignore[reportGeneralTypeIssues]
 
     def change(self, predictor: Any) -> None:
-        demos = list(predictor.demos or [])
-        last = len(demos) if self.action == "add_example" else len(demos) - 1
-        if self.action != "remove_example":
-            filled = {key for key, value in (self.example or {}).items() if value is not None}
-            for fields in (predictor.signature.input_fields, predictor.signature.output_fields):
-                if filled.isdisjoint(fields):
-                    raise self.error(f"the example has no {' or '.join(fields)}; it would not be shown")
-        place = last if self.index is None else self.index
-        if place > last:
-            what = f"place {place} for an example" if self.action == "add_example" else f"example {place}"
-            raise self.error(f"no {what}; the predictor shows {len(demos)}")
-        new = [] if self.action == "remove_example" else [dspy.Example(**(self.example or {}))]
-        demos[place : place + (self.action != "add_example")] = new
-        predictor.demos = demos
+        filled = {key for key, value in self.example.items() if value is not None}
+        for fields in (predictor.signature.input_fields, predictor.signature.output_fields):
+            if filled.isdisjoint(fields):
+                raise self.error(f"the example has no {' or '.join(fields)}; it would not be shown")
+        predictor.demos = [*(predictor.demos or []), dspy.Example(**self.example)]
 
 
 class InstructionPatch(Patch):
-    """Adds the line ``text`` to the instructions, removes the words ``old``, or puts ``text`` in their place."""
+    """Adds the line ``text`` to the instructions, or puts ``text`` in the place of the words ``old``."""
 
     section: ClassVar[str] = "system"
-    action: Literal["add_instruction", "remove_instruction", "replace_instruction"]
+    action: Literal["add_instruction", "replace_instruction"]
 
     @model_validator(mode="after")
     def _complete(self) -> InstructionPatch:
-        blank = self.action == "add_instruction" and not (self.text or "").strip()
-        missing = [] if self.action == "add_instruction" or self.old is not None else ["old"]
-        missing += ["text"] if blank or (self.action == "replace_instruction" and self.text is None) else []
-        _require(self, *missing)
+        added = self.action == "add_instruction"
+        needed = {"text": (self.text or "").strip()} if added else {"old": self.old, "text": self.text is not None}
+        if missing := [name for name, value in needed.items() if not value]:
+            raise ValueError(f"{self.action} needs {' and '.join(missing)}")
         return self
 
     def change(self, predictor: Any) -> None:
         before = predictor.signature.instructions
-        if self.action == "add_instruction":
-            after = f"{before}\n{self.text}"
-        else:
-            old = self.old or ""
-            if before.count(old) != 1:
-                raise self.error(f"{old[:60]!r} stands {before.count(old)} times in the instructions, not once")
-            after = before.replace(old, self.text or "" if self.action == "replace_instruction" else "")
+        after = f"{before}\n{self.text}"
+        if self.old:
+            if before.count(self.old) != 1:
+                raise self.error(
+                    f"{self.old[:60]!r} stands {before.count(self.old)} times in the instructions, not once"
+                )
+            after = before.replace(self.old, self.text or "")
         if not after.strip():
             raise self.error("it would leave no instructions, and DSPy would put its own there")
         predictor.signature = predictor.signature.with_instructions(after)
-
-
-class FieldPatch(Patch):
-    """Describes the field ``field`` with ``text``."""
-
-    section: ClassVar[str] = "output_format"
-    action: Literal["describe_field"]
-    text: str  # pyright: ignore[reportGeneralTypeIssues]
-    field: str  # pyright: ignore[reportGeneralTypeIssues]
-
-    def change(self, predictor: Any) -> None:
-        signature = predictor.signature
-        if self.field not in signature.fields:
-            raise self.error(f"no field {self.field!r}; there are {', '.join(signature.fields)}")
-        predictor.signature = signature.with_updated_fields(self.field, desc=self.text)
 
 
 class NearestPatch(Patch):
@@ -258,15 +225,8 @@ class FormPatch(Patch):
         return Formed(program.deepcopy(), self.text)
 
 
-AnyPatch = Annotated[
-    ExamplePatch | InstructionPatch | FieldPatch | NearestPatch | FormPatch, Field(discriminator="action")
-]
+AnyPatch = Annotated[ExamplePatch | InstructionPatch | NearestPatch | FormPatch, Field(discriminator="action")]
 _ANY: TypeAdapter[Patch] = TypeAdapter(AnyPatch)
-
-
-def _require(patch: Patch, *missing: str) -> None:
-    if missing:
-        raise ValueError(f"{patch.action} needs {' and '.join(missing)}")
 
 
 def make_patch(**fields: Any) -> Patch:
@@ -282,7 +242,7 @@ def apply(program: dspy.Module, patch: Patch, *, any_version: bool = False) -> d
     if patch.program and not any_version and patch.program != fingerprint(program):
         raise GoldassayError(
             f"patch {patch.id} was made for version {patch.program} of the program, this is {fingerprint(program)}; "
-            "propose and test it again"
+            "propose it again, or allow any version (`any_version=True`)"
         )
     return patch.applied_to(program)
 
@@ -311,13 +271,12 @@ def write(patch: Patch, place: Path) -> Path:
 class _Dumper(yaml.SafeDumper):
     """Escapes control characters other than line feeds: YAML reads some of them as a line feed or a blank."""
 
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        plain = data.replace("\n", "").replace("\t", "").isprintable()
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=None if plain else '"')
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    plain = text.replace("\n", "").replace("\t", "").isprintable()
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else '"')
 
-
-_Dumper.add_representer(str, _text)
+_Dumper.add_representer(str, _Dumper.represent_str)
 
 
 def read(file: Path) -> Patch:

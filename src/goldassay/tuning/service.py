@@ -6,7 +6,6 @@ the program with them.
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -27,7 +26,7 @@ from goldassay.tuning.instructions import rules
 from goldassay.tuning.measuring import effect, evaluated, failure
 from goldassay.tuning.patches import Patch, Status, apply, check_patch, make_patch, read, read_all, write
 from goldassay.tuning.patterns import find
-from goldassay.tuning.saved import rendered
+from goldassay.tuning.saved import diff
 from goldassay.tuning.states import STATE, load_state
 from goldassay.tuning.wrappers import demonstrations
 
@@ -83,11 +82,12 @@ class PatchFolder:
         for file in (Path(name), self.folder / f"{name}.yaml", self.folder / name):
             if file.is_file():
                 return file
-        for file in sorted(self.folder.glob("*.yaml")):
+        files = sorted(self.folder.glob("*.yaml"))
+        for file in files:
             with suppress(DataError):  # another file's faults are not this patch's
                 if read(file).id == name:
                     return file
-        names = ", ".join(sorted(file.stem for file in self.folder.glob("*.yaml"))) or "none yet"
+        names = ", ".join(file.stem for file in files) or "none yet"
         raise GoldassayError(f"no patch {name!r} in {self.folder}; there are: {names}")
 
     def propose(
@@ -120,10 +120,9 @@ class PatchFolder:
         passages: Sequence[object] = (),
         options: RunOptions | None = None,
     ) -> list[tuple[Path, Patch]]:
-        """Measure patches (``names``; by default all) on a split, each alone, and write effect and verdict.
+        """Measure patches (``names``; by default all that are not applied) on a split, each alone, and write verdicts.
 
-        The intervals hold for all of them together at 95 % (Bonferroni), so also for those that are kept for them. A
-        patch that is applied already is measured against the program without it.
+        The intervals hold for all of them together at 95 % (Bonferroni), so also for those that are kept for them.
 
         Args:
             examples: The examples of the split.
@@ -135,33 +134,29 @@ class PatchFolder:
         """
         if split not in SPLITS:
             raise GoldassayError(f"patches are measured on dev, and on test for the final proof, not on {split}")
-        files = [self.find(name) for name in names] or [file for file, _ in self.all()]
+        files = [self.find(name) for name in names] or [file for file, each in self.all() if each.status != "applied"]
         if not files:
-            raise GoldassayError(f"there are no patches in {self.folder}; goldassay patch propose makes some")
-        patches, program, applied = [read(file) for file in files], self.current, self.applied
-        on, others = _ids(applied), []
+            raise GoldassayError(f"there are no patches in {self.folder} to test; goldassay patch propose makes some")
+        patches, program, programs = [read(file) for file in files], self.current, []
         for patch in patches:
             check_patch(patch, {split: examples})
-            without = [other for other in applied if other.id != patch.id]
-            others.append(self._built(without) if patch.id in on else self._with(program, patch, any_version))
+            programs.append(self._with(program, patch, any_version))
 
-        def run(patched: Any, name: str) -> Run:
-            searching = patched.index(passages) if passages and hasattr(patched, "index") else patched
+        def run(program: Any, name: str) -> Run:
+            searching = program.index(passages) if passages and hasattr(program, "index") else program
             return evaluated(searching, examples, metric, (options or RunOptions()).changed(name=name))
 
-        base = run(program.deepcopy(), "as it is")
+        base, measured = run(program.deepcopy(), "as it is"), []
         if why := failure(base):
             raise GoldassayError(f"the program {why}")
-        measured = []
-        for patch, other in zip(patches, others, strict=True):
-            result = run(other, patch.id)
+        for patch, patched in zip(patches, programs, strict=True):
+            result = run(patched, patch.id)
             patch.effects = [old for old in patch.effects if old.split != split]
-            if failure(result):
-                patch.reason = f"not available on {split}: the program {failure(result)}"
+            if why := failure(result):
+                patch.reason = f"not available on {split}: the program {why}"
                 continue
-            before, after = (result, base) if patch.id in on else (base, result)
-            sides, level = (after.cases, before.cases), 1 - 0.05 / len(patches)
-            patch.effects.append(effect(*sides, examples, split, result.cost, zero=base.zero, level=level))
+            how = {"zero": base.zero, "level": 1 - 0.05 / len(patches)}
+            patch.effects.append(effect(result.cases, base.cases, examples, split, result.cost, **how))
             measured.append(patch)
         judge(measured, split)
         for file, patch in zip(files, patches, strict=True):
@@ -196,21 +191,16 @@ class PatchFolder:
 
         A patch can be taken back by its id even if its file was edited or removed since.
         """
-        applied = self.applied
+        program, applied = self.program, self.applied
         gone = [name if name in _ids(applied) else read(self.find(name)).id for name in names]
-        for name in gone:
-            if name not in _ids(applied):
-                raise GoldassayError(f"{name} is not applied")
+        if wrong := [name for name in gone if name not in _ids(applied)]:
+            raise GoldassayError(f"{wrong[0]} is not applied")
         left = [patch for patch in applied if patch.id not in gone]
-        for name in gone:
-            later = applied[_ids(applied).index(name) + 1 :]
-            moved = [patch.id for patch in later if patch.index is not None and patch.id not in gone]
-            if name.startswith(("add_example", "remove_example")) and moved:
-                raise GoldassayError(
-                    f"{moved[-1]} names an example by its place, and was applied after {name}: take {moved[-1]} back "
-                    "first"
-                )
-        program = self._built(left)
+        for patch in left:
+            try:
+                program = apply(program, patch, any_version=True)
+            except GoldassayError as error:
+                raise GoldassayError(f"{error}: it builds on what is taken back; take {patch.id} back first") from None
         for file, patch in self.all():
             if patch.id in gone:
                 patch.status = Status.REVERTED
@@ -225,28 +215,11 @@ class PatchFolder:
             patched = apply(self.program, patch, any_version=True)
         except GoldassayError as error:  # the patch is shown all the same, with the reason why it has no diff
             return patch, [str(error)]
-        before, after = (rendered(program, adapter).splitlines() for program in (self.program, patched))
-        return patch, list(difflib.unified_diff(before, after, "before", "after", lineterm="", n=2))
+        return patch, diff(self.program, patched, adapter).splitlines()
 
     def _with(self, program: Any, patch: Patch, any_version: bool) -> Any:
         """The program with a patch that was made for it, as it is in its file or with the patches applied so far."""
-        versions = [fingerprint(self.program), fingerprint(program)]
-        if patch.program and patch.program not in versions and not any_version:
-            raise GoldassayError(
-                f"patch {patch.id} was made for version {patch.program} of the program; this is {versions[0]}, with "
-                f"the applied patches {versions[1]}: propose it again, or allow any version (`any_version=True`)"
-            )
-        return apply(program, patch, any_version=True)
-
-    def _built(self, patches: Sequence[Patch]) -> Any:
-        """The program with these patches, in this order."""
-        program = self.program
-        for patch in patches:
-            try:
-                program = apply(program, patch, any_version=True)
-            except GoldassayError as error:
-                raise GoldassayError(f"{error}: it builds on what is taken back; take {patch.id} back first") from None
-        return program
+        return apply(program, patch, any_version=any_version or patch.program == fingerprint(self.program))
 
     def _save(self, program: Any, applied: Sequence[Patch]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
