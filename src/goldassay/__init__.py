@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from goldassay.gold import load
     from goldassay.measure import Assessment, Error, Measure
     from goldassay.metric import Metric
-    from goldassay.running.comparing import compare
-    from goldassay.running.evaluate import evaluate
+    from goldassay.running.comparing import acompare, compare
+    from goldassay.running.evaluate import aevaluate, evaluate
     from goldassay.running.example import guard
     from goldassay.running.options import RunOptions
     from goldassay.scores import Score, Total
     from goldassay.scoring import score
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
     from goldassay.testing import case
-    from goldassay.tuning import tune
+    from goldassay.tuning import atune, tune
     from goldassay.tuning.audit.auditor import audit
 
 __version__ = "0.1.0"
@@ -41,6 +41,9 @@ _HOME = {
     "Score": "scores",
     "Tally": "tally",
     "Total": "scores",
+    "acompare": "running.comparing",
+    "aevaluate": "running.evaluate",
+    "atune": "tuning",
     "audit": "tuning.audit.auditor",
     "case": "testing",
     "compare": "running.comparing",
@@ -66,6 +69,9 @@ __all__ = [
     "Score",
     "Tally",
     "Total",
+    "acompare",
+    "aevaluate",
+    "atune",
     "audit",
     "case",
     "compare",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from pathlib import Path
@@ -43,6 +44,21 @@ def test_compare_takes_runs_and_folders(tmp_path: Path) -> None:
     assert (found.comparison.difference, found.won) == (1.0, ("0", "1", "2"))
     kept = goldassay.compare(tmp_path / "a", str(tmp_path / "a"))
     assert kept[0].comparison.difference == 0.0
+
+
+def test_the_asynchronous_forms_give_the_same(tmp_path: Path) -> None:
+    async def both() -> list[Run]:
+        return list(await asyncio.gather(*(goldassay.aevaluate(shout, GOLD, exact, seed=n) for n in (0, 1))))
+
+    assert [made.value for made in asyncio.run(both())] == [1.0, 1.0]
+    (found,) = asyncio.run(goldassay.acompare(*asyncio.run(both())))
+    assert found.comparison.difference == 0.0
+    gold = {"train": GOLD[:2], "dev": GOLD[2:]}
+    model = dspy.utils.DummyLM([{"label": "C"}] * 9)
+    tuned = asyncio.run(
+        goldassay.atune(dspy.Predict("text -> label"), gold, exact, "labeled", lm=model, folder=str(tmp_path / "t"))
+    )
+    assert tuned.dev.after.value == 1.0
 
 
 def test_progress_is_a_line_now_and_then_without_a_terminal(

@@ -17,6 +17,7 @@ from goldassay.measure import Measure
 from goldassay.notebook import Displayed
 from goldassay.running import logs
 from goldassay.running.identity import described_measures, gold_hash
+from goldassay.running.loop import asynchronous
 from goldassay.running.rows import measured_row
 from goldassay.running.run import Run
 from goldassay.statistics import Comparison, holm
@@ -119,6 +120,10 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
     for place, p in zip(weighted, holm([results[place].comparison.p for place in weighted]), strict=True):
         results[place] = replace(results[place], corrected=p)
     return RunComparisons(first, results)
+
+
+acompare = asynchronous(compare)
+"""`compare` for asynchronous code."""
 
 
 def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:

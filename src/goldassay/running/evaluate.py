@@ -22,9 +22,9 @@ from goldassay.running.calls import TOKENS, Account, current
 from goldassay.running.cluster import Cluster
 from goldassay.running.example import Measuring, Program, check_inputs, with_fresh_answers
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
-from goldassay.running.identity import about_run, now, refuse_another
+from goldassay.running.identity import about_run, different, now, refuse_another
 from goldassay.running.leaks import find_leaks, leak_warning
-from goldassay.running.loop import Failures, work_through
+from goldassay.running.loop import Failures, asynchronous, work_through
 from goldassay.running.options import RunOptions
 from goldassay.running.rows import Row, Rows
 from goldassay.running.run import Run, stored
@@ -74,6 +74,10 @@ def evaluate(
     if isinstance(gold, (list, tuple)):  # those of a large file are unique
         check_unique(gold)
     return _Evaluation(program, gold, metric if isinstance(metric, Metric) else Metric.of(metric), use).run()
+
+
+aevaluate = asynchronous(evaluate)
+"""`evaluate` for asynchronous code."""
 
 
 class _Evaluation:
@@ -152,6 +156,8 @@ class _Evaluation:
             read_about(folder)  # there must be a run, before anything is written
         elif (folder / ABOUT).exists():
             raise GoldassayError(f"{folder} holds a run already; choose another, or resume it (`resume={folder}`)")
+        else:
+            self._tell_of_unfinished_run(folder.parent)
         self.writer = Writer(folder)
         try:
             self.rows = Rows(folder / ROWS, self.options.repeats)
@@ -164,6 +170,15 @@ class _Evaluation:
             self.writer.close()
             raise
         return finished
+
+    def _tell_of_unfinished_run(self, runs: Path) -> None:
+        for file in sorted(runs.glob(f"*/{ABOUT}"), reverse=True):
+            with suppress(GoldassayError):
+                earlier = read_about(file.parent)
+                if earlier.get("status") != "finished" and different(earlier, self.about) is None:
+                    message = "%s is an unfinished run of the same, which can be resumed"
+                    logging.getLogger("goldassay").warning(message, file.parent)
+                    return
 
     def _resume(self, folder: Path) -> bool:
         """Read the rows of the run to resume; whether nothing is left to do."""
@@ -203,7 +218,9 @@ class _Evaluation:
 
         def keep(row: Row) -> str:
             nonlocal total
-            self.rest.add(self.failed.get(self.rows.number(row), {}).get("usage", {}))
+            if earlier := self.failed.get(self.rows.number(row)):
+                row["retried"] = True
+                self.rest.add(earlier.get("usage", {}))
             row, offset = self.writer.row(row) if self.writer else (row, 0)
             self.rows.add(row, offset)
             total = total + evidence(row)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import ctypes
+import functools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-T = TypeVar("T")
+P, T = ParamSpec("P"), TypeVar("T")
 PATIENCE = 2.0  # seconds for examples in flight when a run is interrupted; a call that hangs is left behind
 FIRST, ENOUGH = 5, 20  # equal failures at the start; how many rows before a share of failures means anything
 
@@ -128,6 +130,16 @@ def start(function: Callable[[], object]) -> threading.Thread:
     thread = threading.Thread(target=contextvars.copy_context().run, args=(function,), daemon=True)
     thread.start()
     return thread
+
+
+def asynchronous(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """The form of a function for asynchronous code, with the same arguments; it does not block the event loop."""
+
+    @functools.wraps(function)
+    async def in_thread(*args: P.args, **options: P.kwargs) -> T:
+        return await asyncio.to_thread(function, *args, **options)
+
+    return in_thread
 
 
 class _Abandoned(BaseException):

@@ -134,6 +134,7 @@ class Folded:
     columns: dict[str, Any] = field(default_factory=dict)
     clusters: list[int] | None = None
     failed: int = 0
+    retried: int = 0
     truncated: int = 0
 
 
@@ -150,6 +151,7 @@ def fold(rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evid
         chunks.append({key: stacked([each[key] for each in evidence], zero[key]) for key in zero})
         for place, (row, each) in enumerate(zip(chunk, evidence, strict=True), start):
             folded.total = folded.total + each
+            folded.retried += bool(row.get("retried"))
             folded.failed += bool(row.get("error"))
             folded.truncated += bool(row.get("truncated"))
             documents.append(numbers.setdefault(cluster(row, place), len(numbers)))

@@ -88,6 +88,8 @@ class Run(Displayed):
                 f"each example was asked once, at {temperature}: the intervals cannot tell the model's own noise apart "
                 "from the differences between examples; repeats do"
             )
+        if retried := self.folded.retried:
+            warnings.append(f"{retried} of {len(self.rows)} examples failed at first; they have had another chance")
         return warnings
 
     @property

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.saved import Trial, Tuned
     from goldassay.tuning.states import load_state
-    from goldassay.tuning.tuner import TuneOptions, tune
+    from goldassay.tuning.tuner import TuneOptions, atune, tune
     from goldassay.tuning.wrappers import NearestDemos
 
 _MODULES = {
@@ -20,7 +20,7 @@ _MODULES = {
     "patches": ("Effect", "Patch"),
     "saved": ("Trial", "Tuned"),
     "states": ("load_state",),
-    "tuner": ("TuneOptions", "tune"),
+    "tuner": ("TuneOptions", "atune", "tune"),
     "wrappers": ("NearestDemos",),
 }
 
@@ -34,6 +34,7 @@ __all__ = [
     "Trial",
     "TuneOptions",
     "Tuned",
+    "atune",
     "load_state",
     "tune",
 ]
