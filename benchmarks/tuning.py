@@ -89,7 +89,7 @@ class Reader(dspy.Module):  # type: ignore[misc]
 def passages(file: Path, longest: int = 200) -> list[Any]:
     """Pages of HIPE cut into passages of whole entities; one passage a page, the fullest."""
     out = []
-    for page in read(file, format="hipe", task="extraction", repeated="number"):
+    for page in read(file, format="hipe", task="extraction"):
         starts = range(0, max(1, len(page["text"]) - longest), longest)
         inside = {
             start: [one for one in page["entities"] if start <= one["start"] and one["end"] <= start + longest]
@@ -130,7 +130,7 @@ def sonar() -> Job:
 def windows(file: Path, longest: int = 300) -> list[Any]:
     """Pages of HIPE cut into windows that cut no entity; the windows of a page are one document."""
     out = []
-    for page in read(file, format="hipe", task="extraction", repeated="number"):
+    for page in read(file, format="hipe", task="extraction"):
         spans = [(one["start"], one["end"]) for one in page["entities"]]
         start, text = 0, page["text"]
         while start < len(text):

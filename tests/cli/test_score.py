@@ -137,16 +137,6 @@ def test_tables_take_another_list_of_labels(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["values"]["accuracy"] == 1.0
 
 
-def test_a_column_that_nobody_annotated_is_said(tmp_path: Path) -> None:
-    head = "TOKEN\tNE-COARSE-LIT\tNE-FINE-LIT\tMISC\n# document_id = d\n"
-    (tmp_path / "g.tsv").write_text(f"{head}Paris\tB-loc\t_\t_\n", encoding="utf-8")
-    (tmp_path / "p.tsv").write_text(f"{head}Paris\tB-loc\tO\t_\n", encoding="utf-8")
-    files = ("--gold", tmp_path / "g.tsv", "--pred", tmp_path / "p.tsv", "--format", "hipe")
-    done = goldassay("score", "extraction", *files, "--format", "hipe:NE-FINE-LIT", "--json")
-    assert "column NE-FINE-LIT of" in json.loads(done.stdout)["warnings"][0]
-    assert json.loads(goldassay("score", "extraction", *files, "--json").stdout)["warnings"] == []
-
-
 def test_a_wide_terminal_has_the_conventions_beside_the_values(
     files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

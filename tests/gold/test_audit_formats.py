@@ -29,7 +29,7 @@ KG = (
         ("x.tsv", "classification", TSV, ["conflict", "conflict", "label", "schema", "schema"]),
         ("x.qrels", "retrieval", QRELS, ["promise", "repeated", "schema", "schema", "unreadable"]),
         ("x.conll", "extraction", CONLL, ["label", "label", "unreadable"]),
-        ("x.tsv", "extraction", HIPE, ["id", "label", "unreadable"]),
+        ("x.tsv", "extraction", HIPE, ["label", "unreadable"]),
         ("x.jsonl", "triples", KG, ["id", "schema", "schema", "unreadable"]),
     ],
 )

@@ -107,12 +107,12 @@ def test_other_sentence_breaks_are_aligned_by_tokens(tmp_path: Path) -> None:
     [
         ("Otto X-PER\n", {}, "a.iob2:1: record 1: tag 'X-PER' is outside the scheme IOB2, which has O, I-TYPE, B-TYPE"),
         ("Otto E-PER\n", {"scheme": "IOB2"}, "a.iob2:1: record 1: tag 'E-PER' is outside the scheme IOB2"),
-        ("Otto O\nAnna\n", {}, "a.iob2:2: one column ('Anna'); a token and a tag are needed"),
-        ("Otto O\n", {"column": "3"}, "a.iob2:1: no column 3; this line has 2"),
+        ("Otto O\nAnna\n", {}, "a.iob2:2: no column 2 ('Anna'); a token and a tag are needed"),
+        ("Otto O\n", {"column": "3"}, "a.iob2:1: no column 3 ('Otto O'); a token"),
         ("Otto O\n", {"column": "NER"}, "iob2 names a column by its number (1 is the first), not 'NER'"),
         ("Otto O\n", {"scheme": "IOB9"}, "no tag scheme 'IOB9'; the schemes are IOB1, IOB2, IOE"),
         ("Otto O\n", {"malformed": "loose"}, "no reading 'loose' of malformed tags"),
-        ("# newdoc id = a\nOtto O\n# newdoc id = a\nAnna O\n", {}, "a.iob2:3: record a: duplicate document id"),
+        ("# newdoc id = a\nOtto O\n# newdoc id = a\nAnna O\n", {}, "a.iob2: record a: duplicate document id"),
         ("\n# text = x\n", {}, "a.iob2: no tokens in the file"),
     ],
 )

@@ -83,7 +83,6 @@ def hipe(shared_data: Path) -> dict[str, list[Any]]:
                 shared_data / "hipe2022" / f"ajmc-{split}-{language}.tsv",
                 format="hipe",
                 task="extraction",
-                repeated="number",
             )[:most]
         ]
         out[split] = [

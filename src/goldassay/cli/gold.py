@@ -14,7 +14,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import terminal
 
 app = use.commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
-WRITING = {"scheme": use.Setting(("extraction",)), "topics": use.Setting(("retrieval",), file=True)}
+READING = {"topics": use.Setting(("retrieval",), file=True)}
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def convert(
         typer.Option(
             "--option",
             metavar="NAME=VALUE",
-            help="scheme=IOBES: the tags to write (hipe, iob2); topics=FILE: the texts of the queries (trec).",
+            help="topics=FILE: the texts of the queries of trec, id<TAB>text a line.",
         ),
     ] = None,
     pred: Annotated[bool, typer.Option("--pred", help="Convert predictions, not gold.")] = False,
@@ -204,7 +204,7 @@ def convert(
     if reading.task is None:
         raise GoldassayError("gold convert needs --task TASK")
     use.new_place(target, force)
-    options = {**reading.reading(), **use.settings(option, WRITING)}
+    options = {**reading.reading(), **use.settings(option, READING)}
     summary = library.convert(
         source,
         target,

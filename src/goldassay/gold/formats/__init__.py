@@ -110,7 +110,6 @@ class ReadOptions(TypedDict, total=False):
     malformed: str
     tokens: bool
     adjacent: str
-    repeated: str
     protocol: str | None
     labels: Sequence[str] | None
     delimiter: str | None

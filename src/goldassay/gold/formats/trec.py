@@ -115,44 +115,21 @@ def _topics(path: str | Path | None) -> dict[str, str]:
     return topics
 
 
-def write(
-    path: str | Path,
-    records: Iterable[Mapping[str, Any]],
-    task: str,
-    side: Side = "gold",
-    *,
-    topics: str | Path | None = None,
-) -> None:
-    """Write qrels or a run, ranks in the order of the results; ``topics`` is the file for the queries' texts.
-
-    Args:
-        path: The file.
-        records: The records.
-        task: The task.
-        side: ``gold`` or ``pred``.
-        topics: The file of the queries' texts.
-    """
-    lines, texts = [], []
+def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
+    """Write qrels or a run, ranks in the order of the results."""
+    lines = []
     for record in records:
         query = _word(record["id"], record)
-        if side == "gold":
-            topic = record["query"] if topics is not None else ""
-            if "\n" in topic or "\r" in topic:
-                message = "a line break cannot stand in a topic; write jsonl"
-                raise DataError(message, record=record["id"], field="query")
-            texts.append(f"{query}\t{topic}\n")
-            for document, grade in grades(record).items():
-                if grade != int(grade):
-                    message = f"the grade of {document} is {grade:g}, and TREC has whole ones; write jsonl"
-                    raise DataError(message, record=record["id"])
-                lines.append(f"{query} 0 {_word(document, record)} {int(grade)}\n")
+        for document, grade in grades(record).items() if side == "gold" else ():
+            if grade != int(grade):
+                message = f"the grade of {document} is {grade:g}, and TREC has whole ones; write jsonl"
+                raise DataError(message, record=record["id"])
+            lines.append(f"{query} 0 {_word(document, record)} {int(grade)}\n")
         for rank, result in enumerate(record["results"] if side == "pred" else (), start=1):
             score = float(-rank if result.get("score") is None else result["score"])
             name, tag = _word(result["doc_id"], record), result.get("source") or "goldassay"
             lines.append(f"{query}\tQ0\t{name}\t{rank}\t{score!r}\t{tag}\n")
     files.save(path, "".join(lines))
-    if topics is not None and side == "gold":
-        files.save(topics, "".join(texts))
 
 
 def _word(name: str, record: Mapping[str, object]) -> str:
