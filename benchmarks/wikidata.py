@@ -134,7 +134,7 @@ def main(articles: int = 1000) -> None:
             print(
                 f"{size:>5} articles  {spent:7.2f} s CPU  {1000 * spent / size:6.2f} ms each  "
                 f"{resident() - memory:+7.1f} MiB (peak {peak():.0f})  F1 {total['f1']:.4f}  "
-                f"{total['total_wikidata_statements']} statements",
+                f"{total['wikidata_statements']} statements",
                 flush=True,
             )
 

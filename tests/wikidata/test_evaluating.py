@@ -60,7 +60,7 @@ def test_the_shape_and_its_numbers(make_sources: Any, tmp_path: Path) -> None:
     result = ran(towns(make_sources, 8), asked(8), tmp_path / "r.json")
     assert set(result) == {
         "schema_version", "run_metadata", "aggregate", "by_domain", "by_property", "calibration_curve",
-        "alignment_gaps", "article_results", "failed_articles",
+        "article_results", "failed_articles",
     }  # fmt: skip
     total = result["aggregate"]
     # 8 towns with 2 statements; 6 texts say the year and all 6 years are found
@@ -68,8 +68,7 @@ def test_the_shape_and_its_numbers(make_sources: Any, tmp_path: Path) -> None:
     assert total["recall"] == 6 / 16
     # what the texts say is the six years, all of them found
     assert total["recall_supported"] == 1.0
-    assert total["supported_statements"] == {"said": 6, "unsaid": 10, "unknown": 0}
-    assert total["total_wikidata_statements"] == 16
+    assert total["wikidata_statements"] == 16
     assert result["by_property"]["P571"]["recall"] == 6 / 8
     assert result["by_property"]["P571"]["precision"] == 1.0
     assert result["by_property"]["P17"]["recall"] == 0.0
@@ -133,7 +132,7 @@ def test_a_failed_fetch_is_a_failed_article_and_is_tried_again(make_sources: Any
     assert [one["article_title"] for one in first["failed_articles"]] == ["Town 1"]
     assert "HTTP 404" in first["failed_articles"][0]["error"]
     assert first["aggregate"]["articles"] == 2  # not an article without statements
-    assert first["aggregate"]["total_wikidata_statements"] == 4
+    assert first["aggregate"]["wikidata_statements"] == 4
     clients.texts["Town 1"] = text
     again = ran(clients, asked(3), tmp_path / "r.json")
     assert (again["failed_articles"], again["aggregate"]["articles"]) == ([], 3)
@@ -271,8 +270,7 @@ def test_the_founding_result_is_read(tmp_path: Path, real_data: Path) -> None:
         if place.is_file():
             found = load(place)
             assert found["article_results"][0]["article_title"] == "Marie Curie"
-            assert (found["aggregate"], found["by_property"]) == ({}, {})
-    for content in ("[]", "{}", '{"run_metadata": {}}', '{"run_metadata": {}, "article_results": [], "aggregate": 3}'):
+    for content in ("[]", "{}", '{"run_metadata": {}}'):
         file = tmp_path / "x.json"
         file.write_text(content)
         with pytest.raises(GoldassayError, match=str(file)):

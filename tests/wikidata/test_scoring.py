@@ -150,9 +150,7 @@ def test_what_the_text_never_says_is_counted_apart(scoring: Scoring, stated: Sta
         text="Testville, in Frances's shadow; its capital is Paris. Founded in 1867, it has 12,000 souls.",
     )
     found = scored(scoring, subject, [said("capital", "Paris")])
-    # said: Paris, 1867, 12,000; unsaid: France ("Frances" is another word); unknown: coordinates, the nameless
-    assert [found["counts"][name] for name in ("said", "unsaid", "unknown")] == [3, 1, 2]
-    # one covered of three said: P36 of P36, P571, P1082
+    # one covered of three said: Paris of Paris, 1867, 12,000; "Frances" is another word
     assert found["card"].values["recall_supported"] == 1 / 3
     [year] = [one for one in found["missed"] if one["property"] == "P571"]
     assert (year["surface"], year["context"]) == ("1867", "Founded in 1867, it has 12,000 souls.")

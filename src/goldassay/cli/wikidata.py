@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -195,7 +195,7 @@ def gaps(
     from goldassay.wikidata.results import load
 
     use.new_place(out, force)
-    analysis = recall_gaps(load(results), threshold, file=results)
+    analysis = recall_gaps(load(results), threshold, results)
     place = out or results.with_name(f"{results.stem}-recall-gaps.json")
     save_json(place, analysis)
     _show(analysis, place, json, report.gap_table)
@@ -246,7 +246,7 @@ def alignment(
     checked = PropertyAlignmentTable.of(table) if table else ours
     defects = [*problems(checked), *(contradictions(checked, ours) if table else ())]
     size = f"{len(checked.by_id)} properties"
-    rows = [asdict(defect) for defect in defects]
+    rows = [defect._asdict() for defect in defects]
     _show({"problems": rows}, None, json, lambda _: report.problem_list(rows, size))
     if defects:
         raise SystemExit(1)

@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -29,8 +29,6 @@ from goldassay.measures.triples.times import read as read_time
 from goldassay.text.normal import normal
 
 OURS = Path(__file__).resolve().parents[1] / "data" / "property-alignment.yaml"
-EXCLUDED_PROPERTIES = {"P856": "Url", "P154": "CommonsMedia", "P18": "CommonsMedia", "P1036": "ExternalId"}
-"""Properties of riverbank's table whose values have a type that an evaluation leaves out."""
 NOTED_VALUE = re.compile(r"\b(Q[1-9]\d*)\s*=\s*([^,;]+)")
 
 Kind = Literal["person", "organization", "place", "work", "event", "taxon"]
@@ -72,17 +70,11 @@ def validated(model: Any, value: object, path: object, place: str = "") -> Any:
         raise DataError(f"{first['msg']}, got {first['input']!r}", file=path, field=where or None) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """The properties that a predicate may mean, in their own direction and inverted."""
+class Meaning(NamedTuple):
+    """The properties that a predicate may mean, in their own direction and inverted; none if the table lacks it."""
 
     properties: frozenset[str]
     inverted: frozenset[str] = frozenset()
-
-    @property
-    def aligned(self) -> bool:
-        """Whether the table has the predicate."""
-        return bool(self.properties or self.inverted)
 
 
 class PropertyAlignmentTable:
@@ -153,14 +145,6 @@ class PropertyAlignmentTable:
             forward, inverted = (own, []) if own else ([row for row in forward if not row.domain], inverted)
         return Meaning(frozenset(row.id for row in forward), frozenset(row.id for row in inverted))
 
-    def value(self, property: str, words: object) -> str | None:
-        """The item that words for a value of this property stand for.
-
-        >>> PropertyAlignmentTable.of().value("P21", "Woman")
-        'Q6581072'
-        """
-        return self.by_id[property].items.get(normal(str(words))) if property in self.by_id else None
-
     def inverse(self, property: str) -> str | None:
         """The property that says the same in the other direction."""
         return self.by_id[property].inverse if property in self.by_id else None
@@ -178,82 +162,57 @@ def value_kind(value: object) -> str:
     return "item" if kind == "text" else kind
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A defect of a table or a ground truth: its kind, the property or predicate, and a sentence."""
+class Problem(NamedTuple):
+    """A defect of a table: its kind, the property or predicate, and a sentence."""
 
     kind: str
     name: str
     message: str
 
 
-def problems(table: PropertyAlignmentTable) -> list[Problem]:
-    """Every defect of a table: ``count``, ``duplicate``, ``unreachable``, ``ambiguous``, ``prefix``, ``inverse``.
+def problems(table: PropertyAlignmentTable) -> Iterator[Problem]:
+    """Every defect of a table: ``count``, ``duplicate``, ``unreachable``, ``prefix``, ``ambiguous``.
 
-    >>> problems(PropertyAlignmentTable.of())
+    >>> list(problems(PropertyAlignmentTable.of()))
     []
     """
-    return [*_row_problems(table), *_ambiguous(table), *_undeclared_prefixes(table)]
-
-
-def _row_problems(table: PropertyAlignmentTable) -> Iterator[Problem]:
-    if table.declared is not None and table.declared != len(table.rows):
+    if table.declared not in (None, len(table.rows)):
         yield Problem("count", "count", f"{table.declared} rows declared, {len(table.rows)} counted")
     for id_, count in Counter(row.id for row in table.rows).items():
         if count > 1:
             yield Problem("duplicate", id_, f"{id_} has {count} rows; keep one with all predicates")
-    seen: set[tuple[str, str]] = set()
-    for row in table.rows:
-        keys = {(row.id, table.canonical(name)) for name in row.predicates}
-        if not keys and not row.inverse_predicates:
-            yield Problem("unreachable", row.id, f"{row.id} ({row.label}) has no predicate, so nothing reaches it")
-        elif keys and keys <= seen:
-            yield Problem("unreachable", row.id, f"an earlier row has every predicate of this row of {row.id}")
-        if row.id in EXCLUDED_PROPERTIES and (row.id, "") not in seen:
-            kind = EXCLUDED_PROPERTIES[row.id]
-            message = f"{row.id} ({row.label}) has values of the excluded type {kind}: no gold can match it"
-            yield Problem("unreachable", row.id, message)
-        seen |= keys | {(row.id, "")}
-    for row in table.rows:
-        back = table.inverse(row.inverse or "")
-        if back and back != row.id:
-            yield Problem("inverse", row.id, f"{row.id} has the inverse {row.inverse}, whose inverse is {back}")
-
-
-def _ambiguous(table: PropertyAlignmentTable) -> Iterator[Problem]:
-    """Predicates of several properties that neither the subject's nor the object's kind can tell apart."""
+    names = [name for row in table.rows for name in (*row.predicates, *row.inverse_predicates)]
+    prefixes = Counter(name.partition(":")[0] for name in names if ":" in name and "://" not in name)
+    for prefix in prefixes.keys() - {*PREFIXES, *dict(table.prefixes)}:
+        message = f"the prefix {prefix!r} ({prefixes[prefix]} predicates) is not declared, so their IRIs do not match"
+        yield Problem("prefix", prefix, message)
     by_name: dict[str, dict[str, PropertyRow]] = {}
     for row in table.rows:
+        if not (row.predicates or row.inverse_predicates):
+            yield Problem("unreachable", row.id, f"{row.id} ({row.label}) has no predicate, so nothing reaches it")
         for name in row.predicates:
             by_name.setdefault(table.canonical(name), {}).setdefault(row.id, row)
-    for name, by_id in by_name.items():
-        rows = list(by_id.values())
-        for index, row in enumerate(rows):
-            for other in rows[index + 1 :]:
-                types_differ = row.type and other.type and row.type != other.type
-                domains_differ = row.domain and other.domain and not row.domain & other.domain
-                fallback = bool(row.domain) != bool(other.domain)  # one takes what the other's domain excludes
-                if not (types_differ or domains_differ or fallback):
-                    message = f"{name!r} means {row.id} and {other.id}, and nothing tells them apart"
-                    yield Problem("ambiguous", name, message)
+    for name, rows in by_name.items():
+        for row, other in combinations(rows.values(), 2):
+            if not _tell_apart(row, other):
+                message = f"{name!r} means {row.id} and {other.id}, and nothing tells them apart"
+                yield Problem("ambiguous", name, message)
 
 
-def _undeclared_prefixes(table: PropertyAlignmentTable) -> Iterator[Problem]:
-    names = [name for row in table.rows for name in (*row.predicates, *row.inverse_predicates)]
-    used = Counter(name.partition(":")[0] for name in names if ":" in name and "://" not in name)
-    for prefix, count in used.items():
-        if prefix not in {*PREFIXES, *dict(table.prefixes)}:
-            message = f"the prefix {prefix!r} ({count} predicates) is not declared, so their IRIs do not match"
-            yield Problem("prefix", prefix, message)
+def _tell_apart(row: PropertyRow, other: PropertyRow) -> bool:
+    """Whether the kind of the object or of the subject says which of two properties is meant."""
+    if row.type and other.type and row.type != other.type:
+        return True
+    return not row.domain & other.domain if row.domain and other.domain else bool(row.domain or other.domain)
 
 
 def contradictions(table: PropertyAlignmentTable, other: PropertyAlignmentTable) -> Iterator[Problem]:
     """Predicates that ``other`` gives to another property, or to the same one inverted."""
     for row in table.rows:
         for name in row.predicates:
-            meaning = other.meaning(name)
-            if meaning.aligned and row.id not in meaning.properties and row.id in other.by_id:
-                also = ", ".join(sorted(meaning.properties | meaning.inverted))
-                direction = "" if meaning.properties else " inverted"
+            properties, inverted = other.meaning(name)
+            if (properties or inverted) and row.id not in properties and row.id in other.by_id:
+                also = ", ".join(sorted(properties | inverted))
+                direction = "" if properties else " inverted"
                 message = f"{name!r} stands for {row.id} ({row.label}); elsewhere it means {also}{direction}"
                 yield Problem("contradiction", row.id, message)

@@ -23,16 +23,15 @@ from goldassay.wikidata.client import Item
 from goldassay.wikidata.resolver import EntityResolver, Resolution, kinds_of
 
 CONTEXT = 60  # characters on either side
+INSTANCE_OF = "P31"
+FIELDS = ("subject", "predicate", "object", "subject_id", "predicate_id", "object_id", "object_type", "confidence")
 ERA = rf"\s?(?:{times.BEFORE}|{times.AFTER})(?!\w)"
+YEARS = rf"(?:\d{{1,4}}{ERA}|\d{{3,4}})"
 MONTH = r"\b[^\W\d_]{3,12}"  # bounded, so that a text without spaces is not searched again from every letter
-DATE = re.compile(
-    rf"\d{{4}}-\d\d-\d\d|\b\d{{1,2}}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?{MONTH}\.?,?\s+"
-    rf"(?:\d{{1,4}}{ERA}|\d{{3,4}})|"
-    rf"{MONTH}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+(?:\d{{1,4}}{ERA}|\d{{3,4}})|"
-    rf"{MONTH}\s+(?:\d{{1,4}}{ERA}|\d{{3,4}})"
-)
-PERIOD = re.compile(
-    rf"(?<!\w)(?:(?:{times.AGES.pattern}|{times.DECADES.pattern})(?:{ERA})?|\d{{1,4}}{ERA}|ad\s\d{{1,4}})(?!\w)",
+TIMES = re.compile(
+    rf"(?<!\w)(?:\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?{MONTH}\.?,?\s+{YEARS}|"
+    rf"{MONTH}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+{YEARS}|{MONTH}\s+{YEARS}|"
+    rf"(?:{times.AGES.pattern}|{times.DECADES.pattern})(?:{ERA})?|\d{{1,4}}{ERA}|ad\s\d{{1,4}})(?!\w)",
     re.IGNORECASE,
 )
 NUMBER = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")
@@ -59,56 +58,40 @@ class ArticleText:
         if isinstance(value, times.Time):
             return self.find_date(value) or False
         if isinstance(value, numeric.Quantity):
-            return next((span for number in value.readings if (span := self._numbers.get(float(number)))), False)
-        names = [str(name) for name in statement.triple.get("object_labels") or ()]
-        label = terms.label(statement.key[2])
+            return next((span for number in value.readings if (span := self._numbers.get(number))), False)
+        names, label = list(statement.triple.get("object_labels") or ()), terms.label(statement.key[2])
         if not names and terms.QID.fullmatch(label):
             return None
         return self.find_name([*names, label]) or False
 
     def find_name(self, names: Iterable[str]) -> Span | None:
         """Where the first of these names occurs as whole words."""
-        for name in names:
-            folded = name.casefold().strip()
-            start = self.folded.find(folded) if re.search(r"\w", folded) else -1
-            while start >= 0:
-                end = start + len(folded)
-                if not (self._inside_word(start) or self._inside_word(end)):
-                    return start, end
-                start = self.folded.find(folded, start + 1)
+        for name in (name.casefold().strip() for name in names):
+            there = name in self.folded and re.search(r"\w", name)
+            if there and (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.folded)):
+                return match.span()
         return None
 
     def find_date(self, value: times.Time) -> Span | None:
         """Where a time occurs, at least as precisely as it is known; a year may occur without its era."""
-        if value.precision >= times.MONTH:
-            return self._dates.get((value.year, value.month, value.day if value.precision >= times.DAY else 0))
-        period = next((span for time, span in self._periods if times.same(value, time)), None)
-        return period or (self._numbers.get(float(abs(value.year))) if value.precision >= times.DECADE else None)
+        span = next((span for time, span in self._times if times.same(value, time)), None)
+        bare = times.DECADE <= value.precision <= times.YEAR
+        return span or (self._numbers.get(float(abs(value.year))) if bare else None)
 
     def sentence(self, span: Span) -> str:
         """The sentence around a place, or the part of it that is near."""
-        low, high = max(0, span[0] - CONTEXT), min(len(self.text), span[1] + CONTEXT)
-        before, after = self.text[low : span[0]], self.text[span[1] : high]
-        start = max(before.rfind(". ") + 1, before.rfind("\n") + 1)
-        if not start and low:
-            start = before.find(" ") + 1
-        ends = [place + 1 for place in (after.find(". "), after.find("\n")) if place >= 0]
-        if not ends and high < len(self.text) and " " in after:
-            ends = [after.rfind(" ")]
-        return " ".join((before[start:] + self.text[span[0] : span[1]] + after[: min(ends, default=None)]).split())
+        low, high = max(0, span[0] - CONTEXT), span[1] + CONTEXT
+        *earlier, before = re.split(r"\. |\n", self.text[low : span[0]])
+        after, *later = re.split(r"(?<=\.) |\n", self.text[span[1] : high])
+        if low and not earlier:
+            before = before.partition(" ")[2]
+        if high < len(self.text) and not later:
+            after = after.rpartition(" ")[0]
+        return " ".join((before + self.text[slice(*span)] + after).split())
 
     @cached_property
-    def _dates(self) -> dict[tuple[int, int, int], Span]:
-        dates: dict[tuple[int, int, int], Span] = {}
-        for match in DATE.finditer(self.folded):
-            if (time := times.read(match[0])) is not None:
-                dates.setdefault((time.year, time.month, 0), match.span())
-                dates.setdefault((time.year, time.month, time.day), match.span())
-        return dates
-
-    @cached_property
-    def _periods(self) -> list[tuple[times.Time, Span]]:
-        read = ((times.read(match[0]), match.span()) for match in PERIOD.finditer(self.folded))
+    def _times(self) -> list[tuple[times.Time, Span]]:
+        read = ((times.read(match[0]), match.span()) for match in TIMES.finditer(self.folded))
         return [(time, span) for time, span in read if time is not None]
 
     @cached_property
@@ -117,15 +100,8 @@ class ArticleText:
         for match in NUMBER.finditer(self.folded):
             quantity = numeric.quantity(match[0])
             for number in quantity.readings if quantity else ():
-                numbers.setdefault(float(number), match.span())
+                numbers.setdefault(number, match.span())
         return numbers
-
-    def _inside_word(self, place: int) -> bool:
-        return self.folded[max(0, place - 1) : place].isalnum() and self.folded[place : place + 1].isalnum()
-
-
-INSTANCE_OF = "P31"
-FIELDS = ("subject", "predicate", "object", "subject_id", "predicate_id", "object_id", "object_type", "confidence")
 
 
 @dataclass(frozen=True)
@@ -160,32 +136,26 @@ class Subject:
         """The statements of the item, without unknown values and deprecated statements.
 
         Each value of a property is listed once: Wikidata repeats it with other qualifiers (an employer left and joined
-        again), but a text cannot be expected to say it twice.
+        again), but a text cannot be expected to say it twice. 100 m and 100 kg, a year and its first of January are
+        two values; a text is one in any language.
         """
         values: dict[tuple[str, str], dict[str, Any]] = {}
         for triple in self.item.triples(self.names):
-            if triple["object"] is None or triple["rank"] == "deprecated":
-                continue
-            key = (triple["predicate"], triple.get("object_id") or _value_key(triple["object"]))
-            if key not in values or triple["rank"] == "preferred":
-                values[key] = triple
+            value = triple["object"]
+            if value is not None and triple["rank"] != "deprecated":
+                text = isinstance(value, Mapping) and value.get("text")
+                key = triple["predicate"], str(triple.get("object_id") or text or value)
+                if key not in values or triple["rank"] == "preferred":
+                    values[key] = triple
         return list(values.values())
 
     def resolver(self) -> EntityResolver:
         """Resolves names to the item and to the items that are values of its statements."""
         item = self.item
-        own = {item.id: item.names() or (self.title,)}
-        names = own | dict(self.names) | own
+        own: dict[str, Sequence[str]] = {item.id: item.names() or (self.title,)}
         types = {**self.types, item.id: item.items(INSTANCE_OF)}
         titles = dict.fromkeys([*item.sitelinks.values(), self.title], item.id)
-        return EntityResolver(names, types, titles=titles, redirects=self.redirects)
-
-
-def _value_key(value: Any) -> str:
-    """A value in full: 100 m is not 100 kg, and a year is not its first of January; a text is equal in any language."""
-    if not isinstance(value, Mapping) or "text" in value:
-        return objects.written(value)
-    return ", ".join(f"{name} {part}" for name, part in sorted(value.items()))
+        return EntityResolver(own | dict(self.names) | own, types, titles=titles, redirects=self.redirects)
 
 
 def shared_names(names: Mapping[str, Sequence[str]]) -> list[str]:
@@ -204,16 +174,15 @@ def shared_names(names: Mapping[str, Sequence[str]]) -> list[str]:
 def align(triples: Iterable[object], subject: Subject, table: PropertyAlignmentTable) -> list[dict[str, Any]]:
     """A program's triples with items and properties; a statement that is repeated in other words is listed once, with
     its highest confidence."""
-    entities = subject.resolver()
-    item = subject.item.id
-    kinds = {item: kinds_of(entities.types.get(item, ()), subject.domain)}
-    predictions: dict[tuple[str, str, str], dict[str, Any]] = {}
+    entities, item = subject.resolver(), subject.item.id
+    kinds = kinds_of(entities.types.get(item, ()), subject.domain)
+    predictions: dict[tuple[str, ...], dict[str, Any]] = {}
     for number, source in enumerate(triples):
         values = {name: read(source, name, None) for name in FIELDS}
-        for name in ("subject", "predicate", "object"):
+        for name in FIELDS[:3]:
             if values[name] is None or not str(values[name]).strip():
                 raise DataError(f"a triple needs a {name!r}, got {source!r}", field=f"triples[{number}]")
-        triple = _align(values, entities, table, kinds, item)
+        triple = _align(values, entities, table, item, kinds)
         key = (
             triple["subject_id"] or normal(objects.written(triple["subject"])),
             triple["predicate_id"] or table.canonical(str(triple["predicate"])),
@@ -225,50 +194,48 @@ def align(triples: Iterable[object], subject: Subject, table: PropertyAlignmentT
 
 
 def _align(
-    values: dict[str, Any],
-    entities: EntityResolver,
-    table: PropertyAlignmentTable,
-    kinds: Mapping[str, frozenset[str]],
-    item: str,
+    values: Mapping[str, Any], entities: EntityResolver, table: PropertyAlignmentTable, item: str, kinds: frozenset[str]
 ) -> dict[str, Any]:
-    """One triple with subject and object resolved and the predicate aligned, inverted if need be."""
+    """One triple with subject and object resolved and the predicate aligned, inverted if need be.
+
+    ``item`` is the article's item, and ``kinds`` what kinds of thing it is.
+    """
     subject = entities.resolve(values["subject_id"] or values["subject"])
     predicate = str(values["predicate_id"] or values["predicate"])
-    meaning = table.meaning(predicate, kinds.get(subject.id or "", frozenset()), values["object"])
+    meaning = table.meaning(predicate, kinds if subject.id == item else (), values["object"])
     target = _resolve_object(values, meaning.properties or meaning.inverted, entities, table)
-    property_ = next(iter(meaning.properties)) if len(meaning.properties) == 1 else None
-    inverted = False
-    if meaning.inverted and (not meaning.properties or target.id == item):
-        property_, inverted = next(iter(meaning.inverted)) if len(meaning.inverted) == 1 else None, True
-    elif property_ and subject.id != item and target.id == item and (back := table.inverse(property_)):
-        property_, inverted = back, True
-    triple = dict(values)
+    properties = meaning.properties
+    inverted = bool(meaning.inverted) and (not properties or target.id == item)
     if inverted:
-        triple["subject"], triple["object"] = values["object"], values["subject"]
+        properties = meaning.inverted
+    elif len(properties) == 1 and target.id == item != subject.id and (back := table.inverse(*properties)):
+        properties, inverted = frozenset((back,)), True
+    triple = {**values, "original": [objects.written(values[name]) for name in FIELDS[:3]]}
+    if inverted:
+        triple |= {"subject": values["object"], "object": values["subject"]}
         subject, target = target, subject
     return triple | {
-        "original": [objects.written(values[name]) for name in ("subject", "predicate", "object")],
         "subject_id": subject.id,
-        "predicate_id": property_,
+        "predicate_id": next(iter(properties)) if len(properties) == 1 else None,
         "object_id": target.id,
-        "aligned": meaning.aligned,
+        "aligned": bool(meaning.properties or meaning.inverted),
         "inverted": inverted,
-        "resolved": {"subject": subject.state(), "object": target.state()},
+        "resolved": {"subject": subject._asdict(), "object": target._asdict()},
     }
 
 
 def _resolve_object(
-    values: Mapping[str, object], properties: Iterable[str], entities: EntityResolver, table: PropertyAlignmentTable
+    values: Mapping[str, Any], properties: Iterable[str], entities: EntityResolver, table: PropertyAlignmentTable
 ) -> Resolution:
     """The item that an object is; none if its property does not take items."""
     rows = [table.by_id[name] for name in properties if name in table.by_id]
     for row in rows:
-        if qid := table.value(row.id, values["object"]):
+        if qid := row.items.get(normal(str(values["object"]))):
             reason = f"{values['object']!r} stands for {qid} in the alignment table"
             return Resolution(qid, "mapping", row.confidence, reason)
     if values["object_id"]:
         return entities.resolve(values["object_id"])
-    literal = all(row.type not in ("", "item") for row in rows) if rows else value_kind(values["object"]) != "item"
-    if literal:
+    takes_items = any(row.type in ("", "item") for row in rows) if rows else value_kind(values["object"]) == "item"
+    if not takes_items:
         return Resolution(None, "literal", 1.0, "the value is not an item")
     return entities.resolve(values["object"], frozenset().union(*(row.range for row in rows)))

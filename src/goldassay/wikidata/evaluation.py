@@ -23,7 +23,6 @@ from goldassay import __version__
 from goldassay.exceptions import DataError, FetchError, RunStopped
 from goldassay.fields import read
 from goldassay.lm import Model, for_program
-from goldassay.metric import Metric
 from goldassay.progress import standard_error
 from goldassay.running.evaluate import evaluate
 from goldassay.running.identity import code_hash
@@ -47,8 +46,8 @@ class ArticleProgram(dspy.Module):  # type: ignore[misc]
 
     def forward(self, key: str, text: str, title: str) -> dspy.Prediction:
         """The aligned triples of an article."""
-        subject = self.subjects[key]
-        return dspy.Prediction(triples=self.scoring.predictions(subject, read_triples(self.program, text, title)))
+        triples = read_triples(self.program, text, title)
+        return dspy.Prediction(triples=self.scoring.predictions(self.subjects[key], triples))
 
 
 def read_triples(program: Any, text: str, title: str) -> list[object]:
@@ -136,8 +135,7 @@ def evaluate_articles(
     Raises:
         RunStopped: Too many articles fail; what was done is kept.
     """
-    started, settings = time.perf_counter(), options or RunOptions()
-    scoring = profile.scoring(verdicts)
+    started, settings, scoring = time.perf_counter(), options or RunOptions(), profile.scoring(verdicts)
     fetched = list(zip(refs, fetch_articles(refs, sources, profile.language, settings), strict=True))
     articles = [article for _, article in fetched if isinstance(article, Subject)]
     failed = [
@@ -147,11 +145,28 @@ def evaluate_articles(
     ]
     uses_model = profile.lm is not None or hasattr(program, "predictors")
     model = for_program(program, profile.lm) if uses_model else Model()
-    settings = settings.changed(lm=model.lm, adapter=model.adapter, name="wikidata")
-    conventions = _conventions(program, model, sources, profile, scoring)
+    conventions = {
+        "code": code_hash(program),
+        "lm": model.name,
+        "language": profile.language,
+        "endpoint": sources.endpoint,
+        "verdicts": _digest(sorted(scoring.verdicts.items())),
+        "comparing": repr(scoring.comparing),
+        "table": _digest(profile.alignment.read_bytes()),
+    }
     folder = output.with_name(f"{output.stem}-run-{_digest([conventions, [article.key for article in articles]])}")
     gold = [scoring.example(article) for article in articles]
-    rows, resumed = _run(ArticleProgram(program, articles, scoring), gold, scoring.metric, folder, settings)
+    resumed, rows = 0, list[dict[str, Any]]()
+    if gold:
+        exists = (folder / "run.json").exists()
+        resumed = sum("error" not in row for row in Run.load(folder).rows) if exists else 0
+        settings = settings.changed(lm=model.lm, adapter=model.adapter, name="wikidata")
+        settings = settings.changed(**{"resume" if exists else "folder": folder})
+        try:
+            evaluate(ArticleProgram(program, articles, scoring), gold, scoring.metric, settings)
+        except RunStopped as stop:
+            raise RunStopped(f"{str(stop).partition('; ')[0]}; the same command resumes the evaluation") from None
+        rows = list(Run.load(folder).rows)  # as written: secrets in error messages are redacted
     about = {
         "date": datetime.now(UTC).isoformat(),
         "goldassay_version": __version__,
@@ -163,39 +178,6 @@ def evaluate_articles(
         "run": folder.name,
     }
     return results.fold(rows, articles, [example.toDict() for example in gold], failed, about, scoring, output)
-
-
-def _run(
-    program: ArticleProgram, gold: list[dspy.Example], metric: Metric, folder: Path, options: RunOptions
-) -> tuple[list[dict[str, Any]], int]:
-    """The rows of the run in this folder, which is resumed if it exists; how many were there before."""
-    if not gold:
-        return [], 0
-    place: dict[str, Path] = {"folder": folder}
-    resumed = 0
-    if (folder / "run.json").exists():
-        place = {"resume": folder}
-        resumed = sum("error" not in row for row in Run.load(folder).rows)
-    try:
-        evaluate(program, gold, metric, options, **place)
-    except RunStopped as stop:
-        raise RunStopped(f"{str(stop).partition('; ')[0]}; the same command resumes the evaluation") from None
-    return list(Run.load(folder).rows), resumed  # as written: secrets in error messages are redacted
-
-
-def _conventions(
-    program: Any, model: Model, sources: Sources, profile: Profile, scoring: Scoring
-) -> dict[str, str | None]:
-    """What a run depends on, beside its articles."""
-    return {
-        "code": code_hash(program),
-        "lm": model.name,
-        "language": profile.language,
-        "endpoint": sources.endpoint,
-        "verdicts": _digest(sorted(scoring.verdicts.items())),
-        "comparing": repr(scoring.comparing),
-        "table": _digest(profile.alignment.read_bytes()),
-    }
 
 
 def _digest(value: object) -> str:

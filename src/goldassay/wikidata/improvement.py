@@ -1,11 +1,8 @@
-"""What an evaluation suggests: recall gaps, gaps of the alignment table, and patches of the program's prompt.
+"""What an evaluation suggests: recall gaps, and patches of the program's prompt.
 
 A recall gap comes with sentences in which its statements were missed. Recall is the share of gold that was covered; a
 file that gives only a property's precision (as riverbank's did) says nothing about its recall, so such properties are
 listed as unknown.
-
-An alignment gap is a predicate that the table does not have and whose triples equal statements that nothing covers:
-``ex:firstName`` given for nine people, each time with the value of P735, most likely means P735.
 
 A program can only learn from what the texts say, so a missed statement counts if its sentence is known. A value is
 wrong if Wikidata has another; a novel triple is no error. A sentence in which a statement was missed, with everything
@@ -16,15 +13,12 @@ articles, their effect shows on other articles only.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from goldassay.exceptions import DataError
 from goldassay.measure import Error
-from goldassay.measures.triples import objects
 from goldassay.running.run import Case
 from goldassay.tally import Counts
 from goldassay.tally.evidence import Evidence
@@ -32,18 +26,16 @@ from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for, propose
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern, find
 from goldassay.wikidata.alignment import PropertyAlignmentTable
+from goldassay.wikidata.scoring import EXACT, PARTIAL
 
 if TYPE_CHECKING:
     import dspy
 
+MISSED, WRONG = "missed", "wrong_object"
 
-EXAMPLES = 3
 
-
-def recall_gaps(
-    result: Mapping[str, Any], threshold: float = 0.5, table: PropertyAlignmentTable | None = None, file: object = None
-) -> dict[str, Any]:
-    """The recall gap analysis of a result, in riverbank's fields; gaps that cost the most statements first.
+def recall_gaps(result: Mapping[str, Any], threshold: float = 0.5, file: object = None) -> dict[str, Any]:
+    """The properties whose recall is below a threshold; those that cost the most statements first.
 
     >>> rows = {"P19": {"recall": 0.2, "count": 5, "label": "place of birth"}, "P20": {"precision": 0.9, "count": 3}}
     >>> report = recall_gaps({"run_metadata": {}, "by_property": rows})
@@ -51,32 +43,25 @@ def recall_gaps(
     (['P19'], ['P20'])
     """
     rows = result.get("by_property")
-    if not isinstance(rows, Mapping) or not rows:
+    if not rows:
         raise DataError("it has no by_property, so there is no property to analyse; evaluate again", file=file)
-    table = table or PropertyAlignmentTable.of()
-    measured = {
-        name: row
-        for name, row in rows.items()
-        if isinstance(row, Mapping) and all(isinstance(row.get(key), (int, float)) for key in ("recall", "count"))
-    }
-    gaps = [_gap(name, row, table) for name, row in measured.items() if row["count"] and row["recall"] < threshold]
+    table = PropertyAlignmentTable.of()
+    measured = {name: row for name, row in rows.items() if row.get("recall") is not None and row.get("count")}
+    gaps = [_gap(name, row, table) for name, row in measured.items() if row["recall"] < threshold]
     gaps.sort(key=lambda gap: (gap["matched_count"] - gap["total_count"], gap["property_id"]))
     metadata = result["run_metadata"]
     return {
         "threshold": threshold,
         "dataset_name": metadata.get("dataset") or metadata.get("article") or "",
         "total_extraction_examples": sum(len(gap["extraction_examples"]) for gap in gaps),
-        "covered_properties": sorted(
-            name for name, row in measured.items() if row["count"] and row["recall"] >= threshold
-        ),
-        "unknown_recall": sorted(set(rows) - set(measured)),
+        "covered_properties": sorted(name for name, row in measured.items() if row["recall"] >= threshold),
+        "unknown_recall": sorted(name for name, row in rows.items() if row.get("recall") is None and row.get("count")),
         "gaps": gaps,
     }
 
 
 def _gap(name: str, row: Mapping[str, Any], table: PropertyAlignmentTable) -> dict[str, Any]:
-    label = str(row.get("label") or table.label(name))
-    predicates = table.predicates(name)
+    label, predicates = str(row.get("label") or table.label(name)), table.predicates(name)
     examples = [
         {
             "property_id": name,
@@ -84,13 +69,9 @@ def _gap(name: str, row: Mapping[str, Any], table: PropertyAlignmentTable) -> di
             "example_text": missed["context"],
             "expected_triple": [missed["article"], predicates[0] if predicates else name, missed["surface"]],
             "domain": missed["domain"],
-            "difficulty": "easy" if missed["article"].casefold() in missed["context"].casefold() else "medium",
         }
         for missed in row.get("missed_examples") or ()
     ]
-    notes = "" if examples else "no sentence is known in which it was missed"
-    if row.get("supported_count") == 0:
-        notes = "the texts of its articles never say it"
     return {
         "property_id": name,
         "property_label": label,
@@ -99,57 +80,12 @@ def _gap(name: str, row: Mapping[str, Any], table: PropertyAlignmentTable) -> di
         "recall": row["recall"],
         "recall_supported": row.get("recall_supported"),
         "aligned_predicates": predicates,
-        "notes": notes,
+        "notes": "" if examples else "no sentence is known in which it was missed",
         "extraction_examples": examples,
     }
 
 
-def alignment_gaps(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTable) -> list[dict[str, Any]]:
-    """Properties that the predicates of unaligned triples may mean, the best supported first."""
-    used: Counter[str] = Counter()
-    equal: Counter[tuple[str, str]] = Counter()
-    examples: dict[tuple[str, str], list[list[str]]] = {}
-    for row in rows:
-        for triple in row["triples"]:
-            if triple["kind"] != "no_match" or triple["subject"]["id"] not in (row["qid"], None):
-                continue
-            predicate = triple["triple"][1]
-            used[predicate] += 1
-            for name in sorted({missed["property"] for missed in row["missed"] if _is_equal(triple, missed)}):
-                equal[predicate, name] += 1
-                first = examples.setdefault((predicate, name), [])
-                if len(first) < EXAMPLES:
-                    first.append(triple["triple"])
-    return [
-        {
-            "predicate": predicate,
-            "property": name,
-            "label": table.label(name),
-            "in_table": name in table.by_id,
-            "support": count,
-            "said": used[predicate],
-            "examples": examples[predicate, name],
-        }
-        for (predicate, name), count in sorted(
-            equal.items(), key=lambda pair: (-pair[1], -pair[1] / used[pair[0][0]], pair[0])
-        )
-    ]
-
-
-def _is_equal(triple: Mapping[str, Any], missed: Mapping[str, Any]) -> bool:
-    """Whether a triple's object equals a missed statement's value."""
-    if triple["object"]["id"] and missed.get("value_id"):
-        return bool(triple["object"]["id"] == missed["value_id"])
-    gold = {"object": missed["value"], "object_type": missed["type"], "object_id": missed.get("value_id")}
-    kind = objects.kind(gold)
-    return objects.same(objects.read(gold, kind), objects.read({"object": triple["triple"][2]}, kind))
-
-
-MISSED, WRONG = "missed", "wrong_object"
-
-
-@dataclass(frozen=True)
-class Errors:
+class Errors(NamedTuple):
     """Errors by article, and for each sentence (article, text) all triples that it says."""
 
     cases: list[Case]
@@ -160,40 +96,37 @@ def from_rows(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTable) 
     """The errors in the rows of an evaluation: missed statements that the text says, and wrong values."""
     cases, sentences = [], dict[tuple[str, str], list[dict[str, Any]]]()
     for row in rows:
-        title = row["article_title"]
-        missed = [statement for statement in row["missed"] if statement["aligned"] and statement.get("context")]
-        errors = []
-        surfaces = {}
-        for statement in missed:
-            label, surface = table.label(statement["property"]), statement["surface"]
-            message = f"Missed {label} {surface!r} of {title}."
-            context = statement["context"]
-            errors.append(Error(MISSED, message, surface, "", label, "", context=context, field="statements"))
-            surfaces[statement["property"], statement["value"]] = surface
-        for triple in row["triples"]:
-            if triple["kind"] == "partial":
-                property_, value = triple["statement"]["property"], triple["statement"]["value"]
-                label, wrong = table.label(property_), triple["triple"][2]
-                gold = surfaces.get((property_, value), value)  # in the text's own words, if it gives them
-                message = f"{label} of {title} is {gold}, not {wrong}."
-                errors.append(Error(WRONG, message, gold, wrong, label, label, field="statements"))
-        exact = [triple for triple in row["triples"] if triple["kind"] == "exact" and triple["statement"]["aligned"]]
-        for statement in missed:
-            triples = sentences.setdefault((title, statement["context"]), [])
-            if not triples:  # an example without what was found would teach to leave it out
-                triples += [
-                    _triple(title, table.label(triple["statement"]["property"]), triple["triple"][2])
-                    for triple in exact
-                    if not triple["inverted"] and triple["triple"][2].casefold() in statement["context"].casefold()
-                ]
-            triples.append(_triple(title, table.label(statement["property"]), statement["surface"]))
+        title, surfaces, errors = row["article_title"], dict[tuple[str, str], str](), list[Error]()
+
+        def triple(statement: Mapping[str, Any], value: str, title: str = title) -> dict[str, Any]:
+            label = table.label(statement["property"])
+            return {"subject": title, "predicate": label, "object": value, "confidence": 1.0}
+
+        correct = [
+            triple(answer["statement"], answer["triple"][2])
+            for answer in row["triples"]
+            if answer["kind"] == EXACT and answer["statement"]["aligned"] and not answer["inverted"]
+        ]
+        for statement in row["missed"]:
+            if statement["aligned"] and (context := statement.get("context")):
+                missed = triple(statement, statement["surface"])
+                label, surface = missed["predicate"], missed["object"]
+                message = f"Missed {label} {surface!r} of {title}."
+                errors.append(Error(MISSED, message, surface, "", label, "", context=context, field="statements"))
+                surfaces[statement["property"], statement["value"]] = surface
+                # an example without what was found would teach to leave it out
+                also = [answer for answer in correct if answer["object"].casefold() in context.casefold()]
+                sentences.setdefault((title, context), also).append(missed)
+        for answer in row["triples"]:
+            if answer["kind"] == PARTIAL:
+                property_, value = answer["statement"]["property"], answer["statement"]["value"]
+                label, wrong = table.label(property_), answer["triple"][2]
+                right = surfaces.get((property_, value), value)  # in the text's own words, if it gives them
+                message = f"{label} of {title} is {right}, not {wrong}."
+                errors.append(Error(WRONG, message, right, wrong, label, label, field="statements"))
         evidence = Evidence({"f1": Counts(**row["tally"])})
         cases.append(Case(title, evidence, tuple(errors), {"domain": row["domain"]}))
     return Errors(cases, sentences)
-
-
-def _triple(subject: str, predicate: str, value: str) -> dict[str, Any]:
-    return {"subject": subject, "predicate": predicate, "object": value, "confidence": 1.0}
 
 
 def tuning_report(errors: Errors, program: dspy.Module, limit: int = 12) -> dict[str, Any]:
@@ -244,11 +177,9 @@ def _example(pattern: Pattern, program: dspy.Module, errors: Errors) -> dict[str
     """A sentence with all that it says, in the predictor's fields; one that names its subjects comes first."""
     predictor: Any = predictor_for(pattern, program)[1]
     inputs, outputs = list(predictor.signature.input_fields), list(predictor.signature.output_fields)
-    contexts = {error.context for error in pattern.errors if error.context}
+    contexts = {error.context for error in pattern.errors}
     candidates = {
-        key: triples
-        for key, triples in errors.sentences.items()
-        if key[0] in pattern.documents and key[1] in contexts and triples
+        key: triples for key, triples in errors.sentences.items() if key[0] in pattern.documents and key[1] in contexts
     }
     if not candidates or inputs != ["text"] or len(outputs) != 1:
         return None

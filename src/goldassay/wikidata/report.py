@@ -16,7 +16,6 @@ from goldassay.wikidata import annotations as verdict_file
 
 VALUES = {
     "precision": "of aligned triples, if Wikidata is complete",
-    "precision_local": "where Wikidata has values for the property",
     "precision_min": "of all triples, if unknown ones are wrong",
     "precision_max": "of all triples, if unknown ones are right",
     "recall": "of statements of aligned properties",
@@ -28,30 +27,22 @@ VALUES = {
     "novel_discovery_rate": "correct / (correct + incorrect), as judged",
 }
 LIMIT = 15
+Report = Mapping[str, Any]
 
 
-def result_tables(result: Mapping[str, Any]) -> None:
+def result_tables(result: Report) -> None:
     """The values of an evaluation, its domains and properties, and what failed."""
     total, about = result["aggregate"], result["run_metadata"]
     name = about.get("article") or about.get("dataset") or ""
-    count = f"{total['articles']} article{'' if total['articles'] == 1 else 's'}"
-    rows = []
-    rate = {"low": total["novel_discovery_rate_low"], "high": total["novel_discovery_rate_high"]}
-    intervals = {**total.get("intervals", {}), "novel_discovery_rate": rate if rate["low"] is not None else None}
-    for key, meaning in VALUES.items():
-        interval = intervals.get(key)
-        bounds = f" [{interval['low']:.3f}, {interval['high']:.3f}]" if interval else ""
-        rows.append([key, meaning, number(total.get(key)) + bounds])
-    print_table(f"{name}: {count} against Wikidata", ["value", "meaning", "[95 %]"], rows, left=2)
+    intervals = {**total["intervals"], "novel_discovery_rate": total["verdicts"]}
+    rows = [[key, meaning, number(total[key]) + _bounds(intervals.get(key))] for key, meaning in VALUES.items()]
+    title = f"{name}: {total['articles']} article{'s' * (total['articles'] != 1)} against Wikidata"
+    print_table(title, ["value", "meaning", "[95 %]"], rows, left=2)
     kinds = ", ".join(f"{count} {kind}" for kind, count in total["match_kinds"].items() if count)
-    terminal.plain(f"{total['total_riverbank_triples']} triples: {kinds or 'none'}.")
+    terminal.plain(f"{total['riverbank_triples']} triples: {kinds or 'none'}.")
     if len(result["by_domain"]) > 1:
         _rate_table("domain", result["by_domain"])
     _rate_table("property", {f"{key} {row['label']}": row for key, row in result["by_property"].items()})
-    for gap in result["alignment_gaps"][:5]:
-        meaning = f"{gap['property']} ({gap['label']})" if gap["label"] != gap["property"] else gap["property"]
-        support = f"{gap['support']} of {gap['said']} triples"
-        terminal.plain(f"table gap: {gap['predicate']} may mean {meaning}, supported by {support}")
     without_answer = [article for article in result["article_results"] if "error" in article]
     for problem, articles in (
         ("failed", result["failed_articles"]),
@@ -65,22 +56,23 @@ def result_tables(result: Mapping[str, Any]) -> None:
         terminal.warn(warning)
 
 
-def _rate_table(facet: str, rows: Mapping[str, Mapping[str, Any]]) -> None:
+def _bounds(interval: Report | None) -> str:
+    return f" [{interval['low']:.3f}, {interval['high']:.3f}]" if interval and interval["low"] is not None else ""
+
+
+def _rate_table(facet: str, rows: Mapping[str, Report]) -> None:
     """Precision, recall and F1 by domain or property."""
-    if not rows:
-        return
-    cells = []
-    for name, row in list(rows.items())[:LIMIT]:
-        gold = row["true_positives"] + row["false_negatives"]
-        predicted = row["true_positives"] + row["false_positives"]
-        evidence = {"precision": predicted, "recall": gold, "recall_supported": 1, "f1": gold + predicted}
-        cells.append([name, gold, *(number(row[key] if n else None) for key, n in evidence.items())])
+    columns = ("precision", "recall", "recall_supported", "f1")
+    cells = [
+        [name, row["true_positives"] + row["false_negatives"], *(number(row[column]) for column in columns)]
+        for name, row in list(rows.items())[:LIMIT]
+    ]
     print_table(f"by {facet}", [facet, "gold", "precision", "recall", "recall of said", "f1"], cells)
     if len(rows) > LIMIT:
         terminal.plain(f"… and {len(rows) - LIMIT} more in the result")
 
 
-def gap_table(report: Mapping[str, Any]) -> None:
+def gap_table(report: Report) -> None:
     """Properties with low recall."""
     rows = []
     for gap in report["gaps"][:LIMIT]:
@@ -93,7 +85,7 @@ def gap_table(report: Mapping[str, Any]) -> None:
         terminal.plain(f"No recall is known of {', '.join(report['unknown_recall'])}: the file has only precision.")
 
 
-def patch_table(report: Mapping[str, Any]) -> None:
+def patch_table(report: Report) -> None:
     """The patches that the errors suggest."""
     rows = [
         [patch["action"], patch["rationale"], patch.get("text") or patch.get("example", {}).get("text", "")]
@@ -111,14 +103,14 @@ def problem_list(problems: Sequence[Mapping[str, str]], size: str) -> None:
     terminal.plain(f"{size}, {len(problems)} problem{'' if len(problems) == 1 else 's'}.")
 
 
-def discovery_table(report: Mapping[str, Any]) -> None:
+def discovery_table(report: Report) -> None:
     """The novel discovery rate, by domain and overall."""
     counts = {"correct": "right", "incorrect": "wrong", "uncertain": "unsure", "in_wikidata": "known"}
-    rows = []
-    for name, row in {**report["by_domain"], "all": report}.items():
-        bounds = f"{row['low']:.2f}–{row['high']:.2f}" if row["low"] is not None else "–"
-        rows.append([name, number(row["novel_discovery_rate"]), bounds, *(f"{row[key]:g}" for key in counts)])
-    print_table("novel discovery rate", ["domain", "rate", "95 %", *counts.values()], rows)
+    rows = [
+        [name, number(row["novel_discovery_rate"]) + _bounds(row), *(f"{row[key]:g}" for key in counts)]
+        for name, row in {**report["by_domain"], "all": report}.items()
+    ]
+    print_table("novel discovery rate", ["domain", "rate [95 %]", *counts.values()], rows)
     if report["judged"] < report["annotations"]:
         terminal.plain(f"{report['annotations'] - report['judged']} of {report['annotations']} are still open.")
     for note in report["notes"]:
@@ -131,32 +123,25 @@ HELP = "c correct   i incorrect   u uncertain   w is in Wikidata   s skip   b ba
 def annotate(path: Path, annotator: str) -> None:
     """Asks for a verdict on each open triple, one key each, and saves every answer."""
     entries = verdict_file.load(path)
-    still_open = [index for index, entry in enumerate(entries) if not entry.get("verdict")]
+    still_open = [entry for entry in entries if not entry.get("verdict")]
     terminal.plain(f"{len(entries) - len(still_open)} of {len(entries)} judged.  {HELP}")
     place = 0
     while place < len(still_open):
-        entry = entries[still_open[place]]
-        subject, predicate, value = (escape(part) for part in entry["triple"])
-        where = escape(f"{entry.get('article', '')}, {entry.get('domain', '')}")
-        terminal.line(
-            f"\n[dim]{still_open[place] + 1}/{len(entries)}  {where}[/]\n{subject}  [bold]{predicate}[/]  {value}"
-        )
+        entry = still_open[place]
+        subject, predicate, value, article = map(escape, (*entry["triple"], str(entry.get("article", ""))))
+        terminal.line(f"\n[dim]{place + 1}/{len(still_open)}  {article}[/]\n{subject}  [bold]{predicate}[/]  {value}")
         key = _read_key()
         if key == "q":
             break
-        if key == "b":
-            place = max(0, place - 1)
-            continue
-        if key in verdict_file.KEYS:
-            entry |= {"verdict": verdict_file.KEYS[key], "annotator": annotator}
-            entry.setdefault("evidence", "")
+        if verdict := verdict_file.KEYS.get(key):
+            entry |= {"verdict": verdict, "annotator": annotator}
             verdict_file.save(path, entries)
-            terminal.line(f"  [bold]{verdict_file.KEYS[key]}[/]")
-        elif key != "s":
+            terminal.line(f"  [bold]{verdict}[/]")
+        elif key not in ("s", "b"):
             terminal.plain(f"  {HELP}")
             continue
-        place += 1
-    judged = sum(bool(entry.get("verdict")) for entry in entries)
+        place = max(0, place - 1) if key == "b" else place + 1
+    judged = len(verdict_file.judged(entries))
     terminal.plain(f"{judged} of {len(entries)} judged, {len(entries) - judged} to go: {path}")
 
 

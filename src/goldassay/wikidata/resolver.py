@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rapidfuzz import fuzz, process
 
@@ -49,24 +48,20 @@ def kinds_of(types: Iterable[str], domain: str | None = None) -> frozenset[str]:
     return kinds or frozenset([tree["domains"][domain]] if domain in tree["domains"] else [])
 
 
-CONFIDENCE = {"id": 1.0, "sitelink": 1.0, "redirect": 0.98, "label": 0.95, "alias": 0.9, "context": 0.8}
+CONFIDENCE = {"id": 1.0, "sitelink": 1.0, "redirect": 0.98, "label": 0.95, "alias": 0.9, "fuzzy": 0.9, "context": 0.8}
 TIE = 2.0
 """Similar names whose ratios (0–100) differ by less are equally good."""
+THRESHOLD = 90.0  # from which ratio (0–100) names are similar
 QUALIFIED = re.compile(r"(.+?)\s*\(([^()]+)\)\s*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(NamedTuple):
     """The item that a name means, or None; how it was resolved, how surely, and why."""
 
     id: str | None
     kind: str
     confidence: float
     reason: str
-
-    def state(self) -> dict[str, Any]:
-        """As JSON."""
-        return {**asdict(self), "confidence": round(self.confidence, 4)}
 
 
 class EntityResolver:
@@ -77,7 +72,6 @@ class EntityResolver:
         types: Their classes (P31).
         titles: Article titles of items.
         redirects: From an id or a title to another.
-        threshold: From which ratio (0 to 1) names are similar.
 
     >>> names = {"Q7186": ["Marie Curie", "Maria Skłodowska"]}
     >>> resolver = EntityResolver(names, titles={"Marie Curie": "Q7186"}, redirects={"Madame Curie": "Marie Curie"})
@@ -92,74 +86,60 @@ class EntityResolver:
         *,
         titles: Mapping[str, str] | None = None,
         redirects: Mapping[str, str] | None = None,
-        threshold: float = 0.9,
     ) -> None:
-        self.threshold = threshold
+        self.types = types or {}
         self.redirects = {_key(name): target for name, target in (redirects or {}).items()}
         self.titles = {normal(title): qid for title, qid in (titles or {}).items()}
-        self.types = types or {}
         self._by_name: dict[str, dict[str, str]] = {}  # folded name -> id -> label or alias
         for qid, several in names.items():
             for index, name in enumerate(several):
-                if key := normal(name):
-                    self._by_name.setdefault(key, {}).setdefault(qid, "alias" if index else "label")
+                self._by_name.setdefault(normal(name), {}).setdefault(qid, "alias" if index else "label")
 
     def resolve(self, name: object, kinds: Iterable[str] = ()) -> Resolution:
         """The item that ``name`` means; ``kinds`` (person, place, …) are the expected ones."""
-        expected = frozenset(kinds)
         item = terms.item(name)
-        if item and item.id:
-            target = self._follow(item.id)
-            if target != item.id:
-                return _resolution(target, "redirect", f"{item.id} redirects to {target}")
-            return _resolution(target, "id", f"the id {target} itself")
-        text = terms.label(written(name).strip())
-        folded = normal(text)
+        text = item.id if item and item.id else terms.label(written(name).strip())
+        folded, target = normal(text), self._follow(text)
         if not folded:
             return Resolution(None, "none", 0.0, "the name is empty")
         if folded in self.titles:
             return _resolution(self._follow(self.titles[folded]), "sitelink", f"{text!r} is the title of its article")
-        target = self._follow(text)
         qid = target if terms.QID.fullmatch(target) else self.titles.get(normal(target))
-        if qid and _key(target) != _key(text):
-            return _resolution(self._follow(qid), "redirect", f"{text!r} redirects to {target!r}")
+        if qid and target == text:
+            return _resolution(qid, "id", f"the id {qid} itself")
+        if qid:
+            return _resolution(qid, "redirect", f"{text!r} redirects to {target!r}")
         named = self._by_name.get(folded)
         if named is None and (qualified := QUALIFIED.fullmatch(text)):
             named = self._by_name.get(normal(qualified[1]))  # "Drake (musician)" means an item labelled "Drake"
-        return self._choose(named, text, expected) if named else self._similar(folded, text, expected)
+        return self._choose(named, text, frozenset(kinds)) if named else self._similar(folded, text, frozenset(kinds))
 
     def _similar(self, folded: str, text: str, expected: frozenset[str]) -> Resolution:
         """The items with names similar to this one that have the same numbers in them."""
-        hits = process.extract(
-            folded, list(self._by_name), scorer=fuzz.ratio, score_cutoff=100 * self.threshold, limit=8
-        )
+        hits = process.extract(folded, list(self._by_name), scorer=fuzz.ratio, score_cutoff=THRESHOLD, limit=8)
         hits = [hit for hit in hits if numbers(hit[0]) == numbers(folded)]
         if not hits:
             return Resolution(None, "none", 0.0, f"no label or alias is similar to {text!r}")
-        best, score, _ = hits[0]
-        named = {qid: "fuzzy" for name, other, _ in hits if other >= score - TIE for qid in self._by_name[name]}
-        return self._choose(named, text, expected, score / 100, best)
+        best = hits[0][1]
+        named = {qid: "fuzzy" for name, score, _ in hits if score >= best - TIE for qid in self._by_name[name]}
+        return self._choose(named, text, expected, best / 100)
 
     def _choose(
-        self, named: Mapping[str, str], text: str, expected: frozenset[str], similarity: float = 1.0, similar: str = ""
+        self, named: Mapping[str, str], text: str, expected: frozenset[str], similarity: float = 1.0
     ) -> Resolution:
         """Of the items with a name, the only one, the only one of an expected kind, or the only one labelled so."""
         qids = sorted({self._follow(qid) for qid in named})
+        if len(qids) == 1:
+            kind = named.get(qids[0]) or next(iter(named.values()))
+            return _resolution(qids[0], kind, f"{text!r} is its {kind} (similarity {similarity:.2f})", similarity)
         fitting = [qid for qid in qids if expected & kinds_of(self.types.get(qid, ()))]
         labelled = [qid for qid in qids if named.get(qid) == "label"]
-        if len(qids) > 1 and len(fitting) == 1:
-            others = ", ".join(qid for qid in qids if qid != fitting[0])
-            reason = f"of those named {text!r} it is a {' or '.join(sorted(expected))}; {others} is not"
-            return Resolution(fitting[0], "context", CONFIDENCE["context"] * similarity, reason)
-        if len(qids) > 1 and len(labelled) == 1:
-            others = ", ".join(qid for qid in qids if qid != labelled[0])
-            return Resolution(labelled[0], "label", CONFIDENCE["context"], f"its label; only an alias of {others}")
-        if len(qids) > 1:
-            return Resolution(None, "ambiguous", 0.0, f"{text!r} may be {', '.join(qids)}")
-        kind = named.get(qids[0]) or next(iter(named.values()))
-        if kind == "fuzzy":
-            return Resolution(qids[0], kind, 0.9 * similarity, f"similarity {similarity:.2f} to {similar!r}")
-        return _resolution(qids[0], kind, f"{text!r} is its {kind}")
+        if len(fitting) == 1:
+            reason = f"of those named {text!r} only it is a {' or '.join(sorted(expected))}"
+            return _resolution(fitting[0], "context", reason, similarity)
+        if len(labelled) == 1:
+            return Resolution(labelled[0], "label", CONFIDENCE["context"], "its label, and only an alias of others")
+        return Resolution(None, "ambiguous", 0.0, f"{text!r} may be {', '.join(qids)}")
 
     def _follow(self, name: str) -> str:
         """The end of a chain of redirects; a circle ends where it began."""
@@ -170,8 +150,8 @@ class EntityResolver:
         return name
 
 
-def _resolution(qid: str, kind: str, reason: str) -> Resolution:
-    return Resolution(qid, kind, CONFIDENCE[kind], reason)
+def _resolution(qid: str, kind: str, reason: str, similarity: float = 1.0) -> Resolution:
+    return Resolution(qid, kind, round(CONFIDENCE[kind] * similarity, 4), reason)
 
 
 def _key(name: str) -> str:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import dspy
 
 from goldassay.measures import triples as measures
 from goldassay.measures.triples import objects
-from goldassay.measures.triples.matching import EXACT, NO_MATCH, PARTIAL, Matching, related
+from goldassay.measures.triples.matching import Matching, related
 from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.records import Triple
 from goldassay.metric import Metric
@@ -24,8 +24,7 @@ from goldassay.text.normal import normal
 from goldassay.wikidata.alignment import PropertyAlignmentTable
 from goldassay.wikidata.articles import ArticleText, Subject, align
 
-DUPLICATE, NOVEL = "duplicate", "novel"
-KINDS = (EXACT, PARTIAL, DUPLICATE, NOVEL, NO_MATCH)
+EXACT, PARTIAL, DUPLICATE, NOVEL, NO_MATCH = KINDS = "exact", "partial", "duplicate", "novel", "no_match"
 VerdictKey = tuple[str, str, str, str]
 
 
@@ -46,15 +45,7 @@ class Scoring:
     @property
     def options(self) -> dict[str, Any]:
         """The options of every measure of triples."""
-        own = self.comparing
-        return {
-            "alignment": self.table.pairs,
-            "prefixes": self.table.prefixes,
-            "threshold": own.threshold,
-            "tolerance": own.tolerance,
-            "kilometres": own.kilometres,
-            "times": own.times,
-        }
+        return {"alignment": self.table.pairs, "prefixes": self.table.prefixes, **asdict(self.comparing)}
 
     @property
     def metric(self) -> Metric:
@@ -82,11 +73,11 @@ class Scoring:
         triples = subject.gold()
         text = ArticleText(subject.text)
         for statement in self.match(triples, ()).gold if subject.text else ():
+            triple: Any = statement.triple
             place = text.find(statement)
-            statement.triple["supported"] = None if place is None else bool(place)  # type: ignore[index]
+            triple["supported"] = None if place is None else bool(place)
             if isinstance(place, tuple):
-                words = {"surface": text.text[slice(*place)], "context": text.sentence(place)}
-                statement.triple.update(words)  # type: ignore[attr-defined]
+                triple |= {"surface": text.text[slice(*place)], "context": text.sentence(place)}
         return triples
 
     def predictions(self, subject: Subject, triples: Iterable[object]) -> list[dict[str, Any]]:
@@ -99,34 +90,30 @@ class Scoring:
     def evidence(self, gold: Sequence[object], predictions: Sequence[object]) -> dict[str, Any]:
         """What happened to each prediction and statement of an article, and the counts that add up over articles."""
         matching = self.match(gold, predictions)
-        kinds = [self._kind(matching, index) for index in range(len(matching.pred))]
-        support = [statement.triple.get("supported") for statement in matching.gold if statement.aligned]
-        counts: Counter[str] = Counter(f"kind {kind}" for kind in kinds)
-        counts.update(f"verdict {triple['verdict']}" for triple in predictions if triple["verdict"])  # type: ignore[index]
-        counts.update({True: "said", False: "unsaid", None: "unknown"}[value] for value in support)
-        counts["predicted"], counts["statements"] = len(matching.pred), len(matching.gold)
-        counts["unaligned statements"] = sum(not statement.aligned for statement in matching.gold)
+        triples = [self._explain(matching, index) for index in range(len(matching.pred))]
+        counts = Counter(triple["kind"] for triple in triples)
+        counts |= Counter(predicted=len(triples), statements=len(matching.gold))
+        counts["unaligned"] = sum(not statement.aligned for statement in matching.gold)
         return {
             "counts": counts,
-            "triples": [self._explain(matching, index, kind) for index, kind in enumerate(kinds)],
+            "triples": triples,
             "missed": [statement_state(matching.gold[index]) for index in matching.missed],
         }
 
-    def _kind(self, matching: Matching, index: int) -> str:
-        if index in matching.pairs:
-            return EXACT
-        prediction = matching.pred[index]
-        if not prediction.triple["aligned"]:
-            return NO_MATCH
-        near = [gold for gold in matching.gold if related(gold, prediction)]
-        if any(objects.same(gold.value, objects.read(prediction.triple, gold.kind), self.comparing) for gold in near):
-            return DUPLICATE
-        return PARTIAL if near else NOVEL
-
-    def _explain(self, matching: Matching, index: int, kind: str) -> dict[str, Any]:
+    def _explain(self, matching: Matching, index: int) -> dict[str, Any]:
         """A prediction with its kind, and the statement that it covers, repeats or contradicts."""
-        prediction = matching.pred[index]
+        prediction, statement = matching.pred[index], None
         triple = prediction.triple
+        if index in matching.pairs:
+            kind, statement = EXACT, matching.gold[matching.pairs[index]]
+        elif not triple["aligned"]:
+            kind = NO_MATCH
+        elif near := [gold for gold in matching.gold if related(gold, prediction)]:
+            values = ((gold.value, objects.read(triple, gold.kind)) for gold in near)
+            kind = DUPLICATE if any(objects.same(*pair, self.comparing) for pair in values) else PARTIAL
+            statement = near[0]
+        else:
+            kind = NOVEL
         state = {
             "triple": triple["original"],
             "kind": kind,
@@ -134,11 +121,7 @@ class Scoring:
             **{name: triple[name] for name in ("confidence", "inverted", "verdict")},
             **triple["resolved"],
         }
-        if kind == EXACT:
-            state["statement"] = statement_state(matching.gold[matching.pairs[index]])
-        elif kind in (PARTIAL, DUPLICATE):
-            state["statement"] = statement_state(next(gold for gold in matching.gold if related(gold, prediction)))
-        return state
+        return state | ({"statement": statement_state(statement)} if statement else {})
 
 
 def verdict_key(article: str, subject: str, predicate: str, value: str) -> VerdictKey:
@@ -149,12 +132,11 @@ def verdict_key(article: str, subject: str, predicate: str, value: str) -> Verdi
 def statement_state(statement: Triple) -> dict[str, Any]:
     """A Wikidata statement as JSON."""
     triple = statement.triple
-    optional = {name: triple[name] for name in ("supported", "surface", "context") if name in triple}
     return {
         "property": str(triple["predicate"]),
         "value": objects.written(triple["object"]),
         "value_id": triple.get("object_id"),
         "type": str(triple.get("object_type") or ""),
         "aligned": statement.aligned,
-        **optional,
+        **{name: triple[name] for name in ("supported", "surface", "context") if name in triple},
     }
