@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import dspy
 import pytest
+from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.judge import Judge
@@ -46,6 +48,15 @@ def test_no_majority_and_no_quorum_are_unknown_and_counted() -> None:
     assert Panel([Fixed("yes"), Fixed("yes"), Fixed(None)]).verdict("criterion", **ASKED).label == "yes"
 
 
+def test_mean_falls_on_the_label_between() -> None:
+    panel = Panel([Fixed("full"), Fixed("none")], how="mean")
+    found = panel.verdict("relevance", question="q", answer="a")
+    assert (found.label, found.reason) == ("partial", "between the ballots")  # mean of 1 and 0
+    levels = {"Poor": "says little", "Good": "says it", "Best": "says it well"}
+    three = Panel([Fixed("best"), Fixed("Best."), Fixed("poor")], how="mean")
+    assert three.verdict("rubric", levels=levels, question="q", answer="a").label == "Good"
+
+
 def test_what_cannot_be_voted_on_is_the_first_members_that_answers() -> None:
     panel = Panel([Fixed("yes"), Fixed("yes", claims=["a"]), Fixed("yes", claims=["b"])])
     assert panel.claims("text") == ["a"]
@@ -64,6 +75,34 @@ def test_dissent() -> None:
     assert (count([None]).disagreement, count([]).label) == (0.0, None)
 
 
+class Sampler:
+    """Says yes at temperature 0, otherwise no."""
+
+    def __init__(self) -> None:
+        self.temperatures: list[Any] = []
+
+    def complete(self, request: Any) -> Any:
+        warm = request.config.temperature
+        self.temperatures.append(warm)
+        text = f"[[ ## reason ## ]]\nr\n[[ ## verdict ## ]]\n{'no' if warm else 'yes'}\n[[ ## completed ## ]]"
+        usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return Response(
+            id=None, model=request.model, message=Message.assistant([TextPart(text)]), finish_reason="stop", usage=usage
+        )
+
+
+def test_samples_of_one_model() -> None:
+    engine = Sampler()
+    panel = Panel.samples(dspy.LM("scripted/judge", engine=engine, cache=False), 3)
+    assert panel.verdict("criterion", **ASKED).label == "no"
+    assert engine.temperatures == [0.0, 0.5, 0.5]
+    assert str(panel) == "panel(scripted/judge@1, scripted/judge@1#1, scripted/judge@1#2; majority)"
+    assert panel.verdict("criterion", **ASKED).label == "no"
+    assert panel.calls == 3  # the second time from the store
+
+
 def test_refusals() -> None:
-    with pytest.raises(GoldassayError, match="needs members"):
+    with pytest.raises(GoldassayError, match="a panel has members"):
         Panel([])
+    with pytest.raises(GoldassayError, match="majority or mean"):
+        Panel([Fixed("yes")], how="median")

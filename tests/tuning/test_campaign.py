@@ -130,7 +130,7 @@ def test_why_an_edit_was_kept_out_stands_in_the_ledger(lm: Any, names_program: A
     long = dspy.Example(id="long", text=words, entities=[]).with_inputs("text")
     edits = (
         {"action": "add_instruction", "text": f"As in: {words}."},
-        {"action": "replace_instruction", "old": "not there", "text": ""},
+        {"action": "remove_instruction", "old": "not there"},
         {"action": "add_instruction", "text": "Nothing of use."},
         {"action": "add_instruction", "text": "A number is TMP."},
     )
@@ -190,7 +190,7 @@ def test_what_moves_models_most_is_tested_first() -> None:
 def test_candidates_that_are_the_same_prompts_are_said_to_be_identical(
     lm: Any, names_program: Any, names_gold: list[Any]
 ) -> None:
-    useless, lost = "Nothing of use.", {"action": "replace_instruction", "old": "not there", "text": ""}
+    useless, lost = "Nothing of use.", {"action": "remove_instruction", "old": "not there"}
     edits = ({"action": "add_instruction", "text": useless}, lost)
     with dspy.context(lm=lm):
         optimizer = Patches(METRIC, bundles=[*bundle(*edits), *bundle(edits[0])])

@@ -24,9 +24,10 @@ VALUES = st.recursive(
 EXAMPLES = st.fixed_dictionaries({"text": TEXT, "names": TEXT | st.lists(TEXT, min_size=1)})
 EDITS = st.one_of(
     st.fixed_dictionaries({"action": st.just("add_instruction"), "text": TEXT.filter(lambda text: bool(text.strip()))}),
-    st.fixed_dictionaries(
-        {"action": st.just("replace_instruction"), "old": st.sampled_from(["Find", "the ", "names"]), "text": TEXT}
-    ),
+    st.fixed_dictionaries({"action": st.just("remove_instruction"), "old": st.sampled_from(["Find", "the ", "\nBe"])}),
+    st.fixed_dictionaries({"action": st.just("replace_instruction"), "old": st.just("names"), "text": st.just("all")}),
+    st.fixed_dictionaries({"action": st.just("remove_example"), "example": st.just({"text": "a", "names": "b"})}),
+    st.fixed_dictionaries({"action": st.just("describe_field"), "field": st.just("names"), "text": TEXT}),
     st.fixed_dictionaries({"action": st.just("add_example"), "example": EXAMPLES}),
 )
 

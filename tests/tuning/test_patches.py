@@ -26,7 +26,10 @@ class Program(dspy.Module):  # type: ignore[misc]
 
 EDITS: list[dict[str, Any]] = [
     {"action": "add_instruction", "text": "Years are no names."},
+    {"action": "remove_instruction", "old": "\nBe careful."},
     {"action": "replace_instruction", "old": "careful", "text": "quick"},
+    {"action": "remove_example", "example": {"text": "a", "names": "b"}},
+    {"action": "describe_field", "field": "names", "text": "one a line"},
     {"action": "add_example", "example": {"text": "c", "names": "d"}},
 ]
 
@@ -69,11 +72,13 @@ def test_a_patch_for_another_version_says_so() -> None:
             {"predictor": "other", "action": "add_instruction", "text": "x"},
             "no predictor 'other'; the program has extract",
         ),
-        ({"action": "replace_instruction", "old": "not there", "text": ""}, "stands 0 times"),
+        ({"action": "remove_instruction", "old": "not there"}, "stands 0 times"),
         (
-            {"action": "replace_instruction", "old": "Find the names.\nBe careful.", "text": ""},
+            {"action": "remove_instruction", "old": "Find the names.\nBe careful."},
             "would leave no instructions",
         ),
+        ({"action": "remove_example", "example": {"text": "c"}}, "shows 1 examples, and not this one"),
+        ({"action": "describe_field", "field": "nope", "text": "x"}, "no field 'nope'"),
         ({"action": "add_example", "example": {}}, "the example has no text; it would not be shown"),
         ({"action": "add_example", "example": {"text": "a", "title": "b"}}, "the example has no names"),
     ],

@@ -1,9 +1,14 @@
 """Panels: several judges, or several samples of one, that answer as one judge; and votes on many items.
 
-A panel is a judge: every measure takes one. Each question goes to all members, and the label of most known ballots
-wins; a draw between two labels is unknown, and so is a vote of which fewer than half of the ballots are known. The
-quote and the reason are those of a member with the panel's verdict. Claims and names are no verdicts: they are those of
-the first member that answers. `poll` asks a panel, or one judge, about many items.
+A panel is a judge: every measure takes one. Each question goes to all members, and their verdicts are counted:
+
+* ``majority``: the label of most known ballots;
+* ``mean``: the label whose worth is nearest to the mean worth of the known ballots; of labels as near, the one that
+  more ballots named.
+
+A draw between two labels is unknown, and so is a vote of which fewer than half of the ballots are known. The quote and
+the reason are those of a member with the panel's verdict. Claims and names are no verdicts: they are those of the first
+member that answers. `poll` asks a panel, or one judge, about many items.
 """
 
 from __future__ import annotations
@@ -15,11 +20,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.judge import Check, Fields, Judge, folded
+from goldassay.judges.judge import Check, Fields, Judge
 from goldassay.judges.questions import Question
+from goldassay.measures.judged import Verdict
 from goldassay.running.loop import work_through
 
 if TYPE_CHECKING:
+    import dspy
+
     from goldassay.judges.labels import JudgedItem
 
 T = TypeVar("T")
@@ -49,49 +57,70 @@ class Vote:
         return self.known.count(label) / len(self.known) if self.known else None
 
 
-def count(ballots: Sequence[str | None], worth: Mapping[str, float] | None = None) -> Vote:
-    """The vote of ballots, by majority; ``worth`` turns labels into numbers.
+def count(ballots: Sequence[str | None], worth: Mapping[str, float] | None = None, how: str = "majority") -> Vote:
+    """The vote of ballots; ``worth`` turns labels into numbers.
 
     >>> vote = count(["yes", "no", "yes", None])
     >>> vote.label, round(vote.disagreement, 3), vote.known
     ('yes', 0.333, ['yes', 'no', 'yes'])
     >>> count(["yes", "no"]).label, count(["yes", None, None]).label
     (None, None)
+    >>> count(["full", "none"], {"full": 1.0, "partial": 0.5, "none": 0.0}, "mean").label
+    'partial'
     """
     known = [ballot for ballot in ballots if ballot is not None]
-    mean = sum(worth[ballot] for ballot in known) / len(known) if worth and known else None
-    (label, votes), *others = [*Counter(known).most_common(2), (None, 0)]
-    decided = votes > others[0][1] and 2 * len(known) >= len(ballots) if known else False
-    return Vote(label if decided else None, tuple(ballots), mean)
+    mean, ranks = None, Counter(known)
+    if worth and known:
+        mean = sum(worth[ballot] for ballot in known) / len(known)
+        if how == "mean":
+            gaps = {label: round(abs(value - mean), 12) for label, value in worth.items()}
+            ranks = Counter({label: ranks[label] for label, gap in gaps.items() if gap == min(gaps.values())})
+    first = [label for label, votes in ranks.items() if votes == max(ranks.values())]
+    decided = len(first) == 1 and 2 * len(known) >= len(ballots)
+    return Vote(first[0] if decided else None, tuple(ballots), mean)
 
 
 class Panel(Judge):
-    """Judges that vote."""
+    """Judges that vote; ``how`` their verdicts are counted is ``majority`` or ``mean``."""
 
-    def __init__(self, members: Sequence[Judge]) -> None:
-        if not members:
-            raise GoldassayError("a panel needs members: Panel([Judge(lm=…), Judge(lm=…), Judge(lm=…)])")
+    def __init__(self, members: Sequence[Judge], *, how: str = "majority") -> None:
+        if not members or how not in ("majority", "mean"):
+            raise GoldassayError("a panel has members, Panel([Judge(lm=…), Judge(lm=…)]), and how is majority or mean")
         super().__init__(members[0].lm, adapter=members[0].adapter, version=members[0].version)
-        self.members = tuple(members)
+        self.members, self.how = tuple(members), how
+
+    @classmethod
+    def samples(cls, lm: dspy.BaseLM, n: int = 5, *, how: str = "majority", **options: Any) -> Panel:
+        """One model asked ``n`` times: once at temperature 0, then with a temperature. ``options`` are the judge's."""
+        return cls([Judge(lm, sample=sample, **options) for sample in range(n)], how=how)
 
     def __str__(self) -> str:
         samples = [f"{member}#{member.sample}" if member.sample else str(member) for member in self.members]
-        return f"panel({', '.join(samples)}; majority)"
+        return f"panel({', '.join(samples)}; {self.how})"
+
+    def _verdict(self, question: Question, inputs: Mapping[str, Any]) -> Verdict:
+        """The first member's verdict that is the panel's; the mean may be a label that no member named."""
+        verdicts = [member._verdict(question, inputs) for member in self.members]
+        label = count([verdict.label for verdict in verdicts], question.worth, self.how).label
+        self._settle(f"{question.name} {inputs}", label is not None)
+        between = Verdict(label, reason="between the ballots" if label else "")
+        return next((verdict for verdict in verdicts if label and verdict.label == label), between)
 
     def ask(self, signature: Any, check: Check | None = None, /, **inputs: str) -> Fields | None:
-        """The fields of the first member whose verdict is the panel's; None if the vote is unknown."""
-        answers = [member.ask(signature, check, **inputs) for member in self.members]
-        known = [answer for answer in answers if answer is not None]
-        if "verdict" in signature.output_fields:
-            label = count([None if answer is None else folded(answer["verdict"]) for answer in answers]).label
-            known = [answer for answer in known if folded(answer["verdict"]) == label]
+        """The fields of the first member that answers."""
+        answers = (member.ask(signature, check, **inputs) for member in self.members)
+        fields = next((answer for answer in answers if answer is not None), None)
+        self._settle(f"{signature.__name__} {inputs}", fields is not None)
+        return fields
+
+    def _settle(self, asked: str, known: bool) -> None:
+        """Count a question that the members were asked."""
         self.sum_members()
         with self._lock:
             self.asked += 1
             if not known:
-                self._unknown.add(self._key(signature, inputs))
+                self._unknown.add(asked)
                 self.last_failure = next((m.last_failure for m in self.members if m.last_failure), "no majority")
-        return known[0] if known else None
 
     def sum_members(self) -> None:
         """Add up what the members, which may have been asked one by one, have cost."""
@@ -152,8 +181,8 @@ def in_threads(
 
 def _vote(judge: Judge, question: Question, item: JudgedItem) -> Vote:
     """The vote on one item; a single judge is a panel of one."""
-    members = getattr(judge, "members", (judge,))
-    vote = count([question.ask(member, item.inputs).label for member in members], question.worth)
+    members = judge.members if isinstance(judge, Panel) else (judge,)
+    vote = count([question.ask(each, item.inputs).label for each in members], question.worth, getattr(judge, "how", ""))
     if isinstance(judge, Panel):
         judge.sum_members()
     return vote

@@ -192,8 +192,8 @@ class Bench:
                 [self.examples[index] for index in seen],
                 {key: self.cost[key] - start[key] for key in COSTS},
             )
-            how = {"zero": self.zero, "seed": self.options.seed, "resamples": self.resamples}
-            difference = effect(after, before, examples, self.split, cost, **how)
+            how = {"seed": self.options.seed, "resamples": self.resamples}
+            difference = effect(after, before, examples, self.split, cost, zero=self.zero, **how)
             decision = sequential_test(
                 [case.evidence for case in after],
                 [case.evidence for case in before],
@@ -257,8 +257,8 @@ def effect(
         zero: Empty evidence of the metric.
         how: ``seed``, ``resamples`` and ``level`` of `goldassay.statistics.compare`.
     """
-    documents, sides = clusters(examples), ([case.evidence for case in side] for side in (after, before))
-    difference = compare(*sides, zero, clusters=documents, **how)
+    documents, (new, past) = clusters(examples), ([case.evidence for case in side] for side in (after, before))
+    difference = compare(new, past, zero, clusters=documents, **how)
     old = float(total(before).value)
     return Effect(
         split=split,

@@ -91,6 +91,7 @@ class Patch(BaseModel):
     action: str
     text: str | None = None
     old: str | None = None
+    field: str | None = None
     example: dict[str, Any] | None = None
     rationale: str = ""
     pattern: str = ""
@@ -105,8 +106,8 @@ class Patch(BaseModel):
     @property
     def id(self) -> str:
         """The action and a hash of the edit: the same edit has the same id."""
-        edit = json.dumps([self.predictor, self.action, self.text, self.old, self.example], sort_keys=True, default=str)
-        return f"{self.action}-{hashlib.sha256(edit.encode()).hexdigest()[:8]}"
+        edit = [self.predictor, self.action, self.text, self.old, self.field, self.example]
+        return f"{self.action}-{hashlib.sha256(json.dumps(edit, sort_keys=True, default=str).encode()).hexdigest()[:8]}"
 
     @property
     def edit(self) -> str:
@@ -136,31 +137,36 @@ class Patch(BaseModel):
 
 
 class ExamplePatch(Patch):
-    """Adds a demonstration after those that are there."""
+    """Adds the demonstration ``example`` after those that are there, or removes it."""
 
     section: ClassVar[str] = "few_shot"
-    action: Literal["add_example"]
+    action: Literal["add_example", "remove_example"]
     example: dict[str, Any]  # pyright: ignore[reportGeneralTypeIssues]
 
     def change(self, predictor: Any) -> None:
-        filled = {key for key, value in self.example.items() if value is not None}
-        for fields in (predictor.signature.input_fields, predictor.signature.output_fields):
-            if filled.isdisjoint(fields):
-                raise self.error(f"the example has no {' or '.join(fields)}; it would not be shown")
-        predictor.demos = [*(predictor.demos or []), dspy.Example(**self.example)]
+        demos, filled = list(predictor.demos or []), {key for key, value in self.example.items() if value is not None}
+        if self.action == "add_example":
+            for fields in (predictor.signature.input_fields, predictor.signature.output_fields):
+                if filled.isdisjoint(fields):
+                    raise self.error(f"the example has no {' or '.join(fields)}; it would not be shown")
+            predictor.demos = [*demos, dspy.Example(**self.example)]
+        elif len(left := [demo for demo in demos if dict(demo) != self.example]) < len(demos):
+            predictor.demos = left
+        else:
+            raise self.error(f"the predictor shows {len(demos)} examples, and not this one")
 
 
 class InstructionPatch(Patch):
-    """Adds the line ``text`` to the instructions, or puts ``text`` in the place of the words ``old``."""
+    """Adds the line ``text`` to the instructions, removes the words ``old``, or puts ``text`` in their place."""
 
     section: ClassVar[str] = "system"
-    action: Literal["add_instruction", "replace_instruction"]
+    action: Literal["add_instruction", "remove_instruction", "replace_instruction"]
 
     @model_validator(mode="after")
     def _complete(self) -> InstructionPatch:
-        added = self.action == "add_instruction"
-        needed = {"text": (self.text or "").strip()} if added else {"old": self.old, "text": self.text is not None}
-        if missing := [name for name, value in needed.items() if not value]:
+        missing = [] if self.old or self.action == "add_instruction" else ["old"]
+        missing += [] if (self.text or "").strip() or self.action == "remove_instruction" else ["text"]
+        if missing:
             raise ValueError(f"{self.action} needs {' and '.join(missing)}")
         return self
 
@@ -176,6 +182,21 @@ class InstructionPatch(Patch):
         if not after.strip():
             raise self.error("it would leave no instructions, and DSPy would put its own there")
         predictor.signature = predictor.signature.with_instructions(after)
+
+
+class FieldPatch(Patch):
+    """Describes the field ``field`` with ``text``."""
+
+    section: ClassVar[str] = "output_format"
+    action: Literal["describe_field"]
+    text: str  # pyright: ignore[reportGeneralTypeIssues]
+    field: str  # pyright: ignore[reportGeneralTypeIssues]
+
+    def change(self, predictor: Any) -> None:
+        signature = predictor.signature
+        if self.field not in signature.fields:
+            raise self.error(f"no field {self.field!r}; there are {', '.join(signature.fields)}")
+        predictor.signature = signature.with_updated_fields(self.field, desc=self.text)
 
 
 class NearestPatch(Patch):
@@ -225,7 +246,9 @@ class FormPatch(Patch):
         return Formed(program.deepcopy(), self.text)
 
 
-AnyPatch = Annotated[ExamplePatch | InstructionPatch | NearestPatch | FormPatch, Field(discriminator="action")]
+AnyPatch = Annotated[
+    ExamplePatch | InstructionPatch | FieldPatch | NearestPatch | FormPatch, Field(discriminator="action")
+]
 _ANY: TypeAdapter[Patch] = TypeAdapter(AnyPatch)
 
 

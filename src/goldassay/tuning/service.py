@@ -155,8 +155,8 @@ class PatchFolder:
             if why := failure(result):
                 patch.reason = f"not available on {split}: the program {why}"
                 continue
-            how = {"zero": base.zero, "level": 1 - 0.05 / len(patches)}
-            patch.effects.append(effect(result.cases, base.cases, examples, split, result.cost, **how))
+            sides, level = (result.cases, base.cases), 1 - 0.05 / len(patches)
+            patch.effects.append(effect(*sides, examples, split, result.cost, zero=base.zero, level=level))
             measured.append(patch)
         judge(measured, split)
         for file, patch in zip(files, patches, strict=True):

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 
 import dspy
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from goldassay import files
 from goldassay._dspy_compat import serialize_for_json
@@ -142,8 +142,7 @@ def read(path: Path) -> Result:
     except DataError as error:
         raise error.at(file=path) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        fault = error.errors()[0] if isinstance(error, ValidationError) else {"loc": ("",), "msg": error}
-        why = " ".join(f"{'.'.join(map(str, fault['loc']))} {fault['msg']}".split())
+        why = " ".join(str(error).split()[:40])
         raise DataError(f"not the result of an optimizer: {type(error).__name__}: {why}", file=path) from None
 
 
