@@ -40,7 +40,6 @@ from goldassay.measures.extraction.hipe import Outcome, decisions, known_types
 from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.measures.linking.matching import fates
-from goldassay.measures.linking.matching import hipe as links
 from goldassay.measures.linking.records import sides
 
 SCHEMES = {"strict": "strict", "exact": "exact", "partial": "partial", "ent_type": "type"}
@@ -178,7 +177,7 @@ def _documents(folder: Path, case: Reference) -> Documents:
     if case.column.startswith("NEL"):
         both = pairs("linking", *files, format="hipe", column=case.column, adjacent=case.adjacent)
         read = [linking.sides(gold, pred) for gold, pred in zip(both.gold, both.pred, strict=True)]
-        return [links(fates(one.gold, one.pred, case.k)) for one in read]
+        return [schemes(fates(one.gold, one.pred, case.k)) for one in read]
     both = pairs("extraction", *files, format="hipe", column=case.column)
     return counted(both.gold, both.pred)
 
@@ -263,7 +262,7 @@ class Replay:
     def _linked(self, column: str, k: int) -> Any:
         both = pairs("linking", self.gold, self.system, format="hipe", column=column, protocol="hipe")
         read = [sides(gold, pred) for gold, pred in zip(both.gold, both.pred, strict=True)]
-        return [links(fates(one.gold, one.pred, k)) for one in read]
+        return [schemes(fates(one.gold, one.pred, k)) for one in read]
 
 
 def campaign(data: Path) -> SuiteResult:

@@ -276,7 +276,10 @@ def test_errors_say_which_candidate_stood_where() -> None:
     [
         ([{"start": 5, "end": 5, "candidates": []}], r"predicted links\[0\]: a mention begins before it ends, not 5–5"),
         ([{"start": "0", "end": 5, "candidates": []}], "a mention begins before it ends"),
-        ([{"start": 0, "end": 5, "candidates": [{"score": 1}]}], r"candidates\[0\]: a candidate is \{'id', 'score'\}"),
+        (
+            [{"start": 0, "end": 5, "candidates": [{"score": 1}]}],
+            r"predicted links\[0\]: a candidate is \{'id', 'score'\}",
+        ),
         (
             [{"start": 0, "end": 5, "candidates": [{"id": "Q1", "score": float("nan")}]}],
             "expected a number as the score, got nan",

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
+from math import fsum
 from typing import Any
 
 import numpy as np
-import scipy
 
 from goldassay.measure import EMPTY, Review
+from goldassay.measures.assignment import heaviest
 from goldassay.measures.linking.matching import OVER, Matching
 from goldassay.measures.linking.measures import KEY, LinkMeasure, suffix
-from goldassay.measures.linking.records import NIL, Answer, Mention
+from goldassay.measures.linking.records import NIL, Answer, Mention, is_over
 from goldassay.tally import RATES, By, Confusion, Number, divide
 from goldassay.tally.sums import Sums, positive
 
@@ -77,9 +77,6 @@ class Overlaps(By[str, Overlap]):
         super().__init__(items)
         self.metric, self.rate = metric, rate
 
-    def with_items(self, items: Mapping[str, Overlap]) -> Overlaps:  # type: ignore[override]
-        return Overlaps(items, self.metric, self.rate)
-
     @property
     def value(self) -> Number:
         rates: Any = sum(getattr(overlap, self.rate) for overlap in self.values())
@@ -94,16 +91,12 @@ class Clusterings(Confusion):
         super().__init__(pairs)
         self.metric, self.rate = metric, rate
 
-    def with_items(self, items: Any) -> Clusterings:  # type: ignore[override]
-        return Clusterings(items, self.metric, self.rate)
-
     @property
     def value(self) -> Number:
         counts = np.array([*self.values()], float)
         columns = counts.reshape(len(self), -1).T if self else np.empty((1, 0))
-        values = [
-            overlaps(dict(zip(self, column, strict=True)), self.metric, self.rate).value for column in columns.tolist()
-        ]
+        tables = (dict(zip(self, column, strict=True)) for column in columns.tolist())
+        values = [overlaps(table, self.metric, self.rate).value for table in tables]
         return np.array(values) if counts.ndim > 1 else values[0]
 
 
@@ -124,20 +117,19 @@ def overlaps(table: Table, metric: str, rate: str = "f1") -> Overlaps:
 
 def _overlap(metric: str, common: Table, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> Overlap:
     if metric == "muc":  # links that hold a cluster together, of size - 1
-        both: Any = sum(max(n - 1, 0) for n in common.values())
-        return Overlap(
-            both, *(sum(max(n - 1, 0) for n in gold.values()), both), sum(max(n - 1, 0) for n in pred.values())
-        )
-    if metric == "ceaf_e":
-        both = _assigned({(k, r): 2 * n / (gold[k] + pred[r]) for (k, r), n in common.items()})
-        return Overlap(both, len(gold), both, len(pred))
-    if metric == "ceaf_m":
-        both = _assigned(common)
-        return Overlap(both, sum(gold.values()), both, sum(pred.values()))
+        both, left, right = (sum(max(n - 1, 0) for n in sizes.values()) for sizes in (common, gold, pred))
+        return Overlap(both, left, both, right)
+    if metric.startswith("ceaf"):  # the most similarity that pairs of clusters can have, each in one pair at most
+        similarity: Table = common
+        if metric == "ceaf_e":
+            similarity = {(k, r): 2 * n / (gold[k] + pred[r]) for (k, r), n in common.items()}
+        best = fsum(similarity[pair] for pair in heaviest(similarity))
+        left, right = (len(side) if metric == "ceaf_e" else sum(side.values()) for side in (gold, pred))
+        return Overlap(best, left, best, right)
     share = _links if metric == "lea" else _mentions
     recalled: Any = sum(share(n, gold[k], pred[r]) for (k, r), n in common.items())
-    right: Any = sum(share(n, pred[r], gold[k]) for (k, r), n in common.items())
-    return Overlap(recalled, sum(gold.values()), right, sum(pred.values()))
+    correct: Any = sum(share(n, pred[r], gold[k]) for (k, r), n in common.items())
+    return Overlap(recalled, sum(gold.values()), correct, sum(pred.values()))
 
 
 def _mentions(n: Any, size: Any, other: Any) -> Any:
@@ -152,27 +144,6 @@ def _links(n: Any, size: Any, other: Any) -> Any:
     return max(n * (n - 1), 0) / (size - 1)
 
 
-def _assigned(similarity: Table) -> float:
-    """The most similarity that pairs of clusters can have, each in one pair at most (CEAF)."""
-    if not similarity:
-        return 0.0
-    # Clusters that share no mention, not even through others, cannot compete: the best pairs of each component add up.
-    rows, columns = (np.unique(names, return_inverse=True)[1] for names in zip(*similarity, strict=True))
-    weights, first = np.array([*similarity.values()], float), rows.max() + 1
-    size = first + columns.max() + 1
-    graph = scipy.sparse.coo_array((weights, (rows, columns + first)), shape=(size, size))
-    _, component = scipy.sparse.csgraph.connected_components(graph, directed=False)
-    order = np.argsort(component[rows], kind="stable")
-    total = 0.0
-    for part in np.split(order, np.flatnonzero(np.diff(component[rows][order])) + 1):
-        _, row = np.unique(rows[part], return_inverse=True)
-        _, column = np.unique(columns[part], return_inverse=True)
-        matrix = np.zeros((row.max() + 1, column.max() + 1))
-        matrix[row, column] = weights[part]
-        total += float(matrix[scipy.optimize.linear_sum_assignment(matrix, maximize=True)].sum())
-    return total
-
-
 @dataclass(frozen=True)
 class Clusters(LinkMeasure[Any]):
     """How far the clusters of mentions agree: coreference, and entities in no knowledge base.
@@ -182,11 +153,10 @@ class Clusters(LinkMeasure[Any]):
             or ``conll``, the mean of MUC, B³ and CEAF-e.
         rate: ``f1``, ``precision`` or ``recall``.
         over: ``all`` mentions, or those in no knowledge base (``nil``) or in it (``inkb``), each side by its own word.
-        scope: ``document``: an id in two documents is two clusters, and what each document counts adds up (CoNLL);
-            ``corpus``: it is one (TAC).
+        scope: ``document``: an id in two documents is two clusters, and what each document counts adds up (CoNLL); a
+            mention without a name, not even of an entity in no knowledge base, is alone in its cluster. ``corpus``: an
+            id is one cluster, and so are all mentions without a name (TAC, neleval).
         typed: A mention is the same only if its type is, too.
-        unnamed: A mention that has no name, not even of an entity in no knowledge base, is ``alone`` in its cluster, or
-            all of them are ``together`` in one (neleval).
 
     >>> gold = [{"start": n, "end": n + 1, "ids": "NIL1"} for n in range(3)]
     >>> pred = [{"start": n, "end": n + 1, "candidates": [id_]} for n, id_ in enumerate(("NIL7", "NIL7", "NIL8"))]
@@ -199,17 +169,14 @@ class Clusters(LinkMeasure[Any]):
     over: str = "all"
     scope: str = field(default="document", kw_only=True)
     typed: bool = field(default=False, kw_only=True)  # type: ignore[misc]
-    unnamed: str = field(default="alone", kw_only=True)
     in_key = ("metric", "rate", "typed")
     choices = {
         "metric": tuple(METRICS),
         "rate": tuple(RATES),
         "over": OVER,
         "scope": ("document", "corpus"),
-        "unnamed": ("alone", "together"),
         "bounds": ("given", "word"),
     }
-    fixed = {"key": KEY, "empty": EMPTY}
     formula = "what is right of gold's clusters (recall) and of the predicted ones (precision), by the metric"
     source = "Pradhan et al. 2014 (MUC, B³, CEAF, CoNLL); Moosavi & Strube 2016 (LEA); Hachey et al. 2014 (neleval)"
 
@@ -218,6 +185,11 @@ class Clusters(LinkMeasure[Any]):
         """``b_cubed_f1``, ``typed_corpus_ceaf_m_nil_recall`` and so on."""
         prefix = "typed_" * self.typed + "corpus_" * (self.scope == "corpus")
         return f"{prefix}{self.metric}{suffix(self.over)}_{self.rate}"
+
+    @property
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What a mention without a name is follows from the scope."""
+        return {"unnamed": "together" if self.scope == "corpus" else "alone", "key": KEY, "empty": EMPTY}
 
     @property
     def attains_one(self) -> bool:  # type: ignore[override]
@@ -231,12 +203,8 @@ class Clusters(LinkMeasure[Any]):
 
     def tally(self, matching: Matching) -> Any:
         """The clusters of one document."""
-        document = _digest(matching) if self.scope == "corpus" else ""
-        place = " {document} {key}" if self.unnamed == "alone" else NIL
-        gold, pred = (
-            _named((each for each in side if self.over == "all" or each.nil == (self.over == "nil")), document, place)
-            for side in (matching.gold, matching.pred)
-        )
+        place = NIL if self.scope == "corpus" else " {}"
+        gold, pred = (_named(side, self.over, place) for side in (matching.gold, matching.pred))
         table = Counter((gold.get(key, ""), pred.get(key, "")) for key in {**gold, **pred})
         return self.zero.with_items(table) if self.scope == "corpus" else overlaps(table, self.metric, self.rate)
 
@@ -246,13 +214,8 @@ class Clusters(LinkMeasure[Any]):
         return tuple(error for error in errors if error.kind in UNNAMED), right
 
 
-def _digest(matching: Matching) -> str:
-    """What tells a document from others, in any process."""
-    content = matching.document.text, [each[:3] for each in matching.gold], [each[:4] for each in matching.pred]
-    return sha256(repr(content).encode()).hexdigest()[:12]
-
-
-def _named(side: Iterable[Mention | Answer], document: str, place: str) -> dict[tuple[object, ...], str]:
-    """The cluster of each mention; one without a name has that of its ``place``."""
-    keys = {(one.start, one.end, "" if one.start >= 0 else one.text, one.type): one.cluster for one in side}
-    return {key: name or place.format(document=document, key=key) for key, name in keys.items()}
+def _named(side: Iterable[Mention | Answer], over: str, place: str) -> dict[tuple[object, ...], str]:
+    """The cluster of each mention that counts; one without a name has that of its ``place``."""
+    counted = [each for each in side if is_over(each, over)]
+    keys = {(each.start, each.end, "" if each.start >= 0 else each.text, each.type): each.cluster for each in counted}
+    return {key: name or place.format(key) for key, name in keys.items()}

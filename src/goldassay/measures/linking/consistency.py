@@ -8,9 +8,9 @@ if any of it does not, partial if it has ids but no evidence. No evidence at all
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations, permutations
 from typing import Any
 
@@ -18,20 +18,19 @@ from goldassay.fields import read
 from goldassay.measure import EMPTY
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import LinkMeasure
-from goldassay.measures.linking.records import Answer, IdPairs, plain
+from goldassay.measures.linking.records import NIL, Answer, plain
 from goldassay.tally import Number, divide
 from goldassay.tally.sums import Sums
 
 Resolver = Mapping[str, object] | Callable[[str], object]
 Bases = dict[str, frozenset[str]]
 
-BASES = ("wikidata", "viaf", "isil")
-FIELDS = {
+BASES = {
     "wikidata": ("wikidata_id", "wikidata"),
-    "viaf": ("viaf_id", "viaf"),
-    "isil": ("isil_code", "isil", "isil_id"),
+    "viaf": ("viaf_id", "viaf", "P214"),
+    "isil": ("isil_code", "isil", "isil_id", "P791"),
 }
-NAMES = {"P214": "viaf", "P791": "isil"} | {name: base for base, names in FIELDS.items() for name in names}
+"""The knowledge bases, and how records and resolvers call their ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +82,7 @@ def cross_kb_consistency(
     (1, 1, 1.0, 1.0)
     """
     entities = [
-        {
-            base: frozenset[str]().union(*(_ids(read(entity, name, None), base) for name in names))
-            for base, names in FIELDS.items()
-        }
+        {base: _ids([read(entity, name, None) for name in names], base) for base, names in BASES.items()}
         for entity in linked_entities
     ]
     counts = count(entities, resolver)
@@ -129,33 +125,29 @@ def _agree(entity: Bases, a: str, b: str, resolver: Resolver) -> bool | None:
 def resolve(resolver: Resolver, id_: str) -> Bases:
     """What a resolver says about an id, by knowledge base."""
     answer = resolver(id_) if callable(resolver) else resolver.get(id_)
-    if answer is None:
-        return {}
     by_name = answer if isinstance(answer, Mapping) else {"viaf": answer}
-    return {(base := NAMES.get(name, str(name))): _ids(value, base) for name, value in by_name.items()}
+    return {base: _ids([by_name.get(name) for name in names], base) for base, names in BASES.items()}
 
 
-def gold_table(links: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, dict[str, list[str]]]:
+def gold_table(links: Iterable[Mapping[str, Sequence[str]]]) -> dict[str, dict[str, set[str]]]:
     """A resolver table from links that hold ids in several knowledge bases: each id with those beside it."""
-    groups = [{base: ids for base, ids in bases_of(bases).items() if ids} for bases in links]
-    pairs = (
-        (id_, f"{other}:{same}")
-        for group in groups
-        for base, other in permutations(group, 2)
-        for id_ in group[base]
-        for same in group[other]
-    )
-    return _by_base.__wrapped__(tuple(sorted({*pairs})))
+    table: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for bases in map(bases_of, links):
+        for base, other in permutations(bases, 2):
+            for id_ in bases[base]:
+                table[id_][other] |= bases[other]
+    return table
 
 
 def bases_of(bases: Mapping[str, object]) -> Bases:
     """Sets of ids by knowledge base."""
-    return {base: _ids(bases.get(base), base) for base in BASES}
+    return {base: _ids([bases.get(base)], base) for base in BASES}
 
 
-def _ids(value: Any, base: str) -> frozenset[str]:
-    values = [value] if isinstance(value, (str, int)) else value
-    ids = {plain(id_) for id_ in values or () if value} - {"NIL"}
+def _ids(values: Iterable[Any], base: str) -> frozenset[str]:
+    """The ids among values that are one each, several, or none."""
+    listed = (id_ for value in values if value for id_ in ([value] if isinstance(value, (str, int)) else value))
+    ids = {plain(id_) for id_ in listed} - {NIL}
     return frozenset(id_.upper() for id_ in ids) if base == "isil" else frozenset(ids)
 
 
@@ -163,8 +155,7 @@ def _ids(value: Any, base: str) -> frozenset[str]:
 class ConsistencyRate(LinkMeasure[Consistency]):
     """Of the predicted links with ids in several knowledge bases, the share whose ids belong together.
 
-    ``resolver``, pairs (id, ``base:id``), says what belongs together; by default the document's gold links do. Links
-    about which it says nothing are no evidence.
+    What belongs together is what the document's gold links say; links about which they say nothing are no evidence.
 
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q1"], "viaf": ["7"]}}]
     >>> wrong = [{"start": 0, "end": 5, "candidates": ["Q1"], "ids": {"wikidata": ["Q1"], "viaf": ["8"]}}]
@@ -172,23 +163,18 @@ class ConsistencyRate(LinkMeasure[Consistency]):
     (0.0, 0.0)
     """
 
-    resolver: IdPairs = ()
     name = "consistency_rate"
     counted = "consistency"
     zero = Consistency()
     formula = "consistent / (consistent + inconsistent)"
     source = "the founding documents, repaired: all three bases, a resolver that is given"
 
-    @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What stands in for a resolver."""
-        resolver = {} if self.resolver else {"resolver": "gold's own links"}
-        return {"bases": "+".join(BASES), **resolver, "failed": "left out", "empty": EMPTY}
+    fixed = {"bases": "+".join(BASES), "resolver": "gold's own links", "failed": "left out", "empty": EMPTY}
 
     def tally(self, matching: Matching) -> Consistency:
         """The predicted links of one document."""
-        table = _by_base(self.resolver) if self.resolver else gold_table(m.bases for m in matching.gold)
-        return type(self.zero)(**count([_entity(answer) for answer in matching.pred], table).state())
+        entities = [_entity(answer) for answer in matching.pred]
+        return type(self.zero)(**count(entities, gold_table(mention.bases for mention in matching.gold)).state())
 
 
 @dataclass(frozen=True)
@@ -209,20 +195,3 @@ class CoverageRate(ConsistencyRate):
 def _entity(answer: Answer) -> Bases:
     """The ids of a predicted link: those it names by knowledge base, else its first candidate, as Wikidata's."""
     return bases_of(answer.bases or ({} if answer.nil else {"wikidata": [answer.candidates[0]]}))
-
-
-def resolver_pairs(resolver: Resolver, links: Iterable[Mapping[str, Sequence[str]]]) -> IdPairs:
-    """What a resolver says about the ids of these links, as the pairs that `ConsistencyRate` takes."""
-    ids = {id_ for bases in links for group in bases_of(bases).values() for id_ in group}
-    answers = ((id_, base, other) for id_ in ids for base, others in resolve(resolver, id_).items() for other in others)
-    return tuple(sorted((id_, f"{base}:{other}") for id_, base, other in answers))
-
-
-@lru_cache(maxsize=8)
-def _by_base(table: IdPairs) -> dict[str, dict[str, list[str]]]:
-    """Pairs (id, ``base:id``) as a resolver table."""
-    resolver: dict[str, dict[str, list[str]]] = {}
-    for id_, other in table:
-        base, _, name = other.partition(":")
-        resolver.setdefault(id_, {}).setdefault(base, []).append(name)
-    return resolver

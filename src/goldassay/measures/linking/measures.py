@@ -34,7 +34,6 @@ NAMES = {  # how a way to match begins a name, and what the field calls it
     "span": ("strong_", "HIPE strict"),
     "entity": ("entity_", "TAC's entity_match"),
 }
-TABLES = ("equivalent", "resolver")  # conventions that may hold thousands of pairs
 
 
 @dataclass(frozen=True)
@@ -86,14 +85,12 @@ class LinkMeasure(Measure[T]):
 
     @property
     def conventions(self) -> str:
-        """The name with every convention; for a table, its number of pairs and a hash that tells tables apart."""
-        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in (*TABLES, *self.in_key)}
-        tables = {name: _summary(getattr(self, name)) for name in TABLES if getattr(self, name, ())}
-        return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**values, **tables, **self.fixed}.items())}]"
-
-
-def _summary(table: IdPairs) -> str:
-    return f"{len(table)} pairs #{sha256(repr(table).encode()).hexdigest()[:8]}"
+        """The name with every convention; for a table of ids, its number of pairs and a hash of them."""
+        chosen = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("equivalent", *self.in_key)}
+        if self.equivalent:
+            digest = sha256(repr(self.equivalent).encode()).hexdigest()[:8]
+            chosen["equivalent"] = f"{len(self.equivalent)} pairs #{digest}"
+        return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**chosen, **self.fixed}.items())}]"
 
 
 def suffix(over: str) -> str:
@@ -193,7 +190,22 @@ class Coverage(LinkMeasure[Mean]):
 
 
 @dataclass(frozen=True)
-class NILF1(LinkMeasure[Counts]):
+class _Counted(LinkMeasure[Counts]):
+    """Precision, recall or F1 of counts; ``rate`` says which."""
+
+    @property
+    def zero(self) -> Counts:  # type: ignore[override]
+        """No evidence."""
+        return RATES[self.rate]()  # type: ignore[attr-defined]
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The formula of the rate."""
+        return FORMULAS[self.rate]  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True)
+class NILF1(_Counted):
     """F1 (or ``rate`` precision, recall) of finding the mentions that are in no knowledge base.
 
     >>> NILF1()([{"start": 0, "end": 5, "ids": {}}], [{"start": 0, "end": 5, "candidates": ["Q1"]}]).tally
@@ -208,16 +220,6 @@ class NILF1(LinkMeasure[Counts]):
     in_key = ("rate",)
     fixed = {"key": KEY, "average": "micro", "repeated": MERGED, "empty": EMPTY}
 
-    @property
-    def zero(self) -> Counts:  # type: ignore[override]
-        """No evidence."""
-        return RATES[self.rate]()
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The formula of the rate."""
-        return FORMULAS[self.rate]
-
     def tally(self, matching: Matching) -> Counts:
         """Answered NIL and NIL; answered NIL and not (or no mention); NIL and not answered NIL."""
         hits = sum(matching.gold[i].nil and matching.pred[j].nil for i, j in matching.answered.items())
@@ -226,7 +228,7 @@ class NILF1(LinkMeasure[Counts]):
 
 
 @dataclass(frozen=True)
-class LinkF1(LinkMeasure[Counts]):
+class LinkF1(_Counted):
     """F1 (or ``rate`` precision, recall) of links, a mention with the right id among the first ``k`` candidates.
 
     ``match="overlap"``: the mentions overlap (HIPE fuzzy); ``"span"``: they have the same span (HIPE strict);
@@ -269,14 +271,9 @@ class LinkF1(LinkMeasure[Counts]):
         return {"match": f"{self.match}+id", "average": "micro", "repeated": MERGED, "empty": EMPTY}
 
     @property
-    def zero(self) -> Counts:  # type: ignore[override]
-        """No evidence."""
-        return RATES[self.rate]()
-
-    @property
     def formula(self) -> str:  # type: ignore[override]
         """The formula of the rate, and what the field calls it."""
-        return f"{FORMULAS[self.rate]}; also known as {NAMES[self.match][1]}"
+        return f"{super().formula}; also known as {NAMES[self.match][1]}"
 
     def tally(self, matching: Matching) -> Counts:
         """The counts of one document."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from goldassay.measure import Error, Review
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.records import NIL, Answer, Mention, rank
+from goldassay.text.words import quote
 
-AROUND = 30  # characters of the text shown on each side
 SHOWN = 3  # candidates that are named
 
 
@@ -26,7 +28,7 @@ def errors(matching: Matching) -> Review:
     right: list[str] = []
     for i, j in pairs:
         mention, answer = document.gold[i], document.pred[j]
-        if rank(mention, answer) == 1 and (mention.start, mention.end) == (answer.start, answer.end):
+        if rank(mention, answer) == 1 and mention[:2] == answer[:2]:
             right.append(f'"{_words(mention, text)}" ({_ids(mention)})')
         else:
             rows.append(_error(*_wrong(mention, answer, text), mention, answer, text))
@@ -61,33 +63,19 @@ def _spurious(answer: Answer, text: str) -> Error:
     words, first = _words(answer, text), NIL if answer.nil else answer.candidates[0]
     if answer.start < 0:
         message = f'"{words}" ({first}) does not stand in the text: copy the words exactly.'
-        return Error("not_in_text", message, pred=words, pred_type=_type(answer), field="links")
+        return Error("not_in_text", message, pred=words, pred_type=NIL if answer.nil else "linked", field="links")
     return _error("spurious", f'"{words}" was linked to {first}, but no mention is annotated there', None, answer, text)
 
 
 def _error(kind: str, message: str, mention: Mention | None, answer: Answer | None, text: str) -> Error:
-    place = mention or answer
-    assert place is not None  # noqa: S101  for the type checker
-    before, after = max(0, place.start - AROUND), min(len(text), place.end + AROUND)
-    words = " ".join(text[before:after].split())
-    context = f"{'…' if before else ''}{words}{'…' if after < len(text) else ''}" if words else ""
-    return Error(
-        kind,
-        f'{message}, in "{context}".' if context else f"{message}.",
-        gold=_words(mention, text) if mention else "",
-        pred=_words(answer, text) if answer else "",
-        gold_type=_type(mention) if mention else "",
-        pred_type=_type(answer) if answer else "",
-        start=place.start,
-        end=place.end,
-        context=context,
-        field="links",
+    place: Any = mention or answer
+    context = quote(text, place.start, place.end)
+    message += f', in "{context}".' if context else "."
+    # error patterns group by type; an id would be too specific
+    (gold, gold_type), (pred, pred_type) = (
+        (_words(side, text), NIL if side.nil else "linked") if side else ("", "") for side in (mention, answer)
     )
-
-
-def _type(side: Mention | Answer) -> str:
-    """What error patterns group by; an id would be too specific."""
-    return NIL if side.nil else "linked"
+    return Error(kind, message, gold, pred, gold_type, pred_type, place.start, place.end, context, "links")
 
 
 def _ids(mention: Mention) -> str:

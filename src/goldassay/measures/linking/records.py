@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
@@ -23,6 +23,8 @@ from goldassay.text.locate import widened
 
 Ids = Mapping[str, Sequence[str]]
 IdPairs = tuple[tuple[str, str], ...]
+Scored = tuple[str, float | None]
+L = TypeVar("L")
 
 NIL = "NIL"
 IRI = re.compile(
@@ -96,6 +98,11 @@ class Document(NamedTuple):
     failed: bool = False
 
 
+def is_over(side: Mention | Answer, over: str) -> bool:
+    """Whether a mention or an answer counts among ``all``, those in the knowledge base (``inkb``), or ``nil``."""
+    return over == "all" or side.nil == (over == "nil")
+
+
 def sides(
     gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "given", *, typed: bool = False
 ) -> Document:
@@ -113,13 +120,32 @@ def sides(
     >>> rank(document.gold[0], document.pred[0])
     1
     """
-    same = canonical(equivalent) if equivalent else {}
-    text = "" if isinstance(gold, (list, tuple)) else str(gold_field(gold, "text", "") or "")
-    left = gold if isinstance(gold, (list, tuple)) else gold_field(gold, "links")
-    right = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
+    same = canonical(equivalent)
+    bare = isinstance(gold, (list, tuple))
+    text = "" if bare else str(gold_field(gold, "text", "") or "")
+    left: Any = gold if bare else gold_field(gold, "links")
+    right: Any = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
     words = text if bounds == "word" else ""
-    answers, repeated = _answers(right or (), same, words, typed)
-    return Document(tuple(_mentions(left or (), same, words, typed)), tuple(answers), text, repeated, right is None)
+    mentions: dict[tuple[int, int], Mention] = {}
+    for mention in _read(left, "gold", lambda link: _mention(link, same, words, typed)):
+        if before := mentions.get(mention[:2]):
+            ids, bases = before.ids | mention.ids, {**before.bases, **mention.bases}
+            mention = mention._replace(ids=ids, bases=bases, name=mention.name or before.name)
+        mentions[mention[:2]] = mention
+    answers: dict[tuple[int, int, str], tuple[Answer, list[Scored]]] = {}
+    read_answers = _read(right, "predicted", lambda link: _answer(link, words, typed))
+    for answer, candidates in read_answers:
+        key = (answer.start, answer.end, answer.text if answer.start < 0 else "")
+        first, listed = answers.get(key, (answer, []))
+        answers[key] = first._replace(bases={**first.bases, **answer.bases}), [*listed, *candidates]
+    ranked = [answer._replace(candidates=_ranked(listed, same)) for answer, listed in answers.values()]
+    return Document(
+        tuple(sorted(mentions.values(), key=lambda mention: mention[:2])),
+        tuple(sorted(ranked, key=lambda answer: answer[:2])),
+        text,
+        len(read_answers) - len(ranked),
+        right is None,
+    )
 
 
 def rank(mention: Mention, answer: Answer) -> int:
@@ -132,97 +158,86 @@ def rank(mention: Mention, answer: Answer) -> int:
     return next((place for place, id_ in enumerate(answer.candidates, start=1) if id_ in mention.ids), 0)
 
 
-def _get(link: object, name: str, default: object = None) -> Any:
-    return link.get(name, default) if type(link) is dict else read(link, name, default)
+def _read(links: Iterable[Any] | None, side: str, reader: Callable[[Any], L]) -> list[L]:
+    """The links of a side; an error says which of them it is about."""
+    rows = []
+    for number, link in enumerate(links or ()):
+        try:
+            rows.append(reader(link))
+        except DataError as error:
+            raise error.at(field=f"{side} links[{number}]") from None
+    return rows
 
 
-def _type(link: object, typed: bool) -> str:
-    return str(_get(link, "type") or "") if typed else ""
+def _mention(link: Any, same: Mapping[str, str], words: str, typed: bool) -> Mention:
+    span, text = _place(link, words)
+    bases = _bases(read(link, "ids", None))
+    ids = {same.get(id_, id_) for group in bases.values() for id_ in map(plain, group)} - {NIL}
+    names = {id_ for id_ in ids if id_.startswith(NIL)}
+    parent = read(link, "parent", None) or None
+    if parent:
+        first, last = parent
+        parent = widened(first, last, words) if words else (first, last)
+    optional, name = bool(read(link, "optional", None)), min(names, default="")
+    return Mention(*span, text, frozenset(ids - names), bases, optional, parent, name, _type(link, typed))
 
 
-def _mentions(links: Iterable[Any], same: Mapping[str, str], words: str, typed: bool) -> list[Mention]:
-    mentions: dict[tuple[int, int], Mention] = {}
-    for number, link in enumerate(links):
-        where = f"gold links[{number}]"
-        span, form = _place(link, where, words)
-        bases = _bases(_get(link, "ids"), where)
-        listed = {same.get(id_, id_) for group in bases.values() for id_ in map(plain, group)} - {NIL}
-        ids = frozenset(id_ for id_ in listed if not id_.startswith(NIL))
-        name, type_ = min(listed - ids, default=""), _type(link, typed)
-        if before := mentions.get(span):
-            name = name or before.name
-            ids, bases = ids | before.ids, {**{base: list(group) for base, group in before.bases.items()}, **bases}
-        parent = _get(link, "parent") or None
-        if parent:
-            first, last = parent
-            parent = widened(first, last, words) if words else (first, last)
-        mentions[span] = Mention(*span, form, ids, bases, bool(_get(link, "optional")), parent, name, type_)
-    return [mentions[span] for span in sorted(mentions)]
+def _answer(link: Any, words: str, typed: bool) -> tuple[Answer, list[Scored]]:
+    """An answer, and its candidates with their scores."""
+    span, text = _place(link, words) if read(link, "start", None) is not None else ((-1, -1), _text(link, "text"))
+    bases, listed = _bases(read(link, "ids", None)), read(link, "candidates", None)
+    if listed is None:
+        listed = [id_ for group in bases.values() for id_ in group]
+    return Answer(*span, text, (), bases, _text(link, "form"), _type(link, typed)), list(map(_candidate, listed))
 
 
-def _answers(links: Iterable[Any], same: Mapping[str, str], words: str, typed: bool) -> tuple[list[Answer], int]:
-    """The answers, and how many links were merged into another one."""
-    merged: dict[tuple[int, int, str], tuple[Answer, list[tuple[str, float | None]]]] = {}
-    count = 0
-    for count, link in enumerate(links, start=1):
-        where = f"predicted links[{count - 1}]"
-        span, form = _place(link, where, words, required=False)
-        listed, bases = _get(link, "candidates"), _bases(_get(link, "ids"), where)
-        if listed is None:
-            listed = [id_ for group in bases.values() for id_ in group]
-        key = (*span, form if span[0] < 0 else "")
-        blank = Answer(*span, form, (), {}, str(_get(link, "form") or ""), _type(link, typed))
-        answer, candidates = merged.get(key) or (blank, [])
-        candidates += [_candidate(each, f"{where}.candidates[{place}]") for place, each in enumerate(listed)]
-        merged[key] = answer._replace(bases={**answer.bases, **bases}), candidates
-    answers = [answer._replace(candidates=_ranked(candidates, same)) for answer, candidates in merged.values()]
-    return sorted(answers, key=lambda answer: (answer.start, answer.end)), count - len(answers)
+def _text(link: Any, name: str) -> str:
+    return str(read(link, name, None) or "")
 
 
-def _ranked(candidates: Sequence[tuple[str, float | None]], same: Mapping[str, str]) -> tuple[str, ...]:
+def _type(link: Any, typed: bool) -> str:
+    return _text(link, "type") if typed else ""
+
+
+def _ranked(candidates: Sequence[Scored], same: Mapping[str, str]) -> tuple[str, ...]:
     if all(score is not None for _, score in candidates):
         candidates = sorted(candidates, key=lambda pair: -(pair[1] or 0.0))
     return tuple(dict.fromkeys(same.get(id_, id_) for id_, _ in candidates))
 
 
-def _candidate(candidate: Any, where: str) -> tuple[str, float | None]:
+def _candidate(candidate: Any) -> Scored:
     if candidate is None or isinstance(candidate, (str, int)):
         return plain(candidate), None
-    id_, score = _get(candidate, "id", _get(candidate, "kb_id", ...)), _get(candidate, "score")
+    id_, score = read(candidate, "id", read(candidate, "kb_id", ...)), read(candidate, "score", None)
     if id_ is ...:
-        raise DataError("a candidate is {'id', 'score'}; this one has no id", field=where)
+        raise DataError("a candidate is {'id', 'score'}; this one has no id")
     try:
         number = None if score is None else float(score)
     except (TypeError, ValueError):
         number = math.nan
     if number is not None and math.isnan(number):
-        raise DataError(f"expected a number as the score, got {score!r}", field=where)
+        raise DataError(f"expected a number as the score, got {score!r}")
     return plain(id_), number
 
 
-def _place(link: Any, where: str, words: str, *, required: bool = True) -> tuple[tuple[int, int], str]:
+def _place(link: Any, words: str) -> tuple[tuple[int, int], str]:
     """The span of a link and its own text; widened to whole words of ``words``, if given."""
-    start, end, text = _get(link, "start"), _get(link, "end"), str(_get(link, "text") or "")
-    if start is None and not required:
-        return (-1, -1), text
+    start, end = read(link, "start", None), read(link, "end", None)
     if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end:
-        raise DataError(f"a mention begins before it ends, not {start}–{end}", field=where)
-    return (widened(start, end, words), "") if words and end <= len(words) else ((start, end), text)
+        raise DataError(f"a mention begins before it ends, not {start}–{end}")
+    return (widened(start, end, words), "") if words and end <= len(words) else ((start, end), _text(link, "text"))
 
 
-def _bases(ids: Any, where: str) -> dict[str, list[str]]:
+def _bases(ids: Any) -> dict[str, list[str]]:
     """Ids by knowledge base; a bare id or list has no named base."""
-    if not ids:
-        return {}
     if isinstance(ids, str):
-        return {"": ids.split("|")}
-    if isinstance(ids, Mapping):
-        return {
-            str(kb): [str(each)] if isinstance(each, (str, int)) else list(each) for kb, each in ids.items() if each
-        }
-    if isinstance(ids, (list, tuple, set, frozenset)):
-        return {"": list(ids)}
-    raise DataError(f"ids are lists by knowledge base, such as {{'wikidata': ['Q42']}}, not {ids!r}", field=where)
+        ids = ids.split("|")
+    by_base = {"": ids} if isinstance(ids, (list, tuple, set, frozenset)) else ids or {}
+    if not isinstance(by_base, Mapping):
+        raise DataError(f"ids are lists by knowledge base, such as {{'wikidata': ['Q42']}}, not {ids!r}")
+    return {
+        str(base): [str(each)] if isinstance(each, (str, int)) else list(each) for base, each in by_base.items() if each
+    }
 
 
 def plain(id_: object) -> str:

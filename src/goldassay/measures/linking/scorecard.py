@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from goldassay.measure import Measure, check_choice
+from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.linking.clusters import METRICS, Clusterings, Clusters, overlaps
-from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, Resolver, resolver_pairs
+from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate
 from goldassay.measures.linking.matching import OVER, Matching, hipe
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, LinkMeasure, MacroDocLink
 from goldassay.measures.linking.records import IdPairs, pairs
@@ -28,7 +30,7 @@ def _tac(rate: str) -> dict[str, Measure[Any]]:
             name = name.replace("strong_", "strong_typed_") if typed else name
             matches[name] = LinkF1(1, over, match="span", rate=rate, typed=typed)
     matches["entity_match"] = LinkF1(match="entity", rate=rate)
-    clusters = {name: Clusters(metric, rate, scope="corpus", unnamed="together") for name, metric in CLUSTERS.items()}
+    clusters = {name: Clusters(metric, rate, scope="corpus") for name, metric in CLUSTERS.items()}
     return {**matches, **clusters, "typed_mention_ceaf": replace(clusters["mention_ceaf"], typed=True)}
 
 
@@ -50,7 +52,6 @@ def scorecard(
     pred: Sequence[object],
     *,
     equivalent: Mapping[str, str] | IdPairs | None = None,
-    resolver: Resolver | None = None,
     protocol: str | None = None,
     bounds: str = "given",
 ) -> Scorecard:
@@ -60,8 +61,6 @@ def scorecard(
         gold: Documents with their ``links``.
         pred: The predictions, aligned with gold.
         equivalent: Maps an id to the one that counts in its place (redirects, the same entity).
-        resolver: Says which ids of several knowledge bases belong together (see `cross_kb_consistency`); by default
-            the gold links of the document do.
         protocol: ``hipe`` counts in the order of the official HIPE scorer; so does ``hipe2020``, which differs only in
             what the format ``hipe`` reads. ``conll`` (coreference) and ``tac`` (neleval) compute the values of these
             scorers instead, which are 0 where there is nothing to count.
@@ -78,7 +77,7 @@ def scorecard(
         card = fold("linking", {name: replace(measure, **same) for name, measure in measures.items()}, shared)
         card.values = {name: value if _counted(card.totals[name]) else 0.0 for name, value in card.values.items()}
         return card
-    return _scorecard(shared, same, resolver, protocol)
+    return _scorecard(shared, same, protocol)
 
 
 def _counted(total: Any) -> bool:
@@ -93,62 +92,58 @@ WARNINGS = {
 }
 
 
-def _scorecard(shared: Batches, same: Mapping[str, Any], resolver: Resolver | None, protocol: str | None) -> Scorecard:
+def _scorecard(shared: Batches, same: Mapping[str, Any], protocol: str | None) -> Scorecard:
     matching = "hipe" if protocol else "one-to-one"
     coverage = Coverage(**same)
-    answers = (answer.bases for part in shared.chunks() for document in part.of(coverage) for answer in document.pred)
-    table = resolver_pairs(resolver, answers) if resolver else ()
-    parts = {over: {measure.key: measure for measure in _over(over, matching, same)} for over in OVER}
-    fates, counts = Counter[Any](), Counter[str]()
+    parts = {over: _over(over, matching, same) for over in OVER}
+    fates, counts = list[Any](), Counter[str]()
 
     def look(part: Batches) -> None:
         batch: list[Matching] = part.of(coverage)
         counts["repeated"] += sum(matched.document.repeated for matched in batch)
         counts["lost"] += sum(answer.start < 0 for matched in batch for answer in matched.pred)
         if protocol:
-            fates.update(fate for matched in batch for _, fate in matched.fates())
+            fates.extend(fate for matched in batch for fate in matched.fates())
 
-    named = {f"{over} {name}": measure for over, part in parts.items() for name, measure in part.items()}
-    card = fold("linking", _measures(matching, table, same), shared, look, beside=named)
+    beside = {measure.key: measure for over in ("inkb", "nil") for measure in parts[over]}
+    card = fold("linking", _measures(matching, same), shared, look, beside=beside)
     answered = card.totals["coverage"]
     card.counts["mentions"] = {"gold": answered.weight, "answered": answered.total}
     card.by["over"] = {
-        over: {_plain(name, over): valued(card.totals[f"{over} {name}"]) for name in part}
-        | {"mentions": card.totals[f"{over} {Coverage(over).key}"].weight}
+        over: {_plain(measure.key, over): valued(card.totals[measure.key]) for measure in part}
+        | {"mentions": card.totals[Coverage(over).key].weight}
         for over, part in parts.items()
     }
     if protocol:
         card.protocol = protocol
         card.undefined = tuple(name for name in card.values if not name.startswith(HIPE_VALUES))
-        for scheme, numbers in hipe(("", fate) for fate in fates.elements())["ALL"].items():
-            card.counts[f"hipe_{scheme}"] = numbers.state()
+        card.counts |= {f"hipe_{schema}": hipe(fates, schema).state() for schema in SCHEMAS}
     card.warnings += [f"{counts[name]} {message}" for name, message in WARNINGS.items() if counts[name]]
     return card
 
 
-def _measures(matching: str, resolver: IdPairs, same: Mapping[str, Any]) -> list[LinkMeasure[Any]]:
-    """Every measure of the scorecard, under the conventions asked for."""
+def _over(over: str, matching: str, same: Mapping[str, Any], cuts: Sequence[int] = (1,)) -> list[LinkMeasure[Any]]:
+    """The ranks and the links of the mentions in the knowledge base, of NIL, or of all."""
+    links = product(MATCHES, RATES, cuts)
     return [
-        *(HitsAt(k, **same) for k in (1, 3, 5, 10)),
-        MRR(**same),
-        Coverage(**same),
-        *(NILF1(rate, **same) for rate in RATES),
-        *(
-            LinkF1(k, matching=matching, match=match, rate=rate, **same)
-            for match in MATCHES
-            for rate in RATES
-            for k in (1, 3, 5)
-        ),
-        *(MacroDocLink(rate, match, matching, **same) for match in MATCHES for rate in RATES),
-        ConsistencyRate(resolver, **same),
-        CoverageRate(resolver, **same),
+        *(HitsAt(k, over, **same) for k in (1, 3, 5, 10)),
+        MRR(over, **same),
+        Coverage(over, **same),
+        *(LinkF1(k, over, matching, match=match, rate=rate, **same) for match, rate, k in links),
     ]
 
 
-def _over(over: str, matching: str, same: Mapping[str, Any]) -> list[LinkMeasure[Any]]:
-    """The ranks and the links of the mentions in the knowledge base, or of NIL, by themselves."""
-    links = (LinkF1(1, over, matching, match=match, rate=rate, **same) for match in MATCHES for rate in RATES)
-    return [*(HitsAt(k, over, **same) for k in (1, 3, 5, 10)), MRR(over, **same), Coverage(over, **same), *links]
+def _measures(matching: str, same: Mapping[str, Any]) -> list[LinkMeasure[Any]]:
+    """Every measure of the scorecard, under the conventions asked for."""
+    ranks_and_links = _over("all", matching, same, (1, 3, 5))
+    return [
+        *ranks_and_links[:6],
+        *(NILF1(rate, **same) for rate in RATES),
+        *ranks_and_links[6:],
+        *(MacroDocLink(rate, match, matching, **same) for match, rate in product(MATCHES, RATES)),
+        ConsistencyRate(**same),
+        CoverageRate(**same),
+    ]
 
 
 def _plain(name: str, over: str) -> str:
