@@ -14,7 +14,7 @@ from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.gold.records import folded_answers, grades, labels_of
 from goldassay.measures.extraction import Batch, Span
 from goldassay.measures.extraction.records import spans
-from goldassay.measures.records.matching import Comparing
+from goldassay.measures.records.matching import Comparing, Item
 from goldassay.measures.records.records import record_of
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.evidence import row as row_of
@@ -238,7 +238,7 @@ def _statements(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The statements of a record of triples, or the leaf fields of a structured one with their values."""
     if "record" in record:
         parts: list[tuple[Any, ...]] = [
-            (name, value) for name, _, value in Comparing().leaves(record_of(record["record"]))
+            (leaf.field, leaf.value) for leaf in Comparing().leaves(Item(record_of(record["record"])))
         ]
     else:
         parts = [(triple["subject"], triple["predicate"], triple["object"]) for triple in record["triples"]]

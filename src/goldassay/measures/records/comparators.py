@@ -13,7 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from rapidfuzz import fuzz
@@ -28,12 +28,12 @@ WRITTEN = re.compile(r"\d{4}-\d\d(-\d\d([T ].*)?)?|\d\d:\d\d(:\d\d.*)?")
 WEAK = 1e-9  # the relative difference that floating point makes
 
 
+TYPES = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", list: "array"}
+
+
 def json_type(value: object) -> str:
-    """The JSON type of a value: null, boolean, number, text, list or object."""
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else "boolean"
-    names = ((int | float, "number"), (str, "text"), (list, "list"))
-    return next((name for kind, name in names if isinstance(value, kind)), "object")
+    """The JSON type of a value: null, boolean, number, string, array or object."""
+    return TYPES.get(type(value), "object")
 
 
 @lru_cache(maxsize=65536)
@@ -134,20 +134,17 @@ fuzzy, anls, enum, identifier, embedding, date, decimal
     """
     try:
         call: Any = ast.parse(text, mode="eval").body
-        options = {}
+        name, options = getattr(call, "func", call).id, {}
         if isinstance(call, ast.Call):
-            parameters = list(inspect.signature(COMPARATORS[call.func.id]).parameters)[2:]  # type: ignore[attr-defined]
+            parameters = list(inspect.signature(COMPARATORS[name]).parameters)[2:]
             options = dict(zip(parameters, map(ast.literal_eval, call.args), strict=False))
             options |= {str(option.arg): ast.literal_eval(option.value) for option in call.keywords}
-            call = call.func
-        function = COMPARATORS[call.id]
-        inspect.signature(function).bind(None, None, **options)
+        function = partial(COMPARATORS[name], **options)
+        inspect.signature(function).bind(None, None)
     except (SyntaxError, ValueError, TypeError, KeyError, AttributeError):
         raise GoldassayError(f"no comparator reads as {text!r}; there are {', '.join(COMPARATORS)}") from None
-    lenient = call.id in LENIENT
-    return lambda gold, pred: (
-        float(function(gold, pred, **options)) if lenient or json_type(gold) == json_type(pred) else 0.0
-    )
+    lenient = name in LENIENT
+    return lambda gold, pred: float(function(gold, pred)) if lenient or json_type(gold) == json_type(pred) else 0.0
 
 
 def by_value(value: object) -> str:
@@ -219,7 +216,7 @@ SYMBOLS = {"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy"}
 
 def unit(value: object) -> str:
     """What stands beside the number of a text: its unit or currency."""
-    text = folded(NUMBER.sub(" ", value) if isinstance(value, str) else "")
+    text = folded(NUMBER.sub(" ", value)) if isinstance(value, str) else ""
     return SYMBOLS.get(text, text)
 
 
@@ -234,10 +231,10 @@ def moment(value: object) -> tuple[object, ...] | None:
             parsed: Any = kind.fromisoformat(value)
         except ValueError:
             continue
-        if isinstance(parsed, datetime):
-            parsed = parsed.astimezone(UTC) if parsed.tzinfo else parsed
-            return (*parsed.timetuple()[:6], parsed.microsecond)
-        if isinstance(parsed, date):
-            return (*parsed.timetuple()[:3],)
-        return ("time", parsed.hour, parsed.minute, parsed.second, parsed.microsecond)
+        if kind is date:
+            return parsed.timetuple()[:3]  # type: ignore[no-any-return]
+        if kind is time:
+            return ("time", parsed.replace(tzinfo=None))
+        parsed = parsed.astimezone(UTC) if parsed.tzinfo else parsed
+        return (*parsed.timetuple()[:6], parsed.microsecond)
     return None

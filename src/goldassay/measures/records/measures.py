@@ -17,7 +17,7 @@ from goldassay.measures.records import matching, mistakes, schemas, trees
 from goldassay.measures.records.comparators import comparator
 from goldassay.measures.records.records import Read, sides
 from goldassay.statistics.evidence import means, stacked
-from goldassay.tally import FORMULAS, RATES, Counts, Macro, Mean, T
+from goldassay.tally import FORMULAS, RATES, By, Counts, Macro, Mean, T
 
 OPTIONS: tuple[str, ...] = ("schema", "compare", "blank", "ordered", "invalid")
 BY_TYPE = "by type (number, ISO date, else exact)"
@@ -35,9 +35,9 @@ class Batch:
         return [matching.match(read, self.comparing) for read in self.read]
 
     @cached_property
-    def by_field(self) -> list[dict[str, Counts]]:
+    def by_field(self) -> list[By[str, Counts]]:
         """The counts of each pair by field."""
-        return [matching.by_field(leaves) for leaves in self.matches]
+        return [sum((By({leaf.field: leaf.counts}) for leaf in leaves), By()) for leaves in self.matches]
 
     @cached_property
     def review(self) -> Review:
@@ -165,8 +165,8 @@ rate='f1', average='micro')
         """The counts of each pair."""
         if self.average == "macro":
             return stacked([Macro(counts, self.rate) for counts in batch.by_field], self.zero)
-        zero = self.zero
-        return stacked([zero.from_state(sum(counts.values(), Counts()).state()) for counts in batch.by_field], zero)
+        kind = RATES[self.rate]
+        return stacked([kind(*counts.pooled.state().values()) for counts in batch.by_field], kind())
 
 
 @dataclass(frozen=True)

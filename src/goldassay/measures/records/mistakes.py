@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from goldassay.measure import INVALID, Error, Review
-from goldassay.measures.records.matching import ROOT, Leaf, Match
+from goldassay.measures.records.matching import ROOT, Item, Match
 from goldassay.measures.records.records import Read
 
 PARTS = {
@@ -38,36 +38,32 @@ def errors(read: Read, leaves: Match) -> Review:
     (['total is 12.5, not "12.50": write it as a number.', 'An item was left out, tags[1]: "b".'], ('tags',))
     """
     wrong = [leaf for leaf in leaves if leaf.kind]
-    right = dict.fromkeys(leaf.field for leaf in leaves if not leaf.kind)
-    for leaf in wrong:
-        right.pop(leaf.field, None) if not leaf.part else None
     if read.reason:
-        shown = Error(INVALID, f"the record does not count: {read.reason}", size=max(1, len(wrong)))
-        return (shown,), ()
-    parts = groupby(
-        (leaf for leaf in wrong if leaf.part), key=lambda leaf: (leaf.kind, bool(leaf.gold_path), leaf.part)
-    )
-    mistakes = [_value(leaf) for leaf in wrong if not leaf.part]
-    mistakes += [_part(*key, len(list(group)), read) for key, group in parts]
+        return (Error(INVALID, f"the record does not count: {read.reason}", size=max(1, len(wrong))),), ()
+    misread = {leaf.field for leaf in wrong if not leaf.part}
+    right = dict.fromkeys(leaf.field for leaf in leaves if not leaf.kind and leaf.field not in misread)
+    mistakes = [_value(leaf.kind, leaf.gold, leaf.pred) for leaf in wrong if leaf.gold and leaf.pred]
+    parts = groupby((leaf for leaf in wrong if leaf.part), key=lambda leaf: (leaf.kind, leaf.gold is None, leaf.part))
+    mistakes += [_part(kind, part, spurious, len(list(group))) for (kind, spurious, part), group in parts if part]
     return tuple(_with_swaps(mistakes)), tuple(right)
 
 
-def _value(leaf: Leaf) -> Error:
+def _value(kind: str, gold: Item, pred: Item) -> Error:
     """The error of a value that both sides have."""
-    words = {"place": leaf.gold_path, "gold": _shown(leaf.gold), "pred": _shown(leaf.pred)}
-    words["type"] = TYPE_NAMES.get(type(leaf.gold), "value")
-    message = VALUES[leaf.kind].format(**words)
-    place = _places(leaf.gold_path, leaf.pred_path)
-    return Error(leaf.kind, message, _text(leaf.gold), _text(leaf.pred), leaf.field, context=place, field=leaf.field)
+    place, other, name = gold.path or ROOT, pred.path or ROOT, gold.field or ROOT
+    words = {"place": place, "gold": _shown(gold.value), "pred": _shown(pred.value)}
+    message = VALUES[kind].format(**words, type=TYPE_NAMES.get(type(gold.value), "value"))
+    context = place if place == other else f"{place} | {other}"
+    return Error(kind, message, _text(gold.value), _text(pred.value), name, context=context, field=name)
 
 
-def _part(kind: str, in_gold: bool, place: str, size: int, read: Read) -> Error:
+def _part(kind: str, part: Item, spurious: bool, size: int) -> Error:
     """The error of a part that one side lacks, or has as something else."""
-    part, name = _at(read.gold if in_gold else read.pred, place), _field(place)
-    message = PARTS[kind].format(place=place, part=_shown(part))
-    gold, pred = (_text(part), "") if in_gold else ("", _text(part))
-    context = _places(place, "") if in_gold else _places("", place)
-    return Error(kind, message, gold, pred, name, context=context, field=name, size=size)
+    place, name, text = part.path or ROOT, part.field or ROOT, _text(part.value)
+    message = PARTS[kind].format(place=place, part=_shown(part.value))
+    sides = ("", text) if spurious else (text, "")
+    context = f" | {place}" if spurious else f"{place} | "
+    return Error(kind, message, *sides, name, context=context, field=name, size=size)
 
 
 PLACES = {"wrong_value": "wrong_value", "missing_item": "spurious_item", "spurious_item": "missing_item"}
@@ -91,27 +87,6 @@ def _with_swaps(mistakes: list[Error]) -> list[Error]:
             waiting[error.kind, error.field, error.gold, error.pred] = len(errors)
         errors.append(error)
     return errors
-
-
-def _at(record: Any, place: str) -> Any:
-    """The value at a place such as ``lines[1].qty``; keys may hold dots."""
-    if place == ROOT or not place:
-        return record
-    if isinstance(record, list):
-        index, _, rest = place.removeprefix("[").partition("]")
-        return _at(record[int(index)], rest.removeprefix("."))
-    key = max((key for key in record if place == key or place.startswith((f"{key}.", f"{key}["))), key=len)
-    return _at(record[key], place[len(key) :].removeprefix("."))
-
-
-def _field(place: str) -> str:
-    """The field of a place: without indices."""
-    return "".join(part.partition("]")[2] if "]" in part else part for part in place.split("[")).lstrip(".") or ROOT
-
-
-def _places(gold: str, pred: str) -> str:
-    """Where an error stands, for the report: its place in gold and, if that differs, in the prediction."""
-    return gold if gold == pred else f"{gold} | {pred}"
 
 
 def _shown(value: Any) -> str:

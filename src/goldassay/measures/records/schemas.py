@@ -11,14 +11,7 @@ from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures.records.comparators import by_value, json_type
 
-TYPES = {
-    "null": "null",
-    "boolean": "boolean",
-    "number": "number",
-    "text": "string",
-    "list": "array",
-    "object": "object",
-}
+UNIONS = ("anyOf", "oneOf", "allOf")
 FORMATS = ("date", "date-time", "time", "date or time")
 
 
@@ -85,32 +78,45 @@ def problem(record: object, schema: str) -> str:
     return f"{place}: {message[:200]}" if place else message[:200]
 
 
+@lru_cache(maxsize=64)
+def expanded(schema: str) -> dict[str, Any]:
+    """The schema of a text with every reference replaced by its definition; a model inside itself is null."""
+    whole = parsed(schema)
+    content: dict[str, Any] = _expanded(whole, {**whole.get("definitions", {}), **whole.get("$defs", {})}, ())
+    return content
+
+
+def _expanded(node: Any, definitions: Mapping[str, Any], above: tuple[str, ...]) -> Any:
+    if isinstance(node, list):
+        return [_expanded(part, definitions, above) for part in node]
+    if not isinstance(node, dict):
+        return node
+    if isinstance(reference := node.get("$ref"), str):
+        target = {"type": "null"} if reference in above else definitions.get(reference.rpartition("/")[2], {})
+        return _expanded(target, definitions, (*above, reference))
+    return {key: _expanded(part, definitions, above) for key, part in node.items() if key != "$defs"}
+
+
 def fields(schema: str) -> list[str]:
     """The names of the fields of a record at its top; empty without a schema."""
-    return list(_resolved(parsed(schema), parsed(schema)).get("properties", {}))
+    return list(expanded(schema).get("properties", {}))
 
 
-@lru_cache(maxsize=64)
 def by_schema(schema: str) -> dict[str, str]:
     """The comparator of each leaf field of a schema, by its type.
 
     >>> by_schema('{"properties": {"day": {"type": "string", "format": "date"}, "n": {"type": "integer"}}}')
     {'day': 'date', 'n': 'number'}
     """
-    whole = parsed(schema)
-    return dict(_leaves(whole, whole, "", ()))
+    return dict(_leaves(expanded(schema), ""))
 
 
-def _leaves(node: Mapping[str, Any], whole: Mapping[str, Any], path: str, above: tuple[str, ...]) -> Iterator[Any]:
-    reference = str(node.get("$ref", ""))
-    if reference in above:  # a model that holds itself
-        return
-    above, node = (*above, reference) if reference else above, _resolved(node, whole)
-    parts = [part for key in ("anyOf", "oneOf", "allOf") for part in node.get(key, ()) if part.get("type") != "null"]
+def _leaves(node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:
+    parts = [part for key in UNIONS for part in node.get(key, ()) if part.get("type") != "null"]
     for name, inner in node.get("properties", {}).items():
-        yield from _leaves(inner, whole, f"{path}.{name}" if path else name, above)
+        yield from _leaves(inner, f"{path}.{name}" if path else name)
     if isinstance(node.get("items"), dict):
-        yield from _leaves(node["items"], whole, path, above)
+        yield from _leaves(node["items"], path)
     if "properties" in node or "items" in node:
         return
     kinds = node.get("type", ())
@@ -118,7 +124,7 @@ def _leaves(node: Mapping[str, Any], whole: Mapping[str, Any], path: str, above:
     if {part.get("type") for part in parts} == {"number", "string"}:
         yield path, "decimal"  # what pydantic allows for a Decimal: a number, or its text
     elif parts:
-        yield from reversed([leaf for part in parts for leaf in _leaves(part, whole, path, above)])
+        yield from reversed([leaf for part in parts for leaf in _leaves(part, path)])
     elif "enum" in node or "const" in node:
         yield path, "enum"
     elif kinds and kinds <= {"number", "integer"}:
@@ -127,41 +133,27 @@ def _leaves(node: Mapping[str, Any], whole: Mapping[str, Any], path: str, above:
         yield path, "date" if node.get("format") in FORMATS else "exact"
 
 
-def _resolved(node: Mapping[str, Any], whole: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The definition that a node refers to."""
-    reference = node.get("$ref", "")
-    target: Any = whole
-    for step in reference.removeprefix("#/").split("/") if reference else ():
-        target = target.get(step, {}) if isinstance(target, Mapping) else {}
-    return target if reference else node
-
-
 def example(schema: str, number: int = 1) -> Any:
     """A record with every field of a schema, to be replaced by a real one.
 
     >>> example('{"properties": {"no": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}}')
     {'no': 'no 1', 'tags': ['tags 1']}
     """
-    whole = parsed(schema)
-    return _example(whole, whole, "", number, ())
+    return _example(expanded(schema), "", number)
 
 
-def _example(node: Mapping[str, Any], whole: Mapping[str, Any], name: str, number: int, above: tuple[str, ...]) -> Any:
-    reference = str(node.get("$ref", ""))
-    if reference in above:  # a model that holds itself ends here
-        return None
-    above, node = (*above, reference) if reference else above, _resolved(node, whole)
-    parts = [part for key in ("anyOf", "oneOf", "allOf") for part in node.get(key, ())]
+def _example(node: Mapping[str, Any], name: str, number: int) -> Any:
+    parts = [part for key in UNIONS for part in node.get(key, ())]
     if parts:
-        return _example(parts[0], whole, name, number, above)
+        return _example(parts[0], name, number)
     if "enum" in node or "const" in node:
         choices = node.get("enum") or [node["const"]]
         return choices[number % len(choices)]
     if "properties" in node:
-        return {key: _example(inner, whole, key, number, above) for key, inner in node["properties"].items()}
+        return {key: _example(inner, key, number) for key, inner in node["properties"].items()}
     if node.get("type") == "array":
         parts = node.get("prefixItems") or [node.get("items", {})] * max(1, node.get("minItems", 1))
-        items = [_example(part, whole, name, number, above) for part in parts]
+        items = [_example(part, name, number) for part in parts]
         return [] if items == [None] else items
     values: dict[str, Any] = {
         "integer": number,
@@ -183,7 +175,7 @@ def from_records(records: Iterable[object]) -> dict[str, Any]:
     ['a']
     """
     values = list(records)
-    schema: dict[str, Any] = {"type": sorted({TYPES[json_type(value)] for value in values})}
+    schema: dict[str, Any] = {"type": sorted({json_type(value) for value in values})}
     if {by_value(value) for value in values if value is not None} == {"date"}:
         schema["format"] = "date or time"  # a note for comparators; JSON Schema has no such format
     objects = [value for value in values if isinstance(value, dict)]

@@ -44,16 +44,15 @@ class Ranked(Measure[Mean]):
         cls.name = cls.__name__
 
     def __post_init__(self) -> None:
-        k, rel = getattr(self, "k", None), getattr(self, "rel", 1)
-        if k is not None and (type(k) is not int or k < 1):
-            raise GoldassayError(f"{self.name}: a cut-off is a whole number from 1 on, not {k!r}")
-        if type(rel) not in (int, float) or rel <= 0:
-            raise GoldassayError(f"{self.name}: rel is the least relevant grade, above 0, not {rel!r}")
+        values = vars(self)
+        k, rel, p = values.get("k"), values.get("rel", 1), values.get("p", 0.5)
+        if (k is not None and k < 1) or rel <= 0 or not 0 < p < 1:
+            raise GoldassayError(f"{self!r}: k is a whole number from 1 on, rel is above 0, p is between 0 and 1")
         super().__post_init__()
 
     def values(self, batch: Batch) -> Number:
         """The value of each query."""
-        raise GoldassayError(f"{self.name} does not say how to compute its values")
+        raise NotImplementedError
 
     def weights(self, batch: Batch) -> Floats:
         """1 for each query that counts, 0 for those left out."""
@@ -76,14 +75,11 @@ class Ranked(Measure[Mean]):
     @property
     def key(self) -> str:
         """The name that ir_measures gives it: ``nDCG@10``, ``P(rel=2)@5``."""
-        inner, k = ", ".join(self.parameters), getattr(self, "k", None)
-        return f"{self.name}{f'({inner})' if inner else ''}{'' if k is None else f'@{k}'}"
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """What stands in brackets in the name."""
-        rel = getattr(self, "rel", 1)
-        return () if rel == 1 else (f"rel={rel}",)
+        values = vars(self)
+        inner = [f"{name}={values[name]}" for name in ("p", "rel") if values.get(name, 1) != 1]
+        inner += ["dcg='exp-log2'"] if values.get("gain") == "exponential" else []
+        k = f"@{values['k']}" if values.get("k") else ""
+        return f"{self.name}({', '.join(inner)}){k}" if inner else f"{self.name}{k}"
 
     @property
     def conventions(self) -> str:
@@ -128,10 +124,6 @@ class nDCG(Ranked):
     k: int | None = 10
     gain: str = "linear"
     ideal: str = "judged"
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return ("dcg='exp-log2'",) if self.gain == "exponential" else ()
 
     def values(self, batch: Batch) -> Number:
         hits = batch.hits(self.ties)
@@ -282,15 +274,6 @@ class RBP(Ranked):
     p: float = 0.8
     rel: float = 1
     k: int | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0.0 < self.p < 1.0:
-            raise GoldassayError(f"RBP: p is a probability between 0 and 1, not {self.p!r}")
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        return (f"p={self.p}", *super().parameters)
 
     def values(self, batch: Batch) -> Number:
         hits = batch.top(self.ties, self.rel, self.k)

@@ -61,7 +61,6 @@ def _outranked(document: str, place: int, above: list[str], judged: Any, texts: 
 def _texts(pred: Any) -> dict[str, str]:
     """The first words of the documents whose text is at hand."""
     results = read(pred, "results", None)
-    if not isinstance(results, (list, tuple)):
-        return {}
-    texts = {str(read(one, "doc_id", "")): read(one, "text", None) for one in results if not isinstance(one, str)}
+    listed = results if isinstance(results, (list, tuple)) else ()
+    texts = {str(read(result, "doc_id", "")): read(result, "text", None) for result in listed}
     return {document: " ".join(str(text).split())[:60] for document, text in texts.items() if text}

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import compress
 from typing import Any
 
@@ -30,7 +31,6 @@ ALIASES = {
     "BPref": "Bpref", "RPrec": "Rprec",
 }  # fmt: skip
 NEEDS_K = ("P", "R", "Judged", "Success")
-NO_K = ("Bpref", "Rprec")
 GAINS = {"log2": "linear", "exp-log2": "exponential"}
 DEFAULT = ("nDCG@5", "nDCG@10", "nDCG@20", "P@5", "P@10", "R@10", "RR", "AP")
 Measures = Sequence[str | Ranked] | None
@@ -48,35 +48,22 @@ def named(text: str, **conventions: object) -> Ranked:
     goldassay.exceptions.GoldassayError: no measure 'nDGC@10'; there are nDCG@k, P@k, R@k, RR, AP, Bpref, RBP, Rprec, \
 Judged@k, Success@k, with rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brackets
     """
-    match = NAME.fullmatch(text.strip())
-    name = ALIASES.get(match["name"], match["name"]) if match else ""
+    match: Any = NAME.fullmatch(text.strip())
     try:
-        kind = KNOWN[name]
-        call: Any = ast.parse(f"f({match['inner'] or ''})" if match else "", mode="eval").body
-        options = {str(option.arg): ast.literal_eval(option.value) for option in call.keywords}
-        if call.args:
+        name, k = ALIASES.get(match["name"], match["name"]), match["k"]
+        call: Any = ast.parse(f"f({match['inner'] or ''})", mode="eval").body
+        options = {option.arg: ast.literal_eval(option.value) for option in call.keywords}
+        if "dcg" in options:
+            options["gain"] = GAINS[options.pop("dcg")]
+        if k or name == "nDCG":
+            options["k"] = int(k) if k else None
+        if call.args or (name in NEEDS_K and not k):
             raise ValueError(text)
-    except (KeyError, SyntaxError, ValueError, AttributeError):
+        return KNOWN[name](**{**conventions, **options})
+    except (KeyError, SyntaxError, ValueError, AttributeError, TypeError):
         names = ", ".join(f"{name}@k" if name in (*NEEDS_K, "nDCG") else name for name in KNOWN)
         brackets = "rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brackets"
         raise GoldassayError(f"no measure {text!r}; there are {names}, with {brackets}") from None
-    if "dcg" in options:
-        dcg = options.pop("dcg")
-        if dcg not in GAINS:
-            raise GoldassayError(f"{text!r}: dcg is 'log2' or 'exp-log2', not {dcg!r}")
-        options["gain"] = GAINS[dcg]
-    k = match["k"] if match else None
-    if k and name in NO_K:
-        raise GoldassayError(f"{name} has no cut-off: write {name}, not {text!r}")
-    if not k and name in NEEDS_K:
-        raise GoldassayError(f"{name} needs a cut-off: write {name}@10, not {text!r}")
-    if k or name == "nDCG":
-        options["k"] = int(k) if k else None
-    try:
-        return kind(**{**conventions, **options})
-    except TypeError:
-        accepted = ", ".join(field.name for field in fields(kind) if field.name != "k")
-        raise GoldassayError(f"{text!r}: {name} takes {accepted}") from None
 
 
 def chosen(measures: Measures = None, **conventions: object) -> dict[str, Ranked]:
@@ -94,7 +81,6 @@ def scorecard(
     measures: Measures = None,
     ties: str = "docno_desc",
     missing: int | str = 0,
-    **options: object,
 ) -> Scorecard:
     """The mean of each measure over the queries, keyed by its name in ``measures``, and the values by query.
 
@@ -109,25 +95,22 @@ def scorecard(
     >>> card.values, card.conventions["RR"]
     ({'RR': 0.5, 'P@5': 0.2}, 'RR[ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]')
     """
-    if options:
-        raise GoldassayError(f"retrieval has no option {', '.join(map(repr, options))}; it has measures, ties, missing")
     by_name = chosen(measures, ties=ties, missing=missing)
-    empty = idle = 0
+    counts = Counter[str]()
     ids: list[str] = []
 
     def look(part: Batches) -> None:
-        nonlocal empty, idle
         batch: Batch = part.of(next(iter(by_name.values())))
         ids.extend(identity(example, number) for number, example in enumerate(part.gold, len(ids) + 1))
-        empty += int((batch.retrieved == 0).sum())
-        idle += int((batch.relevant() == 0).sum())
+        counts["empty"] += int((batch.retrieved == 0).sum())
+        counts["idle"] += int((batch.relevant() == 0).sum())
 
     card = fold("retrieval", by_name, Batches(gold, pred), look)
     card.by["query"] = each(ids, card.tallies)
-    if empty:
+    if empty := counts["empty"]:
         counted = "left out" if missing == "skip" else "counted 0"
         card.warnings.append(f"{empty} of {card.examples} queries have no results and are {counted}")
-    if idle:
+    if idle := counts["idle"]:
         card.warnings.append(
             f"{idle} of {card.examples} queries have no relevant document: they count 0, and are left out of recall"
         )
