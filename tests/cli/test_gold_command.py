@@ -42,6 +42,16 @@ def test_validate_prints_a_table_and_exits_with_1(tmp_path: Path) -> None:
     assert found["findings"][0]["fix"] == {"start": 3, "end": 8}
 
 
+def test_validate_fix_writes_a_copy_that_is_clean(tmp_path: Path) -> None:
+    file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
+    (tmp_path / "new").mkdir()
+    shown = CliRunner().invoke(
+        app, ["gold", "validate", str(file), "--fix", str(tmp_path / "new" / "extraction.jsonl")]
+    )
+    assert (shown.exit_code, "1 of 1 findings corrected" in shown.output) == (1, True)
+    assert "no problems" in run("validate", tmp_path / "new" / "extraction.jsonl")
+
+
 def test_a_kit_of_yaml_files_as_a_user_sees_it(tmp_path: Path, real_data: Path) -> None:
     """What it declares and does not hold is told, in 80 columns."""
     own, real = tmp_path / "kit", real_data / "wikidata-benchmark"

@@ -13,8 +13,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.exceptions import DataError
-from goldassay.gold.audit import KINDS, Audit, audit
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold.audit import KINDS, Audit, audit, repaired
 
 Sets = dict[str, Any]  # file name to rows; the card under "card.yaml"
 STORIES = [
@@ -158,6 +158,9 @@ PLANTED: list[tuple[str, Plant, str, str, str | None]] = [
     ("an offset beyond the text", _extraction(1, start=90, end=96), "offset", "extraction.jsonl", "d1"),
     ("an end before the start", _extraction(2, end=3), "offset", "extraction.jsonl", "d2"),
     ("a text that does not occur", _extraction(3, text="mer"), "offset", "extraction.jsonl", "d3"),
+    ("crossing spans", lambda s: (s["extraction.jsonl"][5]["entities"].append(_span(2, 12, "brass band", "MUS")),
+     s["extraction.jsonl"][5]["entities"].append(_span(8, 18, "band keeps", "MUS")),
+     _card("tasks", "extraction", "types", value={"TOP": 8, "MUS": 2})(s)), "crossing", "extraction.jsonl", "d5"),
     ("a span twice", lambda s: (s["extraction.jsonl"][6]["entities"].append(_span(55, 59, "Rhön")),
      _card("tasks", "extraction", "types", value={"TOP": 9})(s)), "repeated", "extraction.jsonl", "d6"),
     ("an unknown type", lambda s: (_extraction(7, type="LOC")(s),
@@ -231,7 +234,7 @@ def test_all_at_once(tmp_path: Path) -> None:
     for _, plant, *_ in chosen:
         plant(made)
     # what several of them change in the card, put right together: only LOC, with one, has fewer samples than promised
-    made["card.yaml"]["tasks"]["extraction"] |= {"types": {"TOP": 8, "LOC": 1}, "samples_per_type": 2}
+    made["card.yaml"]["tasks"]["extraction"] |= {"types": {"TOP": 8, "MUS": 2, "LOC": 1}, "samples_per_type": 2}
     made["card.yaml"]["tasks"]["triples"] = {"triples": 9, "predicates": {"P131": 9}}
     made["classification.jsonl"].append({"id": "twin", "text": STORIES[5], "label": "S", "split": "dev"})
     made["card.yaml"]["documents"] = {"records": 10, "splits": {"train": 5, "dev": 3, "test": 3}}  # dev has 2
@@ -240,6 +243,18 @@ def test_all_at_once(tmp_path: Path) -> None:
     assert sorted((f.kind, f.file, f.record or "") for f in found.findings) == sorted(expected)
     assert found.kinds["identifier"] == 2
     json.dumps(found.state())
+
+
+def test_a_fix_writes_a_sound_copy(tmp_path: Path) -> None:
+    made = sound()
+    _extraction(0, start=22, end=27)(made)
+    found = run(tmp_path, made)
+    assert repaired(tmp_path / "set", tmp_path / "mended", found.findings) == 1
+    assert audit(tmp_path / "mended").clean
+    before, after = ((tmp_path / name / "extraction.jsonl").read_bytes().split(b"\n") for name in ("set", "mended"))
+    assert [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b] == [0]
+    with pytest.raises(GoldassayError, match="a new place of its own"):
+        repaired(tmp_path / "set", tmp_path / "mended", found.findings)
 
 
 @settings(max_examples=30, deadline=None)

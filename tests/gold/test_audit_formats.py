@@ -9,7 +9,7 @@ import pytest
 
 from goldassay.exceptions import DataError
 from goldassay.gold import load, read
-from goldassay.gold.audit import audit
+from goldassay.gold.audit import audit, repaired
 from goldassay.measure import TASKS
 
 TSV = "text\tgold_type\tsecondary_types\nA hall\tM\tA\nA hall\tL\t\nfoo\tZ\t\nbar\tM\tM\nbaz\t\t\nqux\tM\n"
@@ -120,7 +120,8 @@ def test_the_starts_of_canonical_answers_are_mended(tmp_path: Path) -> None:
     file.write_text(json.dumps(record), encoding="utf-8")
     found = audit(file)
     assert [(one.kind, one.field) for one in found.findings] == [("offset", "answers[0]"), ("schema", "answer_starts")]
-    assert found.findings[0].fix == {"start": 1, "end": 2}
+    assert repaired(file, tmp_path / "new.jsonl", found.findings) == 1
+    assert read(tmp_path / "new.jsonl", task="answering")[0]["answer_starts"] == [1]
 
 
 def test_a_collection_with_an_id_twice(tmp_path: Path) -> None:

@@ -55,6 +55,14 @@ def test_a_system_without_comments_is_aligned_by_its_tokens(tmp_path: Path) -> N
     assert [record["entities"] for record in both.pred] == [record["entities"] for record in both.gold]
 
 
+def test_a_system_that_cut_words_otherwise_is_aligned_by_its_characters(tmp_path: Path) -> None:
+    gold = write(tmp_path / "gold.tsv", ROWS)
+    rows = ["Das\tO\t_", "Museum\tB-org\tQ1", "Lud¬wig.\tI-org\tQ1", "Ot\tB-pers\tNIL", "to\tI-pers\tNIL", "Anna\tO\t_"]
+    both = pairs("extraction", gold, write(tmp_path / "pred.tsv", rows, "TOKEN\tNE-COARSE-LIT\tNEL-LIT"))
+    assert both.pred[0]["entities"] == [{"start": 4, "end": 20, "type": "org", "text": "Museum Lud¬\nwig."}]
+    assert both.pred[1]["entities"] == [{"start": 0, "end": 4, "type": "pers", "text": "Otto"}]
+
+
 def test_documents_in_another_order_are_found_by_their_ids(tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.tsv", ROWS)
     both = pairs("extraction", gold, write(tmp_path / "pred.tsv", [*ROWS[7:], *ROWS[:7]]))
@@ -71,14 +79,14 @@ def message(gold: Path, pred: Path) -> str:
 def test_a_real_mismatch_names_document_line_and_both_forms(tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.tsv", ROWS)
     rows = [row.replace("Otto\t", "Hugo\t") for row in ROWS]
-    expected = "the token is 'Otto' in gold and 'Hugo' here; both files must hold the same text"
+    expected = "'Otto' in gold is 'Hugo' here; both files must hold the same text"
     assert message(gold, write(tmp_path / "pred.tsv", rows)) == f"pred.tsv:10: record two: {expected}"
 
 
 def test_a_system_that_ends_early_or_goes_on(tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.tsv", ROWS)
-    for name, rows, size in (("short.tsv", ROWS[:-1], 1), ("long.tsv", [*ROWS, "Karl\tO\t_\t_"], 3)):
-        assert f"record two: {size} tokens where gold has 2" in message(gold, write(tmp_path / name, rows))
+    for name, rows, fit, size in (("short.tsv", ROWS[:-1], 1, 1), ("long.tsv", [*ROWS, "Karl\tO\t_\t_"], 2, 3)):
+        assert f"record two: {fit} tokens fit gold's text, of {size}" in message(gold, write(tmp_path / name, rows))
 
 
 def test_an_unknown_document(tmp_path: Path) -> None:

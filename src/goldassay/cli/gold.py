@@ -29,9 +29,17 @@ class ReadingOptions(use.FormatOptions):
 
 
 @use.command(app)
-def validate(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> None:
+def validate(
+    gold: use.GoldSet,
+    reading: ReadingOptions,
+    fix: Annotated[
+        Path | None, typer.Option("--fix", metavar="PLACE", help="Write a copy with corrected offsets here.")
+    ] = None,
+    json: bool = False,
+) -> None:
     """Find everything that is wrong in gold; exit with status 1 if anything is."""
-    from goldassay.gold.audit import audit
+    from goldassay.gold.audit import audit, repaired
+    from goldassay.gold.sets import find
     from goldassay.reporting import gold as tables
 
     result = audit(gold, **reading.reading())
@@ -39,6 +47,9 @@ def validate(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> 
         terminal.answer(result.state())
     else:
         tables.audit(result)
+    if fix is not None:
+        fixed = repaired(find(gold), fix, result.findings)
+        terminal.warn(f"{fixed} of {len(result.findings)} findings corrected in {fix}")
     if not result.clean:
         raise SystemExit(1)
 

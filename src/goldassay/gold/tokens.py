@@ -6,6 +6,7 @@ writers of tokenised formats, spans of characters become one tag a token (`token
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
@@ -123,45 +124,67 @@ def _spans(document: Document, scheme: str, source: Source) -> tagging.Spans:
 def align(
     gold: Sequence[Document], system: Sequence[Document], file: str | Path, *, by_position: bool = False
 ) -> list[Document]:
-    """Gold's documents with the system's tags, token by token.
+    """Gold's documents with the system's tags: both have the same characters, however they are cut into tokens.
 
-    Documents are found by their ids, and one that the system lacks is left out. If a file names no documents, all its
-    tokens are laid on all of gold's, one after the other; so they are ``by_position``, whatever the words, if there are
-    as many, which is what the HIPE scorer does.
+    Documents are found by their ids, and one that the system lacks is left out. If a file names no documents, its
+    tokens are laid on all of gold's, one document after the other. ``by_position``, and if there are as many, they are
+    laid on gold's tokens one by one whatever the words, as the HIPE scorer does.
     """
-    size, sizes = sum(len(own.tokens) for own in gold), sum(len(other.tokens) for other in system)
-    if (by_position and size == sizes) or not all(document.named for document in (*gold, *system)):
-        return _lay(gold, [token for document in system for token in document.tokens], file, by_position)
+    tokens = [token for document in system for token in document.tokens]
+    if by_position and len(tokens) == sum(len(own.tokens) for own in gold):
+        rest = iter(tokens)
+        return [
+            replace(
+                document,
+                tokens=[
+                    own._replace(tag=other.tag, mark=other.mark, line=other.line, spelling=other.form)
+                    for own, other in zip(document.tokens, rest, strict=False)
+                ],
+            )
+            for document in gold
+        ]
+    if not all(document.named for document in (*gold, *system)):
+        return _lay(gold, tokens, file)
     by_id = {document.id: document for document in gold}
     laid: list[Document] = []
     for document in system:
         if document.id not in by_id:
             what = "prediction for a document that gold does not have"
             raise DataError(what, file=file, line=document.line, record=document.id)
-        laid += _lay([by_id[document.id]], document.tokens, file, by_position=False)
+        laid += _lay([by_id[document.id]], document.tokens, file)
     return laid
 
 
-def _lay(gold: Sequence[Document], tokens: list[Token], file: str | Path, by_position: bool) -> list[Document]:
-    own_tokens = [(document.id, token) for document in gold for token in document.tokens]
-    for (name, own), other in zip(own_tokens, tokens, strict=False):
-        if own.form != other.form and not by_position:
-            what = f"the token is {own.form!r} in gold and {other.form!r} here; both files must hold the same text"
-            raise DataError(what, file=file, line=other.line, record=name)
-    if len(tokens) != len(own_tokens):
-        what = f"{len(tokens)} tokens where gold has {len(own_tokens)}; both files must hold the same text"
-        raise DataError(what, file=file, line=tokens[-1].line if tokens else None, record=gold[-1].id)
-    rest = iter(tokens)
-    return [
-        replace(
-            document,
-            tokens=[
-                own._replace(tag=other.tag, mark=other.mark, line=other.line, spelling=other.form)
-                for own, other in zip(document.tokens, rest, strict=False)
-            ],
-        )
-        for document in gold
-    ]
+def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) -> list[Document]:
+    """System tokens over gold documents that follow each other, placed by their letters."""
+    laid, used = [], 0
+    for document in gold:
+        text = document.text()
+        letters = [place for place, letter in enumerate(text) if not letter.isspace()]
+        places: list[Place] = []
+        first, done = used, 0
+        while done < len(letters) and used < len(tokens):
+            form = "".join(tokens[used].form.split())
+            start, end = letters[done], letters[min(done + len(form), len(letters)) - 1] + 1
+            if "".join(text[start:end].split()) != form:
+                what = f"{text[start:end]!r} in gold is {tokens[used].form!r} here; both files must hold the same text"
+                raise DataError(what, file=file, line=tokens[used].line, record=document.id)
+            places.append((start, end))
+            done, used = done + len(form), used + 1
+        if done < len(letters) or (document is gold[-1] and used < len(tokens)):
+            what = (
+                f"{used - first} tokens fit gold's text, of {len(tokens) - first}; both files must hold the same text"
+            )
+            raise DataError(what, file=file, line=tokens[used - 1].line if used else None, record=document.id)
+        ends = [start for start, _ in places[1:]]
+        cut = [
+            token._replace(form=text[start:end], space=text[end:after])
+            for token, (start, end), after in zip(tokens[first:used], places, [*ends, len(text)], strict=True)
+        ]
+        breaks = [document.places()[index][0] for index in document.breaks]
+        starts = [start for start, _ in places]
+        laid.append(replace(document, tokens=cut, breaks=[bisect_left(starts, place) for place in breaks]))
+    return laid
 
 
 def places(record: Mapping[str, Any], field: str) -> list[Place]:

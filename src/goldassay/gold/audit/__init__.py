@@ -20,7 +20,7 @@ from typing import Any, Unpack
 from goldassay.exceptions import DataError
 from goldassay.gold import sets
 from goldassay.gold.audit import card, kits, records
-from goldassay.gold.audit.findings import KINDS, Audit, Finding, LocatedRecord, located, unreadable
+from goldassay.gold.audit.findings import KINDS, Audit, Finding, LocatedRecord, located, repaired, unreadable
 from goldassay.gold.formats import ReadOptions
 from goldassay.measure import TASKS
 
@@ -67,4 +67,4 @@ def audit(
     return Audit(place.name, findings, {name: len(of_task) for name, of_task in rows.items()})
 
 
-__all__ = ["KINDS", "Audit", "Finding", "audit"]
+__all__ = ["KINDS", "Audit", "Finding", "audit", "repaired"]

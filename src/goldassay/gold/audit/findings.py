@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goldassay.exceptions import DataError
+from goldassay import files, jsonl
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import Faults
 from goldassay.gold.reading import rows, source_of
 
@@ -17,6 +21,7 @@ KINDS = {
     "unreadable": "a file or a line that cannot be read",
     "schema": "a record that does not have its task's shape",
     "offset": "a span that is not where it says",
+    "crossing": "two spans that overlap without one holding the other",
     "repeated": "the same thing twice in one record",
     "id": "an id that another record has",
     "duplicate": "a text that another record has",
@@ -110,6 +115,33 @@ def located(path: Path, task: str, name: str, **options: Any) -> tuple[list[Loca
     except DataError as error:
         faults.report(error)
     return records, [unreadable(e, shown(e.file), kind) for e, kind in zip(faults.errors, faults.kinds, strict=True)]
+
+
+def repaired(source: Path, target: Path, findings: Iterable[Finding]) -> int:
+    """Write a copy of a set or a JSON Lines file with the offsets that have one right answer; returns how many.
+
+    Lines without a fix stay byte for byte.
+    """
+    if target.exists() or target.resolve().is_relative_to(source.resolve()):
+        raise GoldassayError(f"the repaired copy needs a new place of its own, not {target}")
+    fixes: dict[Path, list[Finding]] = {}
+    for finding in findings:
+        if finding.fix and finding.line:
+            fixes.setdefault(Path(finding.file) if source.is_dir() else Path(), []).append(finding)
+    with jsonl.writing(target):
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+    for name, of_file in fixes.items():
+        lines = files.text(target / name).split("\n")
+        for finding in of_file:
+            record = json.loads(lines[(finding.line or 0) - 1])
+            field, index = re.split(r"[\[\]]", str(finding.field))[:2]
+            if field == "answers":
+                record["answer_starts"][int(index)] = (finding.fix or {})["start"]
+            else:
+                record[field][int(index)].update(finding.fix or {})
+            lines[(finding.line or 0) - 1] = json.dumps(record, ensure_ascii=False)
+        files.save(target / name, "\n".join(lines))
+    return sum(map(len, fixes.values()))
 
 
 def unreadable(error: DataError, name: str, kind: str = "unreadable") -> Finding:

@@ -61,15 +61,20 @@ def check(row: LocatedRecord) -> Iterator[Finding]:
 def _spans(row: LocatedRecord) -> Iterator[Finding]:
     name, text = SPANS[row.task], row.record["text"]
     first: dict[str, int] = {}
+    sound: list[tuple[int, int]] = []
     for index, span in enumerate(row.record[name]):
-        field = f"{name}[{index}]"
+        field, start, end = f"{name}[{index}]", span["start"], span["end"]
         if problem := span_fault(text, span):
-            fix = None if span.get("fragments") else _place(text, span.get("text"), span["start"])
+            fix = None if span.get("fragments") else _place(text, span.get("text"), start)
             yield row.finding("offset", problem, field, fix)
             continue
         key = repr([span.get(part) for part in ("start", "end", "fragments", "type")])
         if first.setdefault(key, index) != index:
             yield row.finding("repeated", f"the same span as {name}[{first[key]}]", field)
+        for a, b in sound:
+            if (a < start < b < end or start < a < end < b) and "fragments" not in span:
+                yield row.finding("crossing", f"{start}:{end} crosses {a}:{b}; nest them, or end one earlier", field)
+        sound.append((start, end))
 
 
 def _place(text: str, words: str | None, start: int) -> dict[str, int] | None:
