@@ -359,8 +359,8 @@ def test_a_run_is_only_gone_on_with_as_it_was_begun(tmp_path: Path, monkeypatch:
         with pytest.raises(ConventionError, match=f"was started with another {what}"):
             evaluate(program, examples(6), METRIC, resume=tmp_path / "r", progress=False, **{"lm": lm, **options})
 
-    resume("model.* temperature 0.0.* then.* temperature 1.0", lm=lm.copy(temperature=1.0))
-    resume("model.*name openai/a.*name openai/b", lm=dspy.LM("openai/b", temperature=0.0))
+    resume("model.* 'temperature': 0.0.* then.* 'temperature': 1.0", lm=lm.copy(temperature=1.0))
+    resume("model.*'name': 'openai/a'.*'name': 'openai/b'", lm=dspy.LM("openai/b", temperature=0.0))
     resume("adapter .ChatAdapter then, JSONAdapter now", adapter=dspy.JSONAdapter())
     helper.write_text("LABEL = 'LOC'\n")
     resume("version of the program's code")

@@ -186,14 +186,16 @@ def from_predictions(
     ({'accuracy': 1.0}, 'a')
     """
     check_unique(gold)
-    if isinstance(measures, Mapping):
-        named, weights = measures, dict[str, float]()
-        assess = lambda example, prediction: {key: each(example, prediction) for key, each in named.items()}  # noqa: E731
-    else:
-        named, weights = measures.measures, measures.weights
-        assess = lambda example, prediction: measures.assess_or_fail(example, prediction)[0]  # noqa: E731
-    pairs = enumerate(zip(gold, predictions, strict=True))
-    rows = [measured_row(index, example, assess(example, prediction)) for index, (example, prediction) in pairs]
+    named, weights = (measures, {}) if isinstance(measures, Mapping) else (measures.measures, measures.weights)
+
+    def row(index: int, example: object, prediction: object) -> dict[str, Any]:
+        if isinstance(measures, Mapping):
+            assessed = {key: measure(example, prediction) for key, measure in measures.items()}
+        else:
+            assessed, _ = measures.assess_or_fail(example, prediction)
+        return measured_row(index, example, assessed)
+
+    rows = [row(index, *pair) for index, pair in enumerate(zip(gold, predictions, strict=True))]
     about = {
         "name": name,
         "status": "given",

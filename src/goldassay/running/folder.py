@@ -7,60 +7,33 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError, create_model
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.secrets import redact, scrub
 
 ABOUT, ROWS = "run.json", "rows.jsonl"
-Object = dict[str, Any]
-Ends = Annotated[list[float], Field(min_length=2, max_length=2)]
-
-
-class Measured(BaseModel):
-    """A measure in ``run.json``."""
-
-    weight: float = 1.0
-
-
-class Gold(BaseModel):
-    """The gold in ``run.json``."""
-
-    examples: int | None = None
-    sha256: str | None = None
-
-
-class Head(BaseModel):
-    """The shape of ``run.json``, as far as what lists and shows runs relies on it."""
-
-    model_config = ConfigDict(strict=True)
-    name: str | None = None
-    status: str | None = None
-    started: str | None = None
-    finished: str | None = None
-    lm: str | None = None
-    adapter: str | None = None
-    model: Object | None = None
-    settings: Object = {}
-    versions: Object = {}
-    program: Object = {}
-    process: Object = {}
-    by: Object = {}
-    corrected: Object = {}
-    judge_labels: Object = {}
-    gold: Gold = Gold()
-    measures: dict[str, Measured] = {}
-    cost: dict[str, float | Object] = {}
-    value: float = 0.0
-    values: dict[str, float] = {}
-    intervals: dict[str, Ends] = {}
+OBJECTS = ("settings", "versions", "program", "process", "by", "corrected", "judge_labels")
+_fields: Any = {
+    **dict.fromkeys(("name", "status", "started", "finished", "lm", "adapter"), (str | None, None)),
+    **dict.fromkeys(OBJECTS, (dict[str, Any], {})),
+    "model": (dict[str, Any] | None, None),
+    "gold": (dict[str, int | str | None], {}),
+    "cost": (dict[str, float | dict[str, Any]], {}),
+    "measures": (dict[str, dict[str, Any]], {}),
+    "values": (dict[str, float], {}),
+    "intervals": (dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]], {}),
+    "value": (float, 0.0),
+}
+Head = create_model("Head", __config__=ConfigDict(strict=True), **_fields)
+"""The shape of ``run.json``, as far as what lists and shows runs relies on it."""
 
 
 def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
@@ -91,12 +64,10 @@ class Writer:
         self.folder = folder.absolute()  # a program may change the current folder
         with jsonl.writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        self._lock: int | None = locked(folder)
-        try:
-            self._rows = jsonl.Log(self.folder / ROWS)
-        except BaseException:
-            os.close(self._lock)
-            raise
+        with ExitStack() as stack:
+            stack.callback(os.close, locked(folder))
+            self._rows = stack.enter_context(jsonl.Log(self.folder / ROWS))
+            self._stack = stack.pop_all()
 
     def row(self, row: dict[str, Any]) -> tuple[dict[str, Any], int]:
         """Append a row: the row without secrets, and the offset in the file at which it starts."""
@@ -114,10 +85,7 @@ class Writer:
 
     def close(self) -> None:
         """Close the files and unlock the folder."""
-        self._rows.close()
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._stack.close()
 
 
 def locked(folder: Path) -> int:
@@ -128,35 +96,20 @@ def locked(folder: Path) -> int:
     Raises:
         GoldassayError: Another process has it.
     """
-    handle = _lock(folder)
-    if handle is None:
-        process = read_about(folder).get("process") if (folder / ABOUT).exists() else None
-        who = f" (process {process['id']} on {process['host']})" if process else ""
-        raise GoldassayError(
-            f"{folder} is being written by another run{who}; wait until it ends, or choose another folder"
-        )
-    return handle
-
-
-def _lock(folder: Path) -> int | None:
     with jsonl.writing(folder):
         handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
-        return None
+        process = read_about(folder).get("process") if (folder / ABOUT).exists() else None
+        who = f" (process {process['id']} on {process['host']})" if process else ""
+        raise GoldassayError(
+            f"{folder} is being written by another run{who}; wait until it ends, or choose another folder"
+        ) from None
     except OSError:  # a file system without locks
         pass
     return handle
-
-
-def being_written(folder: Path) -> bool:
-    """Whether a living process writes to a folder."""
-    handle = _lock(folder)
-    if handle is not None:
-        os.close(handle)
-    return handle is None
 
 
 def run_at(place: Path, runs: Path = Path("runs")) -> Path:

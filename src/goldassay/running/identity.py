@@ -24,10 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldassay import __version__, jsonl
-from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay.exceptions import ConventionError
 from goldassay.measure import Measure, stored
-from goldassay.running.folder import being_written, read_about
-from goldassay.secrets import SETTING, redact, remember
+from goldassay.secrets import SETTING, remember, scrub
 
 if TYPE_CHECKING:
     import dspy
@@ -115,10 +114,8 @@ def _settings(program: Program) -> str | None:
     for name, part in _modules(program):
         own = {} if type(part).__module__.startswith("dspy.") else vars(part)
         chosen = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
-        chosen |= {"config": part.config} if getattr(part, "config", None) else {}
-        if chosen:
-            settings[name] = chosen
-    return _digest(settings) if settings else None
+        settings[name] = chosen | ({"config": part.config} if getattr(part, "config", None) else {})
+    return _digest(settings) if any(settings.values()) else None
 
 
 def _digest(value: object) -> str:
@@ -128,21 +125,18 @@ def _digest(value: object) -> str:
 def _modules(program: Program) -> Iterator[tuple[str, Any]]:
     """The modules that a program consists of, by name: DSPy's ``named_sub_modules`` without the modules' histories,
     which hold thousands of prompts once a program has run."""
-    waiting, seen = deque([("self", program)]) if hasattr(program, "named_sub_modules") else deque(), {id(program)}
+    waiting, seen = deque([("self", program)] if hasattr(program, "named_sub_modules") else ()), set[int]()
     while waiting:
         name, part = waiting.popleft()
-        inside: list[tuple[str, Any]] = []
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
         if hasattr(part, "named_sub_modules"):
             yield name, part
-            inside = [(f"{name}.{key}", value) for key, value in vars(part).items() if key != "history"]
-        elif isinstance(part, (list, tuple)):
-            inside = [(f"{name}[{place}]", value) for place, value in enumerate(part)]
-        elif isinstance(part, dict):
-            inside = [(f"{name}[{key}]", value) for key, value in part.items()]
-        for key, value in inside:
-            if id(value) not in seen:
-                seen.add(id(value))
-                waiting.append((key, value))
+            waiting += [(f"{name}.{key}", value) for key, value in vars(part).items() if key != "history"]
+        elif isinstance(part, (list, tuple, dict)):
+            items = part.items() if isinstance(part, dict) else enumerate(part)
+            waiting += [(f"{name}[{key}]", value) for key, value in items]
 
 
 def described(lm: dspy.BaseLM | None) -> dict[str, Any] | None:
@@ -152,20 +146,19 @@ def described(lm: dspy.BaseLM | None) -> dict[str, Any] | None:
     remember(lm)
     settings = getattr(lm, "kwargs", None) or {}
     options = {
-        str(key): redact(value) if isinstance(value, str) else _plain(value)
+        str(key): scrub(json.loads(jsonl.dumps(value)))
         for key, value in sorted(settings.items())
         if not SETTING.search(str(key)) and not isinstance(value, Mapping) and value is not None
     }
     return {"name": str(getattr(lm, "model", type(lm).__name__)), **options}
 
 
-def gold_hash(gold: Sequence[object]) -> str:
+def gold_hash(gold: Sequence[Any]) -> str:
     """A hash of the gold examples, in their order."""
     digest = hashlib.sha256()
     for example in gold:
-        as_dict: Any = getattr(type(example), "toDict", None)
-        record: object = as_dict(example) if as_dict else example
-        digest.update(json.dumps(record, sort_keys=True, ensure_ascii=True, default=str).encode())
+        record = example.toDict() if hasattr(type(example), "toDict") else example
+        digest.update(json.dumps(record, sort_keys=True, default=str).encode())
     return digest.hexdigest()
 
 
@@ -193,55 +186,51 @@ def code_hash(code: Any) -> str:
     and installed packages. Code without a file (a cell of a notebook) counts by its own source.
     """
     parts = [code if inspect.isroutine(code) else type(code), *(type(part) for _, part in _modules(code))]
-    digest, files = hashlib.sha256(), set[str]()
+    digest, files = hashlib.sha256(), set[Path]()
     for kind in dict.fromkeys(base for part in parts for base in getattr(part, "__mro__", (part,))):
         module: Any = sys.modules.get(str(getattr(kind, "__module__", "")))
         file: Any = getattr(module, "__file__", None)
-        if _own(file):
-            files.update(_sources(str(Path(file).resolve())))
+        if file and _own(Path(file)):
+            files.update(_sources(Path(file).resolve()))
         elif not file or module.__name__ == "__main__":
             with suppress(OSError, TypeError):  # a cell of a notebook has a source, a line at a prompt has none
                 digest.update(inspect.getsource(kind).encode())
-    for file in sorted(files, key=lambda file: (Path(file).name, file)):
-        digest.update(Path(file).read_bytes())
+    for path in sorted(files, key=lambda path: (path.name, path)):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _own(place: Any) -> bool:
+def _own(file: Path) -> bool:
     """Whether a file holds the user's own code: not the standard library, an installed package, or ours."""
-    paths = sysconfig.get_paths()
+    path, paths = file.resolve(), sysconfig.get_paths()
     installed = [paths["stdlib"], paths["platstdlib"], str(Path(__file__).parents[1])]
-    path = Path(place or "").resolve()
-    elsewhere = not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
-    return bool(place) and not elsewhere and not any(path.is_relative_to(Path(other).resolve()) for other in installed)
+    elsewhere = {"site-packages", "dist-packages"}.isdisjoint(path.parts)
+    return elsewhere and not any(path.is_relative_to(Path(other).resolve()) for other in installed)
 
 
-def _sources(file: str) -> list[str]:
+def _sources(file: Path) -> list[Path]:
     """A file and the user's own files that it imports, wherever in it; nothing is imported here."""
     files = [file]
-    for place in files:
-        nodes = ast.walk(ast.parse(Path(place).read_bytes()))
-        for node in nodes:
+    for place in files:  # and those that are added meanwhile
+        for node in ast.walk(ast.parse(place.read_bytes())):
             names, folders = [], None
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 names = [f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names]
-                folders = [str(Path(place).parents[node.level - 1])] if node.level else None
-            for name in names:
-                files += [origin for origin in _origins(name, folders) if _own(origin) and origin not in files]
+                folders = [str(place.parents[node.level - 1])] if node.level else None
+            files += [origin for name in names for origin in _origins(name, folders) if origin not in files]
     return files
 
 
-def _origins(name: str, folders: Any = None) -> Iterator[str]:
-    """The files that an import of this name runs: packages, then the module, looked for in these folders."""
+def _origins(name: str, folders: Any) -> Iterator[Path]:
+    """The user's own files that an import of this name runs: packages, then the module, looked for in these folders."""
     for part in name.split("."):
         spec = PathFinder.find_spec(part, folders)
-        if spec is None:
-            return
-        if spec.origin and spec.origin.endswith(".py"):
-            yield str(Path(spec.origin).resolve())
-        folders = spec.submodule_search_locations
+        origin = Path((spec and spec.origin) or "")
+        if origin.suffix == ".py" and _own(origin):
+            yield origin.resolve()
+        folders = spec and spec.submodule_search_locations
         if not folders:
             return
 
@@ -250,33 +239,14 @@ def refuse_another(earlier: Mapping[str, object], about: Mapping[str, object], f
     """A run is only resumed as it was started."""
     what = different(earlier, about)
     if what is not None:
-        both = f" ({_short(earlier.get(what))} then, {_short(about.get(what))} now)"
+        both = f" ({earlier.get(what)!s:.200} then, {about.get(what)!s:.200} now)"
         detail = both if what in ("model", "adapter") else ""
         raise ConventionError(f"{folder} was started with {SAME[what]}{detail}; start a new run")
 
 
 def different(earlier: Mapping[str, object], about: Mapping[str, object]) -> str | None:
     """The first thing in which two runs differ."""
-    return next((what for what in SAME if _plain(earlier.get(what)) != _plain(about.get(what))), None)
-
-
-def _plain(value: Any) -> Any:
-    return json.loads(jsonl.dumps(value))
-
-
-def _short(value: Any) -> str:
-    text = ", ".join(f"{key} {inner}" for key, inner in value.items()) if isinstance(value, Mapping) else str(value)
-    return text[:200]
-
-
-def last_unfinished(runs: Path, about: Mapping[str, object]) -> Path | None:
-    """The last run in a folder of runs that was started with the same things and did not finish."""
-    for folder in sorted((file.parent for file in runs.glob("*/run.json")), reverse=True):
-        with suppress(GoldassayError, OSError):
-            earlier = read_about(folder)
-            if earlier.get("status") != "finished" and different(earlier, about) is None and not being_written(folder):
-                return folder
-    return None
+    return next((what for what in SAME if jsonl.dumps(earlier.get(what)) != jsonl.dumps(about.get(what))), None)
 
 
 def now() -> str:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 PATIENCE = 2.0  # seconds for examples in flight when a run is interrupted; a call that hangs is left behind
 FIRST, ENOUGH = 5, 20  # equal failures at the start; how many rows before a share of failures means anything
 
