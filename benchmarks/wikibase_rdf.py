@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldassay.measures.triples.times import DAY, JULIAN, MONTH, YEAR, date_of, day_number
-from goldassay.wikidata.client import ENTITY, ID, ONTOLOGY, PREFIXES, TIME, Item, Statement, article_address
+from goldassay.wikidata.client import ENTITY, ID, ONTOLOGY, TIME, Item, Statement, article_address
 from goldassay.wikidata.web import LANGUAGE
 
 if TYPE_CHECKING:
@@ -51,24 +51,6 @@ def to_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
     if precision >= DAY and calendar.endswith(JULIAN):
         year, month, day = date_of(day_number(year, month, day, julian=True), julian=False)
     return f"{'-' if year < 0 else ''}{abs(year):04d}-{month:02d}-{day:02d}{match[4] or 'T00:00:00Z'}"
-
-
-class TripleStore:
-    """A SPARQL endpoint in memory, of an N-Triples or Turtle file."""
-
-    def __init__(self, file: Path) -> None:
-        import pyoxigraph as ox
-
-        self.rdf = ox.Store()
-        self.rdf.bulk_load(path=file)
-        self._json = ox.QueryResultsFormat.JSON
-
-    def select(self, query: str) -> list[Any]:
-        """The rows of a query, as a service answers them."""
-        rows: list[Any] = json.loads(self.rdf.query(PREFIXES + query).serialize(format=self._json))["results"][
-            "bindings"
-        ]
-        return rows
 
 
 def write(items: Iterable[Item], file: Path) -> int:

@@ -22,7 +22,7 @@ from goldassay.cache import Cache
 from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
 from goldassay.wikidata.client import Item, Statement, WikidataClient
 from goldassay.wikidata.evaluation import evaluate_articles
-from goldassay.wikidata.web import Web, WikipediaClient
+from goldassay.wikidata.web import WikipediaClient
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000
 ITEM_PROPERTIES = ("P31", "P106", "P166", "P800", "P69", "P108", "P39", "P27", "P463", "P1344", "P17", "P9001", "P9002")
@@ -59,20 +59,8 @@ def person(number: int, rng: random.Random) -> tuple[Item, str, list[dict[str, A
     return item, "".join(words), said
 
 
-class StoreWeb(Web):
-    """A store in the place of the query service."""
-
-    def __init__(self, store: rdf.TripleStore) -> None:
-        super().__init__()
-        self.store = store
-
-    def json(self, url: str, **request: Any) -> Any:
-        """The answer to a query."""
-        return {"results": {"bindings": self.store.select(request["data"]["query"])}}
-
-
-def prepared(folder: Path, articles: int) -> tuple[rdf.TripleStore, dict[str, list[dict[str, Any]]]]:
-    """The store, the cache with the articles, and what the program says."""
+def prepared(folder: Path, articles: int) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+    """How many triples the store has, the cache with the articles, and what the program says."""
     rng = random.Random(0)
     wikipedia = WikipediaClient(cache=Cache(folder / "cache"))
     items, says = [], {}
@@ -87,8 +75,7 @@ def prepared(folder: Path, articles: int) -> tuple[rdf.TripleStore, dict[str, li
         Item(f"Q{1_000_000 + i}", {"en": f"Thing {i} of Somewhere"}, {"en": [f"T{i}", f"The {i}th thing"]})
         for i in range(VALUES)
     ]
-    rdf.write(items, folder / "wikidata.nt")
-    return rdf.TripleStore(folder / "wikidata.nt"), says
+    return rdf.write(items, folder / "wikidata.nt"), says
 
 
 def resident() -> float:
@@ -109,18 +96,17 @@ def main(articles: int = 1000) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         started = time.process_time()
-        store, says = prepared(folder, articles)
+        triples, says = prepared(folder, articles)
         print(
-            f"{articles} articles, {len(store.rdf):,} triples in the store, "
-            f"made in {time.process_time() - started:.1f} s CPU"
+            f"{articles} articles, {triples:,} triples in the store, made in {time.process_time() - started:.1f} s CPU"
         )
 
         def program(text: str, title: str) -> dict[str, Any]:
             return {"triples": says[title]}
 
         for size in (articles // 40, articles // 4, articles // 2, articles):
-            wikidata = WikidataClient(web=StoreWeb(store), cache=Cache(folder / str(size)))
-            sources = Sources(WikipediaClient(cache=Cache(folder / "cache", use="only")), wikidata, "a local store")
+            wikidata = WikidataClient(str(folder / "wikidata.nt"))
+            sources = Sources(WikipediaClient(cache=Cache(folder / "cache", use="only")), wikidata, "the local store")
             asked = [ArticleRef(f"Person {number}", domain=f"d{number % 7}") for number in range(size)]
             gc.collect()
             memory, started = resident(), time.process_time()

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from benchmarks import wikibase_rdf as rdf
 
-from goldassay.wikidata.client import Item, Statement
+from goldassay.wikidata.client import Item, LocalStore, Statement
 from goldassay.wikidata.web import Web
 
 GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
@@ -153,7 +153,7 @@ def serve() -> Iterator[Callable[[Path], Server]]:
     servers: list[Server] = []
 
     def start(file: Path) -> Server:
-        servers.append(Server(Answers(rdf.TripleStore(file))))
+        servers.append(Server(Answers(LocalStore(file))))
         return servers[-1]
 
     yield start

@@ -60,7 +60,7 @@ def test_the_shape_and_its_numbers(make_sources: Any, tmp_path: Path) -> None:
     result = ran(towns(make_sources, 8), asked(8), tmp_path / "r.json")
     assert set(result) == {
         "schema_version", "run_metadata", "aggregate", "by_domain", "by_property", "calibration_curve",
-        "article_results", "failed_articles",
+        "alignment_gaps", "article_results", "failed_articles",
     }  # fmt: skip
     total = result["aggregate"]
     # 8 towns with 2 statements; 6 texts say the year and all 6 years are found

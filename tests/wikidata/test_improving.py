@@ -73,6 +73,12 @@ def result(make_sources: Any, tmp_path: Path) -> Any:
     return evaluated(clients, asked, program, tmp_path / "r.json"), tmp_path / "r.json"
 
 
+def test_gaps_of_the_table_are_proposed(result: Any) -> None:
+    assert result[0]["alignment_gaps"] == [
+        {"predicate": "ex:firstName", "property": "P735", "label": "given name", "support": 6}
+    ]
+
+
 def test_recall_gaps_have_real_sentences(result: Any) -> None:
     report = recall_gaps(result[0], 0.5)
     assert [gap["property_id"] for gap in report["gaps"]] == ["P19", "P569", "P735"]
@@ -247,3 +253,23 @@ def test_an_example_names_its_subject_where_one_can(root: Path) -> None:
     articles = workspace.load(root / "programs" / "triples.py").Articles()
     patches = improving.tuning_report(improving.Errors([case], said), articles)["prompt_patches"]
     assert next(one["example"]["text"] for one in patches if one["action"] == "add_example") == named.context
+
+
+def test_a_gap_is_seen_at_the_precision_of_the_value(sources: Any, tmp_path: Path) -> None:
+    sources.items["Q7186"] = Item(
+        "Q7186", sitelinks={"enwiki": "Marie Curie"},
+        statements=(
+            Statement("P1619", {"time": "+1901-01-01T00:00:00Z", "precision": 9}, "time"),
+            Statement("P571", {"time": "-0500-00-00T00:00:00Z", "precision": 7}, "time"),
+        ),
+    )  # fmt: skip
+
+    def says(text: str, title: str) -> Any:
+        pairs = (("ex:opening", "1901"), ("ex:age", "450 BC"))
+        return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in pairs]}
+
+    asked, file = [ArticleRef("Marie Curie")], tmp_path / "r.json"
+    found = evaluated(sources, asked, says, file)
+    assert {(one["predicate"], one["property"]) for one in found["alignment_gaps"]} == {
+        ("ex:opening", "P1619"), ("ex:age", "P571"),
+    }  # fmt: skip

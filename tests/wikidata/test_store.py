@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from benchmarks import wikibase_rdf as rdf
 
 from goldassay.cache import Cache
-from goldassay.exceptions import GoldassayError, NotFoundError
+from goldassay.exceptions import DataError, GoldassayError, NotFoundError
 from goldassay.wikidata.client import Item, Statement, WikidataClient
 from goldassay.wikidata.web import Web
 
@@ -163,3 +164,11 @@ def test_classes_of_several_items(written: Any) -> None:
 def test_the_classes_of_more_items_than_one_query_takes(written: Any) -> None:
     items = [Item(f"Q{n}", statements=(Statement("P31", "Q5", "wikibase-item"),)) for n in range(1, 121)]
     assert len(written(items).classes([item.id for item in items])) == 120
+
+
+def test_a_local_file_answers_as_the_service_does(turtle: WikidataClient, tmp_path: Path) -> None:
+    item = WikidataClient(str(tmp_path / "tower.ttl")).item_of("Sint-Jan (toren)", "nl")
+    assert replace(turtle.item("Q900"), fetched="") == item
+    (tmp_path / "bad.nt").write_text("<a> <b> .")
+    with pytest.raises(DataError, match="bad.nt: not RDF"):
+        WikidataClient(str(tmp_path / "bad.nt"))

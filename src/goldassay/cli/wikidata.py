@@ -33,7 +33,9 @@ class ArticleOptions:
     dataset: Annotated[Path | None, typer.Option(metavar="FILE", help="A benchmark: YAML with articles.")] = None
     limit: use.Limit = None
     language: Annotated[str | None, typer.Option(metavar="CODE", help="The Wikipedia's language (default: en).")] = None
-    endpoint: Annotated[str | None, typer.Option(metavar="URL", help="A SPARQL endpoint (default: Wikidata's).")] = None
+    endpoint: Annotated[
+        str | None, typer.Option(metavar="URL|FILE", help="A SPARQL endpoint, or a file of Wikidata.")
+    ] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Fetch everything again.")] = False
     cache_only: Annotated[bool, typer.Option("--cache-only", help="Fetch nothing; use only the cache.")] = False
 

@@ -13,14 +13,16 @@ https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from goldassay.cache import Cache, Fetched
-from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
+from goldassay.exceptions import CacheOnlyError, DataError, FetchError, GoldassayError, MissingExtra, NotFoundError
 from goldassay.measures.triples import objects
 from goldassay.measures.triples.times import DAY, JULIAN, YEAR, date_of, day_number
 from goldassay.secrets import redact
@@ -141,11 +143,32 @@ def from_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
     return f"{year:+05d}-{month:02d}-{day:02d}{match[4] or 'T00:00:00Z'}"
 
 
+class LocalStore:
+    """A file of Wikidata's statements (N-Triples or Turtle) that answers as the service does."""
+
+    def __init__(self, file: str | Path) -> None:
+        try:
+            import pyoxigraph
+        except ImportError:
+            raise MissingExtra("pyoxigraph", "wikidata") from None
+        self._store: Any = pyoxigraph.Store()
+        self._json = pyoxigraph.QueryResultsFormat.JSON
+        try:
+            self._store.bulk_load(path=str(file))
+        except (SyntaxError, ValueError) as error:
+            raise DataError(f"not RDF: {error}", file=file) from None
+
+    def select(self, query: str) -> list[Binding]:
+        """The rows of a query."""
+        rows: list[Binding] = json.loads(self._store.query(query).serialize(format=self._json))["results"]["bindings"]
+        return rows
+
+
 class WikidataClient:
-    """Items of a SPARQL service, behind the cache.
+    """Items of a SPARQL service, behind the cache, or of a local file.
 
     Args:
-        endpoint: The service's address.
+        endpoint: The service's address, or the file.
         languages: The languages of labels and aliases, in order of preference.
         web: The HTTP client.
         cache: Keeps the answers.
@@ -160,6 +183,7 @@ class WikidataClient:
         cache: Cache | None = None,
     ) -> None:
         self.endpoint, self.web, self.cache = endpoint, web or Web(), cache or Cache()
+        self._store = LocalStore(endpoint) if Path(endpoint).is_file() else None
         self.languages = [check_language(language) for language in dict.fromkeys(languages)]
 
     def item_of(self, title: str, language: str = "en") -> Item:
@@ -260,6 +284,8 @@ class WikidataClient:
                 return rows, min(dates)
 
     def _page(self, query: str) -> Fetched:
+        if self._store:
+            return Fetched(self._store.select(query), "")
         address = redact(self.endpoint)
 
         def fetch() -> list[Binding]:

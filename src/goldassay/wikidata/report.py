@@ -43,6 +43,9 @@ def result_tables(result: Report) -> None:
     if len(result["by_domain"]) > 1:
         _rate_table("domain", result["by_domain"])
     _rate_table("property", {f"{key} {row['label']}": row for key, row in result["by_property"].items()})
+    for gap in result["alignment_gaps"][:5]:
+        meaning = f"{gap['property']} ({gap['label']})"
+        terminal.plain(f"table gap: {gap['predicate']} may mean {meaning}, supported by {gap['support']} triples")
     without_answer = [article for article in result["article_results"] if "error" in article]
     for problem, articles in (
         ("failed", result["failed_articles"]),

@@ -1,8 +1,8 @@
 """The result of an evaluation: one JSON shape for one article and for many.
 
 ``schema_version``, ``run_metadata``, ``aggregate``, ``by_domain``, ``by_property``, ``calibration_curve``,
-``article_results``, ``failed_articles``; ``article_result`` if one article was asked for. The evidence of every triple
-and every missed statement stands in the rows, which ``run_metadata.rows`` names.
+``alignment_gaps``, ``article_results``, ``failed_articles``; ``article_result`` if one article was asked for. The
+evidence of every triple and every missed statement stands in the rows, which ``run_metadata.rows`` names.
 
 The values are those of `goldassay.measures.triples.scorecard`: ``precision``, ``recall`` and ``f1`` are closed-world
 over aligned properties, ``precision_min`` and ``precision_max`` bound precision in an open world, ``recall_supported``
@@ -97,6 +97,7 @@ def fold(
         "by_domain": by_domain,
         "by_property": _by_property(card, stored, scoring),
         "calibration_curve": _calibration_curve(card),
+        "alignment_gaps": _alignment_gaps(stored, scoring),
         "article_results": results,
         "failed_articles": list(failed),
         **single,
@@ -168,6 +169,20 @@ def _by_property(card: Scorecard, stored: Rows, scoring: Scoring) -> dict[str, A
             "missed_examples": missed.get(name, []),
         }
     return rows
+
+
+def _alignment_gaps(stored: Rows, scoring: Scoring) -> list[dict[str, Any]]:
+    """Properties that predicates which the table lacks may mean: their triples equal statements that nothing covers."""
+    support: Counter[tuple[str, str]] = Counter()
+    for row in stored:
+        for triple in row["triples"]:
+            if triple["kind"] == NO_MATCH and triple["subject"]["id"] in (row["qid"], None):
+                equal = {missed["property"] for missed in row["missed"] if scoring.is_value(triple, missed)}
+                support.update((triple["triple"][1], name) for name in sorted(equal))
+    return [
+        {"predicate": predicate, "property": name, "label": scoring.table.label(name), "support": count}
+        for (predicate, name), count in support.most_common()
+    ]
 
 
 def _calibration_curve(card: Scorecard) -> dict[str, dict[str, float | None]]:

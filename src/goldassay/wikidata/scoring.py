@@ -100,6 +100,15 @@ class Scoring:
             "missed": [statement_state(matching.gold[index]) for index in matching.missed],
         }
 
+    def is_value(self, triple: Mapping[str, Any], statement: Mapping[str, Any]) -> bool:
+        """Whether a stored triple's object is a stored statement's value."""
+        if triple["object"]["id"] and statement["value_id"]:
+            return bool(triple["object"]["id"] == statement["value_id"])
+        gold = {"object": statement["value"], "object_type": statement["type"], "object_id": statement["value_id"]}
+        kind = objects.kind(gold)
+        value = objects.read({"object": triple["triple"][2]}, kind)
+        return objects.same(objects.read(gold, kind), value, self.comparing)
+
     def _explain(self, matching: Matching, index: int) -> dict[str, Any]:
         """A prediction with its kind, and the statement that it covers, repeats or contradicts."""
         prediction, statement = matching.pred[index], None
