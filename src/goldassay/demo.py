@@ -22,9 +22,8 @@ from goldassay import workspace
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm import Model, for_program
 from goldassay.progress import heartbeat
-from goldassay.reporting import runs as tables
-from goldassay.reporting import terminal
-from goldassay.running import new_folder
+from goldassay.reporting import summary, terminal
+from goldassay.running import Run, new_folder
 from goldassay.running.evaluate import evaluate
 from goldassay.running.example import guarded, unguarded
 from goldassay.statistics import compare
@@ -62,19 +61,19 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     patterns = module.baseline.fit(train)
     model, missing = _model(program, lm)
 
-    def measure(candidate: Any, name: str, used: Model) -> tables.NamedRun:
+    def measure(candidate: Any, name: str, used: Model) -> Run:
         place = folder / name.replace(" ", "-")
         options: dict[str, Any] = {"lm": used.lm, "adapter": used.adapter, "threads": threads, "folder": place}
         with heartbeat(lambda: f"measuring {name} on test"):
-            return tables.NamedRun(name, evaluate(candidate, test, metric, name=name, **options))
+            return evaluate(candidate, test, metric, name=name, **options)
 
     terminal.line(
-        f"[bold]{TASK}[/] on gold/heritage: {len(train)} train examples for demonstrations, {len(dev)} of dev choose, "
+        f"{TASK} on gold/heritage: {len(train)} train examples for demonstrations, {len(dev)} of dev choose, "
         f"{len(test)} of test are measured once; " + ("no model" if missing else f"{model.name}, temperature 0")
     )
     rows = [measure(patterns, "patterns (no model)", Model())]
     if missing:
-        tables.demo_table(TASK, VALUE, rows)
+        _print_table(rows)
         terminal.line(f"Only the part without a model ran: {missing}")
         return
     worded = partial(rules, patterns=1, each=1)
@@ -90,10 +89,17 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     # the answers of the tuned program are in DSPy's cache by now
     rows.append(measure(module.Together(tuned, patterns), "patterns + tuned", model))
     terminal.line("")
-    tables.demo_table(TASK, VALUE, rows)
+    _print_table(rows)
     _print_comparisons(rows, metric)
     wall, cpu = time.monotonic() - started[0], time.process_time() - started[1]
     terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")
+
+
+def _print_table(rows: Sequence[Run]) -> None:
+    """Each program's value on test and what it cost."""
+    costs = [[row.cost.get("calls", 0), summary.tokens(row.cost), f"{row.cost.get('seconds', 0):.1f}"] for row in rows]
+    cells = [[row.name, terminal.with_interval(row, VALUE), *cost] for row, cost in zip(rows, costs, strict=True)]
+    terminal.print_table(f"{TASK} on test", ["program", f"{VALUE} [95 %]", "calls", "tokens", "seconds"], cells)
 
 
 def _model(program: dspy.Module, lm: str | None) -> tuple[Model, Exception | None]:
@@ -112,7 +118,7 @@ def _print_campaign(
     """The costliest errors, one of them, the prompt for its text before and after, and all verdicts."""
     ledger = campaign.ledger
     patterns = ledger.patterns[0] if ledger.patterns else []
-    terminal.line("\n[bold]The costliest errors[/]:")
+    terminal.line("\nThe costliest errors:")
     for pattern in patterns[:3]:
         terminal.plain(f"  {pattern.name}: {pattern.count} times, loss {pattern.loss:.3f}")
     if patterns:
@@ -122,12 +128,12 @@ def _print_campaign(
         old, new = (rendered(version, adapter, inputs).splitlines() for version in (before, after))
         lines = list(difflib.unified_diff(old, new, "zero-shot", "patched", lineterm="", n=1))
         if lines:
-            terminal.line("\n[bold]The patch[/], as the prompt for that text:")
+            terminal.line("\nThe patch, as the prompt for that text:")
         for line in lines[:DIFF_LINES]:
             terminal.plain(f"  {line}")
         if len(lines) > DIFF_LINES:
             terminal.plain(f"  … {len(lines) - DIFF_LINES} more lines")
-    terminal.line("\n[bold]The verdicts[/] on dev, cross-fitted, in a fixed order:")
+    terminal.line("\nThe verdicts on dev, cross-fitted, in a fixed order:")
     for entry in ledger.entries:
         effect = entry.get("train+dev")
         numbers = "" if effect is None else (
@@ -137,17 +143,15 @@ def _print_campaign(
     terminal.plain(f"  {ledger.verdict.sentence}")
 
 
-def _print_comparisons(rows: Sequence[tables.NamedRun], metric: Any) -> None:
+def _print_comparisons(rows: Sequence[Run], metric: Any) -> None:
     """The two differences that were planned before test was measured, at .025 each, with 97.5 % intervals."""
     zero = metric.measures[VALUE].zero
     for row, other in ((rows[2], rows[1]), (rows[3], rows[0])):
-        effect = compare(
-            row.run.tallies(VALUE), other.run.tallies(VALUE), zero, clusters=row.run.clusters, level=1 - LEVEL
-        )
+        effect = compare(row.tallies(VALUE), other.tallies(VALUE), zero, clusters=row.clusters, level=1 - LEVEL)
         verdict = "no difference shown"
         if effect.p <= LEVEL:
             verdict = "better: proven" if effect.difference > 0 else "worse"
         terminal.line(
             f"{row.name} against {other.name}: {effect.difference:+.3f} [{effect.interval.low:+.3f}, "
-            f"{effect.interval.high:+.3f}], {effect.n} {effect.unit}, p {effect.p:.4f}: [bold]{verdict}[/]"
+            f"{effect.interval.high:+.3f}], {effect.n} {effect.unit}, p {effect.p:.4f}: {verdict}"
         )

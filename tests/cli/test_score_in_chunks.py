@@ -14,7 +14,7 @@ from goldassay import jsonl, scorecard
 from goldassay.cli.score import scored
 from goldassay.exceptions import DataError
 from goldassay.gold import large, pairs
-from goldassay.reporting import scorecards, terminal
+from goldassay.reporting import scorecards
 from goldassay.scorecard import Scorecard
 
 Record = dict[str, Any]
@@ -115,7 +115,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 def told(card: Scorecard, capsys: pytest.CaptureFixture[str]) -> list[Any]:
     """All that is said of a scorecard: as JSON, and on the terminal."""
-    text = "".join(terminal.pieces(card.state()))
+    text = jsonl.dumps(card.state())
     assert text == jsonl.dumps(json.loads(text))
     capsys.readouterr()
     scorecards.show(card)

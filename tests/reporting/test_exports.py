@@ -1,4 +1,4 @@
-"""A run for other tools: data frames, csv, LaTeX, JUnit, Label Studio there and back, notebooks."""
+"""A run for other tools: data frames, csv, LaTeX."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import csv
 import io
 import json
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
 
 from goldassay.cli import app
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import read
-from goldassay.measures import extraction
+from goldassay.exceptions import GoldassayError
 from goldassay.reporting import exports
 from goldassay.running import Run
 
@@ -43,34 +40,6 @@ def test_latex_has_each_value_with_its_interval(two: list[Run]) -> None:
     assert r"a\_b" in text
     assert rf"strict\_f1 & {two[0].values['strict_f1']:.3f} {{\small [" in text
     assert text.count(r"\\") == 1 + 3  # the head, the metric, two measures
-
-
-def test_junit_counts_wrong_failed_and_missed_targets(two: list[Run]) -> None:
-    suite = ElementTree.fromstring(exports.to_junit(two[0]).encode())
-    wrong = sum(1 for row in two[0].rows if row.get("errors") and not row.get("error"))
-    missed = int(two[0].values["strict_f1"] < 0.5)
-    assert suite.get("errors") == "5"
-    assert suite.get("failures") == str(wrong + missed)
-    assert suite.get("tests") == str(len(two[0].rows) + 1)
-    assert len(suite.findall("testcase/failure")) == wrong + missed
-
-
-def test_label_studio_there_and_back(two: list[Run], tmp_path: Path) -> None:
-    made = exports.to_label_studio(two[0])
-    assert len(made) == len(two[0].rows)
-    # a person accepts what was predicted
-    tasks = [{**task, "annotations": [{"result": task["predictions"][0]["result"]}]} for task in made]
-    exported = tmp_path / "export.json"
-    exported.write_text(json.dumps(tasks), encoding="utf-8")
-    back = read(exported, format="label-studio", task="extraction")
-    assert [one["id"] for one in back] == [row["id"] for row in two[0].rows]
-    assert not {"errors", "score"} & set(back[0])  # what was told to people is no gold
-    said = [row.get("prediction") or {"entities": []} for row in two[0].rows]
-    card = extraction.scorecard(back, said)
-    assert card.values["strict_f1"] == 1.0
-    bare = [{key: value for key, value in row.items() if key != "inputs"} for row in two[0].rows]
-    with pytest.raises(DataError, match="need a text"):
-        exports.to_label_studio(Run(two[0].about, bare, two[0].zero))
 
 
 def test_the_command_writes_what_is_asked_for(two: list[Run], tmp_path: Path) -> None:

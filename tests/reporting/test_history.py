@@ -72,14 +72,13 @@ def test_the_newest_stands_first_and_what_is_no_run_is_passed_over(runs: Path) -
 
 
 def test_a_line_breaks_where_gold_or_conventions_changed_and_says_so(runs: Path) -> None:
-    found = lines(entries(runs), "thirds", "strict_f1")
-    assert [len(line.points) for line in found] == [2, 1, 1]
-    assert found[0].why == ""
-    assert found[1].why.startswith("gold changed from ")
-    assert found[1].why.endswith("to ffffffffffff, 30 examples")
-    assert found[2].why.startswith("conventions changed from strict_f1[")
-    assert found[2].why.endswith("to strict_f1[other]")
-    assert [len(line.points) for line in lines(entries(runs), "thirds", "partial_f1")] == [2, 2]
+    found = lines(entries(runs), "thirds")
+    assert [len(line) for _, line in found] == [2, 1, 1]
+    assert found[0][0] == ""
+    assert found[1][0].startswith("gold changed from ")
+    assert found[1][0].endswith("to ffffffffffff, 30 examples")
+    assert found[2][0].startswith("conventions changed from strict_f1[")
+    assert found[2][0].partition(" to ")[2].startswith("strict_f1[other]")
 
 
 def test_a_line_breaks_where_the_settings_of_the_model_changed(runs: Path) -> None:
@@ -87,7 +86,7 @@ def test_a_line_breaks_where_the_settings_of_the_model_changed(runs: Path) -> No
         file = runs / f"2026010{day}-thirds" / "run.json"
         about = json.loads(file.read_text())
         file.write_text(json.dumps({**about, "lm": "m", "model": {"name": "m", "temperature": warmth}}))
-    broken = [line.why for line in lines(entries(runs), "thirds", "strict_f1") if line.model == "m"]
+    broken = [why for why, line in lines(entries(runs), "thirds") if line[0].model == "m"]
     assert broken[:2] == ["", "the model's settings changed from temperature 0.0 to temperature 0.8"]
 
 
@@ -129,7 +128,7 @@ def test_runs_list_show_and_prune(runs: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_moments_stand_at_equal_distances_and_a_break_between_two() -> None:
     moments = ["2026-01-01T10:00:00", "2026-01-01T10:00:05", "2026-03-01T09:30:00"]
     first, second = ([(when, 0.5, 0.4, 0.6, "") for when in some] for some in (moments[:2], moments[2:]))
-    figure: Any = charts.lines([("m", first, 0), ("m", second, 0)], "f1", [moments[2]])
+    figure: Any = charts.lines([("m", first), ("m", second)], "f1", [moments[2]])
     assert [one["x"] for one in figure["data"]] == [[0, 1], [2]]
     assert [one["x0"] for one in figure["layout"]["shapes"]] == [1.5]
     assert figure["layout"]["xaxis"]["ticktext"] == [
@@ -138,7 +137,7 @@ def test_moments_stand_at_equal_distances_and_a_break_between_two() -> None:
         "2026-03-01<br>09:30",
     ]
     many = [(f"2026-01-{day:02d}", 0.5, 0.4, 0.6, "") for day in range(1, 18)]
-    thinned: Any = charts.lines([("m", many, 0)], "f1")
+    thinned: Any = charts.lines([("m", many)], "f1")
     assert thinned["layout"]["xaxis"]["tickvals"] == [0, 3, 6, 9, 12, 15]
 
 
@@ -330,4 +329,3 @@ def test_every_run_has_a_page_of_its_own(runs: Path, tmp_path: Path) -> None:
     dashboard(tmp_path / "all", tmp_path / "site")
     pages = [file.name for file in (tmp_path / "site").glob("run-*.html")]
     assert len({page.casefold() for page in pages}) == len(names)
-    assert "run-X-Y.html" in pages

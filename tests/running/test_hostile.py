@@ -22,8 +22,7 @@ runs list .
 runs show RUN
 runs export RUN --format csv --out a.csv
 runs export RUN --format latex --out a.tex
-runs export RUN --format junit --out a.xml
-runs export RUN --format label-studio --out a.json
+runs export RUN --format inspect --out a.eval
 runs export RUN --format mlflow --out sqlite:///mlflow.db
 runs prune . --keep 0
 report RUN OTHER --out a.html

@@ -257,11 +257,11 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
         }
         terminal.answer(body | ({"ranking": [each.state() for each in ranking[0]]} if ranking else {}))
         return
-    tables.comparison(runs, comparisons, missing)
-    tables.ranks(ranks, places, protocol)
+    tables.comparison(runs, comparisons)
+    tables.ranks(ranks, places)
     for run in usable:
-        for line in noise_lines(run)[:2]:
-            terminal.prose(f"{run.name}: {line}")
+        for text in noise_lines(run)[:2]:
+            terminal.line(f"{run.name}: {text}")
     for place, each in zip(places[1:], verdicts, strict=True):
         tables.moved(each, (place, places[0]))
     if ranking:

@@ -190,7 +190,7 @@ def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Ru
     for key, gate in gates.items():
         terminal.line(f"{key}, look {gate.look} at this gold: {gate}")
     if errors:
-        terminal.prose(run_sentence(run, run.name))
+        terminal.line(run_sentence(run, run.name))
 
 
 def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, Any], page: Path, json: bool) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 
 from goldassay import workspace
 from goldassay.cli import options as use
@@ -145,7 +144,7 @@ def apply(program: use.Name, patches: Patches, any_version: AnyVersion = False) 
     applied = _folder(target).apply(patches, any_version=any_version)
     for patch in applied:
         if patch.status == "rejected":
-            terminal.line(f"[yellow]note:[/] {patch.id} was rejected: {escape(patch.reason)}")
+            terminal.line(f"note: {patch.id} was rejected: {patch.reason}")
     for patch in applied:
         terminal.line(f"Applied {patch.id}.")
     terminal.line(f"Try it:  goldassay eval {program} --state {place(target)}")

@@ -9,7 +9,7 @@ from typing import Any
 from goldassay.gold.agreement import Agreement, Corrections
 from goldassay.gold.audit import KINDS, Audit
 from goldassay.gold.splits import Split
-from goldassay.reporting.terminal import bounds, console, number, print_table, prose, warn
+from goldassay.reporting.terminal import bounds, line, number, print_table, warn
 from goldassay.statistics import wilson
 
 MANY = 50
@@ -19,7 +19,7 @@ def audit(result: Audit) -> None:
     """The findings, and how many there are of each kind."""
     counts = ", ".join(f"{name} {count:,}" for name, count in result.records.items())
     if result.clean:
-        prose(f"{result.name}: no problems ({counts or 'no records'})")
+        line(f"{result.name}: no problems ({counts or 'no records'})")
         return
     findings = result.findings[:MANY]
     fixable = any(finding.fix for finding in findings)
@@ -31,7 +31,7 @@ def audit(result: Audit) -> None:
     title = f"{result.name}: {size} finding{'s' if size != 1 else ''} ({counts})"
     print_table(title, ["kind", "where", "what", *(["fix"] if fixable else [])], rows, left=4)
     if size > MANY:
-        prose(f"… and {size - MANY} more (all with --json)")
+        line(f"… and {size - MANY} more (all with --json)")
     kinds = sorted(result.kinds.items(), key=lambda item: -item[1])
     print_table(None, ["kind", "meaning", "findings"], [[kind, KINDS[kind], n] for kind, n in kinds], left=2)
 
@@ -40,12 +40,12 @@ def stats(result: Mapping[str, Any]) -> None:
     """A table of counts, and one for each task and facet."""
     for name, task in result["tasks"].items():
         totals = [f"{key} {value:,}" for key, value in task["counts"].items() if not isinstance(value, Mapping)]
-        console().print(f"[bold]{name}[/]  {', '.join(totals)}", markup=True)
+        line(f"{name}  {', '.join(totals)}", "bold")
         for key, groups in task["counts"].items():
             if isinstance(groups, Mapping) and key not in ("splits", "languages", "labels"):
                 cells = [f"{group} {count:,}" for group, count in groups.items()]
                 more = f", … {len(cells) - 30} more" if len(cells) > 30 else ""
-                prose(f"  {key}: {', '.join(cells[:30])}{more}")
+                line(f"  {key}: {', '.join(cells[:30])}{more}")
         for facet, keys in task["by"].items():
             columns = [facet, "records", *([task["unit"]] if task["unit"] != "records" else [])]
             rows = [[key, *(f"{n:,}" for n in counts[: len(columns) - 1])] for key, counts in sorted(keys.items())]
@@ -62,8 +62,8 @@ def split(result: Split, records: int, out_folder: Path | None) -> None:
     rows = [[row.factor, row.at, f"{row.mean:.3f}", f"{row.most:.3f}"] for row in result.deviations]
     print_table("deviation of the shares", ["factor", "largest at", "mean", "largest"], rows, left=2)
     if result.empty:
-        prose(f"{', '.join(result.empty)} empty: there are fewer groups than sides")
-    prose("nothing written; --out FOLDER writes it" if out_folder is None else f"written to {out_folder}")
+        line(f"{', '.join(result.empty)} empty: there are fewer groups than sides")
+    line("nothing written; --out FOLDER writes it" if out_folder is None else f"written to {out_folder}")
 
 
 def corrections(result: Corrections, most: int = 20) -> None:
@@ -88,9 +88,9 @@ def agreement(result: Agreement, most: int = 20) -> None:
     print_table(title, columns, rows, left=len(columns) - 2)
     if any(figure.value == 1.0 and figure.name == "observed" for figure in result.figures):
         n = result.records
-        prose(f"All {n} records agree, so the bootstrap has no width; Wilson's interval is [{wilson(n, n)[0]:.4f}, 1].")
+        line(f"All {n} records agree, so the bootstrap has no width; Wilson's interval is [{wilson(n, n)[0]:.4f}, 1].")
     if any(figure.name == "word_kappa" for figure in result.figures):
-        prose("word_kappa counts every word outside of spans as agreement, so it is too high; use F1.")
+        line("word_kappa counts every word outside of spans as agreement, so it is too high; use F1.")
     if result.disagreements and most:
         rows = [
             [
@@ -103,6 +103,6 @@ def agreement(result: Agreement, most: int = 20) -> None:
         columns = ["record", "where", *result.annotators]
         print_table(f"{len(result.disagreements)} disagreements", columns, rows, left=len(columns))
         if len(result.disagreements) > most:
-            prose(f"… and {len(result.disagreements) - most} more (all with --json)")
+            line(f"… and {len(result.disagreements) - most} more (all with --json)")
     for warning in result.warnings:
         warn(warning)

@@ -15,7 +15,6 @@ from goldassay.exceptions import GoldassayError
 from goldassay.reporting.summary import model_name
 from goldassay.running.folder import read_about
 
-METRIC = "metric"  # the name of the metric's own value, which the list of runs shows
 DEPTH = 3  # a tuning folder holds its runs and stands in the folder of runs itself
 
 
@@ -84,21 +83,11 @@ class RunEntry:
         """The folder of the tuning that it belongs to; empty for a run of its own."""
         return self.key.rpartition("/")[0]
 
-    def value_of(self, measure: str) -> tuple[float, float, float] | None:
-        """Value, low and high end of a measure, or of the ``metric``; None if the run has no such value."""
-        value = self.value if measure == METRIC else self.about.get("values", {}).get(measure)
-        if value is None:
-            return None
-        ends = self.interval if measure == METRIC else self.about.get("intervals", {}).get(measure)
-        low, high = ends or (value, value)
-        return float(value), float(low), float(high)
-
-    def conventions(self, measure: str) -> str | None:
-        """The conventions of a measure, or of all that have a weight in the metric."""
-        measures = self.about["measures"]
-        if measure != METRIC:
-            return measures.get(measure, {}).get("conventions")  # type: ignore[no-any-return]
-        return ", ".join(str(about.get("conventions")) for about in measures.values() if about.get("weight", 1))
+    @property
+    def conventions(self) -> str:
+        """The conventions of the measures that have a weight in the metric."""
+        measures = self.about["measures"].values()
+        return ", ".join(str(about.get("conventions")) for about in measures if about.get("weight", 1))
 
     @property
     def gold(self) -> str:
@@ -135,53 +124,34 @@ def entries_and_unreadable(runs: Path) -> tuple[list[RunEntry], list[Path]]:
     return sorted(readable, key=lambda entry: (entry.started, entry.key), reverse=True), unreadable
 
 
-@dataclass(frozen=True)
-class Point:
-    """A run's value with its interval."""
-
-    entry: RunEntry
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Line:
-    """Values of one model that may be joined; ``why`` says what changed before its first point, if anything."""
-
-    model: str
-    points: tuple[Point, ...]
-    why: str = ""
-
-
-def lines(runs: Sequence[RunEntry], name: str, measure: str) -> list[Line]:
-    """A measure's values of one program over time: a line a model, broken where values cannot be joined."""
-    named = [run for run in runs if run.name == name and run.value_of(measure)]
-    drawn: list[Line] = []
+def lines(runs: Sequence[RunEntry], name: str) -> list[tuple[str, list[RunEntry]]]:
+    """The runs of one program over time whose metric may be joined by a line: a line a model, broken where something
+    else changed. Each line stands behind what changed before it, if anything."""
+    drawn: list[tuple[str, list[RunEntry]]] = []
+    named = sorted((run for run in runs if run.name == name and run.value is not None), key=lambda run: run.started)
     for model in dict.fromkeys(run.model for run in named):
-        history = sorted((run for run in named if run.model == model), key=lambda run: run.started)
-        for earlier, later in zip([None, *history], history, strict=False):
-            value, low, high = later.value_of(measure) or (0.0, 0.0, 0.0)
-            point = Point(later, value, low, high)
-            change = difference(earlier, later, measure) if earlier else ""
+        earlier = None
+        for run in named:
+            if run.model != model:
+                continue
+            change = difference(earlier, run) if earlier else ""
             if earlier is None or change:
-                drawn.append(Line(model, (point,), change))
-            else:
-                drawn[-1] = Line(model, (*drawn[-1].points, point), drawn[-1].why)
+                drawn.append((change, []))
+            drawn[-1][1].append(run)
+            earlier = run
     return drawn
 
 
-def difference(earlier: RunEntry, later: RunEntry, measure: str) -> str:
+def difference(earlier: RunEntry, later: RunEntry) -> str:
     """Why two values cannot be joined; empty if they can."""
-    before, after = (run.conventions(measure) for run in (earlier, later))
     changes = []
     if earlier.about.get("lm") != later.about.get("lm"):
         changes.append("the model is another file of the same name")
     if earlier.settings != later.settings:
         changes.append(f"the model's settings changed from {earlier.settings or 'none'} to {later.settings or 'none'}")
-    if before != after:
-        changes.append(f"conventions changed from {before} to {after}")
-    if not (earlier.gold and earlier.gold == later.gold):
+    if earlier.conventions != later.conventions:
+        changes.append(f"conventions changed from {earlier.conventions} to {later.conventions}")
+    if not earlier.gold or earlier.gold != later.gold:
         golds = [f"{run.gold or 'not hashed'}, {run.examples} examples" for run in (earlier, later)]
         changes.append(f"gold changed from {golds[0]} to {golds[1]}")
     return "; ".join(changes)

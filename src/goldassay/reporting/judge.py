@@ -9,7 +9,7 @@ from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement
 from goldassay.judges.audit import Check, JudgeAudit
 from goldassay.judges.plan import JudgeDrift, LabelPlan
 from goldassay.reporting.summary import shortened
-from goldassay.reporting.terminal import p_value, print_table, prose, warn
+from goldassay.reporting.terminal import line, p_value, print_table, warn
 from goldassay.statistics.intervals import Interval
 from goldassay.statistics.ppi import Corrected
 
@@ -30,12 +30,12 @@ def estimate(result: Estimate, out: Path | None = None) -> None:
     text = f"{result.calls} calls{cached}, {result.tokens} tokens."
     if result.disagreement:
         text += f" The panel's members disagree: {result.disagreement:.1%} of their verdicts are not the majority's."
-    prose(text + (f" Written: {out}" if out else ""))
+    line(text + (f" Written: {out}" if out else ""))
 
 
 def alignment(judge: str, result: JudgeAgreement) -> None:
     """Agreement, errors and corrected rates."""
-    prose(f"{judge} on {result.question}, positive: {result.positive}")
+    line(f"{judge} on {result.question}, positive: {result.positive}")
     values = [[name, _interval(getattr(result, name))] for name in VALUES]
     title = f"{result.n} labels with a verdict, {result.unlabelled} items without a label"
     print_table(title, ["value", "estimate [95 %]"], [*values, ["alpha of people", _interval(result.people)]])
@@ -46,7 +46,7 @@ def alignment(judge: str, result: JudgeAgreement) -> None:
     if result.mean and result.mean.corrected:
         mean(result.mean)
     if result.divided:
-        prose(f"People disagree on {len(result.divided)}: {shortened([item['id'] for item in result.divided], MANY)}")
+        line(f"People disagree on {len(result.divided)}: {shortened([item['id'] for item in result.divided], MANY)}")
     for warning in result.warnings:
         warn(warning)
 
@@ -67,11 +67,11 @@ def audit(result: JudgeAudit) -> None:
     title = f"audit of {result.judge}, {result.probes} probes"
     print_table(title, ["check", "", "correct [95 %]", "n", "unknown", "pass mark"], rows, left=2)
     if not result.passed:
-        prose("Not passed. (?: the interval includes the pass mark, so more probes could change the verdict)")
+        line("Not passed. (?: the interval includes the pass mark, so more probes could change the verdict)")
     elif all(check.rate for check in result.checks):
-        prose("All checks passed.")
+        line("All checks passed.")
     else:
-        prose("Every check that could run passed; some could not run.")
+        line("Every check that could run passed; some could not run.")
     for warning in result.warnings:
         warn(warning)
 
@@ -85,7 +85,7 @@ def _verdict(check: Check) -> str:
 def average(result: Graded) -> None:
     """The mean of grades, and how many there are."""
     unknown = f", {result.unknown} without a verdict" if result.unknown else ""
-    prose(f"{result.verdicts} items with a verdict, {result.labels} of them with a label{unknown}")
+    line(f"{result.verdicts} items with a verdict, {result.labels} of them with a label{unknown}")
     mean(result)
     if result.corrected is None:
         warn("no correction: it needs 2 labels or more, and an item without a label")
@@ -111,14 +111,14 @@ def _estimates(title: str, head: str, corrected: Corrected | None, naive: Interv
         print_table(title, ["from", f"{head} [95 %]"], [[name, _interval(value)] for name, value in rows if value])
     if corrected and corrected.why:
         like = f"labelled and other items have the same verdicts: p {p_value(corrected.exchangeable_p)}"
-        prose(f"The {head} to report: {_interval(corrected.chosen)}, since {corrected.why} ({like}).")
+        line(f"The {head} to report: {_interval(corrected.chosen)}, since {corrected.why} ({like}).")
 
 
 def plan(result: LabelPlan) -> None:
     """The items to label next, and what they are expected to bring."""
     counts = ", ".join(f"{count} judged {name!r}" for name, count in result.verdicts.items())
-    prose(f"Label next: {', '.join(result.items)}")
-    prose(
+    line(f"Label next: {', '.join(result.items)}")
+    line(
         f"{len(result.items)} items, {counts}. Expect an interval of width {result.width:.3f}; as many items taken at "
         f"random give {result.at_random:.3f}. Read the labels with --origin verdict."
     )
@@ -135,7 +135,7 @@ def drift(result: JudgeDrift) -> None:
             rows.append([name, text])
     print_table(f"{result.n} items judged by both, {result.unknown} unknown", ["value", "estimate [95 %]"], rows)
     for name, ids in result.flips.items():
-        prose(f"{name}: {len(ids)} ({shortened(ids, MANY)})")
+        line(f"{name}: {len(ids)} ({shortened(ids, MANY)})")
 
 
 def _interval(value: Interval | None, places: int = 3) -> str:

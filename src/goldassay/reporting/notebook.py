@@ -11,7 +11,6 @@ from goldassay.reporting.pages.document import environment
 from goldassay.reporting.ranking import Ranking, leader
 from goldassay.reporting.runs import difference_rows, ranking_rows, value_cells
 from goldassay.reporting.scorecards import convention, titled
-from goldassay.reporting.summary import unknown_types
 from goldassay.reporting.summary import values as reported
 from goldassay.reporting.terminal import bounds, number
 from goldassay.reporting.verdicts import against, run_sentence
@@ -41,9 +40,8 @@ def card(result: object) -> Card:
 def _(result: Run) -> Card:
     columns = ["value", "[95 %]", "target", "met"]
     rows = [[str(value_cells(value)[column]) for column in columns] for value in reported(result)]
-    warnings = [*result.warnings, unknown_types(result)]
     sentence = run_sentence(result, result.name) if result.rows else f"{result.name} has no rows."
-    return Card([("", sentence)], columns, rows if result.rows else (), list(filter(None, warnings)))
+    return Card([("", sentence)], columns, rows if result.rows else (), result.warnings)
 
 
 @card.register

@@ -1,9 +1,9 @@
 """A ranking of systems on the same gold: runs, or files of predictions, under any weights.
 
 ``value`` is the weighted mean of the measures' scores (1 - value / worst where lower is better), by default under the
-metric's own weights. ``ranks`` is the set of ranks
-that a system may have, ``first`` how often it would lead under other weights, and ``on_front`` says whether no other
-system is better at both value and cost, and at both value and seconds.
+metric's own weights. ``ranks`` is the set of ranks that a system may have, ``first`` how often it would lead under
+other weights, and ``on_front`` says whether no other system is better at both value and cost, and at both value and
+seconds.
 """
 
 from __future__ import annotations
@@ -48,11 +48,6 @@ class RankedRun:
     unit: str
     on_front: tuple[bool, bool]
 
-    @property
-    def cached(self) -> int:
-        """How many answers came from a cache and cost neither time nor tokens."""
-        return int(self.run.cost.get("cached") or 0)
-
     def state(self) -> dict[str, object]:
         """As JSON."""
         return {
@@ -66,7 +61,6 @@ class RankedRun:
             "seconds": self.seconds,
             "cost": self.cost,
             "unit_of_cost": self.unit,
-            "cached": self.cached,
             "front": {"cost": self.on_front[0], "seconds": self.on_front[1]},
             "folder": str(self.run.folder) if self.run.folder else None,
         }
@@ -93,30 +87,39 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
     """
     if len(runs) < 2:
         raise GoldassayError("a ranking needs two systems or more")
-    if not any(run.available for run in runs):
+    usable = [run for run in runs if run.available]
+    if not usable:
         raise GoldassayError(f"there is nothing to rank: {'; '.join(unranked(runs))}")
-    runs = [run for run in runs if run.available]
-    for run in runs[1:]:
-        check_comparable(runs[0], run)
-    weights = _checked(runs, weights or runs[0].zero.weights)
-    zero = Evidence({name: runs[0].zero[name] for name in weights}, weights, runs[0].zero.worst)
-    evidence = [[zero.with_items({name: row[name] for name in weights}) for row in run.evidence] for run in runs]
-    units = runs[0].clusters
-    values = [interval(rows, zero, clusters=units, seed=seed) for rows in evidence]
-    possible = ranks(evidence, zero, clusters=units, seed=seed)
-    scores = [{name: float(run.total.score(name)) if name in run.values else 0.0 for name in weights} for run in runs]
-    leads = firsts(scores, seed=seed)
-    money = any(run.cost.get("usd") for run in runs)
-    seconds = [_spent(run, float(run.cost.get("seconds") or 0.0)) for run in runs]
-    costs = [_spent(run, float(run.cost.get("usd") or 0.0) if money else float(tokens(run.cost))) for run in runs]
+    first = usable[0]
+    for run in usable[1:]:
+        check_comparable(first, run)
+    weights = {name: weight for name, weight in (weights or first.zero.weights).items() if weight > 0}
+    for name in weights:
+        if any(name not in run.zero for run in usable):
+            shared = [name for name in first.zero if all(name in run.zero for run in usable)]
+            raise ConventionError(f"not every run has {name!r}; all have {', '.join(shared)}")
+    zero = Evidence({name: first.zero[name] for name in weights}, weights, first.zero.worst)
+    evidence = [[zero.with_items({name: row[name] for name in weights}) for row in run.evidence] for run in usable]
+    values = [interval(rows, zero, clusters=first.clusters, seed=seed) for rows in evidence]
     points = [value.value for value in values]
-    fronts = list(zip(_front(costs, points), _front(seconds, points), strict=True))
-    unit = "money" if money else "tokens"
-    places = [1 + sum(other > point + 1e-12 for other in points) for point in points]
-    kinds = [unit] * len(runs)
-    rows = zip(labels(runs), runs, values, possible, places, leads, seconds, costs, kinds, fronts, strict=True)
-    systems = [RankedRun(*row) for row in rows]
-    return Ranking(sorted(systems, key=lambda system: (system.place, system.name)))
+    scores = [{name: float(run.total.score(name)) if name in run.values else 0.0 for name in weights} for run in usable]
+    unit = "money" if any(run.cost.get("usd") for run in usable) else "tokens"
+    costs = [_spent(run, run.cost.get("usd") if unit == "money" else tokens(run.cost)) for run in usable]
+    seconds = [_spent(run, run.cost.get("seconds")) for run in usable]
+    systems = zip(
+        labels(usable),
+        usable,
+        values,
+        ranks(evidence, zero, clusters=first.clusters, seed=seed),
+        [1 + sum(other > point + 1e-12 for other in points) for point in points],
+        firsts(scores, seed=seed),
+        seconds,
+        costs,
+        [unit] * len(usable),
+        zip(front(costs, points), front(seconds, points), strict=True),
+        strict=True,
+    )
+    return Ranking(sorted((RankedRun(*row) for row in systems), key=lambda system: (system.place, system.name)))
 
 
 def unranked(runs: Sequence[Run]) -> list[str]:
@@ -128,21 +131,9 @@ def unranked(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _checked(runs: Sequence[Run], weights: Mapping[str, float]) -> dict[str, float]:
-    """The positive weights; refuses a measure that a run lacks."""
-    for name in weights:
-        if any(name not in run.zero for run in runs):
-            shared = [name for name in runs[0].zero if all(name in run.zero for run in runs)]
-            raise ConventionError(f"not every run has {name!r}; all have {', '.join(shared)}")
-    positive = {name: weight for name, weight in weights.items() if weight > 0}
-    if not positive:
-        raise GoldassayError("a ranking needs a weight above 0")
-    return positive
-
-
-def _spent(run: Run, amount: float) -> float | None:
+def _spent(run: Run, amount: float | None) -> float | None:
     """Existing predictions took no time and cost nothing that is known."""
-    return None if STORED in run.about.get("settings", {}) else amount
+    return None if STORED in run.about.get("settings", {}) else float(amount or 0.0)
 
 
 def firsts(values: Sequence[Mapping[str, float]], *, draws: int = 10_000, seed: int = 0) -> list[float]:
@@ -151,33 +142,24 @@ def firsts(values: Sequence[Mapping[str, float]], *, draws: int = 10_000, seed: 
     >>> firsts([{"a": 1.0, "b": 1.0}, {"a": 0.5, "b": 0.5}])
     [1.0, 0.0]
     """
-    names = list(values[0]) if values else []
-    if any(set(row) != set(names) for row in values):
-        raise GoldassayError(f"the systems have other values: {', '.join(sorted({k for row in values for k in row}))}")
-    matrix = np.array([[row[name] for name in names] for row in values], dtype=float)
-    totals = np.random.default_rng(seed).dirichlet(np.ones(len(names)), size=draws) @ matrix.T
+    matrix = np.array([list(row.values()) for row in values], dtype=float)
+    totals = np.random.default_rng(seed).dirichlet(np.ones(matrix.shape[1]), size=draws) @ matrix.T
     best = totals >= totals.max(axis=1, keepdims=True) - 1e-12
     shares: list[float] = (best / best.sum(axis=1, keepdims=True)).mean(axis=0).tolist()
     return shares
 
 
-def front(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """The Pareto front of (cost, value): whether no other point has at most the cost and at least the value.
+def front(costs: Sequence[float | None], values: Sequence[float]) -> list[bool]:
+    """The Pareto front: whether no other system has at most the cost and at least the value. Unknown costs are off it.
 
-    >>> front([(1.0, 0.5), (2.0, 0.9), (3.0, 0.8)])
-    [True, True, False]
+    >>> front([1.0, 2.0, 3.0, None], [0.5, 0.9, 0.8, 1.0])
+    [True, True, False, False]
     """
+    points = [(cost, value) for cost, value in zip(costs, values, strict=True) if cost is not None]
     return [
-        not any(other != point and other[0] <= point[0] and other[1] >= point[1] for other in points)
-        for point in points
+        cost is not None and not any((c, v) != (cost, value) and c <= cost and v >= value for c, v in points)
+        for cost, value in zip(costs, values, strict=True)
     ]
-
-
-def _front(spent: Sequence[float | None], values: Sequence[float]) -> list[bool]:
-    """The front of the systems whose cost is known."""
-    points = {place: (cost, values[place]) for place, cost in enumerate(spent) if cost is not None}
-    best = dict(zip(points, front(list(points.values())), strict=True))
-    return [best.get(place, False) for place in range(len(spent))]
 
 
 def table(systems: Sequence[RankedRun]) -> list[dict[str, object]]:
@@ -200,9 +182,8 @@ def table(systems: Sequence[RankedRun]) -> list[dict[str, object]]:
 
 def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as csv; the columns are those of all rows."""
-    columns = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
@@ -234,9 +215,8 @@ def leader(systems: Sequence[RankedRun]) -> list[str]:
     value = f"{number(best.value.value)}{bounds(best.value)}"
     if best.ranks.high == 1:
         return [f"Winner: {best.name}, {value}"]
-    rivals = [system.name for system in others if system.ranks.low == 1]
-    rest = f"{', '.join(rivals)} may be as good on {best.run.size}."
-    return [f"No clear winner: {best.name} leads with {value}", rest]
+    rivals = ", ".join(system.name for system in others if system.ranks.low == 1)
+    return [f"No clear winner: {best.name} leads with {value}", f"{rivals} may be as good on {best.run.size}."]
 
 
 def summary(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> str:
@@ -245,8 +225,7 @@ def summary(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> str:
     lines += [f"{row.place:<6} {row.ranks!s:<6} {row.value.value:.4f}  {row.name}" for row in systems]
     lines += ["", "How often each leads under any other weights:"]
     lines += [f"{100 * row.first:5.1f} %  {row.name}" for row in systems]
-    lines += ["", *notes] if notes else []
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"
 
 
 def write(systems: Sequence[RankedRun], folder: Path, notes: Sequence[str] = ()) -> list[Path]:

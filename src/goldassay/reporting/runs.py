@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from goldassay.measures.answering.ranking import FIVE
@@ -15,18 +13,16 @@ from goldassay.reporting.summary import ReportedValue, gold_name, shortened
 from goldassay.reporting.terminal import (
     Cell,
     bounds,
-    console,
-    listed,
+    line,
     number,
     p_value,
     plain,
     print_table,
-    prose,
     signed,
     warn,
     with_interval,
 )
-from goldassay.reporting.verdicts import Difference, PartDifference
+from goldassay.reporting.verdicts import Difference
 from goldassay.running.comparing import RunComparison
 from goldassay.running.covariate import Covaried
 from goldassay.running.run import Run
@@ -38,40 +34,27 @@ MANY = 10  # rows of a table of differences
 def run(run: Run) -> None:
     """A run: the metric, its measures with intervals and targets, strata, failures, cost and folder."""
     model = summary.model_name(run.about.get("lm") or "")
-    values = list(summary.values(run))
-    task_of = {value.name: _task(run, value.name) for value in values}
-    tasks = list(dict.fromkeys(task_of.values()))  # a program that retrieves and answers is measured at both
-    values.sort(key=lambda value: tasks.index(task_of[value.name]))
-    whole = summary.overall(run)
+    values, whole = list(summary.values(run)), summary.overall(run)
     combined = whole.convention not in run.values
-    if combined:
-        values.insert(0, whole)
+    values = [whole, *values] if combined else values
     columns = ["value", "[95 %]"]
     columns += ["precision", "recall"] if any(value.precision is not None for value in values) else []
     columns += ["target", "met"] if any(value.target is not None for value in values) else []
-    columns = ["task", *columns] if len(tasks) > 1 else columns
-    title = f"{run.name}: {run.size}{f', {model}' if model else ''}"
-    rows = []
-    for value in values:
-        cells = {**value_cells(value), "task": task_of.get(value.name, "")}
-        rows.append([cells[column] for column in columns])
-    print_table(title, columns, rows, left=columns.index("[95 %]"))
+    rows = [[value_cells(value)[column] for column in columns] for value in values]
+    print_table(f"{run.name}: {run.size}{f', {model}' if model else ''}", columns, rows)
     if combined:
-        prose(f"metric is {'the ' * (' of ' in whole.convention)}{whole.convention}; tuning improves it")
-    if task_of:
-        strata(run, next(iter(task_of)))
+        line(f"metric is {'the ' * (' of ' in whole.convention)}{whole.convention}; tuning improves it")
+    for measure in list(run.values)[:1]:
+        strata(run, measure)
     corrected(run)
-    for line in summary.noise_lines(run):
-        prose(line)
-    _warnings(run)
+    for text in summary.noise_lines(run):
+        line(text)
+    for text in warnings(run):
+        warn(text)
     cost = run.cost
     cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
     spent = f"{cost.get('calls', 0)} calls{cached}, {summary.tokens(cost)} tokens, {cost.get('seconds', 0):.1f} s"
     plain(f"{spent}. Run folder: {run.folder}")
-
-
-def _task(run: Run, name: str) -> str:
-    return str(run.about.get("measures", {}).get(name, {}).get("measure", "")).partition(".")[0]
 
 
 def value_cells(value: ReportedValue) -> dict[str, object]:
@@ -86,13 +69,12 @@ def value_cells(value: ReportedValue) -> dict[str, object]:
     }
 
 
-def _warnings(run: Run) -> None:
+def warnings(run: Run) -> list[str]:
+    """What failed, and what makes the values doubtful."""
     failed = [row for row in run.rows if row.get("error")]
-    if failed:
-        first = f"the first, {failed[0]['id']}: {failed[0]['error']}"
-        warn(f"{len(failed)} of {len(run.rows)} examples failed, and their gold counts as missed; {first}")
-    for warning in filter(None, (*run.warnings, summary.unknown_types(run))):
-        warn(warning)
+    first = f"the first, {failed[0]['id']}: {failed[0]['error']}" if failed else ""
+    counted = f"{len(failed)} of {len(run.rows)} examples failed, and their gold counts as missed; {first}"
+    return [*([counted] if failed else []), *run.warnings]
 
 
 def strata(run: Run, measure: str, most: int = 8) -> None:
@@ -100,18 +82,16 @@ def strata(run: Run, measure: str, most: int = 8) -> None:
     for stratum, keys in run.by_stratum.items():
         if len(keys) > 1:
             parts = sorted(keys.items(), key=lambda item: -item[1]["examples"])
-            cells = [f"{key} {number(part.get(measure))} (n {part['examples']:.0f})" for key, part in parts[:most]]
-            more = [f"and {len(parts) - most} more"] if len(parts) > most else []
-            listed(f"{measure} by {stratum}", [*cells, *more])
+            cells = [f"{key} {number(part.get(measure))} (n {part['examples']:.0f})" for key, part in parts]
+            line(f"{measure} by {stratum}: {shortened(cells, most)}")
 
 
 def ranking_rows(systems: Sequence[RankedRun]) -> tuple[list[str], list[list[str]]]:
     """The columns and rows of a ranking, each system with the ranks that it may have."""
-    tasks = {system.name.partition("-")[0] for system in systems}  # a shared task need not stand in every name
     rows = [
         [
             str(system.ranks),
-            (system.name.partition("-")[2] if len(tasks) == 1 else "") or system.name,
+            system.name,
             number(system.value.value) + bounds(system.value),
             f"{100 * system.first:.0f} %",
             number(system.seconds, 1),
@@ -127,22 +107,17 @@ def ranking(systems: Sequence[RankedRun]) -> None:
     title = f"{len(systems)} systems on {systems[0].run.size}{_under([s.run for s in systems])}"
     print_table(title, *ranking_rows(systems), left=2)
     plain("ranks: the places that paired tests leave open; first: how often it would lead under other weights")
-    if any(system.cached for system in systems):
-        plain("Cached answers took no time and no tokens; ask again with --ask-again to compare seconds.")
 
 
 def five(rows: Sequence[Mapping[str, str | float | None]]) -> None:
     """The ranking by the five metrics, the best first."""
-    short = {"Rank": "place", "Final_Score": "score", "Accuracy": "accu-\nracy", "Confidence": "confi-\ndence"}
-    short |= {"Robustness": "robust-\nness"}  # leaves room for the names of models
     names = list(rows[0])
     cells = [[cell if isinstance(cell, (str, int)) else number(cell, 3) for cell in row.values()] for row in rows]
-    print_table(
-        "by five metrics", [short.get(name, name.lower()) for name in names], cells, left=names.index("Model") + 1
-    )
+    heads = [name.lower().replace("_", "\n") for name in names]
+    print_table("by five metrics", heads, cells, left=names.index("Model") + 1)
     if rows[0]["Final_Score"] is None:
         missing = [name.lower() for name, value in rows[0].items() if value is None and name.lower() in FIVE]
-        prose(f"no {' and no '.join(missing)}, because no model for it is installed; so there is no final score")
+        line(f"no {' and no '.join(missing)}, because no model for it is installed; so there is no final score")
 
 
 def waterfall(stages: Waterfall) -> None:
@@ -162,34 +137,19 @@ def run_list(entries: Sequence[RunEntry]) -> None:
         return
     rows = [("value [95 %]", "n", "model", "gold", "status", "run")]
     for entry in entries:
+        value = number(entry.value, 3) + bounds(entry.interval)
         status = entry.status if entry.status == "finished" else f"{entry.status}, {entry.done()} of {entry.examples}"
-        in_key = re.sub(r"[^\w.-]+", "-", entry.name) in entry.key
-        name = entry.key if in_key else f"{entry.key}  ({entry.name})"
-        rows.append(
-            (
-                number(entry.value, 3) + bounds(entry.interval),
-                str(entry.examples),
-                entry.model,
-                gold_name(entry.about),
-                status,
-                name,
-            )
-        )
-    widths = [max(len(row[place]) for row in rows) for place in range(6)]
-    apart = "  " if sum(widths) + 2 * len(widths) <= console().width else "\n    "
-    for value, size, *texts, name in rows:
-        cells = [f"{text:{width}}" for text, width in zip(texts, widths[2:], strict=False)]
-        plain(f"{value:<{widths[0]}}  {size:>{widths[1]}}  {'  '.join(cells)}".rstrip() + f"{apart}{name}")
+        rows.append((value, str(entry.examples), entry.model, gold_name(entry.about), status, entry.key))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        plain("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def covaried(values: Mapping[str, Covaried]) -> None:
     """Values corrected by an earlier run, and how many examples that is worth."""
     for name, value in values.items():
         ends = number(value.value.value) + bounds(value.value)
-        prose(
-            f"{name} with the earlier run as covariate: {ends}; {value.n} examples are worth {value.effective:.0f} "
-            "(this says nothing of other programs)"
-        )
+        line(f"{name} with the earlier run as covariate: {ends}; {value.n} examples are worth {value.effective:.0f}")
         if value.exchangeable_p < 0.05:
             warn(f"{name}: these examples are not like the others of the earlier run; take a random part of the gold")
 
@@ -224,30 +184,27 @@ def _under(runs: Sequence[Run]) -> str:
     return f", protocol {name}" if name else ""
 
 
-def comparison(runs: Sequence[Run], differences: Sequence[RunComparison], unavailable: Sequence[str]) -> None:
+def comparison(runs: Sequence[Run], differences: Sequence[RunComparison]) -> None:
     """Values side by side, the paired differences, and the examples won and lost."""
     for place, run in enumerate(runs, start=1):
         plain(f"{place}  {run.name}  {run.folder or ''}".rstrip())
     names = {name: summary.labelled(name, name in run.zero.worst) for run in runs for name in run.values}
     rows = [
-        [label, *("not available" if str(run.folder) in unavailable else with_interval(run, name) for run in runs)]
+        [label, *(with_interval(run, name) if run.available else "not available" for run in runs)]
         for name, label in names.items()
     ]
     title = f"{len(runs)} runs on the same gold{_under(runs)}"
     print_table(title, ["value [95 %]", *map(str, range(1, len(runs) + 1))], rows)
-    first = next((place for place, run in enumerate(runs, start=1) if str(run.folder) not in unavailable), 1)
+    first = next((place for place, run in enumerate(runs, start=1) if run.available), 1)
     for place, run in enumerate(runs, start=1):
-        ours = [difference for difference in differences if difference.run is run]
-        if ours:
-            both = run.name, runs[first - 1].name
-            title = " against ".join(both if len(set(both)) == 2 else (f"{place}", f"{first}"))
-            print_table(f"{title}, {run.size}{_under(runs)}", *difference_rows(ours))
+        if ours := [difference for difference in differences if difference.run is run]:
+            print_table(f"{place} against {first}, {run.size}{_under(runs)}", *difference_rows(ours))
         for difference in ours:
             if difference.won or difference.lost:
                 won, lost = (shortened(ids, 8) or "none" for ids in (difference.won, difference.lost))
-                prose(f"{place}, {difference.measure}: won {won}; lost {lost}")
-    for folder in unavailable:
-        plain(f"not available: the program of {folder} failed on every example")
+                line(f"{place}, {difference.measure}: won {won}; lost {lost}")
+        if not run.available:
+            plain(f"not available: the program of {run.folder} failed on every example")
 
 
 def difference_rows(differences: Sequence[RunComparison]) -> tuple[list[str], list[list[str]]]:
@@ -268,20 +225,28 @@ def difference_rows(differences: Sequence[RunComparison]) -> tuple[list[str], li
     return ["value", "difference [95 %]", "p", "p\ncorr.", "detect-\nable", "won:\nlost"], rows
 
 
-def ranks(by_value: Mapping[str, Sequence[object]], places: Sequence[int], protocol: str = "") -> None:
+def ranks(by_value: Mapping[str, Sequence[object]], places: Sequence[int]) -> None:
     """For each value the ranks that each run may have; ``places`` are the runs' numbers."""
     if by_value:
-        under = f", protocol {protocol}" if protocol else ""
-        title = f"possible ranks: all pairs tested together, at 95 %{under}"
-        print_table(title, ["value", *map(str, places)], [[name, *row] for name, row in by_value.items()])
+        rows = [[name, *row] for name, row in by_value.items()]
+        print_table("possible ranks: all pairs tested together, at 95 %", ["value", *map(str, places)], rows)
 
 
 def moved(difference: Difference, places: tuple[int, int]) -> None:
     """What moved most between a run and the baseline, by stratum and kind of error; ``places`` are their numbers."""
-    title = "{} against {}".format(*places) + _under([difference.run])
+    title = "{} against {}".format(*places)
     parts = sorted((part for part in difference.parts if part.size > 1e-9), key=lambda part: -part.size * part.n)
-    rows = [
-        [f"{part.facet} {part.key}", part.n, number(part.before), number(part.after), _change(part)]
+    rows: list[list[Any]] = [
+        [
+            f"{part.facet} {part.key}",
+            part.n,
+            number(part.before),
+            number(part.after),
+            Cell(
+                f"{signed(part.difference)}{bounds(part, '+')}",
+                "better" if part.low > 0 else "worse" if part.high < 0 else "",
+            ),
+        ]
         for part in parts[:MANY]
     ]
     if rows:
@@ -293,28 +258,4 @@ def moved(difference: Difference, places: tuple[int, int]) -> None:
 
 def verdict(difference: Difference) -> None:
     """The verdict in one sentence."""
-    prose(difference.sentence, difference.verdict if difference.verdict in ("better", "worse") else "bold")
-
-
-def _change(part: PartDifference) -> Cell:
-    """A difference with its interval; coloured where the interval leaves 0 out."""
-    change = "better" if part.low > 0 else "worse" if part.high < 0 else ""
-    return Cell(f"{signed(part.difference)}{bounds(part, '+')}", change)
-
-
-@dataclass(frozen=True)
-class NamedRun:
-    """A program in a table of programs."""
-
-    name: str
-    run: Any
-
-
-def demo_table(task: str, value: str, programs: Sequence[NamedRun]) -> None:
-    """Each program's value on test and what it cost."""
-    rows = []
-    for program in programs:
-        cost = program.run.cost
-        spent = [cost.get("calls", 0), summary.tokens(cost), number(cost.get("seconds", 0), 1)]
-        rows.append([program.name, with_interval(program.run, value), *spent])
-    print_table(f"{task} on test", ["program", f"{value} [95 %]", "calls", "tokens", "seconds"], rows)
+    line(difference.sentence, difference.verdict if difference.verdict in ("better", "worse") else "bold")

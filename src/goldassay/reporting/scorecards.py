@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 
-from rich.markup import escape
 from rich.padding import Padding
 
 from goldassay.reporting.summary import labelled
@@ -144,6 +143,6 @@ def explanations(card: Scorecard) -> None:
     """Each value's definition, convention and source."""
     out = console()
     for name in card.values:
-        out.print(f"[bold]{name}[/]  {escape(card.conventions.get(name, ''))}", markup=True)
+        out.print(f"{name}  {card.conventions.get(name, '')}")
         if name in card.explain:
-            out.print(Padding(escape(card.explain[name]), (0, 0, 0, 4), expand=False))
+            out.print(Padding(card.explain[name], (0, 0, 0, 4), expand=False))

@@ -9,14 +9,11 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
-from textwrap import fill
 from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.errors import MarkupError
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 from rich.theme import Theme
@@ -45,20 +42,13 @@ def visible(text: str) -> str:
     return ACTS.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), redact(text))
 
 
-TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what Rich reads as markup
 COLOURS = {"better": "green", "worse": "red"}
-OURS = {"bold", "dim", "italic", "yellow", "/"}
 NAME = 24  # the width to which a column of names folds before others move to a table below
-TIE = "\ue000"  # stands for a blank at which no line ends
 PADDING = 3  # of a column: a blank on each side, and the line
 
 
 class Screen(Console):
-    """A console that shows data as data.
-
-    A label such as ``[loc]`` or ``[/LOC]`` is text, not markup, and an escape sequence is visible and has no effect.
-    Only the few tags that goldassay itself writes are markup.
-    """
+    """A console that shows data as data: a label such as ``[loc]`` is text, and an escape sequence has no effect."""
 
     def on_broken_pipe(self) -> None:
         """The reader of the pipe (``| head``) has gone."""
@@ -66,18 +56,7 @@ class Screen(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
         """Renders a string: every cell, title and line passes here."""
-        text = visible(text)
-        if options.get("markup") is False:
-            return super().render_str(text, **options)
-        try:
-            return super().render_str(TAG.sub(_literal, text), **options)
-        except MarkupError:  # a closing tag without an opening one
-            return super().render_str(text, **{**options, "markup": False})
-
-
-def _literal(match: re.Match[str]) -> str:
-    slashes, tag = match.groups()
-    return match[0] if tag in OURS or len(slashes) % 2 else f"{slashes}\\[{tag}]"
+        return super().render_str(visible(text), **{**options, "markup": False})
 
 
 def console(error: bool = False) -> Console:
@@ -85,36 +64,14 @@ def console(error: bool = False) -> Console:
     return Screen(file=sys.stderr if error else sys.stdout, highlight=False, theme=Theme(COLOURS))
 
 
-def pieces(value: object) -> Iterator[str]:
-    """The JSON of a value piece by piece: a large mapping that is not a dict is written row by row.
-
-    >>> import types
-    >>> "".join(pieces({"by": {"query": types.MappingProxyType({"q": [1], "p": []})}, "n": 2}))
-    '{"by": {"query": {"q": [1], "p": []}}, "n": 2}'
-    """
-    if not isinstance(value, Mapping) or not _has_large(value):
-        text = jsonl.dumps(value)
-        yield text if redact(text) == text else jsonl.dumps(scrub(json.loads(text)))
-        return
-    yield "{"
-    for place, (key, item) in enumerate(value.items()):
-        yield f"{', ' if place else ''}{jsonl.dumps(str(key))}: "
-        yield from pieces(item)
-    yield "}"
-
-
-def _has_large(value: Any) -> bool:
-    return any(map(_has_large, value.values())) if isinstance(value, dict) else isinstance(value, Mapping)
-
-
 _answers: IO[str] | None = None
 
 
 def answer(value: object) -> None:
-    """Prints the one JSON object of a command under ``--json``."""
-    for piece in pieces(value):
-        print(piece, end="", file=_answers or sys.stdout)
-    print(file=_answers or sys.stdout)
+    """Prints the one JSON object of a command under ``--json``, without secrets."""
+    text = jsonl.dumps(value)
+    text = text if redact(text) == text else jsonl.dumps(scrub(json.loads(text)))
+    print(text, file=_answers or sys.stdout)
 
 
 @contextmanager
@@ -174,7 +131,7 @@ def print_table(
     widths = [PADDING + max(screen.measure(cell).maximum for cell in column) for column in rendered]
     for places in _fitting(widths, left, screen.width):
         width = min(len(title or ""), screen.width)
-        table = Table(title=title and escape(title), title_justify="left", min_width=width)
+        table = Table(title=title, title_justify="left", min_width=width)
         for place in places:
             options: Any = {"overflow": "fold"} if place < left else {"justify": "right", "no_wrap": True}
             table.add_column(heads[place], **options)
@@ -218,32 +175,15 @@ def bounds(interval: Any, sign: str = "") -> str:
     return f" [{ends[0]:{sign}.3f}, {ends[1]:{sign}.3f}]" if ends and ends[0] is not None else ""
 
 
-def listed(head: str, items: Iterable[str]) -> None:
-    """Prints items behind a head; lines end between items, so that a name and its number stay together."""
-    tied = ", ".join(item.replace(" ", TIE) for item in items)
-    prose(_filled(f"{head}: {tied}", console().width).replace(TIE, " "))
+def line(text: str, style: str | None = None) -> None:
+    """Prints a line that wraps at the end of the line."""
+    console().print(text, style=style)
 
 
-def prose(text: str, style: str | None = None) -> None:
-    """Prints data that wraps at the end of the line."""
-    console().print(text, markup=False, style=style)
-
-
-def line(text: str) -> None:
-    """Prints one line of prose, which may hold goldassay's own tags."""
-    console().print(text, markup=True)
-
-
-def _whole(text: str, *, error: bool = False, markup: bool = False) -> None:
+def _whole(text: Text | str, *, error: bool = False) -> None:
     """One line however long it is; a terminal breaks it between words, so that no number and no path is cut."""
     out = console(error)
-    lines = [_filled(each, out.width) if out.is_terminal else each for each in text.split("\n")]
-    out.print("\n".join(lines), markup=markup, soft_wrap=True)
-
-
-def _filled(text: str, width: int) -> str:
-    """Text with a line break between words wherever a line ends; long words, such as paths, stay whole."""
-    return fill(text, width, break_long_words=False, break_on_hyphens=False, replace_whitespace=False)
+    out.print(text, no_wrap=not out.is_terminal, overflow="ignore", crop=False)
 
 
 def plain(text: str) -> None:
@@ -251,19 +191,14 @@ def plain(text: str) -> None:
     _whole(text)
 
 
-def note(text: str) -> None:
-    """Prints one line about progress on standard error."""
-    _whole(text, error=True)
-
-
 def warn(text: str) -> None:
     """Prints one warning on standard error."""
-    _whole(f"[yellow]warning:[/] {escape(text)}", error=True, markup=True)
+    _whole(Text.assemble(("warning: ", "yellow"), visible(text)), error=True)
 
 
 def hint(text: str) -> None:
     """Prints on standard error what a person may want to know next."""
-    _whole(f"[dim]hint:[/] {escape(text)}", error=True, markup=True)
+    _whole(Text.assemble(("hint: ", "dim"), visible(text)), error=True)
 
 
 @contextmanager
@@ -271,11 +206,11 @@ def working(text: str) -> Iterator[None]:
     """A spinner on standard error while something long runs; lines if that is no terminal; nothing if quiet."""
     out = console(error=True)
     if watched(out.file):
-        with out.status(escape(text)):
+        with out.status(text):
             yield
         return
     if not asked_to_be_quiet():
-        out.print(text, markup=False)
+        out.print(text)
     with heartbeat(lambda: text):
         yield
 

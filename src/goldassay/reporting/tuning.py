@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
-
 from goldassay.reporting.summary import noise_lines
 from goldassay.reporting.terminal import (
     Cell,
     bounds,
-    console,
+    line,
     number,
     p_value,
     plain,
     print_table,
-    prose,
     with_interval,
 )
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
-    from goldassay.statistics import Comparison
     from goldassay.tuning.audit.verdict import Audit
     from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.patterns import Pattern
@@ -42,27 +38,23 @@ def tuned(result: Tuned, folder: object) -> None:
         for name in trial.after.values
     ]
     print_table(f"tuned with {result.optimizer}", ["split", "value", "before [95 %]", "after [95 %]"], rows, left=2)
-    prose("The metric before and after, and the paired difference [95 %]:")
+    line("The metric before and after, and the paired difference [95 %]:")
     for split, trial in trials:
         test = trial.difference
-        values = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
         size = f"n {test.n}" if test.unit == "examples" else f"{test.n} {test.unit}"
-        sure = f"{bounds(test.interval, '+')}, p {p_value(test.p)}, {size}{detectable(test)}"
+        detectable = f", detectable {test.smallest_detectable:.3f}" if test.smallest_detectable else ""
+        sure = f"{bounds(test.interval, '+')}, p {p_value(test.p)}, {size}{detectable}"
+        values = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
         plain(f"{split:<5}{values}{f', {size}; it also chose, so no interval' if trial.chosen else sure}")
-    for split, trial in trials:
-        for line in noise_lines(trial.after):
-            prose(f"{split}, after: {line}")
+        for text in noise_lines(trial.after):
+            line(f"{split}, after: {text}")
     if result.ledger.patches:
         patches(result.ledger.patches)
-        prose(result.ledger.verdict.sentence)
-    if result.note:
-        prose(f"Note: {result.note}")
-    for line in result.beside:
-        prose(line)
-    if result.test is not None:
-        plain(f"The gain is {result.verdict}.")
-    if result.stopped:
-        plain(f"Stopped early: {result.stopped}.")
+        line(result.ledger.verdict.sentence)
+    notes = [f"Note: {result.note}"] if result.note else []
+    notes += [*result.beside, *([f"The gain is {result.verdict}."] if result.test is not None else [])]
+    for text in [*notes, *([f"Stopped early: {result.stopped}."] if result.stopped else [])]:
+        line(text)
     cost = result.cost
     cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
     plain(f"{cost['calls']} calls{cached}, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune. Folder: {folder}")
@@ -71,9 +63,9 @@ def tuned(result: Tuned, folder: object) -> None:
 def audit(result: Audit) -> None:
     """The verdict of an audit; of fresh runs what an example costs before and after, and the diff of the prompts."""
     first, *rest = result.lines()
-    prose(first)
+    line(first)
     for text in rest:
-        prose(f"- {text}")
+        line(f"- {text}")
     costs = result.details.get("costs")
     if costs:
         names = ["calls", "cached", "tokens", "usd", "seconds"]
@@ -84,17 +76,12 @@ def audit(result: Audit) -> None:
         _diff(str(result.details["diff"]).splitlines() or ["The prompts are the same."])
 
 
-def detectable(test: Comparison) -> str:
-    """The smallest difference that this many examples show at 80 % power; empty if the pairs do not vary."""
-    return f", detectable {test.smallest_detectable:.3f}" if test.smallest_detectable else ""
-
-
 def patterns(patterns: Sequence[Pattern], most: int = 8) -> None:
     """Error patterns, the most costly first: examples, how many errors, in how many examples, the loss."""
     rows = []
     for pattern in patterns[:most]:
         types = " → ".join(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part))
-        name = Cell(f"{pattern.kind} {types}", detail="\n".join(f"  {line}" for line in _details(pattern)))
+        name = Cell(f"{pattern.kind} {types}", detail="\n".join(f"  {text}" for text in _details(pattern)))
         rows.append([name, pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
     if rows:
         print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows)
@@ -140,17 +127,15 @@ def _effect(effect: Effect | None) -> str:
 
 def patch(patch: Patch, diff: Sequence[str]) -> None:
     """One patch: the reason, the measured effects, and the diff of the prompt."""
-    out = console()
-    out.print(f"[bold]{patch.id}[/] {patch.status} {escape(patch.reason)}", markup=True)
-    out.print(f"why: {patch.rationale}", markup=False)
+    line(f"{patch.id} {patch.status} {patch.reason}", "bold")
+    line(f"why: {patch.rationale}")
     for effect in patch.effects:
         values = f"{effect.before:.4f} → {effect.after:.4f}, {effect.difference:+.4f}{bounds(effect, '+')}"
         sure = "which also chose it, so no interval" if effect.chosen else f"p {effect.p:.4f}"
-        out.print(f"on {effect.split}: {values}, {sure}, {effect.size}, {effect.calls} calls", markup=False)
+        line(f"on {effect.split}: {values}, {sure}, {effect.size}, {effect.calls} calls")
     _diff(diff)
 
 
 def _diff(rows: Sequence[str]) -> None:
     for row in rows:
-        style = "green" if row.startswith("+") else "red" if row.startswith("-") else None
-        console().print(row, markup=False, style=style)
+        line(row, {"+": "green", "-": "red"}.get(row[:1]))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -167,23 +166,18 @@ def differences(
             continue
         comparable.append(run)
         parts = [*_type_differences(summaries[0], summary), *stratum_differences(first, run)]
-        compared.append(difference((first, run), (names[0], name), measures, seed, parts=parts))
+        compared.append(difference((first, run), (names[0], name), measures, seed, parts))
     return comparable, compared, excluded
 
 
 def against(comparisons: RunComparisons, seed: int = 0) -> list[Difference]:
     """Each compared run against the baseline, with its strata."""
-    first, runs = comparisons.baseline, {id(each.run): each.run for each in comparisons}
-    names = labels([first, *runs.values()])
+    first, runs = comparisons.baseline, list({id(each.run): each.run for each in comparisons}.values())
+    names = labels([first, *runs])
+    measures = [[each for each in comparisons if each.run is run] for run in runs]
     return [
-        difference(
-            (first, run),
-            (names[0], name),
-            [each for each in comparisons if each.run is run],
-            seed,
-            parts=list(stratum_differences(first, run)),
-        )
-        for run, name in zip(runs.values(), names[1:], strict=True)
+        difference((first, run), (names[0], name), own, seed, list(stratum_differences(first, run)))
+        for run, name, own in zip(runs, names[1:], measures, strict=True)
     ]
 
 
@@ -192,7 +186,6 @@ def difference(
     names: tuple[str, str],
     measures: Sequence[RunComparison],
     seed: int = 0,
-    *,
     parts: Sequence[PartDifference] = (),
 ) -> Difference:
     """A run against the baseline on the same examples, by the metric.
@@ -205,13 +198,12 @@ def difference(
         parts: How they differ by type and stratum.
     """
     first, run = runs
-    scores = [[float(row["score"]) for row in each.rows] for each in runs]
+    before, after = ([float(row["score"]) for row in each.rows] for each in runs)
     same = list(run.zero) == list(first.zero)
-    evidence = (run.evidence, first.evidence, run.zero) if same else (scores[1], scores[0], None)
+    evidence = (run.evidence, first.evidence, run.zero) if same else (after, before, None)
     metric = compare(*evidence, clusters=run.clusters, seed=seed)
-    ids = [str(row["id"]) for row in first.rows]
-    gaps = [after - before for before, after in zip(*scores, strict=True)]
-    changes = sorted(zip(ids, gaps, strict=True), key=lambda pair: -pair[1])
+    changes = [(str(row["id"]), new - old) for row, old, new in zip(first.rows, before, after, strict=True)]
+    changes.sort(key=lambda pair: -pair[1])
     return Difference(names[1], names[0], run, metric, measures, changes, parts, _kind_changes(first, run))
 
 
@@ -232,10 +224,10 @@ def stratum_differences(first: Run, run: Run) -> Iterator[PartDifference]:
     sides = [Evidences(column, run.zero) for column in columns]
     if sides[0].paths != sides[1].paths:
         return
-    places: dict[str, dict[str, list[int]]] = {}
+    places: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for place, row in enumerate(first.rows):
         for stratum, key in facets(row).items():
-            places.setdefault(stratum, {}).setdefault(key, []).append(place)
+            places[stratum][key].append(place)
     for stratum, keys in places.items():
         for key, rows in keys.items() if len(keys) > 1 else ():
             clusters = [first.clusters[place] for place in rows] if first.clusters else None
@@ -245,27 +237,25 @@ def stratum_differences(first: Run, run: Run) -> Iterator[PartDifference]:
 def _type_differences(first: RunSummary, second: RunSummary) -> Iterator[PartDifference]:
     """By type, label or property: F1 of each."""
     for facet, tallies in first.counts.items():
-        other = second.counts.get(facet, {})
-        for key, counts in tallies.items():
-            if key not in other:
-                continue
-            sides = Evidences(other[key], Counts(0, 0, 0)), Evidences(counts, Counts(0, 0, 0))
-            support = int(np.sum(counts.tp) + np.sum(counts.fn))
+        for key, after in second.counts.get(facet, {}).items():
+            support = int(np.sum(tallies[key].tp) + np.sum(tallies[key].fn)) if key in tallies else 0
             if support:
-                yield _part(facet, str(key), sides[0], (sides[0].matrix, sides[1].matrix), first.run.clusters, support)
+                sides = [Evidences(counts, Counts(0, 0, 0)) for counts in (after, tallies[key])]
+                rows = sides[0].matrix, sides[1].matrix
+                yield _part(facet, str(key), sides[0], rows, first.run.clusters, support)
 
 
 def _kind_changes(first: Run, run: Run) -> list[tuple[str, int, int]]:
     """How many errors of each kind both runs have, the largest change first."""
     before, after = (
         Counter(
-            re.sub(r"\s+", " ", f"{error['kind']} {error.get('gold_type') or error.get('pred_type') or ''}").strip()
+            f"{error['kind']} {error.get('gold_type') or error.get('pred_type') or ''}".replace("_", " ").strip()
             for row in each.rows
             for error in row.get("errors", ())
         )
         for each in (first, run)
     )
-    changes = [(kind.replace("_", " "), before[kind], after[kind]) for kind in dict.fromkeys([*before, *after])]
+    changes = [(kind, before[kind], after[kind]) for kind in before | after]
     return sorted(changes, key=lambda change: (-abs(change[2] - change[1]), change[0]))
 
 

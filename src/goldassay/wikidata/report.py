@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.markup import escape
 
 from goldassay.reporting import terminal
 from goldassay.reporting.terminal import number, print_table
@@ -131,15 +130,15 @@ def annotate(path: Path, annotator: str) -> None:
     place = 0
     while place < len(still_open):
         entry = still_open[place]
-        subject, predicate, value, article = map(escape, (*entry["triple"], str(entry.get("article", ""))))
-        terminal.line(f"\n[dim]{place + 1}/{len(still_open)}  {article}[/]\n{subject}  [bold]{predicate}[/]  {value}")
+        subject, predicate, value, article = (*entry["triple"], entry.get("article", ""))
+        terminal.line(f"\n{place + 1}/{len(still_open)}  {article}\n{subject}  {predicate}  {value}")
         key = _read_key()
         if key == "q":
             break
         if verdict := verdict_file.KEYS.get(key):
             entry |= {"verdict": verdict, "annotator": annotator}
             verdict_file.save(path, entries)
-            terminal.line(f"  [bold]{verdict}[/]")
+            terminal.line(f"  {verdict}")
         elif key not in ("s", "b"):
             terminal.plain(f"  {HELP}")
             continue

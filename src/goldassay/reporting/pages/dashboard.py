@@ -14,7 +14,6 @@ import secrets
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from html import escape  # plotly reads a few tags in hover texts
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,7 +22,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from goldassay.exceptions import GoldassayError
-from goldassay.reporting.history import METRIC, RunEntry, entries, lines
+from goldassay.reporting.history import RunEntry, entries, lines
 from goldassay.reporting.pages import charts
 from goldassay.reporting.pages.document import page, plotly
 from goldassay.reporting.pages.report import report, sources
@@ -32,7 +31,6 @@ from goldassay.reporting.summary import gold_name
 PROGRAMS = 12  # programs whose history is drawn
 SIDE_BY_SIDE = 4  # runs on the same gold that the static pages show in one report
 LIBRARY = "plotly.js"  # the file that holds the chart library of the static pages
-CACHED = 8  # reports that the server keeps, since one takes a while
 UNREADABLE = (GoldassayError, LookupError, TypeError, ValueError, AttributeError)  # what an odd run raises
 HEADERS = {
     "Cache-Control": "no-store",
@@ -86,28 +84,22 @@ def _history(runs: Sequence[RunEntry], program: str) -> dict[str, Any] | None:
     named = [run for run in runs if run.name == program and run.about.get("values")]
     if len(named) < 2:
         return None
-    measures = list(dict.fromkeys(key for run in named for key in run.about["values"]))
-    drawn = lines(runs, program, METRIC)
-    models = list(dict.fromkeys(line.model for line in drawn))
+    drawn = lines(runs, program)
     series = []
-    for line in drawn:
-        points = [
-            (p.entry.started, p.value, p.low, p.high, f"{escape(p.entry.key)}<br>gold {p.entry.gold}")
-            for p in line.points
-        ]
-        series.append((line.model, points, models.index(line.model)))
-    breaks = {
-        (line.points[0].entry.started, line.points[0].entry.key): f"{measure}: {line.why}"
-        for measure in (*reversed(measures), METRIC)
-        for line in lines(runs, program, measure)
-        if line.why
-    }
+    for _, line in drawn:
+        points = []
+        for run in line:
+            value = run.value or 0.0
+            low, high = run.interval or (value, value)
+            points.append((run.started, value, low, high, f"{escape(run.key)}<br>gold {run.gold}"))
+        series.append((line[0].model, points))
+    breaks = sorted((line[0].started, line[0].key, change) for change, line in drawn if change)
     return {
         "name": program,
-        "chart": charts.lines(series, METRIC, [line.points[0].entry.started for line in drawn if line.why]),
-        "measures": measures[:6],
+        "chart": charts.lines(series, "metric", [moment for moment, _, _ in breaks]),
+        "measures": list(dict.fromkeys(key for run in named for key in run.about["values"]))[:6],
         "entries": named,
-        "breaks": sorted((moment, key, why) for (moment, key), why in breaks.items()),
+        "breaks": breaks,
     }
 
 
@@ -159,18 +151,11 @@ def file_names(texts: Iterable[str]) -> dict[str, str]:
     ['run-x-y.html', 'run-x-y-12ff6c.html']
     """
     names: dict[str, str] = {}
-    for text in sorted(texts, key=lambda text: (re.search(r"[^\w.-]", text.partition(" ")[2]) is not None, text)):
+    for text in texts:
         name = re.sub(r"[^\w.-]+", "-", text).strip("-.")[:150]
-        if name.casefold() in map(str.casefold, names.values()):
-            name += f"-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
-        names[text] = name
+        taken = name.casefold() in map(str.casefold, names.values())
+        names[text] = f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:6]}" if taken else name
     return {text: f"{name}.html" for text, name in names.items()}
-
-
-@lru_cache(CACHED)
-def _report(folders: tuple[Path, ...], stamps: tuple[int, ...]) -> str:
-    """The report of these folders, as long as their files are those of ``stamps``."""
-    return report(sources(folders).runs)
 
 
 class Server(ThreadingHTTPServer):
@@ -192,14 +177,12 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/{self.token}/"
 
     def report(self, keys: list[str]) -> str:
-        """The report of some runs of the folder, written again when one of them has changed."""
+        """The report of some runs of the folder."""
         folders = {run.key: run.folder for run in entries(self.runs)}
         for key in keys or [""]:
             if key not in folders:
                 raise GoldassayError(f"no run {key!r} in {self.runs}")
-        files = [folders[key] / name for key in keys for name in ("run.json", "rows.jsonl")]
-        stamps = tuple(file.stat().st_mtime_ns if file.exists() else 0 for file in files)
-        return _report(tuple(folders[key] for key in keys), stamps)
+        return report(sources([folders[key] for key in keys]).runs)
 
     def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
         """A client that closes the page early is no error; anything else is reported as usual."""

@@ -21,9 +21,7 @@ from goldassay.running.rows import facets
 from goldassay.running.run import Run
 from goldassay.tally import Confusion
 from goldassay.tally.evidence import Evidence
-from goldassay.tuning.patterns import find
 
-MANY = 25  # error patterns
 LABELS = 24  # labels of a confusion matrix; with more, only the largest confusions are shown
 CHUNK, TEXTS = 100, 2000  # examples in a chunk of rows, and in a chunk of text
 WORDS, LONGEST = 90, 20_000  # characters of an example in the list, and of one that can be searched
@@ -34,8 +32,12 @@ RATES = ("precision", "recall", "f1")
 SUPPORT = ("support", "gold", "n", "examples")  # the names under which tables count
 
 
-def values(summaries: Sequence[RunSummary]) -> list[tuple[ReportedValue, list[ReportedValue | None]]]:
-    """Each measure (as the first run that has it reports it), and its value in each run."""
+Values = list[tuple[ReportedValue, list[ReportedValue | None]]]
+"""Each measure (as the first run that has it reports it), and its value in each run."""
+
+
+def values(summaries: Sequence[RunSummary]) -> Values:
+    """The values of all runs, by measure."""
     by_name = [{value.name: value for value in summary.values} for summary in summaries]
     names = dict.fromkeys(name for row in by_name for name in row)
     return [(next(row[name] for row in by_name if name in row), [row.get(name) for row in by_name]) for name in names]
@@ -47,12 +49,11 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
 
     A stratum with a single key repeats the whole set and is left out.
     """
-    sides = [
-        (each.by, {name: part for name, part in each.run.by_stratum.items() if len(part) > 1}) for each in summaries
-    ]
+    strata = [{name: part for name, part in each.run.by_stratum.items() if len(part) > 1} for each in summaries]
+    sides = [{**each.by, **parts, **each.by} for each, parts in zip(summaries, strata, strict=True)]
     by_facet = {}
-    for facet in dict.fromkeys(facet for side in sides for parts in side for facet in parts):
-        own = [types.get(facet) or strata.get(facet, {}) for types, strata in sides]
+    for facet in dict.fromkeys(facet for side in sides for facet in side):
+        own = [side.get(facet, {}) for side in sides]
         rows = {
             key: [dict(part.get(key, {})) for part in own] for key in dict.fromkeys(key for part in own for key in part)
         }
@@ -61,8 +62,7 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
         support = next((name for name in SUPPORT if name in names), "")
         rates = [name for name in names if name.removeprefix("strict_") in RATES]
         columns = rates or [name for name in names if name not in SUPPORT][:1]
-        if len(summaries) > 2:  # side by side, one value for each run is enough
-            columns = columns[-1:]
+        columns = columns[-1:] if len(summaries) > 2 else columns  # side by side, one value for each run is enough
         keys = sorted(rows.items(), key=lambda item: -max(float(cells.get(support) or 0) for cells in item[1]))
         by_facet[facet] = {"columns": columns, "support": support, "keys": keys}
     return by_facet
@@ -81,24 +81,6 @@ def matrix(confusion: Confusion) -> dict[str, object]:
         "rows": rows if len(ordered) <= LABELS else {},
         "largest": [(gold, label, int(-n)) for n, gold, label in sorted(wrong)[:12]],
     }
-
-
-def patterns(run: Run) -> list[dict[str, object]]:
-    """Error patterns, the most costly first, with examples to look at."""
-    return [
-        {
-            "kind": pattern.kind,
-            "types": list(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part)),
-            "surfaces": list(dict.fromkeys(pattern.surfaces))[:5],
-            "place": pattern.place,
-            "count": pattern.count,
-            "examples": list(pattern.documents),
-            "loss": pattern.loss,
-            "message": pattern.errors[0].message,
-            "strata": {name: list(counts.items())[:3] for name, counts in pattern.strata.items()},
-        }
-        for pattern in find(run.cases)[:MANY]
-    ]
 
 
 def packs(runs: Sequence[Run], stored: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, str]:

@@ -15,26 +15,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import summary
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import code, page
 from goldassay.reporting.pages.tuning import Tuning, effects
 from goldassay.reporting.ranking import RankedRun, leader
-from goldassay.reporting.summary import ReportedValue, RunSummary
+from goldassay.reporting.summary import RunSummary
 from goldassay.reporting.verdicts import FEW, differences, metric_title, run_sentence
 from goldassay.running.folder import run_at
 from goldassay.running.logs import KINDS, read_log, split_name
 from goldassay.running.rows import FEW as MEMORY
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
+from goldassay.tuning.patterns import find
+
+PATTERNS = 25  # error patterns of a run
 
 if TYPE_CHECKING:
     from goldassay.tuning.audit.verdict import Audit
-
-ESTIMATES = {"as judged": "naive", "corrected by the labels": "corrected", "labels alone": "people_only"}
 
 
 @dataclass
@@ -83,13 +82,11 @@ def _judge(file: Path) -> Mapping[str, Any]:
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """Pauses the garbage collector, which would walk over hundreds of thousands of rows again and again."""
-    collecting = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collecting:
-            gc.enable()
+        gc.enable()
 
 
 @_uncollected()
@@ -116,63 +113,46 @@ def report(
         audit: Whether an optimizer helped.
         library: The file beside the page that holds the chart library; by default it is in the page.
     """
-    usable = [_in_memory(run) for run in runs if run.rows]
-    stored = dict(zip(map(id, usable), (run for run in runs if run.rows), strict=True))
+    stored = [run for run in runs if run.rows]
+    usable = list(map(_in_memory, stored))
     empty = [f"{name} has no rows yet" for run, name in zip(runs, summary.labels(runs), strict=True) if not run.rows]
     names = summary.labels(usable)
-    summaries = [summary.summarize(run) for run in usable]
+    summaries = list(map(summary.summarize, usable))
     comparable, against, excluded = differences(summaries, names, seed)
-    judges = [{**judge, "judge": summary.model_name(judge["judge"])} for judge in judges]
-    tree = tuning.tree if tuning else []
+    tree = tuning.tests if tuning else []
+    facets = {facet for run in usable for facet in run.by_stratum}
+    values = data.values(summaries)
     context: dict[str, Any] = {
-        "title": title or _title(usable, tuning, judges),
+        "title": title or (tuning.title if tuning else summary.shortened(names, 3) or "A judge beside people"),
         "runs": summaries,
         "names": names,
         "against": against,
-        **_first(summaries, names),
+        "few": FEW,
+        "sentence": run_sentence(usable[0], names[0]) if usable else "",
+        "worst": _worst(usable[0]) if usable else [],
+        "metric_name": metric_title(usable[0].zero.weights, usable[0].zero.worst) if usable else "",
         "notes": [*empty, *excluded, *_notes(usable, names)],
-        **_parts(summaries, names),
+        "values": values,
+        "facets": facets,
+        "parts": data.tables(summaries),
+        "named": partial(code, institutional="custodian_type" in facets),
+        "confusions": [
+            (name, data.matrix(each.confusion)) for name, each in zip(names, summaries, strict=True) if each.confusion
+        ],
+        "patterns": [(name, find(run.cases)[:PATTERNS]) for name, run in zip(names, usable, strict=True)],
+        "forest": _forest(names, summaries, values),
         "tuning": tuning,
         "audit": audit,
         "tree": tree,
-        "judges": judges,
+        "judges": [{**judge, "judge": summary.model_name(judge["judge"])} for judge in judges],
         "together": [names[0], *(difference.name for difference in against)] if usable else [],
         "ranked": ranked,
         "leader": leader(ranked) if ranked else [],
-        "pareto": _pareto(ranked),
-        "shares": _shares([judge for judge in judges if isinstance(judge.get("corrected"), Mapping)]),
         "tuning_chart": effects(tree),
     }
-    packed = data.packs(comparable, [stored[id(run)].rows for run in comparable]) if comparable else {}
+    rows = [run.rows for run, loaded in zip(stored, usable, strict=True) if any(loaded is each for each in comparable)]
+    packed = data.packs(comparable, rows) if comparable else {}
     return page("report.html", context, scripts=["render.js", "examples.js"], data=packed, library=library)
-
-
-def _parts(summaries: Sequence[RunSummary], names: Sequence[str]) -> dict[str, Any]:
-    """The tables and charts of the runs."""
-    values, named = data.values(summaries), list(zip(names, summaries, strict=True))
-    whole = [(summaries[0].overall, [each.overall for each in summaries])] if len(values) > 1 else []
-    parts, facets = data.tables(summaries), {facet for each in summaries for facet in each.run.by_stratum}
-    return {
-        "values": values,
-        "facets": facets,
-        "parts": parts,
-        "parts_title": "Types and strata" if parts.keys() - facets else "Strata",
-        "named": partial(code, institutional="custodian_type" in facets),
-        "confusions": [(name, data.matrix(each.confusion)) for name, each in named if each.confusion],
-        "patterns": [(name, data.patterns(each.run)) for name, each in named],
-        "forest": _forest(names, [*whole, *values]),
-        "curves": _curves(summaries, names),
-        "seconds": _seconds(summaries, names),
-    }
-
-
-def _first(summaries: Sequence[RunSummary], names: Sequence[str]) -> dict[str, Any]:
-    """What the first screen says of the first run."""
-    if not summaries:
-        return {"few": FEW, "sentence": "", "worst": [], "metric_name": ""}
-    run = summaries[0].run
-    title = metric_title(run.zero.weights, run.zero.worst)
-    return {"few": FEW, "sentence": run_sentence(run, names[0]), "worst": _worst(run), "metric_name": title}
 
 
 def _worst(run: Run, most: int = 8) -> list[tuple[str, str, float]]:
@@ -188,16 +168,6 @@ def _in_memory(run: Run) -> Run:
     return replace(run, rows=[{key: row[key] for key in row if key != "calls"} for row in run.rows])
 
 
-def _title(runs: Sequence[Run], tuning: Tuning | None, judges: Sequence[Mapping[str, object]]) -> str:
-    if tuning is not None:
-        return f"Tuning with {tuning.about.get('optimizer') or 'an optimizer'}"
-    names = list(dict.fromkeys(run.name for run in runs))
-    if not names:
-        return "A judge beside people" if len(judges) == 1 else "Judges beside people"
-    names = names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"]
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
 def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     """What a reader has to know before believing a number."""
     notes = []
@@ -206,8 +176,7 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
         if run.about.get("status") not in ("finished", "given"):
             examples = run.about.get("gold", {}).get("examples", "?")
             notes.append(f"{name} is {run.about.get('status', 'unfinished')}: {size} of {examples} examples.")
-        notes += [f"{name}: {warning}." for warning in (*run.warnings, summary.unknown_types(run)) if warning]
-        notes += [f"{name}: {line}." for line in summary.noise_lines(run)]
+        notes += [f"{name}: {text}." for text in (*run.warnings, *summary.noise_lines(run))]
         if failed:
             notes.append(f"{name}: {failed} of {size} examples failed; their gold counts as missed.")
         if "inputs" not in run.rows[0]:
@@ -215,70 +184,15 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     return notes
 
 
-def _pareto(ranked: Sequence[RankedRun]) -> list[charts.Chart]:
-    """Quality against cost and against seconds, for systems whose cost is known."""
-    figures = []
-    for number, unit in enumerate((ranked[0].unit, "seconds") if ranked else ()):
-        points = [
-            (system.place, system.name, spent, system.value.value, system.on_front[number])
-            for system in ranked
-            if (spent := (system.cost, system.seconds)[number]) is not None
-        ]
-        if len(points) > 1 and any(spent for _, _, spent, _, _ in points):
-            figures.append(charts.pareto(points, unit))
-    return figures
-
-
-def _forest(
-    names: Sequence[str], values: Sequence[tuple[ReportedValue, Sequence[ReportedValue | None]]]
-) -> charts.Chart | None:
+def _forest(names: Sequence[str], summaries: Sequence[RunSummary], values: data.Values) -> charts.Chart | None:
+    """Every value with its interval, the metric first if it has several measures."""
+    whole: data.Values = [(summaries[0].overall, [each.overall for each in summaries])] if len(values) > 1 else []
+    shown = [*whole, *values]
     rows = [
         [(each.value, each.interval.low, each.interval.high) if each and each.interval else None for each in row]
-        for _, row in values
+        for _, row in shown
     ]
-    return charts.forest([about.name for about, _ in values], names, list(zip(*rows, strict=True))) if rows else None
-
-
-def _shares(judges: Sequence[Mapping[str, Any]]) -> charts.Chart | None:
-    """What a judge calls positive, the same corrected by people's labels, and what the labels alone say."""
-    if not judges:
-        return None
-    table = []
-    for judge in judges:
-        estimates = [judge["corrected"].get(key) for key in ESTIMATES.values()]
-        table.append([(e["value"], e["low"], e["high"]) if isinstance(e, Mapping) else None for e in estimates])
-    return charts.forest(list(ESTIMATES), [str(judge["judge"]) for judge in judges], table, "share of positive items")
-
-
-def _curves(summaries: Sequence[RunSummary], names: Sequence[str]) -> list[charts.Chart]:
-    rows = [(name, row.confidences, row.positives) for name, row in zip(names, summaries, strict=True)]
-    rows = [row for row in rows if row[1]]
-    if not rows:
-        return []
-    means = [(name, *np.mean(pairs, axis=0).tolist()) for name, pairs, _ in rows]
-    finding = "; ".join(f"{name}: mean confidence {sure:.3f}, right {right:.3f}" for name, sure, right in means)
-    line = {"color": "muted", "dash": "dot"}
-    diagonal = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "line": line, "layer": "below"}
-    return [
-        charts.curves(
-            f"Calibration; on the dotted line a program is as right as sure. {finding}",
-            ("mean confidence", "share that was right"),
-            [(name, summary.calibration(pairs)) for name, pairs, _ in rows],
-            "confidence %{x:.2f}, right %{y:.2f}, n %{customdata}",
-            shapes=[diagonal],
-        ),
-        charts.curves(
-            "Precision against recall as the confidence threshold falls",
-            ("recall", "precision"),
-            [(name, summary.precision_recall(pairs, gold)) for name, pairs, gold in rows],
-            "confidence ≥ %{customdata:.2f}: precision %{y:.2f}, recall %{x:.2f}",
-        ),
-    ]
-
-
-def _seconds(summaries: Sequence[RunSummary], names: Sequence[str]) -> charts.Chart | None:
-    latencies = [[float(row.get("latency_s") or 0) for row in each.run.rows] for each in summaries]
-    return charts.seconds(list(zip(names, latencies, strict=True))) if latencies else None
+    return charts.forest([about.name for about, _ in shown], names, list(zip(*rows, strict=True))) if rows else None
 
 
 def waterfall(stages: Waterfall, title: str) -> str:
