@@ -12,18 +12,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import dspy
 import pytest
 
 from goldassay import Metric
 from goldassay.cli.score import below
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
-from goldassay.measures import answering, classification
+from goldassay.measures import answering
 from goldassay.reporting import exports, ranking, summary
 from goldassay.reporting.pages.report import report
 from goldassay.running.comparing import compare, from_predictions, ranked
-from goldassay.running.evaluate import evaluate
 from goldassay.running.gates import gate
 from goldassay.running.run import Run
 from goldassay.scorecard import Batches, fold
