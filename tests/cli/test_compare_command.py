@@ -84,7 +84,7 @@ def test_an_arm_that_failed_is_not_available_and_loses_nothing(make: Make) -> No
     assert [run["by"]["language"]["nl"]["strict_f1"] for run in body["runs"][1:]] == [pytest.approx(2 / 3), 1.0]
     shown = CliRunner().invoke(app, ["compare", *runs]).stdout
     assert "not available" in shown
-    assert "c against b, 16 examples" in shown
+    assert "3 against 2, 16 examples" in shown
     assert found(runs[0], runs[0])["comparisons"] == []
 
 
