@@ -352,8 +352,6 @@ def test_a_program_that_comes_with_examples_of_another_form_is_tuned_all_the_sam
         ("copro", {"deep": 1}, "COPRO has no option 'deep'; it has breadth, depth, init_temperature, track_stats$"),
         ("mipro", {"seed": 1}, "MIPROv2 has no option 'seed'; .*num_trials"),
         ("BootstrapFewShot", {"k": 3}, "BootstrapFewShot has no option 'k'"),
-        ("patches", {"most": "x"}, "option 'most' of Patches is a number, such as 240, not 'x'"),
-        ("knn", {"k": "x"}, "option 'k' of NearestDemos is a number, such as 4, not 'x'"),
     ],
 )
 def test_an_option_that_is_none_is_told_before_anything_is_asked(

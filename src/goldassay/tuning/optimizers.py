@@ -6,11 +6,14 @@ Each function gets the job and returns a program. ``OPTIMIZERS`` maps the names 
 from __future__ import annotations
 
 import inspect
+import io
 import pickle
 import random
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,7 @@ from goldassay.tuning.wrappers import NearestDemos
 OWN = {"metric", "prompt_model", "reflection_lm", "trainset", "valset", "seed", "held_out", "journal"}
 OWN |= {"on_candidate", "on_progress"}  # what a tuning gives to its optimizer itself, and is no setting
 BY_EXAMPLE = ("SIMBA", "GEPA", "ReAnchor")  # DSPy's optimizers that select by the scores of single examples
-EVALUATION = {"display_progress": False, "display_table": 0}
+PLAIN = ("set", "frozenset", "dict", "list", "tuple", "int", "float", "str")
 
 
 @dataclass(frozen=True)
@@ -54,34 +57,28 @@ class Job:
     ledger: Ledger = field(default_factory=Ledger)
     """Where an optimizer that tries patches says what it tried."""
 
-    def shuffled(self) -> list[dspy.Example]:
-        """The train examples in the seed's order."""
-        return random.Random(self.seed).sample(self.train, len(self.train))
-
-    def merged(self, kind: Any, name: str = "", **defaults: Any) -> dict[str, Any]:
+    def merged(self, kind: Any, **defaults: Any) -> dict[str, Any]:
         """An optimizer's settings: the defaults with the user's settings over them.
 
         A setting has a name that ``kind`` takes, or that is among the defaults.
         """
-        parameters, name = inspect.signature(kind).parameters, name or kind.__name__
+        parameters = inspect.signature(kind).parameters
         names = sorted(key for key in {*parameters, *defaults} - OWN if key[0] != "_")
         anything = any(p.kind is p.VAR_KEYWORD and p.name[0] != "_" for p in parameters.values())
-        for key, value in self.settings.items():
-            if key not in names and not anything:
-                has = f"it has {', '.join(names)}" if names else "it has none"
-                raise GoldassayError(f"{name} has no option {key!r}; {has}")
-            usual = defaults.get(key, parameters[key].default if key in parameters else None)
-            if isinstance(usual, (int, float)) and not isinstance(usual, bool) and not isinstance(value, (int, float)):
-                raise GoldassayError(f"option {key!r} of {name} is a number, such as {usual}, not {value!r}")
+        if not anything and (unknown := [key for key in self.settings if key not in names]):
+            has = f"it has {', '.join(names)}" if names else "it has none"
+            raise GoldassayError(
+                f"{kind.__name__.replace('PatchOptions', 'Patches')} has no option {unknown[0]!r}; {has}"
+            )
         return {**defaults, **self.settings}
 
     def run(self, kind: Any, *, compile_with: Mapping[str, Any] | None = None, **defaults: Any) -> Any:
         """The program that an optimizer of this class makes.
 
-        What the constructor and ``compile`` want of metric, models, threads, seed and splits they get by name.
+        What the constructor wants of metric, models, threads and seed it gets by name.
         """
         common = {"metric": self.metric, "prompt_model": self.writer, "reflection_lm": self.writer, "seed": self.seed}
-        common |= {"num_threads": self.threads, "trainset": self.shuffled()}
+        common |= {"num_threads": self.threads, "trainset": self.train}
         parameters = inspect.signature(kind).parameters
         accepted = {key: value for key, value in common.items() if key in parameters}
         if "k" in parameters and parameters["k"].default is inspect.Parameter.empty:
@@ -89,13 +86,13 @@ class Job:
         return self.compiled(kind(**self.merged(kind, **{**accepted, **defaults})), **(compile_with or {}))
 
     def compiled(self, optimizer: Any, **more: Any) -> Any:
-        """The program that an optimizer makes."""
-        common: dict[str, Any] = {"trainset": self.shuffled(), "valset": self.dev, "seed": self.seed}
-        common |= {"eval_kwargs": {"num_threads": self.threads, **EVALUATION}}
+        """The program that an optimizer makes; ``compile`` gets what it wants of splits, seed and evaluation."""
+        quiet = {"num_threads": self.threads, "display_progress": False, "display_table": 0}
+        shuffled = random.Random(self.seed).sample(self.train, len(self.train))
+        common: dict[str, Any] = {"trainset": shuffled, "valset": self.dev, "seed": self.seed, "eval_kwargs": quiet}
         parameters = inspect.signature(optimizer.compile).parameters
-        return optimizer.compile(
-            self.student, **{**{key: value for key, value in common.items() if key in parameters}, **more}
-        )
+        accepted = {key: value for key, value in common.items() if key in parameters}
+        return optimizer.compile(self.student, **{**accepted, **more})
 
     def use_credit(self) -> None:
         """Have single examples scored by what they add to the corpus value of the program as it is."""
@@ -106,28 +103,10 @@ class Job:
             self.metric.credit = credit if credit.changes else None
 
 
-def labeled(job: Job) -> Any:
-    """Examples of train in the prompt, as labelled."""
-    return job.run(teleprompt.LabeledFewShot, k=4, compile_with={"sample": False})
-
-
-def knn(job: Job) -> Any:
-    """For each input the most similar train examples in the prompt."""
-    return job.run(NearestDemos, compile_with={"trainset": job.train}, k=4)
-
-
-def bootstrap(job: Job) -> Any:
-    """Few-shot demonstrations that the program itself got right, chosen on dev by random search."""
-    few: dict[str, Any] = {"max_bootstrapped_demos": 4, "max_labeled_demos": 4, "num_candidate_programs": 4}
-    return job.run(teleprompt.BootstrapFewShotWithRandomSearch, **few)
-
-
 def mipro(job: Job) -> Any:
     """Instructions and demonstrations together, by Bayesian search (MIPROv2)."""
-    try:
-        import optuna  # noqa: F401
-    except ImportError:
-        raise MissingExtra("optuna", "optuna") from None
+    if find_spec("optuna") is None:
+        raise MissingExtra("optuna", "optuna")
     few: dict[str, Any] = {"num_candidates": 4, "num_trials": 8, "max_bootstrapped_demos": 2, "max_labeled_demos": 2}
     settings = job.merged(teleprompt.MIPROv2, auto=None, verbose=False, **few, num_threads=job.threads)
     trials = settings.pop("num_trials")
@@ -140,15 +119,10 @@ def mipro(job: Job) -> Any:
 def simba(job: Job) -> Any:
     """Rules and demonstrations from the examples on which the program wavers (SIMBA)."""
     batch = job.settings.get("bsize", min(16, len(job.train)))
-    if isinstance(batch, int) and batch > len(job.train):
+    if batch > len(job.train):
         raise GoldassayError(f"simba needs at least bsize={batch} train examples; there are {len(job.train)}")
     job.use_credit()
     return job.run(teleprompt.SIMBA, bsize=batch, num_candidates=4, max_steps=4, max_demos=2)
-
-
-def copro(job: Job) -> Any:
-    """Instructions rewritten in rounds (COPRO)."""
-    return job.run(teleprompt.COPRO, compile_with={"trainset": job.dev}, breadth=4, depth=2)
 
 
 def inferrules(job: Job) -> Any:
@@ -166,26 +140,18 @@ def gepa(job: Job) -> Any:
     calls: dict[str, int] = {"max_metric_calls": 8 * len(job.dev) + 20 * batch}
     if {"auto", "max_full_evals"} & job.settings.keys():  # GEPA takes one of the three
         calls = {}
-    settings = job.merged(dspy.GEPA, "GEPA", **calls, reflection_minibatch_size=batch)
+    settings = job.merged(dspy.GEPA, **calls, reflection_minibatch_size=batch)
     if job.writer is None and "instruction_proposer" not in settings:
         raise GoldassayError("gepa reflects with a language model: name one (`reflection_lm=MODEL` or `lm=MODEL`)")
-    log = job.folder / "gepa" if job.folder else None
-    values = log / "corpus.json" if log else None
-    for candidate, value in _candidates(values) if values and values.is_file() else []:
-        job.metric.keep(value, with_instructions(job.student, candidate))
-    job.metric.journal = values
-    if log:
+    if job.folder:
+        log = job.folder / "gepa"
+        settings["log_dir"], job.metric.journal = str(log), log / "corpus.json"
+        for candidate, value in jsonl.value(job.metric.journal.read_bytes()) if job.metric.journal.is_file() else ():
+            job.metric.keep(value, with_instructions(job.student, candidate))
         check_gepa_state(log)
     job.use_credit()
-    optimizer = dspy.GEPA(
-        metric=job.metric,
-        reflection_lm=job.writer,
-        num_threads=job.threads,
-        seed=job.seed,
-        log_dir=str(log) if log else None,
-        **settings,
-    )
-    evolved = optimizer.compile(job.student, trainset=job.shuffled(), valset=job.dev)
+    more = {"metric": job.metric, "reflection_lm": job.writer, "num_threads": job.threads, "seed": job.seed}
+    evolved = job.compiled(dspy.GEPA(**more, **settings))
     if not job.metric.candidates:
         return evolved
     best, _ = max(job.metric.candidates, key=lambda pair: pair[1])  # GEPA itself goes by the mean of the examples
@@ -196,7 +162,6 @@ def patches(job: Job) -> Any:
     """Edits made from the program's errors, in bundles that are tested before they are kept (ours)."""
     settings = job.merged(
         PatchOptions,
-        "Patches",
         reflection_lm=job.writer if job.reflects else None,
         threads=job.threads,
         seed=job.seed,
@@ -213,28 +178,21 @@ def patches(job: Job) -> Any:
 
 
 Optimizer = Callable[[Job], Any]
+FEW_SHOT = {"max_bootstrapped_demos": 4, "max_labeled_demos": 4, "num_candidate_programs": 4}
 OPTIMIZERS: dict[str, Optimizer] = {
-    "labeled": labeled,
-    "knn": knn,
-    "bootstrap": bootstrap,
+    "labeled": lambda job: job.run(teleprompt.LabeledFewShot, k=4, compile_with={"sample": False}),
+    "knn": lambda job: job.run(NearestDemos, compile_with={"trainset": job.train}, k=4),
+    "bootstrap": lambda job: job.run(teleprompt.BootstrapFewShotWithRandomSearch, **FEW_SHOT),
     "mipro": mipro,
     "simba": simba,
-    "copro": copro,
+    "copro": lambda job: job.run(teleprompt.COPRO, compile_with={"trainset": job.dev}, breadth=4, depth=2),
     "inferrules": inferrules,
     "gepa": gepa,
     "patches": patches,
 }
 BLIND = ("labeled", "knn")  # they choose without dev, whose value is an honest one
-ALIASES = {
-    "MIPROv2": "mipro",
-    "BootstrapFewShotWithRandomSearch": "bootstrap",
-    "LabeledFewShot": "labeled",
-    "SIMBA": "simba",
-    "COPRO": "copro",
-    "InferRules": "inferrules",
-    "GEPA": "gepa",
-    "Patches": "patches",
-}
+ALIASES = {"MIPROv2": "mipro", "BootstrapFewShotWithRandomSearch": "bootstrap", "LabeledFewShot": "labeled"}
+ALIASES |= {name: name.lower() for name in ("SIMBA", "COPRO", "InferRules", "GEPA", "Patches")}
 """DSPy's own names of the optimizers that stand here with budgets for small data."""
 
 
@@ -243,7 +201,7 @@ def resolve(optimizer: object) -> tuple[str, Optimizer]:
     if not isinstance(optimizer, str):
         if not hasattr(optimizer, "compile"):
             raise GoldassayError(f"an optimizer has a compile method; {type(optimizer).__name__} has none")
-        return type(optimizer).__name__, lambda job: _run_object(optimizer, job)
+        return type(optimizer).__name__, partial(_run_object, optimizer)
     name = ALIASES.get(optimizer, optimizer)
     if name in OPTIMIZERS:
         return name, OPTIMIZERS[name]
@@ -275,22 +233,13 @@ def with_instructions(program: dspy.Module, candidate: Mapping[str, str]) -> dsp
     return program
 
 
-def _candidates(file: Path) -> list[tuple[dict[str, str], float]]:
-    """The candidates and values of an earlier part of this tuning."""
-    try:
-        return [(dict(candidate), float(value)) for candidate, value in jsonl.value(file.read_bytes(), file=file)]
-    except (ValueError, TypeError) as error:
-        raise DataError(f"not the values of GEPA's candidates: {error}", file=file) from None
-
-
 def check_gepa_state(folder: Path) -> bool:
     """Whether GEPA's state (a pickle) is there; a DataError if it holds anything but plain data."""
     file = folder / "gepa_state.bin"
     if not file.is_file():
         return False
     try:
-        with file.open("rb") as stream:
-            _PlainUnpickler(stream).load()
+        _PlainUnpickler(io.BytesIO(file.read_bytes())).load()
     except (pickle.UnpicklingError, EOFError, AttributeError, IndexError, ValueError) as error:
         raise DataError(f"not the state of a GEPA tuning: {error}", file=file) from None
     return True
@@ -300,6 +249,6 @@ class _PlainUnpickler(pickle.Unpickler):
     """Knows no class but plain containers, so that a file from elsewhere is refused before anything in it can run."""
 
     def find_class(self, module: str, name: str) -> Any:
-        if module == "builtins" and name in ("set", "frozenset", "dict", "list", "tuple", "int", "float", "str"):
+        if module == "builtins" and name in PLAIN:
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"it holds {module}.{name}, and only plain data is read")

@@ -85,20 +85,16 @@ class Tuned:
     @property
     def beside(self) -> list[str]:
         """The references in words, and those that the tuned program is not better than."""
-        lines = []
+        lines, no_better = [], []
         for name, trial in self.references.items():
-            difference = trial.difference
-            ends = f"[{difference.interval.low:+.3f}, {difference.interval.high:+.3f}]"
-            against = f"{self.optimizer} against it {difference.difference:+.3f} {ends}, p {difference.p:.3f}"
-            lines.append(
-                f"{name} on test: {trial.before.value:.3f}, {trial.before.cost.get('calls', 0)} calls; {against}."
-            )
-        rest = {name: trial.difference for name, trial in self.references.items()}
-        no_better = [name for name, test in rest.items() if test.difference <= 0 or test.p > ALPHA]
+            test, calls = trial.difference, trial.before.cost.get("calls", 0)
+            gain = f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}], p {test.p:.3f}"
+            against = f"{self.optimizer} against it {gain}."
+            lines.append(f"{name} on test: {trial.before.value:.3f}, {calls} calls; {against}")
+            no_better += [name] if test.difference <= 0 or test.p > ALPHA else []
         if no_better:
-            lines.append(
-                f"{self.optimizer} is not shown to be better than {' and '.join(no_better)}: these take no tuning."
-            )
+            names = " and ".join(no_better)
+            lines.append(f"{self.optimizer} is not shown to be better than {names}: these take no tuning.")
         return lines
 
     @property
@@ -118,49 +114,19 @@ class Tuned:
         return words.get(self.audit.verdict, "not proven on test")
 
 
-def begin(folder: Path, resume: bool, plan: Mapping[str, object]) -> None:
-    """Write that a tuning starts in ``folder``; refuse another tuning's folder, and one that cannot be resumed."""
-    about = {"schema": SCHEMA, "status": "running", **plan}
-    file = folder / ABOUT
-    if resume:
-        if about["optimizer"] not in RESUMABLE:
-            raise GoldassayError(
-                f"{about['optimizer']} keeps no state to resume (only {', '.join(RESUMABLE)} does): "
-                "start it again without resuming"
-            )
-        _check_same(read_about(file), about, folder)
-    elif (folder / "gepa").is_dir() or (file.is_file() and read_about(file).get("status") in ("finished", "stopped")):
-        raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or resume it")
-    else:
-        (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
-    _write(file, about)
-
-
 def plan_of(
-    program: dspy.Module,
-    splits: Mapping[str, Sequence[dspy.Example]],
-    optimizer: str,
-    seed: int,
-    settings: Mapping[str, object],
-    lm: dspy.BaseLM | str | None,
-) -> dict[str, object]:
-    """What must be the same when a tuning is resumed.
-
-    Args:
-        program: The program.
-        splits: Examples by split: train, dev and test.
-        optimizer: The name of the optimizer.
-        seed: Of everything that is drawn at random.
-        settings: The optimizer's settings.
-        lm: The language model that runs the examples.
-    """
+    program: dspy.Module, splits: Mapping[str, Sequence[dspy.Example]], optimizer: str, options: Any
+) -> dict[str, Any]:
+    """What a tuning works on, which must be the same when it is resumed; ``options`` are those of `goldassay.tune`."""
+    lm = options.lm
     return {
         "optimizer": optimizer,
-        "seed": seed,
+        "seed": options.seed,
         "program": fingerprint(program),
         "splits": {name: {"examples": len(part), "sha256": _digest(part)} for name, part in splits.items()},
-        "options": {key: str(value) for key, value in settings.items()},
+        "options": {key: str(value) for key, value in options.settings.items()},
         "lm": None if lm is None else str(getattr(lm, "model", lm)),
+        "resumed": options.resume,
     }
 
 
@@ -170,17 +136,33 @@ def _digest(examples: Sequence[dspy.Example]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
+def begin(folder: Path, resume: bool, plan: Mapping[str, Any]) -> None:
+    """Write that a tuning starts in ``folder``; refuse another tuning's folder, and one that cannot be resumed."""
+    file = folder / ABOUT
+    if resume:
+        if plan["optimizer"] not in RESUMABLE:
+            raise GoldassayError(
+                f"{plan['optimizer']} keeps no state to resume (only {', '.join(RESUMABLE)} does): "
+                "start it again without resuming"
+            )
+        _check_same(read_about(file), plan, folder)
+    elif (folder / "gepa").is_dir() or (file.is_file() and read_about(file).get("status") in ("finished", "stopped")):
+        raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or resume it")
+    else:
+        (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
+    _write(file, {"schema": SCHEMA, "status": "running", **plan})
+
+
 def _check_same(earlier: dict[str, Any], now: Mapping[str, Any], folder: Path) -> None:
-    def text(about: Mapping[str, Any], key: str) -> str:
-        if key != "splits":
-            return str(about.get(key))
-        parts = about.get(key) or {}
-        return ", ".join(f"{name} {part['examples']} ({part['sha256'][:8]})" for name, part in parts.items())
+    def text(value: Any) -> str:
+        parts = value.items() if isinstance(value, dict) else ()
+        sizes = [f"{name} {part['examples']} ({part['sha256'][:8]})" for name, part in parts if "sha256" in part]
+        return ", ".join(sizes) or str(value)
 
     for key in SAME:
         if earlier.get(key) != now[key]:
             what = "on other examples" if key == "splits" else f"with another {key}"
-            raise GoldassayError(f"{folder} holds a tuning {what}: {text(earlier, key)} then, {text(now, key)} now")
+            raise GoldassayError(f"{folder} holds a tuning {what}: {text(earlier.get(key))} then, {text(now[key])} now")
     if earlier.get("status") == "finished":
         raise GoldassayError(f"the tuning in {folder} is finished; there is nothing to go on with")
 
@@ -218,13 +200,8 @@ def save(
 ) -> Path:
     """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``.
 
-    Args:
-        tuned: The tuned program.
-        before: The program as it was.
-        folder: Where it goes.
-        plan: What must be the same when the tuning is resumed (`plan_of`).
-        adapter: How prompts are written and answers read.
-        inputs: Inputs for which the prompts are shown, if the prompt depends on them.
+    The prompts of the program ``before`` and of the tuned one are shown as ``adapter`` writes them, for ``inputs`` if
+    they depend on the input; ``plan`` is what the tuning worked on (`plan_of`).
     """
     folder.mkdir(parents=True, exist_ok=True)
     tuned.program.save(str(folder / STATE))
@@ -282,10 +259,9 @@ def rendered(
         values = {key: (inputs or {}).get(key, f"{{{key}}}") for key in signature.input_fields}
         parts.append(f"=== {name}")
         for message in using.format(signature, list(predictor.demos or []), values):
-            content = message["content"]
-            text = (
-                content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, indent=1, default=str)
-            )
+            text = message["content"]
+            if not isinstance(text, str):
+                text = json.dumps(text, ensure_ascii=False, indent=1, default=str)
             parts += [f"--- {message['role']}", text]
     return "\n".join(parts) + "\n"
 

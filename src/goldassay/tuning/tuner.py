@@ -20,7 +20,6 @@ from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import Account
 from goldassay.running.example import guarded, unguarded
 from goldassay.running.identity import fingerprint
-from goldassay.running.loop import asynchronous
 from goldassay.running.options import RunOptions
 from goldassay.statistics import compare
 from goldassay.tuning import optimizers, saved
@@ -113,20 +112,24 @@ def tune(
     if not isinstance(program, dspy.Module) or not program.predictors():
         raise GoldassayError("this program has no predictor, so there is no prompt to tune")
     name, optimize = optimizers.resolve(optimizer)
-    sizes = preflight.from_sizes(name, splits, options.settings)
-    if sizes.refusal and name == "patches":
-        raise DataError(sizes.refusal)
+    refusal = preflight.from_sizes(name, splits, options.settings).refusal
+    if refusal and name == "patches":
+        raise DataError(refusal)
     leaks.check_splits(program, splits)
     if warning := shared_text([*splits["dev"], *splits["test"]]):
         logging.getLogger("goldassay").warning("dev and test: %s", warning)
-    plan = saved.plan_of(program, splits, name, options.seed, options.settings, options.lm)
-    plan["resumed"] = options.resume
+    plan = saved.plan_of(program, splits, name, options)
     with saved.locked_folder(options.folder):
         if options.folder is not None:
             saved.begin(options.folder, options.resume, plan)
         job, optimized, stopped, meter = _optimized(name, optimize, program, splits, metric, options)
         leaks.check_program(optimized, {name: splits[name] for name in ("dev", "test")}, "the tuned program")
-        trials = _trials(name, program, optimized, splits, metric, options)
+        trials = {}
+        for split in ("dev", "test") if options.test and splits["test"] else ("dev",):
+            sides = (("before", program), ("after", optimized))
+            runs = [measured(each, splits[split], metric, f"{split}-{when}", options) for when, each in sides]
+            chosen = split == "dev" and name not in optimizers.BLIND
+            trials[split] = replace(_paired(runs[0], runs[1], splits[split], options), chosen=chosen)
         ledger, note, test = job.ledger, job.metric.note, trials.get("test")
         patched, references = name.casefold() == "patches", dict[str, Trial]()
         if patched and test is not None and not stopped:  # a budget that is spent is for nothing else
@@ -142,10 +145,6 @@ def tune(
         if options.folder is not None:
             saved.save(tuned, program, options.folder, plan, options.adapter, dict(splits["dev"][0].inputs()))
         return tuned
-
-
-atune = asynchronous(tune)
-"""`tune` for asynchronous code."""
 
 
 def _optimized(
@@ -207,24 +206,6 @@ def _run(name: str, optimize: optimizers.Optimizer, job: optimizers.Job, meter: 
     return program, stopped
 
 
-def _trials(
-    name: str,
-    before: dspy.Module,
-    after: dspy.Module,
-    splits: Mapping[str, Sequence[dspy.Example]],
-    metric: AnyMetric,
-    options: TuneOptions,
-) -> dict[str, Trial]:
-    """The program before and after on dev, and on test if that is reported; dev has chosen unless ``name`` is blind."""
-    trials = {}
-    for split in ("dev", "test") if options.test and splits["test"] else ("dev",):
-        sides = (("before", before), ("after", after))
-        first, second = (measured(each, splits[split], metric, f"{split}-{when}", options) for when, each in sides)
-        chosen = split == "dev" and name not in optimizers.BLIND
-        trials[split] = replace(_paired(first, second, splits[split], options), chosen=chosen)
-    return trials
-
-
 def _paired(before: Run, after: Run, examples: Sequence[dspy.Example], options: TuneOptions) -> Trial:
     """Two runs on the same examples and the paired difference of the metric."""
     documents = clusters(examples)
@@ -240,19 +221,13 @@ def measured(
     options: TuneOptions,
     resume: bool = False,
 ) -> Run:
-    """A run of a program on a split, below the folder.
+    """A run of a program on a split, below the folder of the options.
 
-    A program that fails on all examples has no value there: that is an error, not a loss or a tie.
-
-    Args:
-        program: The program.
-        examples: The examples of the split.
-        metric: A `Metric`, or any function of (gold, prediction).
-        name: The split and what the program is, such as ``test-after``.
-        options: How the program is run.
-        resume: Go on with the rows that are there; else they are those of an earlier part of this tuning.
+    A program that fails on all examples has no value there: that is an error, not a loss or a tie. ``name`` is the
+    split and what the program is, such as ``test-after``; with ``resume`` the rows that are there are kept, else they
+    are those of an earlier part of this tuning.
     """
-    folder = None if options.folder is None else options.folder / name
+    folder = options.folder and options.folder / name
     resume = resume and folder is not None and (folder / "run.json").is_file()
     if folder is not None and not resume:
         shutil.rmtree(folder, ignore_errors=True)
