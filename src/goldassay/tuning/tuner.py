@@ -20,6 +20,7 @@ from goldassay.running.budget import Budget, BudgetSpent, Meter
 from goldassay.running.calls import Account
 from goldassay.running.example import guarded, unguarded
 from goldassay.running.identity import fingerprint
+from goldassay.running.loop import asynchronous
 from goldassay.running.options import RunOptions
 from goldassay.statistics import compare
 from goldassay.tuning import optimizers, saved
@@ -145,6 +146,9 @@ def tune(
         if options.folder is not None:
             saved.save(tuned, program, options.folder, plan, options.adapter, dict(splits["dev"][0].inputs()))
         return tuned
+
+
+atune = asynchronous(tune)
 
 
 def _optimized(
