@@ -14,10 +14,11 @@ from typing import Any, Literal
 import dspy
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from goldassay.measures.classification.records import institutions
+from goldassay.measures.classification.records import institutions, signs
 
-TYPES = institutions()
-Name = Literal[TYPES.names]  # type: ignore[valid-type,name-defined]
+NAMES = {code: label.name for code, label in institutions().items()}
+CODES = {name.casefold(): code for code, name in NAMES.items()} | {code.casefold(): code for code in NAMES}
+Name = Literal[tuple(NAMES.values())]  # type: ignore[valid-type,misc]
 
 
 class Classify(dspy.Signature):
@@ -44,12 +45,12 @@ class Classification(dspy.Module):
 
     def to_demo(self, example: Any) -> dict[str, Any]:
         """A gold example as the predictor's demonstration: the name of its type."""
-        return {"type": TYPES.name(example["label"])}
+        return {"type": NAMES.get(example["label"], example["label"])}
 
 
 def _coded(answer: Any) -> dspy.Prediction:
     """The code of the name that a model gave; a name that is none of the list's gives no label, and counts as wrong."""
-    return dspy.Prediction(label=TYPES.code(str(answer.type)), secondary_labels=[])
+    return dspy.Prediction(label=CODES.get(str(answer.type).strip().casefold()), secondary_labels=[])
 
 
 class KeywordBaseline(dspy.Module):
@@ -57,8 +58,7 @@ class KeywordBaseline(dspy.Module):
 
     def forward(self, text: str) -> dspy.Prediction:
         """The type of one text; of equals the one whose word comes first."""
-        signs = TYPES.signs(text)
-        counts = Counter(sign.label for sign in signs)
+        counts = Counter(sign.label for sign in signs(text))
         best = counts.most_common(1)[0][0] if counts else "U"
         return dspy.Prediction(label=best, secondary_labels=[])
 

@@ -299,16 +299,27 @@ def parse(text: str) -> Measure[Any]:
     """
     task, _, call = text.partition(".")
     try:
-        node: Any = ast.parse(call, mode="eval").body
+        name, arguments, options = literal_call(call)
         module = importlib.import_module(HOMES[task])
         classes = {type(one).__name__: type(one) for one in getattr(module, "MEASURES", ())}
-        kind = classes.get(node.func.id) or getattr(module, node.func.id)
+        kind: Any = classes.get(name) or getattr(module, name)
         if issubclass(kind, Measure):
-            options = {option.arg: ast.literal_eval(option.value) for option in node.keywords}
-            return kind(*map(ast.literal_eval, node.args), **options)
+            return kind(*arguments, **options)
     except (SyntaxError, ValueError, AttributeError, TypeError, KeyError):
         pass
     raise GoldassayError(f"no measure reads as {text!r}; expected something like 'extraction.SpanF1()'")
+
+
+def literal_call(text: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """The name and the literal arguments of a call, or of a name alone; nothing is executed.
+
+    >>> literal_call("number(0.1, relative=0.01)"), literal_call("money")
+    (('number', [0.1], {'relative': 0.01}), ('money', [], {}))
+    """
+    node: Any = ast.parse(text, mode="eval").body
+    call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+    options = {str(option.arg): ast.literal_eval(option.value) for option in call.keywords}
+    return call.func.id, [*map(ast.literal_eval, call.args)], options  # type: ignore[attr-defined]
 
 
 def registered(module: str) -> tuple[Measure[Any], ...]:

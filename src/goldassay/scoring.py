@@ -91,18 +91,16 @@ def choose(card: Scorecard, names: Sequence[str], weight: str = "") -> None:
     others: dict[str, Any] = {}
     if card.task in TASKS:
         others = {measure.key: measure for measure in reversed(registered(f"goldassay.measures.{card.task}"))}
+    more = {}
     for name in names:
         if any(value == name or value.startswith(f"{name}_") for value in card.values):
             continue
-        if card.shared is None or not (name in others or "(" in name):
+        if not (name in others or "(" in name):
             near = get_close_matches(name, {**card.values, **others}, 3) or list(card.values)
             raise GoldassayError(f"{card.task} has no measure {name!r}; there are {', '.join(near)}")
-        measure = others[name] if name in others else parse(f"{card.task}.{name}")
-        more = fold(card.task, {name: measure}, card.shared, weight=weight)
-        for part in ("values", "conventions", "explain", "measures", "totals"):
-            getattr(card, part).update(getattr(more, part))
-        card.tallies = {**card.tallies, **more.tallies}
-    chosen = [value for value in card.values if any(value == name or value.startswith(f"{name}_") for name in names)]
+        more[name] = others[name] if name in others else parse(f"{card.task}.{name}")
+    cards = [card, fold(card.task, more, card.shared, weight=weight)] if more and card.shared else [card]
     for part in ("values", "conventions", "explain", "measures", "tallies", "totals"):
-        every = getattr(card, part)
-        setattr(card, part, {name: every[name] for name in chosen if name in every})
+        every = {value: content for one in cards for value, content in getattr(one, part).items()}
+        chosen = [value for value in every if any(value == name or value.startswith(f"{name}_") for name in names)]
+        setattr(card, part, {value: every[value] for value in chosen})

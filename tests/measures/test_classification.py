@@ -107,7 +107,7 @@ def test_labels_that_may_be_choices_are_not_taken_for_institution_types() -> Non
     assert card.warnings == [
         "17 of 19 labels of the list do not occur: macro_f1 counts them 0, and the upper end of its interval 1"
     ]
-    assert c.scorecard(gold, pred, labels=c.institutions().codes).conventions == card.conventions
+    assert c.scorecard(gold, pred, labels=tuple(c.institutions())).conventions == card.conventions
     guessed = c.scorecard([{"label": "M"}], [{"label": "M"}])
     assert guessed.values["macro_f1"] == pytest.approx(1 / 19)
     assert "the 19 institution types, of which gold has 1; labels=seen" in guessed.warnings[-1]
@@ -129,12 +129,12 @@ def test_a_scorecard_is_the_fold_of_the_measures() -> None:
 
 def test_the_hierarchy_is_data() -> None:
     types = c.institutions()
-    groups = {group: "".join(codes) for group, codes in types.hierarchy}
-    assert {g: set(v) for g, v in groups.items()} == {
+    groups = {label.group: {code for code in types if types[code].group == label.group} for label in types.values()}
+    assert groups == {
         "CULTURAL": set("GLAM"), "INSTITUTIONAL": set("ORE"), "COMMUNITY": set("SIN"), "SPECIALIZED": set("BHTF"),
         "DIGITAL": set("D"), "PRIVATE": set("CP"), "UNKNOWN": set("UX"),
     }  # fmt: skip
-    assert types.codes == tuple("GLAMORCUBESFIXPHDNT")
+    assert tuple(types) == tuple("GLAMORCUBESFIXPHDNT")
     tree = {"memory": ["L", "A"], "show": ["M", "G"]}
     assert hierarchical_type_metrics(["L", "L"], ["A", "M"], tree)["category_accuracy"] == 0.5
     assert c.scorecard([{"label": "L"}], [{"label": "M"}], hierarchy=tree).values["category_accuracy"] == 0.0

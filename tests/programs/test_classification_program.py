@@ -54,7 +54,7 @@ def asked(program: Any, text: str, name: str) -> tuple[Any, str]:
 
 
 def test_a_name_becomes_its_code(programs: ModuleType) -> None:
-    for label in classification.institutions().labels:
+    for label in classification.institutions().values():
         assert asked(programs.program, "text", label.name)[0].label == label.code
     found, prompt = asked(programs.program, "Het Stadsarchief", "Archive")
     assert classification.Accuracy()({"label": "A"}, found).tally.value == 1.0
@@ -69,7 +69,7 @@ def test_asynchronously(programs: ModuleType) -> None:
 
 def test_gold_examples_serve_as_demonstrations(programs: ModuleType, heritage: Any) -> None:
     example = heritage.train[0]
-    assert programs.program.to_demo(example) == {"type": classification.institutions().name(example.label)}
+    assert programs.program.to_demo(example) == {"type": classification.institutions()[example.label].name}
     tuned = NearestDemos(k=2).compile(programs.program, trainset=heritage.train)
     _, prompt = asked(tuned, example.text, "Gallery")
     assert example.text.split(".")[0] in prompt

@@ -265,7 +265,7 @@ def label_list(text: str) -> list[str] | str:
     if text == "institutions":
         from goldassay.measures.classification import institutions
 
-        return list(institutions().codes)
+        return list(institutions())
     file = Path(text)
     lines = files.text(file).splitlines() if file.is_file() else text.split(",")
     labels = [line.strip() for line in lines if line.strip()]

@@ -25,7 +25,7 @@ def type_classification_metrics(
     >>> found["accuracy"], found["per_class"]["M"]["f1"], found["labels"][-1]
     (0.3333333333333333, 0.6666666666666666, 'OTHER')
     """
-    names = list(labels) if labels is not None else list(institutions().codes)
+    names = list(labels) if labels is not None else list(institutions())
     card = scorecard(*_records(y_true, y_pred), labels=names)
     per_class = card.by["label"]
     if not any(row["support"] for row in per_class.values()):
@@ -75,8 +75,7 @@ def hierarchical_type_metrics(
     >>> hierarchical_type_metrics(["M", "U"], ["G", "?"])
     {'exact_accuracy': 0.0, 'category_accuracy': 0.5, 'hierarchy_gap': 0.5}
     """
-    tree = hierarchy or dict(institutions().hierarchy)
-    card = scorecard(*_records(y_true, y_pred), hierarchy=tree)
+    card = scorecard(*_records(y_true, y_pred), hierarchy=hierarchy or "institutions")
     names = {"exact_accuracy": "accuracy", "category_accuracy": "category_accuracy", "hierarchy_gap": "hierarchy_gap"}
     return {name: card.values[key] or 0.0 for name, key in names.items()}
 

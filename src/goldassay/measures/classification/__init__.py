@@ -15,7 +15,7 @@ from goldassay.measures.classification.measures import MCC, Accuracy, Cost, Hier
 from goldassay.measures.classification.mistakes import errors
 from goldassay.measures.classification.multilabel import HammingLoss, RankingPrecision, SetF1, SubsetAccuracy
 from goldassay.measures.classification.probabilities import Calibration, Curve, MulticlassBrier, TopK
-from goldassay.measures.classification.records import Label, LabelList, institutions, sides
+from goldassay.measures.classification.records import Label, institutions, sides
 from goldassay.measures.classification.scorecard import scorecard
 
 # HierarchyGap is not among them: its best value is 0, and it may also be reached by wrong labels alone.
@@ -24,7 +24,7 @@ MEASURES: tuple[Measure[Any], ...] = (
     *(TopK(), TopK(1), MulticlassBrier(), Curve(), Curve("average_precision"), Curve(positive="M")),
     *(Calibration(statistic=name) for name in ("ece", "brier")),
     *(SetF1(average, rate) for average in ("micro", "macro", "samples") for rate in ("f1", "precision", "recall")),
-    *(SubsetAccuracy(), HammingLoss(institutions().codes), RankingPrecision(), OrdinalError(institutions().codes)),
+    *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision(), OrdinalError(tuple(institutions()))),
     *(Correlation(), Correlation("spearman"), Correlation("kendall")),
     *(GradedError(), GradedError("rmse"), GradedError(missing=4.0)),
 )
@@ -52,7 +52,6 @@ __all__ = [
     "Kappa",
     "Label",
     "LabelF1",
-    "LabelList",
     "MulticlassBrier",
     "OrdinalError",
     "RankingPrecision",

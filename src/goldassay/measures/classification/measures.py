@@ -58,8 +58,9 @@ def set_counts(sets: Sequence[tuple[frozenset[str], frozenset[str]]], rate: str)
 @lru_cache(maxsize=64)
 def groups(hierarchy: Hierarchy) -> dict[str, str]:
     """Label to group."""
-    tree: Any = institutions().hierarchy if hierarchy == INSTITUTIONS else hierarchy
-    return {label: group for group, labels in tree for label in labels}
+    if isinstance(hierarchy, str):
+        return {code: label.group for code, label in institutions().items()}
+    return {label: group for group, labels in hierarchy for label in labels}
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ class LabelF1(LabelMeasure):
         """No evidence."""
         if self.average == "micro":
             return RATES[self.rate]()
-        codes = institutions().codes if self.labels == INSTITUTIONS else () if self.labels == "seen" else self.labels
+        codes = institutions() if self.labels == INSTITUTIONS else () if self.labels == "seen" else self.labels
         return Labelled({}, tuple(codes), "weighted" if self.average == "weighted" else self.over, self.rate)
 
     def tallies(self, batch: Batch) -> Any:

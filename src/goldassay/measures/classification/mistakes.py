@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from goldassay.measure import Error, Review
-from goldassay.measures.classification.records import Read, institutions
+from goldassay.measures.classification.records import Read, institutions, signs
 from goldassay.measures.classification.tally import NONE
 
 AROUND = 30  # characters of the text shown on each side
@@ -22,7 +22,7 @@ def errors(read: Read) -> Review:
         return _secondary(read), (f"label {_title(read.gold)}",)
     kind, message = _confusion(read)
     start, end, clause, around = _clue(read.text, read.gold)
-    misled = institutions().signs(read.text, read.pred)
+    misled = signs(read.text, read.pred)
     if clause:
         message += f': {clause} for {read.gold}, in "{around}"'
     elif misled:
@@ -33,7 +33,7 @@ def errors(read: Read) -> Review:
 
 
 def _confusion(read: Read) -> tuple[str, str]:
-    gold, codes = _title(read.gold), institutions().codes
+    gold, codes = _title(read.gold), institutions()
     if read.pred == NONE:
         return "no_label", f"{gold} was not answered: no label came back"
     if read.gold in codes and read.pred not in codes:
@@ -61,17 +61,17 @@ def _secondary(read: Read) -> tuple[Error, ...]:
 
 def _clue(text: str, label: str) -> tuple[int | None, int | None, str, str]:
     """Where the first word stands that speaks for a label, such words as a clause, and the text around."""
-    signs = institutions().signs(text, label)
-    if not signs:
+    clues = signs(text, label)
+    if not clues:
         return None, None, "", ""
-    words = list(dict.fromkeys(text[sign.start : sign.end] for sign in signs))[:SHOWN]
+    words = list(dict.fromkeys(text[sign.start : sign.end] for sign in clues))[:SHOWN]
     clause = ", ".join(f'"{word}"' for word in words) + (" speaks" if len(words) == 1 else " speak")
-    _, start, end = signs[0]
+    _, start, end = clues[0]
     before, after = max(0, start - AROUND), end + AROUND
     around = " ".join(text[before:after].split())
     return start, end, clause, f"{'…' if before else ''}{around}{'…' if after < len(text) else ''}"
 
 
 def _title(code: str) -> str:
-    name = institutions().name(code)
-    return code if name == code else f"{code} ({name})"
+    label = institutions().get(code)
+    return f"{code} ({label.name})" if label else code

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from itertools import chain
@@ -87,56 +87,28 @@ class Label(NamedTuple):
     words: frozenset[str]
 
 
-@dataclass(frozen=True)
-class LabelList:
-    """A list of labels in its order.
+@cache
+def institutions() -> Mapping[str, Label]:
+    """The 19 institution types GLAMORCUBESFIXPHDNT by their codes.
 
-    >>> types = institutions()
-    >>> len(types.labels), types.name("M"), types.code("Holy site")
-    (19, 'Museum', 'H')
+    >>> "".join(institutions()), institutions()["M"].name
+    ('GLAMORCUBESFIXPHDNT', 'Museum')
     """
+    text = (files("goldassay") / "data" / "glamorcubesfixphdnt.json").read_text(encoding="utf-8")
+    rows = json.loads(text)["labels"]
+    return {r["code"]: Label(r["code"], r["name"], r["group"], frozenset(chain(*r["keywords"].values()))) for r in rows}
 
-    labels: tuple[Label, ...]
 
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """The codes, in the order of the list."""
-        return tuple(label.code for label in self.labels)
+def signs(text: str, code: str | None = None) -> list[Sign]:
+    """The words of a text that speak for an institution type, or for any, in the order of the text.
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names, in the order of the list."""
-        return tuple(label.name for label in self.labels)
-
-    @property
-    def hierarchy(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """The groups with their codes, as measures take them."""
-        groups = dict.fromkeys(label.group for label in self.labels)
-        return tuple((group, tuple(label.code for label in self.labels if label.group == group)) for group in groups)
-
-    def name(self, code: str) -> str:
-        """The name of a code; the code itself if the list does not have it."""
-        return next((label.name for label in self.labels if label.code == code), code)
-
-    def code(self, name: str) -> str | None:
-        """The code that has this name (or is this code), whatever its case."""
-        folded = name.strip().casefold()
-        return next((one.code for one in self.labels if folded in (one.name.casefold(), one.code.casefold())), None)
-
-    def signs(self, text: str, code: str | None = None) -> list[Sign]:
-        """The words of a text that speak for a label, or for any, in the order of the text.
-
-        >>> text = "Het Stadsarchief bewaart akten"
-        >>> [(sign.label, text[sign.start : sign.end]) for sign in institutions().signs(text, "A")]
-        [('A', 'Stadsarchief'), ('A', 'akten')]
-        """
-        signs = [
-            Sign(label.code, *match.span())
-            for label in self.labels
-            if label.words and code in (None, label.code)
-            for match in _pattern(label.words).finditer(text)
-        ]
-        return sorted(signs, key=lambda sign: (sign.start, sign.end))
+    >>> text = "Het Stadsarchief bewaart akten"
+    >>> [(sign.label, text[sign.start : sign.end]) for sign in signs(text, "A")]
+    [('A', 'Stadsarchief'), ('A', 'akten')]
+    """
+    labels = [label for label in institutions().values() if label.words and code in (None, label.code)]
+    spans = [Sign(label.code, *match.span()) for label in labels for match in _pattern(label.words).finditer(text)]
+    return sorted(spans, key=lambda sign: (sign.start, sign.end))
 
 
 @cache
@@ -146,12 +118,3 @@ def _pattern(words: frozenset[str]) -> re.Pattern[str]:
         for word in sorted(words, key=lambda word: (-len(word), word))
     ]
     return re.compile("|".join(parts), re.IGNORECASE)
-
-
-@cache
-def institutions() -> LabelList:
-    """The 19 institution types GLAMORCUBESFIXPHDNT with their groups."""
-    rows = json.loads((files("goldassay") / "data" / "glamorcubesfixphdnt.json").read_text(encoding="utf-8"))["labels"]
-    return LabelList(
-        tuple(Label(r["code"], r["name"], r["group"], frozenset(chain(*r["keywords"].values()))) for r in rows)
-    )

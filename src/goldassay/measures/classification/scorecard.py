@@ -43,7 +43,7 @@ def scorecard(
     pred: Sequence[object],
     *,
     labels: Sequence[str] | str | None = None,
-    hierarchy: Mapping[str, Sequence[str]] | None = None,
+    hierarchy: Mapping[str, Sequence[str]] | str | None = None,
     weight: str = "",
     costs: Sequence[tuple[str, str, float]] = (),
 ) -> Scorecard:
@@ -55,8 +55,8 @@ def scorecard(
         labels: The list that macro averages run over: labels, ``institutions`` (the 19 institution types) or ``seen``.
             Without it, the 19 types if gold holds nothing but their codes, and more than A to I, else the labels seen;
             a warning says which if both could be meant.
-        hierarchy: The labels of each group. Without it, the institution types' groups if the labels are such types;
-            other labels have no values by group. ``primary_or_secondary`` needs gold with secondary labels.
+        hierarchy: The labels of each group, or ``institutions``. Without it, the types' groups if the labels
+            are such types; other labels have no values by group.
         weight: The field of gold that says what an example weighs.
         costs: What it costs to take one label for another, as (gold, predicted, cost); other pairs cost 1.
 
@@ -102,7 +102,7 @@ def _of_labels(
     batches: Batches,
     stated: Counter[str],
     labels: Sequence[str] | str | None,
-    hierarchy: Mapping[str, Sequence[str]] | None,
+    hierarchy: Mapping[str, Sequence[str]] | str | None,
     weight: str,
     costs: Sequence[tuple[str, str, float]],
 ) -> Scorecard:
@@ -113,8 +113,10 @@ def _of_labels(
         seen |= {one.gold for one in reads}
         stated["secondary_labels"] += any(one.gold_others for one in reads)
     listed, warnings = _listed(labels, seen)
-    tree: Hierarchy = tuple((name, tuple(members)) for name, members in (hierarchy or {}).items())
-    if not tree and (listed == INSTITUTIONS or (seen <= {*institutions().codes} and not seen <= CHOICES)):
+    tree: Hierarchy = INSTITUTIONS if hierarchy == INSTITUTIONS else ()
+    if isinstance(hierarchy, Mapping):
+        tree = tuple((group, tuple(members)) for group, members in hierarchy.items())
+    if not tree and (listed == INSTITUTIONS or (seen <= {*institutions()} and not seen <= CHOICES)):
         tree = INSTITUTIONS
     measures = _measures(listed, tree, seen, stated)
     measures += [Cost(tuple(costs))] if costs else []
@@ -176,7 +178,7 @@ def matrix(confusion: Confusion, labels: Sequence[str]) -> dict[str, dict[str, i
 
 def _listed(labels: Sequence[str] | str | None, seen: set[str]) -> tuple[Listed, list[str]]:
     """The list of labels as a convention, and a warning about it."""
-    codes = institutions().codes
+    codes = tuple(institutions())
     if labels:
         listed = labels if isinstance(labels, str) else tuple(labels)
         return INSTITUTIONS if listed == codes else listed, []

@@ -7,7 +7,6 @@ functions of one's own.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 import unicodedata
@@ -20,6 +19,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.distance import Levenshtein
 
 from goldassay.exceptions import GoldassayError
+from goldassay.measure import literal_call
 
 Comparator = Callable[[Any, Any], float]
 NUMBER = re.compile(r"[-+]?\d[\d.,' \u00a0\u202f]*")
@@ -133,12 +133,9 @@ def comparator(text: str) -> Comparator:
 fuzzy, anls, enum, identifier, embedding, date, decimal
     """
     try:
-        call: Any = ast.parse(text, mode="eval").body
-        name, options = getattr(call, "func", call).id, {}
-        if isinstance(call, ast.Call):
-            parameters = list(inspect.signature(COMPARATORS[name]).parameters)[2:]
-            options = dict(zip(parameters, map(ast.literal_eval, call.args), strict=False))
-            options |= {str(option.arg): ast.literal_eval(option.value) for option in call.keywords}
+        name, arguments, options = literal_call(text)
+        parameters = list(inspect.signature(COMPARATORS[name]).parameters)[2:]
+        options |= dict(zip(parameters, arguments, strict=False))
         function = partial(COMPARATORS[name], **options)
         inspect.signature(function).bind(None, None)
     except (SyntaxError, ValueError, TypeError, KeyError, AttributeError):

@@ -5,7 +5,6 @@ Measures are named as in ir_measures: ``nDCG@10``, ``P(rel=2)@5``, ``RBP(p=0.8)`
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import identity
+from goldassay.measure import literal_call
 from goldassay.measures.retrieval.batch import Batch
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
 from goldassay.scorecard import Batches, Scorecard, each, fold, valued
@@ -51,13 +51,12 @@ Judged@k, Success@k, with rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brac
     match: Any = NAME.fullmatch(text.strip())
     try:
         name, k = ALIASES.get(match["name"], match["name"]), match["k"]
-        call: Any = ast.parse(f"f({match['inner'] or ''})", mode="eval").body
-        options = {option.arg: ast.literal_eval(option.value) for option in call.keywords}
+        _, arguments, options = literal_call(f"f({match['inner'] or ''})")
         if "dcg" in options:
             options["gain"] = GAINS[options.pop("dcg")]
         if k or name == "nDCG":
             options["k"] = int(k) if k else None
-        if call.args or (name in NEEDS_K and not k):
+        if arguments or (name in NEEDS_K and not k):
             raise ValueError(text)
         return KNOWN[name](**{**conventions, **options})
     except (KeyError, SyntaxError, ValueError, AttributeError, TypeError):

@@ -118,7 +118,7 @@ def code(key: object, facet: str = "", institutional: bool = False) -> str:
     ('H · Holy site', 'nl')
     """
     names = (
-        {label.code: label.name for label in institutions().labels}
+        {code: label.name for code, label in institutions().items()}
         if facet == "custodian_type" or institutional
         else {}
     )
