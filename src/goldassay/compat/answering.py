@@ -19,7 +19,7 @@ from goldassay.judges.measures import Rubric
 from goldassay.measure import Measure
 from goldassay.measures.answering import ClaimRate, JudgedMean, Relevance, rouge
 from goldassay.measures.answering.embeddings import similarity
-from goldassay.measures.answering.grounding import Aliases, entity_recall, lexical_support
+from goldassay.measures.answering.grounding import entity_recall, lexical_support
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS, final_score
 from goldassay.measures.answering.records import check_texts, contexts, reference
 from goldassay.measures.judged import can_answer
@@ -86,10 +86,6 @@ class RAGEvaluator:
             values["llm_judge"] = judge(question, generated_answer, gold_answer)
         return values
 
-    def evaluate(self, rows: list[Mapping[str, str]]) -> list[dict[str, object]]:
-        """The values of many answers, given as mappings with the four arguments of `evaluate_answer`."""
-        return [self.evaluate_answer(**row) for row in rows]
-
     def _cosine(self, one: str, other: str) -> float | None:
         return None if self.embedder is None else float(similarity([one], [other], self.embedder)[0])
 
@@ -136,8 +132,6 @@ def context_entity_recall(
     retrieved_contexts_column: Column = "retrieved_contexts",
     reference_column: Column = "reference",
     extract: Callable[[str], Iterable[object]] = found_entities,
-    match: str = "normalised",
-    aliases: Aliases = (),
 ) -> dict[str, Any]:
     """Context entity recall over rows of any shape.
 
@@ -146,8 +140,6 @@ def context_entity_recall(
         retrieved_contexts_column: where the contexts stand: a name, a dotted path, or a function of the row.
         reference_column: where the reference stands, likewise.
         extract: finds the entities of a text.
-        match: ``exact``, ``normalised``, ``alias`` or ``id``.
-        aliases: rows of names that stand for each other.
 
     Raises:
         DataError: a row lacks a column, or it holds what it should not.
@@ -166,7 +158,7 @@ def context_entity_recall(
             texts, text = contexts(record) or (), reference(record)
         except DataError as error:
             raise error.at(record=place) from None
-        values.append(entity_recall(extract(text), texts, None, match, aliases)[0])
+        values.append(entity_recall(extract(text), texts, None, "normalised", ())[0])
     counted = [value for value in values if value is not None]
     return {"context_entity_recall": sum(counted) / len(counted) if counted else None, "rows": values}
 
@@ -175,8 +167,6 @@ def _cell(row: Any, column: Column, name: str, place: int) -> Any:
     """What stands in a column of a row; a missing one is an error that names it, and no recall of 0."""
     try:
         return column(row) if callable(column) else read(row, column)
-    except FieldError as error:
-        raise DataError(f"{error}; say where it is with {name}_column", record=place, field=name) from None
-    except (KeyError, IndexError, AttributeError, TypeError) as error:
-        message = f"the function for {name}_column raised {one_line(error)}"
+    except (FieldError, KeyError, IndexError, AttributeError, TypeError) as error:
+        message = f"{one_line(error)}; say where it is with {name}_column"
         raise DataError(message, record=place, field=name) from None

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.classification.records import Read, institutions, sides
+from goldassay.measures.classification.records import institutions, sides
 from goldassay.measures.classification.scorecard import matrix, scorecard
 
 
@@ -53,7 +53,8 @@ def type_confusion_analysis(y_true: Sequence[str], y_pred: Sequence[str | None],
     >>> type_confusion_analysis(["M", "M", "L"], ["G", "G", "L"])["top_confusions"]
     [{'true_type': 'M', 'predicted_type': 'G', 'count': 2}]
     """
-    pairs = Counter((read.gold, read.pred) for read in aligned(y_true, y_pred) if read.gold != read.pred)
+    labels = (sides(*pair) for pair in zip(*_records(y_true, y_pred), strict=True))
+    pairs = Counter((read.gold, read.pred) for read in labels if read.gold != read.pred)
     ordered = sorted(pairs.items(), key=lambda item: (-item[1], item[0]))[: max(0, top_k)]
     return {
         "top_confusions": [{"true_type": g, "predicted_type": p, "count": n} for (g, p), n in ordered],
@@ -81,13 +82,7 @@ def hierarchical_type_metrics(
 
 
 def _records(y_true: Sequence[str], y_pred: Sequence[str | None]) -> tuple[list[Any], list[Any]]:
-    """Two lists of labels as records, which the measures read."""
-    aligned(y_true, y_pred)
-    return [{"label": label} for label in y_true], [{"label": label} for label in y_pred]
-
-
-def aligned(y_true: Sequence[str], y_pred: Sequence[str | None]) -> list[Read]:
-    """Two lists of labels as pairs; their lengths must agree."""
+    """Two lists of labels as records, which the measures read; their lengths must agree."""
     if len(y_true) != len(y_pred):
         raise GoldassayError(f"{len(y_true)} gold labels against {len(y_pred)} predictions; they must be aligned")
-    return [sides(gold, {"label": pred}) for gold, pred in zip(y_true, y_pred, strict=True)]
+    return [{"label": label} for label in y_true], [{"label": label} for label in y_pred]

@@ -10,7 +10,9 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import check_choice
 from goldassay.measures.extraction import Batch, evaluate_tags, spans
+from goldassay.measures.extraction.tags import RATES
 from goldassay.statistics.evidence import summed
+from goldassay.tally import Counts
 from goldassay.text.tagging import named
 from goldassay.text.tagging import spans as spans_of_tags
 
@@ -25,20 +27,9 @@ def token_level_metrics(
     """
     batch = Batch([{"text": text, "entities": gold_spans}], [{"entities": pred_spans}])
     by_type = {kind: summed(counts) for kind, counts in batch.by_type("token").items()}
-    metrics: dict[str, dict[str, float]] = {
-        kind: {
-            "precision": float(c.precision),
-            "recall": float(c.recall),
-            "f1": float(c.f1),
-            "support": int(c.tp + c.fn),
-        }
-        for kind, c in by_type.items()
-    }
-    metrics["macro_avg"] = {
-        rate: sum(metrics[kind][rate] for kind in by_type) / (len(by_type) or 1)
-        for rate in ("precision", "recall", "f1")
-    }
-    return metrics
+    metrics = {kind: {**_rates(counts), "support": int(counts.tp + counts.fn)} for kind, counts in by_type.items()}
+    rates = list(map(_rates, by_type.values()))
+    return {**metrics, "macro_avg": {rate: sum(row[rate] for row in rates) / (len(rates) or 1) for rate in RATES}}
 
 
 def entity_level_metrics(
@@ -57,15 +48,13 @@ def entity_level_metrics(
     check_choice("match_type", match_type, ("strict", "partial"))
     documents = _documents(pred_entities, gold_entities)
     total = summed(Batch([gold for _, gold in documents], [pred for pred, _ in documents]).counts(match_type))
-    return {
-        "precision": float(total.precision),
-        "recall": float(total.recall),
-        "f1": float(total.f1),
-        "true_positives": int(total.tp),
-        "false_positives": int(total.fp),
-        "false_negatives": int(total.fn),
-        "match_type": match_type,
-    }
+    names = ("true_positives", "false_positives", "false_negatives")
+    counts = map(int, (total.tp, total.fp, total.fn))
+    return {**_rates(total), **dict(zip(names, counts, strict=True)), "match_type": match_type}
+
+
+def _rates(counts: Counts) -> dict[str, float]:
+    return {rate: float(getattr(counts, rate)) for rate in RATES}
 
 
 def _documents(pred: Sequence[Any], gold: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -86,8 +75,7 @@ def type_distribution_analysis(
     >>> type_distribution_analysis([(0, 1, "A")], [])["A"]
     {'predicted': 1, 'gold': 0, 'over_prediction': 1, 'ratio': None}
     """
-    pred = Counter(span.type for span in spans(pred_entities))
-    gold = Counter(span.type for span in spans(gold_entities))
+    pred, gold = (Counter(span.type for span in spans(side)) for side in (pred_entities, gold_entities))
     return {
         kind: {
             "predicted": pred[kind],
@@ -108,25 +96,17 @@ class Entity:
     end: int
 
 
-def extract_entities(tags: Sequence[str], scheme: str | None = None, mode: str = "strict") -> set[Entity]:
-    """The entities of a tag sequence; the scheme is guessed without one.
+def extract_entities(tags: Sequence[str]) -> set[Entity]:
+    """The entities of a tag sequence in any scheme; an orphan I- is nothing (`evaluate_tags` has the other reading).
 
-    ``mode`` is the reading of malformed tags: ``strict``, as in the founding document (an orphan I- is nothing), or
-    ``conlleval`` (it opens an entity).
-
-    >>> tags = ["B-PER", "I-PER", "O", "I-LOC"]
-    >>> len(extract_entities(tags)), sorted(e.entity_type for e in extract_entities(tags, mode="conlleval"))
-    (1, ['LOC', 'PER'])
+    >>> extract_entities(["B-PER", "I-PER", "O", "I-LOC"])
+    {Entity(entity_type='PER', start=0, end=2)}
     """
-    return {Entity(kind, start, end) for start, end, kind in spans_of_tags(tags, named(scheme, tags), mode)}
+    return {Entity(kind, start, end) for start, end, kind in spans_of_tags(tags, named(None, tags), "strict")}
 
 
 def compute_ner_metrics(
-    pred_tags: Sequence[Sequence[str]],
-    gold_tags: Sequence[Sequence[str]],
-    average: str = "micro",
-    scheme: str | None = None,
-    mode: str = "strict",
+    pred_tags: Sequence[Sequence[str]], gold_tags: Sequence[Sequence[str]], average: str = "micro"
 ) -> dict[str, float]:
     """Strict precision, recall and F1 of tag sequences, ``micro``, ``macro`` (over all types seen) or ``weighted``.
 
@@ -134,12 +114,10 @@ def compute_ner_metrics(
         pred_tags: The predicted tags, a list a sentence.
         gold_tags: The right tags, aligned with them.
         average: ``micro``, ``macro`` or ``weighted``.
-        scheme: The tagging scheme, such as IOB2; told by the tags without one.
-        mode: How malformed tags are read: ``strict`` or ``conlleval``.
 
     >>> compute_ner_metrics([["B-PER", "O"]], [["B-PER", "B-LOC"]])["recall"]
     0.5
     """
     check_choice("average", average, ("micro", "macro", "weighted"))
-    report = evaluate_tags(gold_tags, pred_tags, scheme=scheme, mode=mode)[f"{average} avg"]
-    return {rate: report[rate] for rate in ("precision", "recall", "f1")}
+    report = evaluate_tags(gold_tags, pred_tags, mode="strict")[f"{average} avg"]
+    return {rate: report[rate] for rate in RATES}

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt
-from goldassay.measures.linking.records import pairs
-from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.measures.linking.measures import MRR, Coverage, HitsAt
+from goldassay.scorecard import Batches, fold
+from goldassay.tally import Counts
 
 LinkRows = Sequence[Mapping[str, Any]]
 DOCUMENT = ("document", "doc_id", "document_id", "doc")
@@ -24,8 +24,6 @@ def linking_accuracy(
     predictions: LinkRows,
     gold: LinkRows,
     k_values: Sequence[int] = (1, 5, 10),
-    *,
-    equivalent: Mapping[str, str] | None = None,
 ) -> dict[str, float]:
     """Hits@k over every gold mention, and ``coverage``, the share of them that is predicted at all.
 
@@ -35,24 +33,18 @@ def linking_accuracy(
     >>> linking_accuracy([{"mention": "Paris", "candidates": [{"kb_id": "Q90", "score": 0.9}]}] * 2, gold, [1])
     {'hits@1': 0.5, 'coverage': 1.0}
     """
-    for k in k_values:
-        if k < 1:
-            raise GoldassayError(f"k is a whole number from 1, not {k!r}")
-    same = pairs(equivalent)
-    hits = {f"hits@{k}": HitsAt(k, equivalent=same) for k in k_values}
-    return _ranked(predictions, gold, {**hits, "coverage": Coverage(equivalent=same)})
+    hits = {f"hits@{k}": HitsAt(k) for k in k_values}
+    return _ranked(predictions, gold, {**hits, "coverage": Coverage()})
 
 
-def mean_reciprocal_rank(
-    predictions: LinkRows, gold: LinkRows, *, equivalent: Mapping[str, str] | None = None
-) -> float:
+def mean_reciprocal_rank(predictions: LinkRows, gold: LinkRows) -> float:
     """The mean over every gold mention of 1 / rank; a mention that was not predicted counts 0.
 
     >>> gold = [{"mention": "Paris", "gold_kb_id": "Q90"}, {"mention": "Lyon", "gold_kb_id": "Q456"}]
     >>> mean_reciprocal_rank([{"mention": "Paris", "candidates": [{"kb_id": "Q90"}]}], gold)   # not 1.0
     0.5
     """
-    return _ranked(predictions, gold, {"mrr": MRR(equivalent=pairs(equivalent))})["mrr"]
+    return _ranked(predictions, gold, {"mrr": MRR()})["mrr"]
 
 
 def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, float]:
@@ -69,12 +61,9 @@ def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, fl
     nil_gold = {key: bool(_field(row, "is_nil_gold")) for key, row in _keyed(gold)}
     nil_pred = {key: bool(_field(row, "is_nil_pred")) for key, row in reversed(_keyed(predictions))}
     # a repetition of words that gold does not repeat is the same prediction again
-    extra = [key for key in nil_pred if key not in nil_gold and (len(key) == 3 or key[3] == 1)]
-    links = [{"ids": [] if nil else ["KB"]} for nil in nil_gold.values()]
-    answers = [
-        {"candidates": [] if nil_pred[key] else ["KB"]} if key in nil_pred else None for key in [*nil_gold, *extra]
-    ]
-    counts = _folded({"nil_f1": NILF1()}, links, answers).totals["nil_f1"]
+    answered = {key for key, nil in nil_pred.items() if nil and (key in nil_gold or len(key) == 3 or key[3] == 1)}
+    nil = {key for key, is_nil in nil_gold.items() if is_nil}
+    counts = Counts(len(nil & answered), len(answered - nil), len(nil - answered))
     return {
         "nil_precision": float(counts.precision),
         "nil_recall": float(counts.recall),
@@ -82,28 +71,21 @@ def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, fl
         "true_positives": int(counts.tp),
         "false_positives": int(counts.fp),
         "false_negatives": int(counts.fn),
-        "true_negatives": sum(not nil and not nil_pred.get(key, False) for key, nil in nil_gold.items()),
+        "true_negatives": len(nil_gold.keys() - nil - answered),
     }
 
 
 def _ranked(predictions: LinkRows, gold: LinkRows, measures: Mapping[str, Any]) -> dict[str, float]:
-    """These measures over every gold mention; 0 without any."""
-    mentions, predicted = _keyed(gold), dict(reversed(_keyed(predictions)))  # the first prediction of a mention counts
-    links = [{"ids": _field(row, "gold_kb_id")} for _, row in mentions]
-    answers = [
-        {"candidates": predicted[key].get("candidates") or []} if key in predicted else None for key, _ in mentions
-    ]
-    card = _folded(measures, links, answers)
-    return {name: value or 0.0 for name, value in card.values.items()}
-
-
-def _folded(measures: Mapping[str, Any], links: LinkRows, answers: Sequence[Mapping[str, Any] | None]) -> Scorecard:
-    """The measures over one list of mentions, each at a place of its own: keys match them here, not offsets."""
-    left, right = (
-        [{**row, "start": 2 * at, "end": 2 * at + 1} for at, row in enumerate(side) if row is not None]
-        for side in (links, answers)
-    )
-    return fold("linking", measures, Batches([left], [right]))
+    """These measures over every gold mention, each at a place of its own: keys match them here, not offsets."""
+    predicted = dict(reversed(_keyed(predictions)))  # the first prediction of a mention counts
+    links, answers = [], []
+    for number, (key, row) in enumerate(_keyed(gold)):
+        place = {"start": 2 * number, "end": 2 * number + 1}
+        links.append({**place, "ids": _field(row, "gold_kb_id")})
+        if key in predicted:
+            answers.append({**place, "candidates": predicted[key].get("candidates") or []})
+    values = fold("linking", measures, Batches([links], [answers])).values
+    return {name: value or 0.0 for name, value in values.items()}
 
 
 def _keyed(rows: LinkRows) -> list[tuple[tuple[Any, ...], Mapping[str, Any]]]:

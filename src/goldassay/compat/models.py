@@ -15,9 +15,9 @@ import io
 import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
+from importlib import import_module, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,15 +39,8 @@ if TYPE_CHECKING:
     import dspy
 
 
-QUESTIONS: tuple[dict[str, Any], ...] = (
-    {"question": "What is your return policy?", "answers": ["30-day return policy with full refund"]},
-    {"question": "How long does shipping take?", "answers": ["Standard shipping takes 5-7 business days"]},
-    {"question": "What are your customer service hours?", "answers": ["Monday to Friday 9am to 5pm"]},
-    {"question": "Do you offer warranty on products?", "answers": ["1 year warranty on all electronics"]},
-    {"question": "How can I track my order?", "answers": ["Use tracking number on our website"]},
-    {"question": "What is the CEO's phone number?", "answers": []},
-    {"question": "Will you have a Black Friday sale?", "answers": []},
-    {"question": "How do prices compare to Amazon?", "answers": []},
+QUESTIONS: list[dict[str, Any]] = json.loads(
+    resources.files("goldassay").joinpath("data", "questions.json").read_text("utf-8")
 )
 """The document's eight questions: five that its texts answer, three that they do not."""
 
@@ -60,6 +53,7 @@ DETAILS = (
     *("Model", "Question", "Answerable", "Expected", "Answer", "Raw_Confidence", "Time_ms"),
     *(name.capitalize() for name in FIVE),
 )
+ANSWER = ("answer", "confidence", "latency_ms", "error")  # what a cached answer is to the measures
 OUTPUTS = ("model_rankings.csv", "model_responses.csv", "evaluation_summary.txt")
 ReadingModel = Callable[[str, Sequence[str]], Any]
 Rows = list[dict[str, Any]]
@@ -104,7 +98,7 @@ class ModelRanking:
     models: Mapping[str, ReadingModel]
     retrieve: Callable[[str], Sequence[str]]
     folder: Path
-    questions: Sequence[Mapping[str, Any]] = QUESTIONS
+    questions: Sequence[Mapping[str, Any]] = field(default_factory=lambda: QUESTIONS)
     pack: ScorePack = field(default_factory=ScorePack)
     rankings: Rows = field(default_factory=list, init=False)
     """The ranking, the best first, with the document's columns."""
@@ -115,45 +109,44 @@ class ModelRanking:
         """Retrieve, ask and score what is not cached yet; all of it with ``force_refresh``."""
         if force_refresh:
             self.clean()
-        contexts = {row["Question"]: row["Contexts"] for row in self._read("contexts.csv")}
+        contexts, answers = dict(self._read("contexts.csv")), self._answers()
         questions = [example["question"] for example in self.questions]
         for question in questions:
             if question not in contexts:
                 contexts[question] = json.dumps(list(self.retrieve(question)), ensure_ascii=False)
-        self._write("contexts.csv", [{"Question": question, "Contexts": text} for question, text in contexts.items()])
-        rows = {(row["Model"], row["Question"]): row for row in self._read("raw_responses.csv")}
+        self._write("contexts.csv", contexts.items())
         for name, model in self.models.items():
             for question in questions:
-                if (name, question) not in rows:
-                    rows[name, question] = _response(name, model, question, json.loads(contexts[question]))
-            self._write("raw_responses.csv", list(rows.values()))
+                if (name, question) not in answers:
+                    answers[name, question] = _answer(model, question, json.loads(contexts[question]))
+            self._write("raw_responses.csv", ((*key, *answer.values()) for key, answer in answers.items()))
         return self.recalculate_metrics_only()
 
     def recalculate_metrics_only(self) -> Rows:
         """Score the cached answers again; no model is asked."""
-        rows = {(row["Model"], row["Question"]): row for row in self._read("raw_responses.csv")}
-        if not rows:
+        answers = self._answers()
+        if not answers:
             raise GoldassayError(f"no {self.folder / 'raw_responses.csv'}: run_evaluation() makes it")
         pack = ScorePack(self._embedder(), self.pack.tokens, self.pack.weights)
         cards: dict[str, Scorecard] = {}
         self.responses = []
-        for name in dict.fromkeys(model for model, _ in rows):
-            questions = [example for example in self.questions if (name, example["question"]) in rows]
-            answers = [_prediction(rows[name, example["question"]]) for example in questions]
-            cards[name] = pack.score(questions, answers)
-            for example, answer in zip(questions, answers, strict=True):
-                values = pack.score([example], [answer]).values
-                about = name, example["question"], bool(example["answers"]), next(iter(example["answers"]), "")
-                cells = *about, answer["answer"], answer["confidence"], answer["latency_ms"], *map(values.get, FIVE)
+        for name in dict.fromkeys(model for model, _ in answers):
+            questions = [example for example in self.questions if (name, example["question"]) in answers]
+            given = [answers[name, example["question"]] for example in questions]
+            cards[name] = pack.score(questions, given)
+            for example, answer in zip(questions, given, strict=True):
+                expected, values = example["answers"], pack.score([example], [answer]).values
+                about = name, example["question"], bool(expected), next(iter(expected), "")
+                cells = *about, *list(answer.values())[:-1], *map(values.get, FIVE)
                 self.responses.append(dict(zip(DETAILS, cells, strict=True)))
         self.rankings = rankings(cards, self.pack.weights)
-        self._write(OUTPUTS[0], self.rankings, COLUMNS)
-        self._write(OUTPUTS[1], self.responses, DETAILS)
         best = self.rankings[0]
         lines = [f"Winner: {best['Model']}" if best["Rank"] else "No winner: none of them has a final score", ""]
         for row in self.rankings:
             score = "no final score" if row["Final_Score"] is None else f"{row['Final_Score']:.4f}"
             lines.append(f"{row['Rank'] or '–'}  {row['Model']}  {score}")
+        for file, table in zip(OUTPUTS, (self.rankings, self.responses), strict=False):
+            self._write(file, (row.values() for row in table))
         files.save(self.folder / OUTPUTS[2], "\n".join(lines) + "\n")
         return self.rankings
 
@@ -178,36 +171,44 @@ class ModelRanking:
         """A row for each model and question as a data frame."""
         return _frame(self.responses)
 
+    def _answers(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """The cached answers by model and question."""
+        answers = {}
+        for model, question, answer, confidence, milliseconds, error in self._read("raw_responses.csv"):
+            sure = float(confidence) if confidence else None
+            cells = answer, sure, float(milliseconds), error
+            answers[model, question] = dict(zip(ANSWER, cells, strict=True))
+        return answers
+
     def _embedder(self) -> Embedder | str | None:
         """The embedder, with its vectors cached in ``embeddings.csv``."""
         if self.pack.embedder is None:
             return None
         inner = resolve(self.pack.embedder) if isinstance(self.pack.embedder, str) else self.pack.embedder
-        vectors = {row["Text"]: json.loads(row["Embedding"]) for row in self._read("embeddings.csv")}
+        vectors = {text: json.loads(row) for text, row in self._read("embeddings.csv")}
 
         def embed(texts: Sequence[str]) -> Any:
-            new = [text for text in dict.fromkeys(texts) if text not in vectors]
-            if new:
-                vectors.update({text: list(map(float, row)) for text, row in zip(new, inner(new), strict=True)})
-                rounded = {text: json.dumps([float(f"{x:.7g}") for x in row]) for text, row in vectors.items()}
-                self._write("embeddings.csv", [{"Text": text, "Embedding": row} for text, row in rounded.items()])
+            if new := [text for text in dict.fromkeys(texts) if text not in vectors]:
+                vectors.update({text: [float(x) for x in row] for text, row in zip(new, inner(new), strict=True)})
+                rounded = ((text, json.dumps([float(f"{x:.7g}") for x in row])) for text, row in vectors.items())
+                self._write("embeddings.csv", rounded)
             return np.array([vectors[text] for text in texts], dtype=np.float32)
 
         embed.name = inner.name  # type: ignore[attr-defined]
         return embed  # type: ignore[return-value]
 
-    def _read(self, name: str) -> list[dict[str, str]]:
+    def _read(self, name: str) -> list[list[str]]:
+        """The rows of a cache, without its header."""
         file = self.folder / name
-        rows = list(csv.DictReader(io.StringIO(files.text(file)))) if file.is_file() else []
-        if rows and tuple(rows[0]) != CACHES[name]:
+        header, *rows = csv.reader(io.StringIO(files.text(file))) if file.is_file() else [[*CACHES[name]]]
+        if tuple(header) != CACHES[name]:
             raise DataError(f"its columns are not {', '.join(CACHES[name])}; clean() starts anew", file=file)
         return rows
 
-    def _write(self, name: str, rows: Sequence[Mapping[str, object]], columns: Sequence[str] = ()) -> None:
+    def _write(self, name: str, rows: Iterable[Iterable[object]]) -> None:
         text = io.StringIO()
-        writer = csv.DictWriter(text, columns or CACHES[name], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        header = {**CACHES, OUTPUTS[0]: COLUMNS, OUTPUTS[1]: DETAILS}[name]
+        csv.writer(text, lineterminator="\n").writerows([header, *rows])
         files.save(self.folder / name, text.getvalue())
 
 
@@ -233,8 +234,8 @@ def _frame(rows: Sequence[Mapping[str, object]]) -> Any:
         raise GoldassayError("a data frame needs pandas: pip install pandas") from None
 
 
-def _response(name: str, model: ReadingModel, question: str, contexts: Sequence[str]) -> dict[str, Any]:
-    """One answer as a row of the cache, with the error if the model raised one."""
+def _answer(model: ReadingModel, question: str, contexts: Sequence[str]) -> dict[str, Any]:
+    """One answer as a prediction, with the error if the model raised one."""
     started = time.perf_counter()
     answer: Any = ""
     confidence, error = None, ""
@@ -245,18 +246,7 @@ def _response(name: str, model: ReadingModel, question: str, contexts: Sequence[
     except Exception as raised:  # noqa: BLE001  whatever a model raises is its result
         answer, error = "", f"{type(raised).__name__}: {raised}"[:500]
     milliseconds = round(1000 * (time.perf_counter() - started), 3)
-    cells = name, question, str(answer or ""), "" if confidence is None else confidence, milliseconds, error
-    return dict(zip(CACHES["raw_responses.csv"], cells, strict=True))
-
-
-def _prediction(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the cache as a prediction."""
-    return {
-        "answer": row["Answer"],
-        "confidence": None if row["Confidence"] in ("", None) else float(row["Confidence"]),
-        "latency_ms": float(row["Time_ms"]),
-        "error": row["Error"],
-    }
+    return dict(zip(ANSWER, (str(answer or ""), confidence, milliseconds, error), strict=True))
 
 
 def significance_test(
@@ -299,14 +289,8 @@ def significance_test(
         wide = compare(scores_a, scores_b, test=test_type, level=1 - alpha, seed=seed).interval
         details |= {"ci_95_lower": comparison.interval.low, "ci_95_upper": comparison.interval.high}
         significant = len(gaps) > 1 and not wide.low <= 0 <= wide.high
-    return {
-        "test": test_type,
-        "statistic": _finite(statistic),
-        "p_value": p,
-        "significant": bool(significant),
-        "alpha": alpha,
-        **details,
-    }
+    values = {"test": test_type, "statistic": _finite(statistic), "p_value": p, "significant": bool(significant)}
+    return {**values, "alpha": alpha, **details}
 
 
 def _finite(number: float) -> float | None:

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from math import log2
 
 import numpy as np
 
 from goldassay.fields import read
-from goldassay.measure import check_choice
-from goldassay.measures.retrieval import Batch, scorecard
+from goldassay.measures.retrieval import scorecard
 
 NAMES = {"ndcg": "nDCG", "precision": "P", "recall": "R"}
 
 
-def ndcg_at_k(
-    relevance_scores: Sequence[float], k: int = 10, *, judged: Sequence[float] | None = None, gain: str = "linear"
-) -> float:
+def ndcg_at_k(relevance_scores: Sequence[float], k: int = 10, *, judged: Sequence[float] | None = None) -> float:
     """nDCG of one ranking, from the grades of its documents in order.
 
     ``judged`` are the grades of all judged documents, retrieved or not: the ideal is made of them. Without it the ideal
@@ -31,16 +28,11 @@ def ndcg_at_k(
     >>> round(ndcg_at_k([0, 2, 1], k=3, judged=[3, 2, 1]), 4), round(ndcg_at_k([0, 2, 1], k=3), 4)
     (0.37, 0.6697)
     """
-    check_choice("gain", gain, ("linear", "exponential"))
-    pool = relevance_scores if judged is None else judged
-    ideal = _dcg(sorted(pool, reverse=True)[:k], gain)
-    return _dcg(relevance_scores[:k], gain) / ideal if ideal > 0 else 0.0
-
-
-def _dcg(relevance: Sequence[float], gain: str) -> float:
-    grades = np.asarray(relevance, float)
-    gains = grades if gain == "linear" else np.exp2(grades) - 1
-    return float((gains / np.log2(np.arange(len(grades)) + 2.0)).sum())
+    best = sorted(relevance_scores if judged is None else judged, reverse=True)
+    dcg, ideal = (
+        sum(grade / log2(place) for place, grade in enumerate(grades[:k], 2)) for grades in (relevance_scores, best)
+    )
+    return dcg / ideal if ideal > 0 else 0.0
 
 
 def compute_retrieval_metrics(
@@ -71,21 +63,17 @@ def retrieval_source_analysis(query_results: Sequence[object], depth: int = 10) 
     """
     seen: dict[int, Counter[str]] = {depth: Counter(), 1: Counter(), 5: Counter()}
     for query in query_results:
-        results = {str(read(result, "doc_id", place)): result for place, result in enumerate(read(query, "results"))}
-        batch = Batch.of([{"relevant": {}}], [query] if _identified(query) else [{"results": list(results)}])
-        ranking = [str(read(results[document], "source", None) or "unknown") for document in batch.ranking(0)]
+        results = list(read(query, "results"))
+        if all(read(result, name, None) is not None for result in results for name in ("doc_id", "score")):
+            results.sort(key=lambda each: (np.float32(read(each, "score")), str(read(each, "doc_id"))), reverse=True)
         for k, counter in seen.items():
-            counter.update(ranking[:k])
+            counter.update(str(read(result, "source", None) or "unknown") for result in results[:k])
     return {
         "source_distribution": _shares(seen[depth]),
         "top1_by_source": _shares(seen[1]),
         "top5_by_source": _shares(seen[5]),
         "source_counts": {source: float(count) for source, count in seen[depth].most_common()},
     }
-
-
-def _identified(query: Any) -> bool:
-    return all(read(result, "doc_id", None) is not None for result in read(query, "results"))
 
 
 def _shares(counter: Counter[str]) -> dict[str, float]:
