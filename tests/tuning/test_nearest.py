@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.wrappers import Nearest, NearestDemos, demonstrations, rebuilt
+from goldassay.tuning.wrappers import NearestDemos, Wrapped, demonstrations, rebuilt
 
 TRAIN = [
     dspy.Example(id="1", text="Stadsarchief Delft bewaart akten", label="A").with_inputs("text"),
@@ -186,11 +186,6 @@ def test_k_is_at_least_one() -> None:
         NearestDemos(k=0)
 
 
-def test_a_program_without_examples_says_so() -> None:
-    with pytest.raises(GoldassayError, match="no examples to show yet"):
-        Nearest(Label(), 4)(text="x")
-
-
 def test_k_and_the_examples_are_part_of_a_programs_version() -> None:
     versions = [
         fingerprint(NearestDemos(k=k).compile(Label(), trainset=train))
@@ -219,7 +214,7 @@ def test_an_input_that_is_no_plain_json_is_not_shown_itself(values: list[Any], t
     train = [dspy.Example(page=value, label=str(n)).with_inputs("page") for n, value in enumerate(values)]
     tuned = NearestDemos(k=2).compile(dspy.Predict("page -> label"), trainset=train)
     tuned.save(str(tmp_path / "state.json"))
-    loaded: Any = Nearest(dspy.Predict("page -> label"), 2)
+    loaded: Any = Wrapped(dspy.Predict("page -> label"))
     loaded.load(str(tmp_path / "state.json"))
     for program in (tuned, loaded):
         for number, value in enumerate(values):

@@ -23,7 +23,7 @@ from goldassay.running.leaks import text_of
 from goldassay.tuning.demonstrations import leaves
 from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.wrappers import Formed, inmost, predictors, wrappers
+from goldassay.tuning.wrappers import Wrapped, inmost, predictors
 
 if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
@@ -289,7 +289,7 @@ def answer_form(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
     """The other form than the one in which answers are written now, JSON or lines (slot ``form of the answer``)."""
     adapter = dspy.settings.adapter
     signatures = [signature_of(predictor) for predictor in predictors(diagnosis.program).values()]
-    formed = any(isinstance(wrapper, Formed) for wrapper in wrappers(diagnosis.program))
+    formed = isinstance(diagnosis.program, Wrapped) and diagnosis.program.form
     if formed or not isinstance(adapter, TerseAdapter) or not any(map(TerseAdapter("lines").lines, signatures)):
         return {}
     now, other = ("lines", "json") if any(map(adapter.lines, signatures)) else ("json", "lines")

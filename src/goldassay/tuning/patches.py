@@ -18,7 +18,7 @@ from goldassay._dspy_compat import input_keys
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
 from goldassay.running.leaks import INPUTS, check_examples, check_instructions
-from goldassay.tuning.wrappers import FORMS, Formed, Nearest, predictors, without_nearest
+from goldassay.tuning.wrappers import FORMS, predictors, wrapped
 
 
 class Effect(BaseModel):
@@ -223,9 +223,9 @@ class NearestPatch(Patch):
         return f"the same {count} examples for every input" if count <= k else f"the {k} nearest of {count} examples"
 
     def applied_to(self, program: dspy.Module) -> dspy.Module:
-        nearest = Nearest(without_nearest(program), int(self.example.get("k", 4)))
-        nearest.learn([dict(example) for example in self.example["examples"]], self.example["keys"])
-        return nearest
+        copy, examples = wrapped(program), [dict(example) for example in self.example["examples"]]
+        copy.learn(examples, self.example["keys"], int(self.example.get("k", 4)))
+        return copy
 
 
 class FormPatch(Patch):
@@ -243,7 +243,9 @@ class FormPatch(Patch):
         return text
 
     def applied_to(self, program: dspy.Module) -> dspy.Module:
-        return Formed(program.deepcopy(), self.text)
+        copy = wrapped(program)
+        copy.form = self.text
+        return copy
 
 
 AnyPatch = Annotated[

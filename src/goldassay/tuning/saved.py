@@ -36,7 +36,7 @@ from goldassay.tuning.acceptance import ALPHA, Ledger
 from goldassay.tuning.audit.verdict import HELPED, WORSE, Audit, of_comparison, of_runs
 from goldassay.tuning.patches import write
 from goldassay.tuning.states import ABOUT, STATE, read_about
-from goldassay.tuning.wrappers import Formed, Nearest, inmost, predictors, wrappers
+from goldassay.tuning.wrappers import Wrapped, inmost, predictors
 
 SCHEMA = 1
 JOURNAL = "measured.jsonl"
@@ -210,7 +210,6 @@ def save(
         "schema": SCHEMA,
         "status": "stopped" if tuned.stopped else "finished",
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "wrappers": [type(wrapper).__name__.lower() for wrapper in wrappers(tuned.program)],
         **plan,
         "stopped": tuned.stopped or None,
         "note": tuned.note or None,
@@ -249,10 +248,9 @@ def rendered(
     With ``inputs`` these stand there, and a program that has nearest examples shows them too.
     """
     using: Any = adapter or dspy.settings.adapter or dspy.ChatAdapter()
-    inside: Any = inmost(program)
-    for wrapper in wrappers(program):
-        using = wrapper.replacing(using) if isinstance(wrapper, Formed) else using
-        inside = inmost(wrapper.inside(inputs)) if inputs and isinstance(wrapper, Nearest) else inside
+    inside = inmost(program)
+    if isinstance(program, Wrapped):
+        using, inside = program.adapter(using), program.inside(inputs) if inputs else inside
     parts: list[str] = []
     for name, predictor in predictors(inside).items():
         signature = signature_of(predictor)
@@ -276,7 +274,7 @@ def diff(
 
     A wrapper changes the prompt by its inputs, so with one the prompts are those for ``inputs``.
     """
-    values = inputs if any(wrappers(before)) or any(wrappers(after)) else None
+    values = inputs if isinstance(before, Wrapped) or isinstance(after, Wrapped) else None
     old, new = (rendered(program, adapter, values).splitlines() for program in (before, after))
     text = "\n".join(difflib.unified_diff(old, new, "before", "after", lineterm=""))
     return f"{text}\n" if text else ""

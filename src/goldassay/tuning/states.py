@@ -19,7 +19,7 @@ import dspy
 from goldassay import jsonl
 from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.tuning.wrappers import inmost, rebuilt, wrappers
+from goldassay.tuning.wrappers import inmost, rebuilt
 
 STATE, ABOUT, PICKLE = "state.json", "tuning.json", "program.pkl"
 
@@ -117,9 +117,7 @@ def state_names(places: Sequence[Path]) -> list[str]:
 
 def _check(program: Any, state: Mapping[str, Any], file: Path) -> None:
     """The state has the predictors of this program, each with as many fields: DSPy takes what fits, without a word."""
-    for _ in wrappers(program):
-        state = state["program"]
-    program = inmost(program)
+    state, program = state if inmost(program) is program else state["program"], inmost(program)
     parts = (
         {"self": state} if isinstance(program, dspy.Predict) else {k: v for k, v in state.items() if k != "metadata"}
     )

@@ -1,7 +1,7 @@
 """What stands around a program and changes its prompts at each call: nearest demonstrations, the form of the answer.
 
-A wrapper is a program like the one inside, and may be wrapped again. Its state names what it adds, so that a saved
-program is built again from its state alone (`rebuilt`).
+A `Wrapped` program is a program like the one inside. Its state names what is added, so that a saved program is built
+again from its state alone (`rebuilt`).
 
 `NearestDemos` is the optimizer whose program shows, for each input, the most similar training examples. Similarity is
 the cosine of TF-IDF weighted character n-grams (2 to 4 within words), so nothing is downloaded and every language
@@ -11,7 +11,7 @@ works. DSPy's ``KNNFewShot`` bootstraps again at every call; this takes the exam
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
@@ -23,85 +23,29 @@ from goldassay.lm.terse import TerseAdapter
 FORMS = ("json", "lines")
 
 
-class Wrapper(dspy.Module):  # type: ignore[misc]
-    """A program around ``program``; what it adds is ``added``, as JSON."""
-
-    def __init__(self, program: dspy.Module) -> None:
-        super().__init__()
-        self.program = program
-
-    @property
-    def added(self) -> dict[str, Any]:
-        """What the wrapper adds to the prompts."""
-        raise NotImplementedError
-
-    def restore(self, added: Mapping[str, Any]) -> None:
-        """Take what a saved program added."""
-        raise NotImplementedError
-
-    def inside(self, inputs: Mapping[str, object]) -> dspy.Module:
-        """The program as it is called with these inputs."""
-        return self.program
-
-    def adapter(self) -> Any:
-        """The adapter that calls the program inside."""
-        return dspy.settings.adapter
-
-    def forward(self, **inputs: object) -> dspy.Prediction:
-        """The program on these inputs."""
-        with dspy.context(adapter=self.adapter()):
-            return self.inside(inputs)(**inputs)
-
-    async def aforward(self, **inputs: object) -> dspy.Prediction:
-        """The same, asynchronously, for a program that has an ``aforward``."""
-        with dspy.context(adapter=self.adapter()):
-            return await self.inside(inputs).acall(**inputs)
-
-    def prompt_parts(self) -> list[object]:
-        """What stands in the prompts beside the predictors' own: for the fingerprint of the program."""
-        inner = self.program.prompt_parts() if isinstance(self.program, Wrapper) else []
-        return [type(self).__name__, self.added, *inner]
-
-    def dump_state(self, json_mode: bool = True) -> dict[str, object]:
-        """The program's state and what is added."""
-        return {"program": self.program.dump_state(json_mode=json_mode), **self.added}
-
-    def load_state(self, state: dict[str, Any], **options: Any) -> None:
-        """The program's state and what was added."""
-        self.program.load_state(state["program"], **options)
-        self.restore(state)
-
-
-class Nearest(Wrapper):
-    """A program that is shown, at each call, the training examples most like its input.
+class Wrapped(dspy.Module):  # type: ignore[misc]
+    """A program that is shown, at each call, the training examples most like its input, and asked in a form of its own.
 
     Calls work on a copy of the program, so threads do not meet. An example with the very inputs of the call is not
-    shown: it would give the answer away. ``save`` and ``load`` keep the examples as JSON.
+    shown: it would give the answer away. ``save`` and ``load`` keep the examples as JSON. The ``form``, ``json`` or
+    ``lines``, overrides that of `goldassay.lm.TerseAdapter`, which asks local models; other adapters stay as they are.
+
+    >>> lines = Wrapped(dspy.Predict("text -> label"), "lines")
+    >>> lines.adapter(TerseAdapter("json")).form, lines.adapter(None)
+    ('lines', None)
     """
 
-    def __init__(self, program: dspy.Module, k: int) -> None:
-        super().__init__(program)
-        self.k = k
+    def __init__(self, program: dspy.Module, form: str = "") -> None:
+        super().__init__()
+        self.program, self.form, self.k = program, form, 0
         self.examples: list[dict[str, Any]] = []
         self.keys: list[str] = []
 
-    @property
-    def added(self) -> dict[str, Any]:
-        """How many examples are shown, what is compared, and those to choose from."""
-        return {"k": self.k, "keys": self.keys, "examples": self.examples}
-
-    def restore(self, added: Mapping[str, Any]) -> None:
-        """The examples of a saved program."""
-        self.k = int(added["k"])
-        self.learn(added["examples"], added["keys"])
-
-    def learn(self, examples: list[dict[str, Any]], keys: Sequence[str]) -> None:
-        """Take the examples to choose from, which are compared by their fields ``keys``."""
-        if not examples:
-            raise GoldassayError("nearest demonstrations need training examples")
+    def learn(self, examples: list[dict[str, Any]], keys: Sequence[str], k: int) -> None:
+        """Take the examples of which ``k`` are shown, compared by their fields ``keys``."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        self.examples, self.keys = examples, list(keys)
+        self.examples, self.keys, self.k = examples, list(keys), k
         self._asked = [self._inputs(example) for example in examples]
         self._vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
         try:
@@ -114,8 +58,6 @@ class Nearest(Wrapper):
 
         If there are no more than ``k``, all are shown, in their own order.
         """
-        if not self.examples:
-            raise GoldassayError("this program has no examples to show yet: compile it, or load its state")
         asked = self._inputs(inputs)
         others = [i for i, example in enumerate(self._asked) if any(example.get(key) != asked[key] for key in asked)]
         if len(self.examples) <= self.k:
@@ -125,10 +67,19 @@ class Nearest(Wrapper):
         chosen = sorted(others, key=lambda i: (-similarity[i], i))[: self.k]
         return [self.examples[i] for i in reversed(chosen)]
 
+    def _inputs(self, example: Mapping[str, object]) -> dict[str, str]:
+        """The inputs as JSON, by which an example is known again however often it was saved: dates, models, tuples."""
+        values = {key: example[key] for key in self.keys if key in example}
+        return {key: json.dumps(serialize_for_json(v), sort_keys=True, default=str) for key, v in values.items()}
+
+    def _text(self, example: Mapping[str, object]) -> str:
+        return " ".join(str(example.get(key, "")) for key in self.keys)
+
     def inside(self, inputs: Mapping[str, object]) -> dspy.Module:
         """The program inside, with the nearest examples of these inputs as demonstrations."""
-        nearest = self.nearest(**inputs)
-        program: Any = self.program.deepcopy()
+        if not self.examples:
+            return self.program
+        nearest, program = self.nearest(**inputs), self.program.deepcopy()
         for predictor in program.predictors():
             fields = predictor.signature.fields
             demos = [demo for demo in nearest if fits(demo, predictor.signature)]
@@ -136,94 +87,70 @@ class Nearest(Wrapper):
             predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in examples), *examples]
         return program
 
-    def _inputs(self, example: Mapping[str, object]) -> dict[str, str]:
-        """The inputs as JSON, by which an example is known again however often it was saved: dates, models, tuples."""
-        return {
-            key: json.dumps(serialize_for_json(example[key]), sort_keys=True, default=str)
-            for key in self.keys
-            if key in example
-        }
+    def adapter(self, adapter: dspy.Adapter | None) -> dspy.Adapter | None:
+        """The adapter that asks for this form in place of ``adapter``; one that is not terse stays."""
+        terse = self.form and isinstance(adapter, TerseAdapter)
+        return TerseAdapter(self.form, adapter.copied) if terse else adapter
 
-    def _text(self, example: Mapping[str, object]) -> str:
-        return " ".join(str(example.get(key, "")) for key in self.keys)
+    def forward(self, **inputs: object) -> dspy.Prediction:
+        """The program on these inputs."""
+        with dspy.context(adapter=self.adapter(dspy.settings.adapter)):
+            return self.inside(inputs)(**inputs)
 
-
-class Formed(Wrapper):
-    """A program whose answers are written as ``json`` or as ``lines``.
-
-    It overrides the form of `goldassay.lm.TerseAdapter`, which asks local models; other adapters stay as they are.
-
-    >>> formed = Formed(dspy.Predict("text -> label"), "lines")
-    >>> formed.replacing(TerseAdapter("json")).form, formed.replacing(None)
-    ('lines', None)
-    """
-
-    def __init__(self, program: dspy.Module, form: str) -> None:
-        super().__init__(program)
-        self.restore({"form": form})
+    async def aforward(self, **inputs: object) -> dspy.Prediction:
+        """The same, asynchronously, for a program that has an ``aforward``."""
+        with dspy.context(adapter=self.adapter(dspy.settings.adapter)):
+            return await self.inside(inputs).acall(**inputs)
 
     @property
     def added(self) -> dict[str, Any]:
-        """The form."""
-        return {"form": self.form}
+        """What is added to the prompts, as JSON."""
+        return {name: getattr(self, name) for name in ADDED}
 
-    def restore(self, added: Mapping[str, Any]) -> None:
-        """The form of a saved program."""
-        if added["form"] not in FORMS:
-            raise GoldassayError(f"no form of answers {added['form']!r}; there are {', '.join(FORMS)}")
-        self.form = str(added["form"])
+    def prompt_parts(self) -> list[object]:
+        """What stands in the prompts beside the predictors' own: for the fingerprint of the program."""
+        return [self.added]
 
-    def replacing(self, adapter: dspy.Adapter | None) -> dspy.Adapter | None:
-        """The adapter that asks for this form in place of ``adapter``; one that is not terse stays."""
-        return TerseAdapter(self.form, adapter.copied) if isinstance(adapter, TerseAdapter) else adapter
+    def dump_state(self, json_mode: bool = True) -> dict[str, object]:
+        """The program's state and what is added."""
+        return {"program": self.program.dump_state(json_mode=json_mode), **self.added}
 
-    def adapter(self) -> Any:
-        """The adapter in use, with this form."""
-        return self.replacing(dspy.settings.adapter)
+    def load_state(self, state: dict[str, Any], **options: Any) -> None:
+        """The program's state and what was added."""
+        self.program.load_state(state["program"], **options)
+        self.form = str(state["form"])
+        if state["examples"]:
+            self.learn(state["examples"], state["keys"], int(state["k"]))
 
 
-def wrappers(program: dspy.Module) -> Iterator[Wrapper]:
-    """What stands around a program, the outermost first."""
-    while isinstance(program, Wrapper):
-        yield program
-        program = program.program
+ADDED = ("form", "k", "keys", "examples")
+
+
+def wrapped(program: dspy.Module) -> Wrapped:
+    """A copy of a program, wrapped if it is not."""
+    copy = program.deepcopy()
+    return copy if isinstance(copy, Wrapped) else Wrapped(copy)
+
+
+def inmost(program: Any) -> Any:
+    """The program inside, if it is wrapped."""
+    return program.program if isinstance(program, Wrapped) else program
 
 
 def shows_nearest(program: dspy.Module) -> bool:
     """Whether a program shows each input its nearest examples, or a set that is the same for all."""
-    return any(isinstance(wrapper, Nearest) for wrapper in wrappers(program))
-
-
-def inmost(program: dspy.Module) -> dspy.Module:
-    """The program inside all that stands around it."""
-    for wrapper in wrappers(program):
-        program = wrapper.program
-    return program
-
-
-def without_nearest(program: dspy.Module) -> dspy.Module:
-    """A copy of a program that is not shown its nearest examples."""
-    copy = program.deepcopy()
-    for wrapper in list(wrappers(copy)):
-        if isinstance(wrapper.program, Nearest):
-            wrapper.program = wrapper.program.program
-    return copy.program if isinstance(copy, Nearest) else copy
+    return isinstance(program, Wrapped) and bool(program.examples)
 
 
 def rebuilt(program: dspy.Module, state: Mapping[str, Any]) -> dspy.Module:
-    """A copy of ``program`` with what stood around it when its ``state`` was saved, still empty."""
-    keys = set(state) - {"metadata"}
-    if keys == {"program", "k", "keys", "examples"}:
-        return Nearest(rebuilt(program, state["program"]), int(state["k"]))
-    if keys == {"program", "form"}:
-        return Formed(rebuilt(program, state["program"]), str(state["form"]))
-    return program.deepcopy()
+    """A copy of ``program``, wrapped if it was when its ``state`` was saved."""
+    was_wrapped = set(state) - {"metadata"} == {"program", *ADDED}
+    return wrapped(program) if was_wrapped else program.deepcopy()
 
 
 def predictors(program: dspy.Module) -> dict[str, dspy.Predict]:
     """The predictors by the names that they have without what stands around the program."""
-    depth = sum(1 for _ in wrappers(program))
-    return {name.removeprefix("program." * depth): predictor for name, predictor in program.named_predictors()}
+    return dict(inmost(program).named_predictors())
 
 
 def fits(example: Any, signature: type[dspy.Signature]) -> bool:
@@ -283,7 +210,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
             raise GoldassayError(f"k is at least 1, not {k}")
         self.k = k
 
-    def compile(self, student: dspy.Module, *, trainset: Sequence[dspy.Example], **_: object) -> Nearest:
+    def compile(self, student: dspy.Module, *, trainset: Sequence[dspy.Example], **_: object) -> Wrapped:
         """The student with the training examples to choose from; the student itself stays as it is."""
         if shows_nearest(student):
             raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
@@ -295,9 +222,9 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
         check_fits(student, examples)
         keys = list(input_keys(trainset[0]) or signatures[0].input_fields)
         fields = {field for signature in signatures for field in signature.fields}.union(keys)
-        nearest = Nearest(student.deepcopy(), self.k)
-        nearest.learn([{key: example[key] for key in example if key in fields} for example in examples], keys)
-        return nearest
+        tuned = wrapped(student)
+        tuned.learn([{key: example[key] for key in example if key in fields} for example in examples], keys, self.k)
+        return tuned
 
 
 def demonstrations(program: dspy.Module, examples: Sequence[dspy.Example]) -> list[dspy.Example]:
