@@ -2,8 +2,8 @@
 
 Exact match is what a reader of a table wants, F1 says how near a wrong answer was: half and half, and both ask for an
 empty answer where a question has none. The rest is measured with weight 0, for the report and the feedback:
-retrieval in the same run (gold's ``documents`` are the relevant passages), and lexical support, which is the stand-in
-without a judge and no faithfulness. A demonstration must be all right.
+retrieval in the same run (gold's ``documents`` are the relevant passages), the share of lost answers that retrieval
+lost, and lexical support, which is the stand-in without a judge and no faithfulness. A demonstration must be all right.
 
 ``metric_with(judge)`` has faithfulness and relevance by a judge (``--judge-lm``); in ``metric``, which has none, they
 have a value only where verdicts stand with the prediction. Both have the targets of the project's design and weight 0:
@@ -48,6 +48,7 @@ def metric_with(judge: Any = None) -> Metric:
             answering.LexicalSupport(): 0.0,
             retrieval.R(1, missing="skip"): 0.0,
             retrieval.R(5, missing="skip"): 0.0,
+            answering.LostByRetrieval(): 0.0,
         },
         targets={"faithfulness": 0.80, "relevance": 0.75},
         state_of_the_art={"faithfulness": 0.85, "relevance": 0.82},

@@ -52,8 +52,11 @@ def test_retrieval_searches_the_paragraphs_of_the_file(gold: list[Path], tmp_pat
     for file in gold:
         values, rows = evaluated(file, tmp_path, "--limit", "60")
         assert len(rows) == 60
-        assert {"exact_match", "f1", "R@1", "R@5"} <= set(values)
+        assert {"exact_match", "f1", "R@1", "R@5", "lost_by_retrieval"} <= set(values)
         assert 0.7 < values["R@1"] <= values["R@5"]  # BM25 over all paragraphs; over another collection it would be 0
+        lost = [row for row in rows if row["tallies"]["exact_match"]["total"] == 0]
+        missed = [row for row in lost if row["tallies"]["lost_by_retrieval"]["total"] == 1]
+        assert values["lost_by_retrieval"] == (len(missed) / len(lost) if lost else None)
 
 
 def test_a_paragraph_that_only_another_question_has_is_searched_too(tmp_path: Path) -> None:

@@ -79,10 +79,14 @@ def test_a_reader_that_cannot_be_read_is_a_failure_whose_retrieval_is_still_meas
     made = {key: one.tally for key, one in metric.assess(gold, found).items()}
     assert (made["exact_match"].value, made["exact_match"].weight) == (0, 1)
     assert (made["R@1"].value, made["R@1"].weight) == (1, 1)
+    assert (made["lost_by_retrieval"].value, made["lost_by_retrieval"].weight) == (0, 1)  # the reader lost it
+    elsewhere = metric.assess({**gold, "documents": ["c"]}, found)["lost_by_retrieval"].tally
+    assert (elsewhere.value, elsewhere.weight) == (1, 1)
     nothing = metric.assess(gold, failure(ValueError("no search either")))  # its relevant passages count as missed
-    assert [nothing[key].tally.weight for key in ("exact_match", "R@1")] == [1, 1]
+    assert [nothing[key].tally.weight for key in ("exact_match", "R@1", "lost_by_retrieval")] == [1, 1, 0]
     without = metric.assess(gold, {"answer": "1886"})  # a program that does not retrieve
-    assert [without[key].tally.weight for key in ("exact_match", "R@1")] == [1, 0]
+    assert [without[key].tally.weight for key in ("exact_match", "R@1", "lost_by_retrieval")] == [1, 0, 0]
+    assert metric.assess(gold, None)["lost_by_retrieval"].tally.weight == 0
 
 
 def test_the_reader_sees_only_the_first_passages(module: Any) -> None:
@@ -157,7 +161,7 @@ def test_the_baseline_on_the_heritage_set(module: Any, metric: Any, root: Path) 
     values = {key: tally.value for key, tally in total.items() if tally.weight}
     assert values["f1"] > 0.25
     assert values["R@5"] > 0.8
-    assert {"exact_match", "lexical_support"} <= set(values)
+    assert {"exact_match", "lost_by_retrieval", "lexical_support"} <= set(values)
 
 
 def test_xquad_as_a_whole_retrieval_and_answers_in_one_run(module: Any, metric: Any, shared_data: Path) -> None:
@@ -172,7 +176,9 @@ def test_xquad_as_a_whole_retrieval_and_answers_in_one_run(module: Any, metric: 
     values = {key: tally.value for key, tally in total.items() if tally.weight}
     assert values["R@1"] > 0.85  # 0.917 over all 1,190 when it was written
     assert 0.15 < values["f1"] < 0.5  # 0.218
+    assert values["lost_by_retrieval"] < 0.1  # 0.016: the reader is to blame
     card = answering.scorecard(gold, pred, embedder=None, tokens=None)
+    assert card.values["lost_by_retrieval"] == pytest.approx(values["lost_by_retrieval"])
     assert card.values["f1"] == pytest.approx(values["f1"])
 
 

@@ -20,6 +20,7 @@ from goldassay.measures.answering.grounding import (
     ContextEntityRecall,
     FactualAccuracy,
     LexicalSupport,
+    LostByRetrieval,
     factual_accuracy,
     lexical_support,
 )
@@ -45,7 +46,7 @@ MEASURES: tuple[Measure[Any], ...] = (
     *(FactualAccuracy(), LexicalSupport(), Relevance()),
     *(Confidence(), Speed(), Robustness()),
     *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
-    *(BestThreshold(), BestThreshold("f1")),
+    *(BestThreshold(), BestThreshold("f1"), LostByRetrieval()),
     *(BLEU(), ChrF(), ExactMatch("written", empty="equal"), F1("triviaqa", empty="overlap")),
     *(Drop("exact"), Drop(), Kilt(), Kilt("recall@5"), Kilt("rouge_l")),
     *(
@@ -98,6 +99,7 @@ __all__ = [
     "JudgedMean",
     "Kilt",
     "LexicalSupport",
+    "LostByRetrieval",
     "Relevance",
     "Robustness",
     "SemanticSimilarity",

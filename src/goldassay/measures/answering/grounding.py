@@ -1,12 +1,13 @@
-"""What an answer rests on, as far as words can say: retrieved entities, lexical support and facts.
+"""What an answer rests on, as far as words can say: retrieved entities, lexical support, facts, and lost answers.
 
 * context entity recall: |CE ∩ GE| / |GE|, the entities of the reference that occur in the retrieved contexts (RAGAS);
 * lexical support: how far the words of an answer, in their order, occur in the retrieved texts: the longest common
   subsequence with a context sentence, and nothing if one side has an odd number of negations and the other has not, or
   if a number is missing. It needs no model and is no faithfulness: it sees words, not meaning;
 * factual accuracy: each claim against the gold facts: correct if its words stand in a fact side by side, incorrect if a
-  number or a negation alone differs, else unsupported. Retrieval itself is measured by `goldassay.measures.retrieval`
-  in the same run, with ``columns``.
+  number or a negation alone differs, else unsupported;
+* lost by retrieval: of the wrong answers, how many did retrieval lose? Retrieval itself is measured by
+  `goldassay.measures.retrieval` in the same run, with ``columns``.
 
 Es et al., RAGAS: automated evaluation of retrieval augmented generation, EACL 2024 (demonstrations).
 """
@@ -25,6 +26,7 @@ from rapidfuzz.distance import LCSseq
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, Measure, Review, failed, gold_field
+from goldassay.measures.answering.measures import ExactMatch
 from goldassay.measures.answering.records import answer, answers, contexts, extra, reference
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
@@ -363,3 +365,34 @@ class FactualAccuracy(Measure[Mean]):
         says = {"incorrect": "contradicts the gold facts", "unsupported": "is in none of the gold facts"}
         wrong = [(claim, each) for claim, each in self.outcomes(gold, pred) if each in says]
         return tuple(Error(each, f"“{claim}” {says[each]}.", pred=claim, field="answer") for claim, each in wrong), ()
+
+
+@dataclass(frozen=True)
+class LostByRetrieval(Measure[Mean]):
+    """The share of wrong answers whose passage was not retrieved; lower is better, at 0 the reader is to blame.
+
+    >>> gold = {"answers": ["1800"], "documents": ["nl-1"]}
+    >>> LostByRetrieval()(gold, {"answer": "1900", "results": [{"doc_id": "nl-2"}]}).tally.value
+    1.0
+    >>> LostByRetrieval()(gold, {"answer": "1800", "results": []}).tally.weight       # it is not lost
+    0.0
+    """
+
+    task = "answering"
+    name = "lost_by_retrieval"
+    zero = Mean()
+    gold_fields = ("answers", "documents")
+    pred_fields = ("answer", "results")
+    fixed = {"lost": "exact_match=0, answerable", "no documents": "skip"}
+    formula = "lost answers without a gold passage among the results / lost answers"
+    source = "goldassay"
+    lower_is_better = True
+
+    def tally(self, gold: object, pred: object) -> Mean:
+        """One wrong answer."""
+        documents = gold_field(gold, "documents", None)
+        results = None if pred is None else read(pred, "results", None)
+        if not documents or results is None or not answers(gold) or ExactMatch()(gold, pred).tally.value == 1:
+            return Mean()
+        retrieved = {one if isinstance(one, str) else str(read(one, "doc_id", "")) for one in results}
+        return Mean.of(float(not retrieved & set(documents)))

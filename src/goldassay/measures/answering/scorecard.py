@@ -19,7 +19,7 @@ from goldassay.measures.answering.calibration import BestThreshold, Calibration
 from goldassay.measures.answering.citations import CitationRate
 from goldassay.measures.answering.claims import RATES, ClaimRate, Relevance
 from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
-from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport
+from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
 from goldassay.measures.answering.matching import Batch
 from goldassay.measures.answering.measures import F1, ROUGE, ExactMatch, language_of
 from goldassay.measures.answering.protocols import PROTOCOLS
@@ -115,7 +115,7 @@ def _default(quality: Measure[Any], accuracy: Measure[Any]) -> Named:
         *(quality, accuracy, ContextEntityRecall()),
         *(ClaimRate(), Relevance(), FactualAccuracy(), LexicalSupport()),
         *(ClaimRate(rate) for rate in RATES if rate != "faithfulness"),
-        *(CitationRate("recall"), CitationRate("precision")),
+        *(CitationRate("recall"), CitationRate("precision"), LostByRetrieval()),
         *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
         *(BestThreshold(score, part) for score in ("exact", "f1") for part in ("value", "threshold")),
     ]
@@ -168,7 +168,7 @@ class _Facts:
             return bool(self.counts["joined"])
         if isinstance(measure, BestThreshold):
             return "unanswerable" in self.kinds["answerable"] and card.totals[name].weight == card.examples
-        if isinstance(measure, CitationRate) or (isinstance(measure, ClaimRate) and name != "faithfulness"):
+        if isinstance(measure, (CitationRate, LostByRetrieval)) or (isinstance(measure, ClaimRate) and name != "faithfulness"):
             return card.values[name] is not None
         return True
 
