@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
-from pydantic import Field as FieldInfo
 
 from goldassay.lm import DEFAULT, Asked, Copied, LocalLM, TerseAdapter
 from goldassay.lm.grammar import bound, json_grammar
@@ -137,23 +136,6 @@ def test_runs_are_bounded_and_stand_on_one_line() -> None:
     assert "a b c" in json_grammar(schema, "a b c d", characters=24)
     assert "a b c d" not in json_grammar(schema, "a b c d", characters=24)
     assert "enum" not in bound(schema)["properties"]["place"]
-
-
-def rule(kind: Any, **bounds: Any) -> str:
-    """The rule of a number in the grammar of a signature's answer."""
-    made = create_model("Outputs", value=(kind, FieldInfo(**bounds)))
-    form = Lines.of(made.model_json_schema())
-    assert form is not None
-    return form.grammar("", 4, 20).splitlines()[-1].split(": ", 1)[1]
-
-
-def test_a_number_stays_within_its_bounds_where_the_grammar_can_say_them() -> None:
-    share = re.compile(rule(float, ge=0, le=1).strip("/"))
-    assert all(share.fullmatch(text) for text in ("0", "0.25", "1", "1.0"))
-    assert not any(share.fullmatch(text) for text in ("1972", "1.5", "-0.1", "2"))
-    assert rule(int, ge=1, le=5) == '"1" | "2" | "3" | "4" | "5"'
-    anything = re.compile(rule(float, ge=0, le=1000).strip("/"))
-    assert anything.fullmatch("250.5")
 
 
 def test_what_is_copied_does_not_begin_like_the_mark_that_ends_a_list() -> None:

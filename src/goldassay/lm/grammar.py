@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from goldassay.lm.lines import CHARACTERS, ITEMS, LETTERS, TOP_CHARACTERS
 
 MARKS = ".,;:!?()[]\"'“”„‘’«»"
+INNER = {"items", "prefixItems", "$defs", "definitions"}  # where texts are names and labels
 # One line, with the separators of json.dumps: what the demonstrations look like, at two thirds of the tokens.
 COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
@@ -26,13 +28,12 @@ def json_grammar(schema: dict[str, Any], source: str = "", items: int = ITEMS, c
         items: the most items of a list whose schema states no limit.
         characters: the most characters of a text in a list, likewise.
     """
-    runs = _runs(source, max(1, characters // LETTERS))
-    bounded = bound(schema, items, characters, runs)
+    bounded = bound(schema, items, characters, _runs(source, max(1, characters // LETTERS)))
     grammar: str = import_module("xllamacpp").json_schema_to_grammar(json.dumps({**bounded, "x-guidance": COMPACT}))
     return grammar
 
 
-def bound(schema: Any, items: int = ITEMS, characters: int = CHARACTERS, runs: list[str] | None = None) -> Any:
+def bound(schema: Any, items: int = ITEMS, characters: int = CHARACTERS, runs: Sequence[str] = ()) -> Any:
     """The schema with every list and free text bounded, and every copied text one of ``runs``.
 
     ``characters`` bounds the texts inside lists and definitions (names, labels); a text that is an output field of its
@@ -45,30 +46,25 @@ def bound(schema: Any, items: int = ITEMS, characters: int = CHARACTERS, runs: l
     >>> bound({"type": "string", "copied": True}, runs=["in Delft", "Delft"])
     {'enum': ['in Delft', 'Delft', '']}
     """
-    return _bound(schema, items, characters, max(characters, TOP_CHARACTERS), runs or [])
 
+    def walk(part: Any, length: int) -> Any:
+        if isinstance(part, list):
+            return [walk(each, length) for each in part]
+        if not isinstance(part, dict):
+            return part
+        if runs and part.get("copied") and part.get("type") == "string":
+            return {"enum": [*runs, ""]}
+        bounded = {key: walk(value, characters if key in INNER else length) for key, value in part.items()}
+        if bounded.get("type") == "array":
+            bounded.setdefault("maxItems", items)
+        if bounded.get("type") == "string" and not bounded.keys() & {"enum", "const", "pattern", "format"}:
+            bounded.setdefault("maxLength", length)
+        fields = bounded.get("properties", {})
+        if runs and fields.keys() & {"type", "label"} and fields.get("text", {}).get("type") == "string":
+            fields["text"] = {"enum": [*runs]}
+        return bounded
 
-def _bound(schema: Any, items: int, inner: int, length: int, runs: list[str]) -> Any:
-    if isinstance(schema, list):
-        return [_bound(part, items, inner, length, runs) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if runs and schema.get("copied") and schema.get("type") == "string":
-        return {"enum": [*runs, ""]}
-    deeper = {"items", "prefixItems", "$defs", "definitions"}
-    bounded = {
-        key: _bound(part, items, inner, inner if key in deeper else length, runs) for key, part in schema.items()
-    }
-    if bounded.get("type") == "array":
-        bounded.setdefault("maxItems", items)
-    if bounded.get("type") == "string" and not bounded.keys() & {"enum", "const", "pattern", "format"}:
-        bounded.setdefault("maxLength", length)
-    fields = schema.get("properties")
-    if isinstance(fields, dict):
-        text = fields.get("text")
-        if runs and isinstance(text, dict) and text.get("type") == "string" and fields.keys() & {"type", "label"}:
-            bounded["properties"]["text"] = {"enum": runs}
-    return bounded
+    return walk(schema, max(characters, TOP_CHARACTERS))
 
 
 def _runs(source: str, words: int) -> list[str]:
@@ -77,13 +73,10 @@ def _runs(source: str, words: int) -> list[str]:
     >>> _runs("in Delft (1667)", 2)
     ['in', 'in Delft', 'Delft', 'Delft (1667)', 'Delft (1667', '(1667)', '1667']
     """
-    runs: dict[str, None] = {}
+    runs: list[str] = []
     for line in source.splitlines():
         spans = [match.span() for match in re.finditer(r"\S+", line)]
         for i, (start, _) in enumerate(spans):
             for _, end in spans[i : i + words]:
-                run = line[start:end]
-                runs[run] = None
-                if run.strip(MARKS):
-                    runs[run.strip(MARKS)] = None
-    return list(runs)
+                runs += [line[start:end], line[start:end].strip(MARKS)]
+    return list(dict.fromkeys(filter(None, runs)))

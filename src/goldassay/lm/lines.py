@@ -17,7 +17,6 @@ rephrases, translates or normalises the input. Copying does not stop a model fro
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -30,10 +29,10 @@ Copied = Annotated[str, FieldInfo(json_schema_extra={"copied": True})]
 Asked = Annotated[str, FieldInfo(json_schema_extra={"copied": False})]
 """The type of an input that nothing is copied from, such as a question."""
 NOTHING = "-"
-LINE = "\n"
 ITEMS, CHARACTERS, TOP_CHARACTERS = 12, 64, 400
 """Bounds where a schema states none: items of a list, characters of a text in a list and of a text of its own."""
 LETTERS = 8  # of a word: bounds in characters become bounds in words for copied text
+NUMBERS = {"integer": "/-?[0-9]{1,12}/", "number": r"/-?[0-9]{1,12}(\.[0-9]{1,6})?/", "boolean": '"true" | "false"'}
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,6 @@ class Scalar:
     copied: bool = False
     optional: bool = False
     max_length: int | None = None
-    minimum: float | None = None
-    maximum: float | None = None
 
     def line(self, value: Any) -> str:
         """The value on one line."""
@@ -64,32 +61,22 @@ class Scalar:
         except ValueError:
             return text
 
-    def rule(self, grammar: Grammar, listed: bool = False) -> str:
+    def rule(self, grammar: Grammar, listed: bool) -> str:
         """The grammar of a line; ``listed`` for an item of a list, or a part of an object on one line."""
         length = self.max_length or (grammar.characters if listed else TOP_CHARACTERS)
         if self.labels:
             rule = " | ".join(map(_quoted, self.labels))
-        elif self.kind in ("number", "integer"):
-            rule = self._number()
-        elif self.kind == "boolean":
-            rule = '"true" | "false"'
+        elif self.kind in NUMBERS:
+            rule = NUMBERS[self.kind]
         elif self.copied and grammar.source:
             # a letter or digit first, or a mark before it other than the hyphen, which ends a list
             words = rf"/[^ \-]*[\p{{L}}\p{{N}}][^ ]*( [^ ]+){{0,{max(1, length // LETTERS) - 1}}}/"
-            rule = f"({grammar.copies()}) & {words}"
+            runs = (json.dumps({"substring_words": line}, ensure_ascii=False) for line in grammar.source)
+            rule = f"({' | '.join(grammar.name(f'%regex {run}') for run in runs)}) & {words}"
         else:
             rule = f"/[^\\n|]{{1,{length}}}/"
         name = grammar.name(rule)
         return f"({name} | {_quoted(NOTHING)})" if self.optional or (self.copied and not listed) else name
-
-    def _number(self) -> str:
-        """A number within its bounds, where a grammar can say them: from 0 to 1, or one of a hundred whole numbers."""
-        low, high = self.minimum, self.maximum
-        if low is not None and high is not None and self.kind == "integer" and high - low <= 100:
-            return " | ".join(_quoted(str(number)) for number in range(math.ceil(low), math.floor(high) + 1))
-        if (low, high) == (0, 1):
-            return r"/0(\.[0-9]{1,6})?|1(\.0)?/"
-        return r"/-?[0-9]{1,12}/" if self.kind == "integer" else r"/-?[0-9]{1,12}(\.[0-9]{1,6})?/"
 
 
 @dataclass(frozen=True)
@@ -100,58 +87,26 @@ class Field:
     """
 
     parts: Mapping[str, Scalar]
+    separator: str = ""
     listed: bool = False
     max_items: int | None = None
 
-    @property
-    def is_object(self) -> bool:
-        """Whether its values have names of their own."""
-        return "" not in self.parts
-
-    @property
-    def open_ended(self) -> bool:
-        """Whether its text may always go on, so that a grammar has to name the token that ends the turn."""
-        last = list(self.parts.values())[-1]
-        return not self.listed and not last.labels and last.kind != "boolean"
-
-    @property
-    def _order(self) -> tuple[list[str], str]:
-        """The names of the parts as a line has them, and what stands between them."""
-        labels = [name for name, part in self.parts.items() if part.labels]
-        texts = [name for name, part in self.parts.items() if part.kind == "text" and not part.labels]
-        is_mention = len(self.parts) == 2 and len(labels) == len(texts) == 1
-        return (labels + texts, ": ") if is_mention else (list(self.parts), " | ")
-
     def line(self, value: Any) -> str:
         """A value, or an item of a list, on one line."""
-        names, separator = self._order
-        return separator.join(self.parts[name].line(value.get(name) if name else value) for name in names)
+        return self.separator.join(part.line(value.get(name) if name else value) for name, part in self.parts.items())
 
     def parse(self, text: str) -> Any:
         """The value of a line; None if it lacks a part."""
-        names, separator = self._order
-        texts = text.split(separator, len(names) - 1)
-        values = {name: self.parts[name].parse(part) for name, part in zip(names, texts, strict=False)}
-        return values.get("", values if len(values) == len(names) else None)
+        if not self.separator:
+            return next(iter(self.parts.values())).parse(text)
+        texts = text.split(self.separator, len(self.parts) - 1)
+        values = {name: part.parse(text) for (name, part), text in zip(self.parts.items(), texts, strict=False)}
+        return values if len(values) == len(self.parts) else None
 
     def rule(self, grammar: Grammar) -> str:
         """The grammar of a line."""
-        names, separator = self._order
-        inner = self.listed or self.is_object
-        return f" {_quoted(separator)} ".join(self.parts[name].rule(grammar, inner) for name in names)
-
-    def titled(self, name: str, value: Any) -> str:
-        """The value after its name, where there are other fields."""
-        if not self.listed:
-            return f"{name}: {self.line(value)}"
-        return LINE.join([f"{name}:", *(f"- {self.line(item)}" for item in value)]) if value else f"{name}: -"
-
-    def titled_rule(self, name: str, grammar: Grammar) -> str:
-        """The grammar after the field's name."""
-        if not self.listed:
-            return f"{_quoted(name + ': ')} {self.rule(grammar)}"
-        item = f'"\\n- " {self.rule(grammar)}'
-        return f'{_quoted(name + ":")} (" -" | ({item}){{1,{self.max_items or grammar.items}}})'
+        inner = self.listed or bool(self.separator)
+        return f" {_quoted(self.separator)} ".join(part.rule(grammar, inner) for part in self.parts.values())
 
     def read(self, lines: Sequence[str]) -> Any:
         """The value of the lines that belong to this field."""
@@ -164,7 +119,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Lines:
-    r"""The form of an answer: its fields in their order.
+    r"""The form of an answer: its fields in their order, each after its name unless there is only one.
+
+    An object that is the only output has a line for each of its parts; ``whole`` is its name.
 
     >>> form = Lines.of({"type": "object", "properties": {"names": {"type": "array", "items": {"type": "object",
     ...     "properties": {"text": {"type": "string"}, "type": {"enum": ["TOP", "TMP"]}}}}}})
@@ -177,13 +134,22 @@ class Lines:
     """
 
     fields: Mapping[str, Field]
+    whole: str = ""
 
     @classmethod
     def of(cls, schema: Schema) -> Lines | None:
         """The form of a schema; None if it is nested deeper than lines can show."""
-        fields = {name: _field(part, schema) for name, part in schema.get("properties", {}).items()}
-        shown = {name: field for name, field in fields.items() if field is not None}
-        return cls(shown) if shown and len(shown) == len(fields) else None
+        fields: dict[str, Field] = {}
+        for name, part in schema.get("properties", {}).items():
+            field = _field(part, schema)
+            if field is None:
+                return None
+            fields[name] = field
+        if len(fields) == 1:
+            ((name, field),) = fields.items()
+            if field.separator and not field.listed:
+                return cls({part: Field({"": scalar}) for part, scalar in field.parts.items()}, name)
+        return cls(fields) if fields else None
 
     @property
     def has_list(self) -> bool:
@@ -191,59 +157,46 @@ class Lines:
         return any(field.listed for field in self.fields.values())
 
     @property
-    def _alone(self) -> tuple[str, Field, Lines | None] | None:
-        """The only field with its name; an object alone has a line for each of its parts."""
-        if len(self.fields) > 1:
-            return None
-        ((name, field),) = self.fields.items()
-        inner = {part: Field({"": scalar}) for part, scalar in field.parts.items()}
-        return name, field, Lines(inner) if field.is_object and not field.listed else None
+    def _alone(self) -> Field | None:
+        """The field that stands without its name."""
+        return next(iter(self.fields.values())) if len(self.fields) == 1 and not self.whole else None
 
     def render(self, values: Mapping[str, Any]) -> str:
         """The values, as a demonstration shows them; a field without a value is left out."""
-        if self._alone and self._alone[0] in values:
-            name, field, inner = self._alone
-            if inner:
-                return inner.titled({part: values[name].get(part) for part in field.parts})
-            return LINE.join([*map(field.line, values[name]), NOTHING]) if field.listed else field.line(values[name])
-        return self.titled(values)
-
-    def titled(self, values: Mapping[str, Any]) -> str:
-        """Each value after its name."""
-        return LINE.join(field.titled(name, values[name]) for name, field in self.fields.items() if name in values)
+        values = values.get(self.whole, {}) if self.whole else values
+        lines: list[str] = []
+        for name, field in self.fields.items():
+            value = values.get(name)
+            if name not in values:
+                continue
+            if field is self._alone:
+                lines += [*map(field.line, value), NOTHING] if field.listed else [field.line(value)]
+            elif field.listed and value:
+                lines += [f"{name}:", *(f"- {field.line(item)}" for item in value)]
+            else:
+                lines.append(f"{name}: {NOTHING if field.listed else field.line(value)}")
+        return "\n".join(lines)
 
     def read(self, text: str) -> dict[str, Any]:
         """The values of an answer; a missing field is left out."""
-        lines = text.strip().splitlines()
-        if not self._alone:
-            return self.read_titled(lines)
-        name, field, inner = self._alone
-        has_titles = inner and any(line.startswith(f"{next(iter(field.parts))}:") for line in lines)
-        return {name: inner.read_titled(lines) if inner and has_titles else field.read(lines)}
-
-    def read_titled(self, lines: Sequence[str]) -> dict[str, Any]:
-        """The values of lines in which each field stands after its name, in the order of the form."""
-        places: dict[str, int] = {}
-        start = 0
-        for name in self.fields:
-            place = next((n for n in range(start, len(lines)) if lines[n].startswith(f"{name}:")), None)
-            if place is not None:
-                places[name], start = place, place + 1
-        ends = [*list(places.values())[1:], len(lines)]
-        values = {}
-        for (name, place), end in zip(places.items(), ends, strict=False):
-            head = lines[place].removeprefix(f"{name}:").strip()
-            values[name] = self.fields[name].read(([head] if head else []) + list(lines[place + 1 : end]))
-        return values
-
-    def titled_rules(self, grammar: Grammar) -> str:
-        """The grammar of fields that each stand after their name."""
-        return ' "\\n" '.join(field.titled_rule(name, grammar) for name, field in self.fields.items())
+        lines, names = text.strip().splitlines(), list(self.fields)
+        if self._alone:
+            return {names[0]: self._alone.read(lines)}
+        sections: dict[str, list[str]] = {}
+        for line in lines:
+            name, colon, rest = line.partition(":")
+            if colon and name in names:
+                names = names[names.index(name) + 1 :]
+                sections[name] = [rest.strip()] if rest.strip() else []
+            elif sections:
+                list(sections.values())[-1].append(line)
+        values = {name: self.fields[name].read(section) for name, section in sections.items()}
+        return {self.whole: values} if self.whole else values
 
     def grammar(
         self, source: str, items: int = ITEMS, characters: int = CHARACTERS, end_tokens: Sequence[int] = ()
     ) -> str:
-        """The grammar of an answer, in llguidance's Lark syntax.
+        """The grammar of an answer, in llguidance's Lark syntax (https://github.com/guidance-ai/llguidance).
 
         Args:
             source: what copied fields are copied from; nothing is copied from an empty source.
@@ -253,54 +206,56 @@ class Lines:
                 turn for llguidance does not for every model: it refused SmolLM2's ``<|im_end|>``, and answers ran on
                 to their bound.
         """
-        grammar = Grammar(source, items, characters)
-        if self._alone:
-            _, field, inner = self._alone
-            start = inner.titled_rules(grammar) if inner else field.rule(grammar)
-            if field.listed:
-                start = f'({start} "\\n"){{0,{field.max_items or items}}} {_quoted(NOTHING)}'
-        else:
-            start = self.titled_rules(grammar)
-        if end_tokens and list(self.fields.values())[-1].open_ended:
+        grammar = Grammar(characters, [line.strip() for line in source.splitlines() if line.strip()], {})
+        titled = []
+        for name, field in self.fields.items():
+            rule, most = field.rule(grammar), field.max_items or items
+            if field is self._alone:
+                titled.append(f'({rule} "\\n"){{0,{most}}} {_quoted(NOTHING)}' if field.listed else rule)
+            elif field.listed:
+                titled.append(f'{_quoted(name + ":")} (" -" | ("\\n- " {rule}){{1,{most}}})')
+            else:
+                titled.append(f"{_quoted(name + ': ')} {rule}")
+        start, last = ' "\\n" '.join(titled), list(self.fields.values())[-1]
+        scalar = list(last.parts.values())[-1]
+        if end_tokens and not (last.listed or scalar.labels or scalar.kind == "boolean"):
             start = f"({start}) <[{','.join(map(str, end_tokens))}]>"
         rules = [f"start: {start}", *(f"{name}: {rule}" for rule, name in grammar.rules.items())]
         return "%llguidance {}\n" + "\n".join(rules) + "\n"
 
 
+@dataclass
 class Grammar:
-    """The named rules of a grammar that is being written (https://github.com/guidance-ai/llguidance)."""
+    """A grammar that is being written: its bound of characters, the lines to copy from, and the named rules."""
 
-    def __init__(self, source: str, items: int, characters: int) -> None:
-        self.items, self.characters = items, characters
-        self.source = [line.strip() for line in source.splitlines() if line.strip()]
-        self.rules: dict[str, str] = {}
+    characters: int
+    source: list[str]
+    rules: dict[str, str]
 
     def name(self, rule: str) -> str:
         """The name of a rule, which is written once."""
         return self.rules.setdefault(rule, f"VALUE_{len(self.rules)}")
 
-    def copies(self) -> str:
-        """The runs of words of each line of the source."""
-        runs = [f"%regex {json.dumps({'substring_words': line}, ensure_ascii=False)}" for line in self.source]
-        return " | ".join(map(self.name, runs))
-
 
 def _field(part: Schema, root: Schema) -> Field | None:
     part = _resolved(part, root)
     listed, most = part.get("type") == "array", part.get("maxItems")
-    if listed:
-        part = _resolved(part.get("items") or {}, root)
-    if "properties" in part:
-        parts = {name: _scalar(_resolved(inner, root), root) for name, inner in part["properties"].items()}
-    else:
-        parts = {"": _scalar(part, root)}
-    scalars = {name: scalar for name, scalar in parts.items() if scalar is not None}
-    if not scalars or len(scalars) < len(parts):
-        return None
-    text = scalars.get("text")
-    if text and text.kind == "text" and not text.labels and scalars.keys() & {"type", "label"}:
-        scalars["text"] = replace(text, copied=True)
-    return Field(scalars, listed, most)
+    part = _resolved(part.get("items") or {}, root) if listed else part
+    if "properties" not in part:
+        scalar = _scalar(part, root)
+        return Field({"": scalar}, "", listed, most) if scalar else None
+    parts: dict[str, Scalar] = {}
+    for name, inner in part["properties"].items():
+        scalar = _scalar(_resolved(inner, root), root)
+        if scalar is None:
+            return None
+        mention = name == "text" and scalar.kind == "text" and part["properties"].keys() & {"type", "label"}
+        parts[name] = replace(scalar, copied=True) if mention and not scalar.labels else scalar
+    labels = [name for name, each in parts.items() if each.labels]
+    texts = [name for name, each in parts.items() if each.kind == "text" and not each.labels]
+    if len(parts) == 2 and len(labels) == len(texts) == 1:
+        return Field({name: parts[name] for name in labels + texts}, ": ", listed, most)
+    return Field(parts, " | ", listed, most)
 
 
 def _scalar(part: Schema, root: Schema) -> Scalar | None:
@@ -313,14 +268,12 @@ def _scalar(part: Schema, root: Schema) -> Scalar | None:
         part, optional = rest[0], len(rest) < len(options)
     if "const" in part or "enum" in part:
         labels = [part["const"]] if "const" in part else part["enum"]
-        plain = all(isinstance(x, str) and x.strip() == x != NOTHING and LINE not in x for x in labels)
+        plain = all(isinstance(x, str) and x.strip() == x != NOTHING and "\n" not in x for x in labels)
         return Scalar("text", tuple(labels), optional=optional) if plain else None
     kind = part.get("type")
     if kind == "string" and not part.keys() & {"pattern", "format"}:
         return Scalar("text", (), copied or bool(part.get("copied")), optional, part.get("maxLength"))
-    if kind not in ("number", "integer", "boolean"):
-        return None
-    return Scalar(str(kind), optional=optional, minimum=part.get("minimum"), maximum=part.get("maximum"))
+    return Scalar(str(kind), optional=optional) if kind in NUMBERS else None
 
 
 def _resolved(part: Schema, root: Schema) -> Schema:

@@ -1,8 +1,4 @@
-"""A short prompt for small models: instructions, ``name: value`` lines, compact JSON demonstrations.
-
-In the form ``types`` a list of labelled objects is requested label by label, and merged: a small model that loses its
-way among seven types may find those of one. It takes a call for each label.
-"""
+"""A short prompt for small models: instructions, ``name: value`` lines, compact JSON demonstrations."""
 
 from __future__ import annotations
 
@@ -55,83 +51,38 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
 
     def lines(self, signature: Any) -> Lines | None:
         """The form in lines of a signature's outputs; None if they are written as JSON."""
-        if self.form == "json":
-            return None
-        form = _lines(signature)
+        form = None if self.form == "json" else _lines(signature)
         return form if form is None or self.form == "lines" or form.has_list else None
 
     def __call__(
-        self,
-        lm: dspy.BaseLM,
-        lm_kwargs: dict[str, Any],
-        signature: type[dspy.Signature],
-        demos: list[dict[str, Any]],
-        inputs: dict[str, Any],
+        self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        """One call of the model, as DSPy's predictors make it.
-
-        Args:
-            lm: The language model.
-            lm_kwargs: Its options for this call.
-            signature: What the call is asked for.
-            demos: Demonstrations, as DSPy holds them.
-            inputs: The input fields.
-        """
-        adapter, options = self._constrained(lm, lm_kwargs, signature, inputs)
+        """One call of the model: a local one gets a grammar, others what ``dspy.JSONAdapter`` sends."""
+        options, adapter = dict(lm_kwargs), dspy.JSONAdapter
+        if isinstance(lm, LocalLM):
+            options["extra_body"], adapter = {"grammar": self.grammar(lm, signature, inputs)}, dspy.Adapter
         answers: list[dict[str, Any]] = adapter.__call__(self, lm, options, signature, demos, inputs)
         return answers
 
-    async def acall(
-        self,
-        lm: dspy.BaseLM,
-        lm_kwargs: dict[str, Any],
-        signature: type[dspy.Signature],
-        demos: list[dict[str, Any]],
-        inputs: dict[str, Any],
-    ) -> list[dict[str, Any]]:
-        """The same in asynchronous code.
-
-        Args:
-            lm: The language model.
-            lm_kwargs: Its options for this call.
-            signature: What the call is asked for.
-            demos: Demonstrations, as DSPy holds them.
-            inputs: The input fields.
-        """
-        adapter, options = self._constrained(lm, lm_kwargs, signature, inputs)
-        answers: list[dict[str, Any]] = await adapter.acall(self, lm, options, signature, demos, inputs)
-        return answers
-
-    def _constrained(
-        self, lm: Any, lm_kwargs: dict[str, Any], signature: type[dspy.Signature], inputs: Mapping[str, Any]
-    ) -> tuple[Any, dict[str, Any]]:
-        """The class whose call to use, with the options of the call: a local model gets a grammar, others what
-        ``dspy.JSONAdapter`` sends."""
-        if not isinstance(lm, LocalLM):
-            return dspy.JSONAdapter, dict(lm_kwargs)
-        return dspy.Adapter, {**lm_kwargs, "extra_body": {"grammar": self.grammar(lm, signature, inputs)}}
-
-    def grammar(self, lm: LocalLM, signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> str:
+    def grammar(self, lm: LocalLM, signature: Any, inputs: Mapping[str, Any]) -> str:
         """The grammar of a local model's answer."""
         copyable = [
             _plain(inputs[name])
             for name, field in signature.input_fields.items()
             if self.copied and name in inputs and (field.json_schema_extra or {}).get("copied") is not False
         ]
-        source = "\n".join(text for text in copyable if text.strip())
+        source = "\n".join(copyable)
         form = self.lines(signature)
         if form is not None:
             return form.grammar(source, lm.items, lm.characters, lm.server.end_tokens)
         return json_grammar(_schema(signature), source, lm.items, lm.characters)
 
-    def format(
-        self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]
-    ) -> list[dict[str, Any]]:
+    def format(self, signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[dict[str, Any]]:
         """The messages as DSPy makes them, with a short system message."""
         first, *rest = super().format(signature, demos, inputs)
         return [{**first, "content": self.system_message(signature)}, *rest]
 
-    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, object]:
+    def parse(self, signature: Any, completion: str) -> dict[str, object]:
         """The typed outputs of an answer."""
         form = self.lines(signature)
         if form is not None and "{" not in completion:
@@ -139,37 +90,23 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         fields: dict[str, Any] = super().parse(signature, completion)
         return fields
 
-    def system_message(self, signature: type[dspy.Signature]) -> str:
+    def system_message(self, signature: Any) -> str:
         """The instructions, then a line for each field that is described or is a choice of labels."""
         lines: list[str] = [str(signature.instructions)]
         for name, field in signature.fields.items():
-            description = str((field.json_schema_extra or {}).get("desc") or "")
-            description = "" if description == f"${{{name}}}" else description
-            labels = _labels(field.annotation) if name in signature.output_fields else ""
+            description = str((field.json_schema_extra or {}).get("desc") or "").replace(f"${{{name}}}", "")
+            is_choice = name in signature.output_fields and get_origin(field.annotation) is Literal
+            labels = ", ".join(map(str, get_args(field.annotation))) if is_choice else ""
             if description or labels:
-                lines.append(f"{name}: {'; '.join(part for part in (description, labels) if part)}")
+                lines.append(f"{name}: {'; '.join(filter(None, (description, labels)))}")
         return "\n".join(lines)
 
-    def format_user_message_content(
-        self,
-        signature: type[dspy.Signature],
-        inputs: dict[str, object],
-        prefix: str = "",
-        suffix: str = "",
-        main_request: bool = False,
-    ) -> str:
-        """The inputs, a line each.
-
-        Args:
-            signature: The signature.
-            prefix: What stands before the inputs.
-            suffix: What stands after them.
-            main_request: Whether this is the request itself, and no demonstration.
-        """
+    def format_user_message_content(self, signature: Any, inputs: dict[str, object], *_: object, **__: object) -> str:
+        """The inputs, a line each."""
         return "\n".join(f"{name}: {_plain(inputs[name])}" for name in signature.input_fields if name in inputs)
 
     def format_assistant_message_content(
-        self, signature: type[dspy.Signature], outputs: dict[str, object], missing_field_message: object = None
+        self, signature: Any, outputs: dict[str, object], *_: object, **__: object
     ) -> str:
         """The outputs that there are, as one line of JSON."""
         names = [name for name in signature.output_fields if outputs.get(name) is not None]
@@ -179,7 +116,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
 
 
 @lru_cache(maxsize=256)
-def _lines(signature: type[dspy.Signature]) -> Lines | None:
+def _lines(signature: Any) -> Lines | None:
     """The form in lines of a signature's outputs, if lines can show them."""
     try:
         return Lines.of(_schema(signature))
@@ -187,7 +124,7 @@ def _lines(signature: type[dspy.Signature]) -> Lines | None:
         return None
 
 
-def _schema(signature: type[dspy.Signature]) -> dict[str, Any]:
+def _schema(signature: Any) -> dict[str, Any]:
     """The JSON schema of a signature's outputs, with what the signature marks as copied."""
     fields: dict[str, Any] = {name: (field.annotation, ...) for name, field in signature.output_fields.items()}
     schema: dict[str, Any] = create_model("Outputs", **fields).model_json_schema()
@@ -195,10 +132,6 @@ def _schema(signature: type[dspy.Signature]) -> dict[str, Any]:
         if (field.json_schema_extra or {}).get("copied"):
             schema["properties"][name]["copied"] = True
     return schema
-
-
-def _labels(annotation: Any) -> str:
-    return ", ".join(map(str, get_args(annotation))) if get_origin(annotation) is Literal else ""
 
 
 def _plain(value: Any) -> str:
