@@ -42,7 +42,7 @@ def test_a_model_that_is_not_in_the_file_is_one_line_with_the_nearest(models: Pa
     with pytest.raises(GoldassayError, match="no model 'smal'; there are small, ours"):
         resolve(f"{models}:smal")
     (models.parent / "list.yaml").write_text("- a\n", encoding="utf-8")
-    with pytest.raises(GoldassayError, match="a file of models maps names"):
+    with pytest.raises(GoldassayError, match="no model 'a'; there are none; it maps names to models"):
         resolve(f"{models.parent / 'list.yaml'}:a")
 
 

@@ -13,10 +13,9 @@ import dspy
 import pytest
 from pydantic import BaseModel
 
-from goldassay._dspy_compat import ContextWindowExceededError
+from goldassay._dspy_compat import ContextWindowExceededError, was_cut
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm import LocalLM, TerseAdapter, adapter, resolve
-from goldassay.lm.limits import watch
 
 from .conftest import answer
 
@@ -98,18 +97,17 @@ def test_a_cut_answer_keeps_its_complete_items_and_is_flagged_also_from_the_cach
     server = scripted(CUT)
     lm = resolve("local/any")
     for _ in range(2):
-        notes = watch()
         with dspy.context(lm=lm, adapter=TerseAdapter()):
             assert dspy.Predict(Names)(text="x").names == [Name(text="Delft", type="TOP")]
-        assert notes.truncated == 1
+        assert was_cut(lm.history[-1])
     assert len(server.bodies) == 1
 
 
 def test_an_answer_that_is_whole_is_not_flagged(scripted: Load) -> None:
     scripted(GOOD)
-    notes = watch()
-    predict(resolve("local/any"))
-    assert notes.truncated == 0
+    lm = resolve("local/any")
+    predict(lm)
+    assert not was_cut(lm.history[-1])
 
 
 def test_text_that_is_not_constrained_stays_as_it_was_cut(scripted: Load) -> None:

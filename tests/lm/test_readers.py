@@ -111,16 +111,6 @@ def test_a_model_that_is_not_there_is_one_line(tiny: Path) -> None:
     assert "\n" not in str(raised.value)
 
 
-def test_a_model_that_never_learnt_to_answer_is_refused(tiny: Path, tmp_path: Path) -> None:
-    """Its last layer would be drawn at random, and so would its answers."""
-    from transformers import AutoTokenizer, BertConfig, BertModel
-
-    AutoTokenizer.from_pretrained(tiny).save_pretrained(tmp_path)
-    BertModel(BertConfig.from_pretrained(tiny)).save_pretrained(tmp_path)
-    with pytest.raises(ModelError, match=r"\(Bert\) has not learnt to point at answers"):
-        ExtractiveReader(str(tmp_path))("What?", ["This."])
-
-
 @pytest.fixture(scope="module")
 def writer(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A T5 with one layer of 32 and the same words, whose sentences end with a token of their own."""

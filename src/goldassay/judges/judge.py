@@ -29,7 +29,6 @@ from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowE
 from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.judges import questions
 from goldassay.judges.questions import SWAPPED, Question
-from goldassay.lm.limits import watch
 from goldassay.measures.judged import Verdict
 from goldassay.running.calls import aside
 from goldassay.secrets import remember, scrub
@@ -224,7 +223,6 @@ class Judge:
         return fields
 
     def _answer(self, signature: type[dspy.Signature], check: Check | None, inputs: Mapping[str, str]) -> Fields | None:
-        watch()  # an answer of the judge's that is cut short is no fault of the program's
         quoted = {name: data(text) for name, text in inputs.items()}
         for attempt in range(self.retries + 1):
             fields, why = self._attempt(signature, quoted, attempt)

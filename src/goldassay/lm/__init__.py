@@ -22,8 +22,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import dspy
@@ -43,7 +44,14 @@ LOCAL = ("local/", "local:")
 REFUSED: tuple[type[Exception], ...] = (TypeError, ValueError, *LM_ERRORS)
 NUMBERS = ("temperature", "top_p", "max_tokens", "n", "context", "items", "characters", "slots")
 """Options of models that are numbers."""
-ADAPTERS = ("chat", "json", "xml", "terse", "terse-json", "terse-lines")
+ADAPTERS: dict[str, Callable[[], dspy.Adapter]] = {
+    "chat": dspy.ChatAdapter,
+    "json": dspy.JSONAdapter,
+    "xml": dspy.XMLAdapter,
+    "terse": TerseAdapter,
+    "terse-json": partial(TerseAdapter, "json"),
+    "terse-lines": partial(TerseAdapter, "lines"),
+}
 
 
 def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
@@ -63,10 +71,11 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     Traceback (most recent call last):
     goldassay.exceptions.ModelError: no such model file: absent.gguf; give a GGUF file as local:FILE.gguf
     """
-    name = name or _default()
-    entry = listed(name)
-    if entry is not None:
-        name, options = entry[0], {**{key: value for key, value in entry[1].items() if key != "adapter"}, **options}
+    name = name or os.environ.get("GOLDASSAY_MODEL", "").strip() or DEFAULT
+    name = f"local:{name}" if name.endswith(".gguf") and not name.startswith(LOCAL) else name
+    if entry := listed(name):
+        name, options = entry[0], {**entry[1], **options}
+        options.pop("adapter", None)
     for key in NUMBERS:
         if not isinstance(options.get(key), int | float | None):
             raise ModelError(f"{name}: {key}: expected a number, got {options[key]!r}")
@@ -80,11 +89,6 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
         raise ModelError(f"{name}: {' '.join(str(error).split())}") from None
     remember(lm)
     return limited(lm, **limits) if limits else lm
-
-
-def _default() -> str:
-    name = os.environ.get("GOLDASSAY_MODEL", "").strip() or DEFAULT
-    return f"local:{name}" if name.endswith(".gguf") and not name.startswith(LOCAL) else name
 
 
 def adapter(lm: dspy.BaseLM) -> dspy.Adapter | None:
@@ -128,7 +132,7 @@ def for_program(
     if hasattr(program, "predictors") and not program.predictors():
         return Model()
     model = resolve(name, **options_of(options), **({} if cache else {"cache": False}))
-    entry = listed(name) if name else None
+    entry = listed(name or "")
     chosen = adapter_name or (entry[1].get("adapter") if entry else None)
     return Model(str(model.model), model, adapter_of(chosen) if chosen else adapter(model))
 
@@ -157,20 +161,18 @@ def listed(name: str) -> tuple[str, dict[str, Any]] | None:
     if not file.endswith((".yaml", ".yml")):
         return None
     models = yaml_value(file)
-    if not isinstance(models, dict) or not all(
-        isinstance(entry, dict) and "model" in entry for entry in models.values()
-    ):
-        raise DataError("a file of models maps names to mappings with a 'model'", file=file)
-    if key not in models:
-        raise DataError(f"no model {key!r}; there are {', '.join(map(str, models))}", file=file)
+    if not isinstance(models, dict) or key not in models:
+        there = ", ".join(map(str, models)) if isinstance(models, dict) else "none; it maps names to models"
+        raise DataError(f"no model {key!r}; there are {there}", file=file)
+    if not isinstance(models[key], dict) or "model" not in models[key]:
+        raise DataError(f"{key!r} is a mapping with a 'model'", file=file)
     options = {str(option): value for option, value in models[key].items()}
-    model = str(options.pop("model"))
     variable = options.pop("api_key_env", None)
     if variable is not None:
         if not os.environ.get(str(variable)):
             raise GoldassayError(f"{file}: {key} takes its key from ${variable}, which is not set")
         options["api_key"] = os.environ[str(variable)]
-    return model, options
+    return str(options.pop("model")), options
 
 
 def adapter_of(name: str) -> dspy.Adapter:
@@ -181,10 +183,7 @@ def adapter_of(name: str) -> dspy.Adapter:
     """
     if name not in ADAPTERS:
         raise GoldassayError(f"no adapter {name!r}; there are {', '.join(ADAPTERS)}")
-    if name.startswith("terse"):
-        return TerseAdapter(name.partition("-")[2] or "auto")
-    stock: dspy.Adapter = {"chat": dspy.ChatAdapter, "json": dspy.JSONAdapter, "xml": dspy.XMLAdapter}[name]()
-    return stock
+    return ADAPTERS[name]()
 
 
 __all__ = [

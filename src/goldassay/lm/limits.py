@@ -30,9 +30,8 @@ _processes = 1
 
 @dataclass
 class CallNotes:
-    """Counts over the calls made since `watch`."""
+    """How many seconds calls have waited for a limit since `watch`."""
 
-    truncated: int = 0
     waited: float = 0.0
 
 
@@ -44,14 +43,6 @@ def watch() -> CallNotes:
     notes = CallNotes()
     _notes.set(notes)
     return notes
-
-
-def note(truncated: int = 0, waited: float = 0.0) -> None:
-    """Add to the counts of the current context, if anybody watches."""
-    notes = _notes.get()
-    if notes is not None:
-        notes.truncated += truncated
-        notes.waited += waited
 
 
 class Gate:
@@ -110,8 +101,7 @@ class RateLimit(BaseCallback):  # type: ignore[misc]
 
     def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
         for name, value in (("rpm", rpm), ("tpm", tpm)):
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (number and value > 0):
+            if value is not None and (isinstance(value, bool | str) or not value > 0):
                 raise GoldassayError(f"{name}: expected a number above 0 (a minute), got {value!r}")
         self.rpm, self.tpm = rpm, tpm
         self.calls: dict[str, tuple[Any, float]] = {}
@@ -121,9 +111,8 @@ class RateLimit(BaseCallback):  # type: ignore[misc]
 
     def gate(self, lm: Any) -> Gate:
         """The gate of the model's endpoint in this process."""
-        endpoint = (str(lm.model), str(lm.kwargs.get("api_base") or lm.kwargs.get("base_url") or ""))
         with _lock:
-            return _gates.setdefault(endpoint, Gate(self.rpm, self.tpm))
+            return _gates.setdefault(_endpoint(lm), Gate(self.rpm, self.tpm))
 
     def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
         """Wait for a place. In asynchronous code this holds up the event loop."""
@@ -131,7 +120,8 @@ class RateLimit(BaseCallback):  # type: ignore[misc]
         self.calls[call_id] = instance, prompt
         began = time.monotonic()
         self.gate(instance).enter(prompt)
-        note(waited=time.monotonic() - began)
+        if notes := _notes.get():
+            notes.waited += time.monotonic() - began
 
     def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
         """Count the tokens, or give the place back."""
@@ -142,6 +132,10 @@ class RateLimit(BaseCallback):  # type: ignore[misc]
         self.gate(lm).leave(prompt, None if cached else float(usage.get("total_tokens") or prompt))
 
 
+def _endpoint(lm: Any) -> tuple[str, str]:
+    return str(lm.model), str(lm.kwargs.get("api_base") or lm.kwargs.get("base_url") or "")
+
+
 def limited(lm: dspy.BaseLM, rpm: float | None = None, tpm: float | None = None) -> dspy.BaseLM:
     """The same model, which from now on is called no more often than this.
 
@@ -150,7 +144,7 @@ def limited(lm: dspy.BaseLM, rpm: float | None = None, tpm: float | None = None)
     """
     limit = RateLimit(rpm, tpm)
     with _lock:
-        _gates.pop((str(lm.model), str(lm.kwargs.get("api_base") or lm.kwargs.get("base_url") or "")), None)
+        _gates.pop(_endpoint(lm), None)
     lm.callbacks.append(limit)
     return lm
 

@@ -15,9 +15,8 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -27,14 +26,11 @@ from typing import Any
 import dspy
 import httpx
 
-from goldassay._dspy_compat import ContextWindowExceededError
+from goldassay._dspy_compat import ContextWindowExceededError, history_entry
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm.files import located
 from goldassay.lm.grammar import json_grammar
-from goldassay.lm.limits import note
 from goldassay.lm.lines import CHARACTERS, ITEMS
-
-BUSY = Path("/proc/loadavg")
 
 
 class PromptTooLongError(ModelError, ContextWindowExceededError, ValueError):  # type: ignore[misc]
@@ -93,15 +89,15 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
 
     def __call__(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
         options = self._options(options)
-        with self._checked() as lengths:
+        with self._fitting():
             answers = super().__call__(prompt, messages=messages, **options)
-        return _whole(answers, options, lengths)
+        return self._whole(answers, options)
 
     async def acall(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
         options = self._options(options)
-        with self._checked() as lengths:
+        with self._fitting():
             answers = await super().acall(prompt, messages=messages, **options)
-        return _whole(answers, options, lengths)
+        return self._whole(answers, options)
 
     @property
     def server(self) -> Server:
@@ -115,42 +111,41 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options of a call, with the server's address and the grammar of a requested response format."""
-        wanted = options.pop("response_format", None)
+        asked = options.pop("response_format", None)
         extra = dict(options.pop("extra_body", None) or {})
-        if wanted is not None:
-            extra["grammar"] = json_grammar(_schema(wanted), items=self.items, characters=self.characters)
+        if asked is not None:  # a pydantic model, or what OpenAI's interface takes
+            is_model = isinstance(asked, type)
+            schema = asked.model_json_schema() if is_model else asked.get("json_schema", {}).get("schema")
+            extra["grammar"] = json_grammar(schema or {"type": "object"}, "", self.items, self.characters)
         server = self.server
         address = {"api_base": f"{server.address}/v1", "api_key": server.key, "custom_llm_provider": "openai"}
         return {**options, **address, **({"extra_body": extra} if extra else {})}
 
     @contextmanager
-    def _checked(self) -> Iterator[list[bool]]:
-        """Tells of each answer of a call whether it was cut short, and turns a long prompt into a `ModelError`."""
-        lengths: list[bool] = []
-        token = _lengths.set(lengths)
+    def _fitting(self) -> Iterator[None]:
+        """Turns a prompt that is too long into one line."""
         try:
-            yield lengths
+            yield
         except ContextWindowExceededError as error:
             tokens = re.search(r"\d+(?= tokens)", str(error))
             raise PromptTooLongError(
                 f"the prompt has {tokens[0] if tokens else 'too many'} tokens, {self.model} takes {self.context}; "
                 "show fewer or shorter examples, or allow more with lm.resolve(name, context=…)"
             ) from None
-        finally:
-            _lengths.reset(token)
-        note(truncated=sum(lengths))
 
-    def update_history(self, entry: dict[str, Any]) -> None:
-        """Keep the call as DSPy does, and note whether its answers were cut short."""
-        super().update_history(entry)
-        response = entry["response"]
-        choices = getattr(response, "choices", None) or (response if isinstance(response, list | tuple) else [response])
-        lengths = _lengths.get()
-        if lengths is not None:
-            lengths += [getattr(choice, "finish_reason", None) == "length" for choice in choices]
+    def _whole(self, answers: Any, options: Mapping[str, Any]) -> Any:
+        """The answers of a constrained call, each without what was begun when the tokens ended; changed in place, so
+        that the history holds them too."""
+        response = history_entry(self, answers).get("response")
+        choices = getattr(response, "choices", None) or [response]
+        for place, (answer, choice) in enumerate(zip(answers, choices, strict=False)):
+            is_cut = getattr(choice, "finish_reason", None) == "length"
+            if is_cut and "grammar" in options.get("extra_body", {}) and isinstance(answer, str):
+                is_json = answer.lstrip().startswith("{")
+                answers[place] = complete(answer) if is_json else answer.rpartition("\n")[0] or answer
+        return answers
 
 
-_lengths: ContextVar[list[bool] | None] = ContextVar("lengths", default=None)
 _servers: dict[tuple[Path, int, int], Server] = {}
 _loading = threading.Lock()
 
@@ -160,7 +155,7 @@ def _loaded(file: Path, context: int, slots: int) -> Server:
     key = (file.resolve(), context, slots)
     with _loading:
         if key not in _servers:
-            _servers[key] = _start(file, context, slots)
+            _servers[key] = _start(*key)
         return _servers[key]
 
 
@@ -191,42 +186,17 @@ def require() -> None:
         raise MissingExtra("xllamacpp", "local", "; or name another model (`lm=openai/gpt-4o-mini`)")
 
 
-def threads(load: Path = BUSY) -> int:
-    """How many threads a model computes on: ``$GOLDASSAY_LM_THREADS``, else the processors that are idle now (Linux
-    tells how many are busy; elsewhere 1).
+def threads() -> int:
+    """How many threads a model computes on: ``$GOLDASSAY_LM_THREADS``, else the processors that are idle now.
 
     llama.cpp's threads wait for each other, so on a busy machine two are slower than one.
     """
     text = os.environ.get("GOLDASSAY_LM_THREADS", "").strip()
-    if text:
-        if not text.isdecimal() or int(text) < 1:
-            raise ModelError(f"GOLDASSAY_LM_THREADS: expected a whole number from 1 on, got {text!r}")
-        return int(text)
-    try:
-        busy = int(load.read_text(encoding="ascii").split()[3].split("/")[0]) - 1  # this thread runs too
-        return max(1, min(8, len(os.sched_getaffinity(0)) - busy))
-    except (OSError, AttributeError, IndexError, ValueError):
-        return 1
-
-
-def _schema(wanted: Any) -> dict[str, Any]:
-    """The JSON schema of a response format: a pydantic model, or what OpenAI's interface takes."""
-    if isinstance(wanted, type):
-        schema: dict[str, Any] = wanted.model_json_schema()  # type: ignore[attr-defined]
-        return schema
-    return dict(wanted.get("json_schema", {}).get("schema") or {"type": "object"})
-
-
-def _whole(answers: Any, options: dict[str, Any], lengths: Sequence[bool]) -> Any:
-    """The answers of a constrained call, each without what was begun when the tokens ended."""
-    if "grammar" not in options.get("extra_body", {}) or not any(lengths):
-        return answers
-    answers = list(answers)
-    for place, (answer, is_cut) in enumerate(zip(answers, lengths, strict=True)):
-        if is_cut and isinstance(answer, str):
-            is_json = answer.lstrip().startswith("{")
-            answers[place] = complete(answer) if is_json else answer.rpartition("\n")[0] or answer
-    return answers
+    if text and (not text.isdecimal() or int(text) < 1):
+        raise ModelError(f"GOLDASSAY_LM_THREADS: expected a whole number from 1 on, got {text!r}")
+    if text or not hasattr(os, "sched_getaffinity"):
+        return int(text or 1)
+    return max(1, min(8, len(os.sched_getaffinity(0)) - round(os.getloadavg()[0])))
 
 
 NUMBER = "0123456789.eE+-"
@@ -247,11 +217,9 @@ def complete(text: str) -> str:
         json.loads(text)
         return text
     for end in range(len(text), 0, -1):
-        in_number = text[end - 1].isdigit() and (end == len(text) or text[end] in NUMBER)
-        closings = ('"}',) if in_number else ("}", "]}", '"}')
-        for closing in closings:
+        in_number = text[end - 1].isdigit() and text[end : end + 1] in NUMBER
+        for closing in ('"}',) if in_number else ("}", "]}", '"}'):
             with suppress(ValueError):  # also half of a surrogate pair, which cannot be encoded
-                whole = text[:end] + closing
-                json.dumps(json.loads(whole), ensure_ascii=False).encode()
-                return whole
+                json.dumps(json.loads(text[:end] + closing), ensure_ascii=False).encode()
+                return text[:end] + closing
     return "{}"

@@ -33,7 +33,7 @@ class Account(BaseCallback):  # type: ignore[misc]
     def __init__(self, meter: Meter | None = None, record: bool = False, run: Account | None = None) -> None:
         self.meter, self.record, self.run, self.ended = meter or Meter(), record, run, False
         self.counts: Counter[str] = Counter()
-        self.cut: int | None = None  # tokens after which the last answer was cut off
+        self.cut: int | None = None  # tokens after which an answer was cut off
         self.recorded: list[dict[str, Any]] = []
         self._open: dict[str, tuple[Any, Mapping[str, Any], float]] = {}
         self._lock = threading.Lock()
@@ -49,8 +49,9 @@ class Account(BaseCallback):  # type: ignore[misc]
         lm, inputs, started = self._open.pop(call_id)
         WAITING.pop(call_id, None)
         entry = history_entry(lm, outputs)
-        self.cut = _count((entry.get("usage") or {}).get("completion_tokens")) if was_cut(entry) else None
         usage = entry.get("usage") or {}
+        if was_cut(entry) and not self.ended:
+            self.cut = _count(usage.get("completion_tokens"))
         cached = exception is None and not usage and bool((inputs.get("kwargs") or {}).get("cache", lm.cache))
         tokens = {name: _count(usage.get(name)) for name in TOKENS}
         if cached:

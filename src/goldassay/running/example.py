@@ -186,7 +186,7 @@ class Measuring:
             row = self.row(index, example, prediction, seconds)
         row |= {"usage": account.usage} if account.usage else {}
         row |= {"waited_s": round(notes.waited, 3)} if notes.waited >= 0.001 else {}
-        row |= {"truncated": True} if notes.truncated or account.cut is not None else {}
+        row |= {"truncated": True} if account.cut is not None else {}
         if self.trace:
             row |= {"inputs": dict(example.inputs().items()), "gold": dict(example.labels().items())}
             row |= {"calls": account.recorded} if account.recorded else {}

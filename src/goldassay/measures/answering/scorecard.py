@@ -168,7 +168,9 @@ class _Facts:
             return bool(self.counts["joined"])
         if isinstance(measure, BestThreshold):
             return "unanswerable" in self.kinds["answerable"] and card.totals[name].weight == card.examples
-        if isinstance(measure, (CitationRate, LostByRetrieval)) or (isinstance(measure, ClaimRate) and name != "faithfulness"):
+        if isinstance(measure, (CitationRate, LostByRetrieval)) or (
+            isinstance(measure, ClaimRate) and name != "faithfulness"
+        ):
             return card.values[name] is not None
         return True
 
