@@ -31,11 +31,6 @@ class Triple(BaseModel):
     object: str
 
 
-class Reply(BaseModel):
-    answer: Copied
-    confidence: float
-
-
 FIELDS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "label": (Literal["museum", "archive"], st.sampled_from(["museum", "archive"])),
     "names": (list[str], st.lists(TEXT, max_size=3)),
@@ -57,21 +52,11 @@ FIELDS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_what_is_written_is_read_back(data: st.DataObject) -> None:
-    names = data.draw(st.lists(st.sampled_from(sorted(FIELDS)), min_size=1, max_size=4, unique=True))
-    fields: dict[str, Any] = {name: (FIELDS[name][0], ...) for name in names}
-    form = Lines.of(create_model("Outputs", **fields).model_json_schema())
+    name = data.draw(st.sampled_from(sorted(FIELDS)))
+    form = Lines.of(create_model("Outputs", **{name: (FIELDS[name][0], ...)}).model_json_schema())  # type: ignore[call-overload]
     assert form is not None
-    values = {name: data.draw(FIELDS[name][1]) for name in names}
-    read = form.read(form.render(values))
-    assert {name: read.get(name) for name in names} == values
-
-
-def test_one_object_alone_has_a_line_a_field() -> None:
-    form = Lines.of(create_model("Outputs", reply=(Reply, ...)).model_json_schema())
-    assert form is not None
-    assert form.render({"reply": {"answer": "in Delft", "confidence": 0.5}}) == "answer: in Delft\nconfidence: 0.5"
-    assert form.read("answer: in Delft\nconfidence: 0.5") == {"reply": {"answer": "in Delft", "confidence": 0.5}}
-    assert form.read("answer: -\nconfidence: 0")["reply"]["answer"] == ""
+    values = {name: data.draw(FIELDS[name][1])}
+    assert form.read(form.render(values)) == values
 
 
 @pytest.mark.parametrize("kind", [dict[str, int], list[list[str]], list[dict[str, str]], str | int])
@@ -84,9 +69,10 @@ def test_a_cut_or_broken_line_is_left_out() -> None:
     assert form is not None
     assert form.read("TOP: Delft\nGRP") == {"mentions": [{"type": "TOP", "text": "Delft"}]}
     assert form.read("-") == form.read("") == {"mentions": []}
-    two = Lines.of(create_model("Outputs", label=(str, ...), year=(int, ...)).model_json_schema())
-    assert two is not None
-    assert two.read("I do not know") == {}
+
+
+def test_several_outputs_stay_json() -> None:
+    assert Lines.of(create_model("Outputs", label=(str, ...), year=(int, ...)).model_json_schema()) is None
 
 
 class Names(dspy.Signature):

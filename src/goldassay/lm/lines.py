@@ -1,4 +1,4 @@
-r"""Answers as lines: what a schema asks for, written with as few tokens as it allows.
+r"""Answers as lines: the one output that a schema asks for, written with as few tokens as it allows.
 
 A list of names is ``TOP: Delft``, one a line, where JSON needs braces, quotes and the name of every field for each. A
 line with a hyphen ends the list (without that mark a small model goes on until it runs out of tokens). One label is the
@@ -80,48 +80,10 @@ class Scalar:
 
 
 @dataclass(frozen=True)
-class Field:
-    """An output: a scalar (under no name), an object of scalars, or a list of either, an item a line.
+class Lines:
+    r"""The form of an answer: one value (under no name), an object of them, or a list of either, an item a line.
 
     An object stands on one line: ``TYPE: text`` for a label and a text, else its values between bars.
-    """
-
-    parts: Mapping[str, Scalar]
-    separator: str = ""
-    listed: bool = False
-    max_items: int | None = None
-
-    def line(self, value: Any) -> str:
-        """A value, or an item of a list, on one line."""
-        return self.separator.join(part.line(value.get(name) if name else value) for name, part in self.parts.items())
-
-    def parse(self, text: str) -> Any:
-        """The value of a line; None if it lacks a part."""
-        if not self.separator:
-            return next(iter(self.parts.values())).parse(text)
-        texts = text.split(self.separator, len(self.parts) - 1)
-        values = {name: part.parse(text) for (name, part), text in zip(self.parts.items(), texts, strict=False)}
-        return values if len(values) == len(self.parts) else None
-
-    def rule(self, grammar: Grammar) -> str:
-        """The grammar of a line."""
-        inner = self.listed or bool(self.separator)
-        return f" {_quoted(self.separator)} ".join(part.rule(grammar, inner) for part in self.parts.values())
-
-    def read(self, lines: Sequence[str]) -> Any:
-        """The value of the lines that belong to this field."""
-        if not self.listed:
-            return self.parse(" ".join(lines))
-        texts = [line.removeprefix("- ").strip() for line in lines]
-        items = [self.parse(text) for text in texts if text and text != NOTHING]
-        return [item for item in items if item is not None]
-
-
-@dataclass(frozen=True)
-class Lines:
-    r"""The form of an answer: its fields in their order, each after its name unless there is only one.
-
-    An object that is the only output has a line for each of its parts; ``whole`` is its name.
 
     >>> form = Lines.of({"type": "object", "properties": {"names": {"type": "array", "items": {"type": "object",
     ...     "properties": {"text": {"type": "string"}, "type": {"enum": ["TOP", "TMP"]}}}}}})
@@ -133,65 +95,61 @@ class Lines:
     True
     """
 
-    fields: Mapping[str, Field]
-    whole: str = ""
+    name: str
+    parts: Mapping[str, Scalar]
+    separator: str = ""
+    listed: bool = False
+    max_items: int | None = None
 
     @classmethod
     def of(cls, schema: Schema) -> Lines | None:
-        """The form of a schema; None if it is nested deeper than lines can show."""
-        fields: dict[str, Field] = {}
-        for name, part in schema.get("properties", {}).items():
-            field = _field(part, schema)
-            if field is None:
+        """The form of a schema; None if it has several outputs, or one deeper than lines can show."""
+        if len(schema.get("properties", {})) != 1:
+            return None
+        ((output, part),) = schema["properties"].items()
+        part = _resolved(part, schema)
+        listed, most = part.get("type") == "array", part.get("maxItems")
+        part = _resolved(part.get("items") or {}, schema) if listed else part
+        fields = part.get("properties", {"": part})
+        parts: dict[str, Scalar] = {}
+        for name, inner in fields.items():
+            scalar = _scalar(_resolved(inner, schema), schema)
+            if scalar is None:
                 return None
-            fields[name] = field
-        if len(fields) == 1:
-            ((name, field),) = fields.items()
-            if field.separator and not field.listed:
-                return cls({part: Field({"": scalar}) for part, scalar in field.parts.items()}, name)
-        return cls(fields) if fields else None
-
-    @property
-    def has_list(self) -> bool:
-        """Whether an output is a list."""
-        return any(field.listed for field in self.fields.values())
-
-    @property
-    def _alone(self) -> Field | None:
-        """The field that stands without its name."""
-        return next(iter(self.fields.values())) if len(self.fields) == 1 and not self.whole else None
+            mention = name == "text" and scalar.kind == "text" and fields.keys() & {"type", "label"}
+            parts[name] = replace(scalar, copied=True) if mention and not scalar.labels else scalar
+        labels = [name for name, each in parts.items() if each.labels]
+        texts = [name for name, each in parts.items() if each.kind == "text" and not each.labels]
+        if len(parts) == 2 and len(labels) == len(texts) == 1:
+            return cls(output, {name: parts[name] for name in labels + texts}, ": ", listed, most)
+        return cls(output, parts, "" if "" in parts else " | ", listed, most)
 
     def render(self, values: Mapping[str, Any]) -> str:
-        """The values, as a demonstration shows them; a field without a value is left out."""
-        values = values.get(self.whole, {}) if self.whole else values
-        lines: list[str] = []
-        for name, field in self.fields.items():
-            value = values.get(name)
-            if name not in values:
-                continue
-            if field is self._alone:
-                lines += [*map(field.line, value), NOTHING] if field.listed else [field.line(value)]
-            elif field.listed and value:
-                lines += [f"{name}:", *(f"- {field.line(item)}" for item in value)]
-            else:
-                lines.append(f"{name}: {NOTHING if field.listed else field.line(value)}")
-        return "\n".join(lines)
+        """The values, as a demonstration shows them."""
+        if self.name not in values:
+            return ""
+        value = values[self.name]
+        return "\n".join([*map(self._line, value), NOTHING]) if self.listed else self._line(value)
+
+    def _line(self, value: Any) -> str:
+        return self.separator.join(part.line(value.get(name) if name else value) for name, part in self.parts.items())
 
     def read(self, text: str) -> dict[str, Any]:
-        """The values of an answer; a missing field is left out."""
-        lines, names = text.strip().splitlines(), list(self.fields)
-        if self._alone:
-            return {names[0]: self._alone.read(lines)}
-        sections: dict[str, list[str]] = {}
-        for line in lines:
-            name, colon, rest = line.partition(":")
-            if colon and name in names:
-                names = names[names.index(name) + 1 :]
-                sections[name] = [rest.strip()] if rest.strip() else []
-            elif sections:
-                list(sections.values())[-1].append(line)
-        values = {name: self.fields[name].read(section) for name, section in sections.items()}
-        return {self.whole: values} if self.whole else values
+        """The values of an answer."""
+        lines = text.strip().splitlines()
+        if not self.listed:
+            return {self.name: self._parse(" ".join(lines))}
+        texts = (line.removeprefix("- ").strip() for line in lines)
+        items = [self._parse(text) for text in texts if text and text != NOTHING]
+        return {self.name: [item for item in items if item is not None]}
+
+    def _parse(self, text: str) -> Any:
+        """The value of a line; None if it lacks a part."""
+        if not self.separator:
+            return self.parts[""].parse(text)
+        texts = text.split(self.separator, len(self.parts) - 1)
+        values = {name: part.parse(text) for (name, part), text in zip(self.parts.items(), texts, strict=False)}
+        return values if len(values) == len(self.parts) else None
 
     def grammar(
         self, source: str, items: int = ITEMS, characters: int = CHARACTERS, end_tokens: Sequence[int] = ()
@@ -207,18 +165,11 @@ class Lines:
                 to their bound.
         """
         grammar = Grammar(characters, [line.strip() for line in source.splitlines() if line.strip()], {})
-        titled = []
-        for name, field in self.fields.items():
-            rule, most = field.rule(grammar), field.max_items or items
-            if field is self._alone:
-                titled.append(f'({rule} "\\n"){{0,{most}}} {_quoted(NOTHING)}' if field.listed else rule)
-            elif field.listed:
-                titled.append(f'{_quoted(name + ":")} (" -" | ("\\n- " {rule}){{1,{most}}})')
-            else:
-                titled.append(f"{_quoted(name + ': ')} {rule}")
-        start, last = ' "\\n" '.join(titled), list(self.fields.values())[-1]
-        scalar = list(last.parts.values())[-1]
-        if end_tokens and not (last.listed or scalar.labels or scalar.kind == "boolean"):
+        inner, parts = self.listed or bool(self.separator), list(self.parts.values())
+        start = f" {_quoted(self.separator)} ".join(part.rule(grammar, inner) for part in parts)
+        if self.listed:
+            start = f'({start} "\\n"){{0,{self.max_items or items}}} {_quoted(NOTHING)}'
+        elif end_tokens and not (parts[-1].labels or parts[-1].kind == "boolean"):
             start = f"({start}) <[{','.join(map(str, end_tokens))}]>"
         rules = [f"start: {start}", *(f"{name}: {rule}" for rule, name in grammar.rules.items())]
         return "%llguidance {}\n" + "\n".join(rules) + "\n"
@@ -235,27 +186,6 @@ class Grammar:
     def name(self, rule: str) -> str:
         """The name of a rule, which is written once."""
         return self.rules.setdefault(rule, f"VALUE_{len(self.rules)}")
-
-
-def _field(part: Schema, root: Schema) -> Field | None:
-    part = _resolved(part, root)
-    listed, most = part.get("type") == "array", part.get("maxItems")
-    part = _resolved(part.get("items") or {}, root) if listed else part
-    if "properties" not in part:
-        scalar = _scalar(part, root)
-        return Field({"": scalar}, "", listed, most) if scalar else None
-    parts: dict[str, Scalar] = {}
-    for name, inner in part["properties"].items():
-        scalar = _scalar(_resolved(inner, root), root)
-        if scalar is None:
-            return None
-        mention = name == "text" and scalar.kind == "text" and part["properties"].keys() & {"type", "label"}
-        parts[name] = replace(scalar, copied=True) if mention and not scalar.labels else scalar
-    labels = [name for name, each in parts.items() if each.labels]
-    texts = [name for name, each in parts.items() if each.kind == "text" and not each.labels]
-    if len(parts) == 2 and len(labels) == len(texts) == 1:
-        return Field({name: parts[name] for name in labels + texts}, ": ", listed, most)
-    return Field(parts, " | ", listed, most)
 
 
 def _scalar(part: Schema, root: Schema) -> Scalar | None:

@@ -52,7 +52,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     def lines(self, signature: Any) -> Lines | None:
         """The form in lines of a signature's outputs; None if they are written as JSON."""
         form = None if self.form == "json" else _lines(signature)
-        return form if form is None or self.form == "lines" or form.has_list else None
+        return form if form is None or self.form == "lines" or form.listed else None
 
     def __call__(
         self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]
