@@ -44,7 +44,7 @@ def rate(right: Sequence[bool], level: float = 0.95) -> Interval | None:
     >>> rate([]) is None, rate([True, False]).value
     (True, 0.5)
     """
-    return interval([float(value) for value in right], method="wilson", level=level) if right else None
+    return interval([float(value) for value in right], bounds=(0.0, 1.0), level=level) if right else None
 
 
 def coefficient(units: Sequence[Sequence[Any]], kind: str, level: float = 0.95) -> Interval | None:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
-from goldassay.tally import Counts, Mean, Tally
+from goldassay.tally import Counts, Mean
 from goldassay.tally.sums import Sums, T
 
 Floats = NDArray[np.float64]
@@ -39,17 +39,10 @@ class Evidences:
     """
 
     def __init__(self, tallies: Values, zero: Any = None, clusters: Sequence[object] | None = None) -> None:
-        arrays = hasattr(tallies, "from_state")
-        if not arrays and not len(tallies):
-            raise GoldassayError("no evidence: there are no examples")
         self.zero = Mean() if zero is None else zero
-        self.paths, self.matrix = (
-            _array_columns(tallies) if arrays else _numbers(tallies) if zero is None else _matrix(tallies)
-        )
-        self.unit = "examples"
-        if clusters is not None:
-            self.matrix = clustered(self.matrix, clusters)
-            self.unit = "documents" if len(self.matrix) < len(clusters) else self.unit
+        self.paths, matrix = _numbers(tallies) if zero is None else _matrix(tallies)
+        self.matrix = matrix if clusters is None else clustered(matrix, clusters)
+        self.unit = "documents" if len(self.matrix) < len(matrix) else "examples"
 
     @classmethod
     def paired(
@@ -58,12 +51,12 @@ class Evidences:
         """The evidence of two systems on the same examples, and the rows of each."""
         if len(a) != len(b):
             raise GoldassayError(f"a paired comparison needs the same examples: {len(a)} against {len(b)}")
-        both = cls([*a, *b], zero)
-        rows = both.matrix[: len(a)], both.matrix[len(a) :]
-        if clusters is not None:
-            rows = clustered(rows[0], clusters), clustered(rows[1], clusters)
-            both.unit = "documents" if len(rows[0]) < len(clusters) else both.unit
-        return both, *rows
+        sides = None if clusters is None else [(side, name) for side in "ab" for name in clusters]
+        if clusters is not None and len(clusters) != len(a):
+            raise GoldassayError(f"{len(clusters)} clusters for {len(a)} examples; the lengths must agree")
+        both = cls([*a, *b], zero, sides)
+        half = len(both.matrix) // 2
+        return both, both.matrix[:half], both.matrix[half:]
 
     def classes(self, rows: Floats) -> tuple[list[Counts], str]:
         """The counts of the classes that the value of these rows is a mean over, a number a row, and their rate."""
@@ -102,13 +95,22 @@ def _numbers(values: Values) -> tuple[list[Path], Floats]:
         numbers = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         raise GoldassayError("the values are not all numbers; with tallies, give their zero too") from None
+    if not numbers.size:
+        raise GoldassayError("no evidence: there are no examples")
     if numbers.ndim != 1 or not np.isfinite(numbers).all():
         raise GoldassayError("a value is not a finite number; leave such examples out and say so")
     return [("total",), ("weight",)], np.column_stack([numbers, np.ones(len(numbers))])
 
 
-def _matrix(tallies: Values) -> tuple[list[Path], Floats]:
-    """A row for each tally; a path that a tally lacks is 0."""
+def _matrix(tallies: Any) -> tuple[list[Path], Floats]:
+    """A row for each tally, or each entry of one whose fields are arrays; a path that a tally lacks is 0."""
+    if hasattr(tallies, "from_state"):
+        columns = dict(flat(tallies.state()))
+        if not any(map(np.size, columns.values())):
+            raise GoldassayError("no evidence: there are no examples")
+        return list(columns), np.column_stack(np.broadcast_arrays(*columns.values())).astype(float)
+    if not len(tallies):
+        raise GoldassayError("no evidence: there are no examples")
     kind = type(tallies[0])
     if issubclass(kind, Sums) and all(type(tally) is kind for tally in tallies):
         names = sorted(kind.__dataclass_fields__)  # type: ignore[attr-defined]
@@ -122,18 +124,6 @@ def _matrix(tallies: Values) -> tuple[list[Path], Floats]:
         for path, number in state.items():
             matrix[row, place[path]] = number
     return paths, matrix
-
-
-def _array_columns(tally: Any) -> tuple[list[Path], Floats]:
-    """The fields of a tally whose fields are arrays; a field that is one number holds for every example."""
-    columns = dict(flat(tally.state()))
-    n = max((np.size(column) for column in columns.values()), default=0)
-    if not n:
-        raise GoldassayError("no evidence: there are no examples")
-    matrix = np.empty((n, len(columns)))
-    for place, column in enumerate(columns.values()):
-        matrix[:, place] = column
-    return list(columns), matrix
 
 
 def clustered(matrix: Floats, clusters: Sequence[object]) -> Floats:
@@ -201,11 +191,18 @@ def joined(parts: Sequence[T], zero: T) -> T:
     """
     states = [dict(flat(part.state())) for part in parts]
     sizes = [max((np.size(column) for column in state.values()), default=0) for state in states]
-    paths = sorted({path for state in states for path in state})
-    columns = [
-        np.concatenate([state.get(path, np.zeros(n)) for state, n in zip(states, sizes, strict=True)]) for path in paths
-    ]
-    return zero.from_state(nested(paths, columns))
+    return zero.from_state(_one_after_the_other(states, sizes))
+
+
+def _one_after_the_other(states: Sequence[Mapping[Path, Any]], sizes: Sequence[int]) -> dict[str, object]:
+    """The state of columns that come in parts; in the order of the first part where all have the same paths."""
+    paths = list(states[0]) if states else []
+    if any(state.keys() != states[0].keys() for state in states):
+        paths = sorted({path for state in states for path in state})
+    parts = list(zip(states, sizes, strict=True))
+    return nested(
+        paths, [np.concatenate([state.get(path, np.zeros(n, np.int8)) for state, n in parts]) for path in paths]
+    )
 
 
 def row(tallies: T, index: int) -> T:
@@ -216,25 +213,17 @@ def row(tallies: T, index: int) -> T:
     >>> row(by_type, 1)
     {'B': Counts(tp=0.0, fp=2.0, fn=0.0)}
     """
-    return tallies.from_state(_row(tallies.state(), index))
+    numbers = {
+        path: column[index].item() if isinstance(column, np.ndarray) else column
+        for path, column in flat(tallies.state())
+    }
+    seen = {(), *(path[:-1] for path, number in numbers.items() if number)}
+    paths = [path for path in numbers if path[:-1] in seen]
+    return tallies.from_state(nested(paths, [numbers[path] for path in paths]))
 
 
-def _row(state: Mapping[str, Any], index: int) -> dict[str, Any]:
-    numbers: dict[str, Any] = {}
-    for key, column in state.items():
-        if isinstance(column, Mapping):
-            inner = _row(column, index)
-            if any(inner.values()):
-                numbers[key] = inner
-        else:
-            numbers[key] = column[index].item() if isinstance(column, np.ndarray) else column
-    return numbers
-
-
-def summed(tally: T, sums: dict[int, tuple[object, float]] | None = None) -> T:
+def summed(tally: T) -> T:
     """The evidence of all examples together, from a tally whose fields are arrays.
-
-    ``sums`` remembers each array with its sum, by its ``id``: many tallies share arrays.
 
     >>> from goldassay.tally import Counts
     >>> summed(stacked([Counts(1, 0, 0), Counts(1, 2, 0)], Counts()))
@@ -244,11 +233,16 @@ def summed(tally: T, sums: dict[int, tuple[object, float]] | None = None) -> T:
     if own is not None:  # a tally that has its sums already
         return own
     columns = dict(flat(tally.state()))
-    cache = {} if sums is None else sums
-    for column in columns.values():
-        if id(column) not in cache:
-            cache[id(column)] = (column, np.sum(column).item())  # the array is kept, so its id stays its own
-    return tally.from_state(nested(list(columns), [cache[id(column)][1] for column in columns.values()]))
+    return tally.from_state(nested(list(columns), [np.sum(column).item() for column in columns.values()]))
+
+
+def _rows(tally: Any) -> dict[Path, Any]:
+    """The columns of a tally, from which `_gathered` makes it again."""
+    return dict(flat(tally.laid_out() if hasattr(tally, "laid_out") else tally.state()))
+
+
+def _gathered(zero: Any, state: Mapping[str, object]) -> Any:
+    return (zero.gathered if hasattr(zero, "gathered") else zero.from_state)(state)
 
 
 def scaled(tallies: T, weights: Sequence[float]) -> T:
@@ -258,10 +252,9 @@ def scaled(tallies: T, weights: Sequence[float]) -> T:
     >>> scaled(Mean(np.array([1.0, 0.0]), np.array([1.0, 1.0])), [3, 1]).total.tolist()
     [3.0, 0.0]
     """
-    laid_out = hasattr(tallies, "laid_out")
-    state = tallies.laid_out() if laid_out else tallies.state()  # type: ignore[attr-defined]
-    columns = {path: column if path[-1] == "confidence" else column * np.array(weights) for path, column in flat(state)}
-    again: T = (tallies.gathered if laid_out else tallies.from_state)(nested(list(columns), columns.values()))  # type: ignore[attr-defined]
+    columns = _rows(tallies)
+    times = [column if path[-1] == "confidence" else column * np.array(weights) for path, column in columns.items()]
+    again: T = _gathered(tallies, nested(list(columns), times))
     return again
 
 
@@ -274,21 +267,19 @@ class Chunks(Mapping[str, Any]):
     >>> chunks = Chunks({"strict": Counts()})
     >>> chunks.add({"strict": Counts(np.array([1, 0]), np.array([0, 2]), np.array([0, 0]))}, 2)
     >>> chunks.add({"strict": Counts(np.array([1]), np.array([0]), np.array([4]))}, 1)
-    >>> chunks["strict"].tp.tolist(), chunks.total("strict")
-    ([1, 0, 1], Counts(tp=2, fp=2, fn=4))
+    >>> chunks["strict"].tp.tolist()
+    [1, 0, 1]
     """
 
     def __init__(self, zeros: Mapping[str, Any]) -> None:
         self.zeros, self.sizes = zeros, list[int]()
-        self._columns: dict[str, dict[Path, dict[int, tuple[Any, Any]]]] = {name: {} for name in zeros}
+        self._parts: dict[str, list[dict[Path, tuple[Any, Any]]]] = {name: [] for name in zeros}
 
     def add(self, tallies: Mapping[str, object], size: int) -> None:
         """The next chunk, of ``size`` examples."""
         for name, tally in tallies.items():
-            state = tally.laid_out() if hasattr(tally, "laid_out") else tally.state()  # type: ignore[attr-defined]
-            for path, column in flat(state):
-                values = np.broadcast_to(column, size)
-                self._columns[name].setdefault(path, {})[len(self.sizes)] = _compact(values), values.dtype
+            columns = {path: np.broadcast_to(column, size) for path, column in _rows(tally).items()}
+            self._parts[name].append({path: (_compact(column), column.dtype) for path, column in columns.items()})
         self.sizes.append(size)
 
     def __len__(self) -> int:
@@ -298,32 +289,15 @@ class Chunks(Mapping[str, Any]):
         return iter(self.zeros)
 
     def __getitem__(self, name: str) -> Any:
-        columns, zero = self._columns[name], self.zeros[name]
-        everywhere = all(len(pieces) == len(self.sizes) for pieces in columns.values())
-        paths = list(columns) if everywhere else sorted(columns, key=lambda path: path[:-1])
-        state = nested(paths, [self._whole(columns[path]) for path in paths])
-        return zero.gathered(state) if hasattr(zero, "gathered") else zero.from_state(state)
-
-    def total(self, name: str) -> Tally:
-        """The evidence of all examples together."""
-        total: Tally = summed(self[name])
-        return total
-
-    def _whole(self, pieces: Mapping[int, tuple[Any, Any]]) -> Any:
-        kind = np.result_type(*(kind for _, kind in pieces.values()))
-        return np.concatenate(
-            [pieces[at][0].astype(kind) if at in pieces else np.zeros(n, kind) for at, n in enumerate(self.sizes)]
-        )
+        parts = [{path: small.astype(kind) for path, (small, kind) in part.items()} for part in self._parts[name]]
+        return _gathered(self.zeros[name], _one_after_the_other(parts, self.sizes))
 
 
 def _compact(values: Any) -> Any:
     """The values in the smallest integers that hold them exactly, or as they are."""
     with np.errstate(invalid="ignore"):
-        for kind in (np.int8, np.int16, np.int32):
-            small = values.astype(kind)
-            if (small == values).all():
-                return small
-    return np.array(values)
+        small = (values.astype(kind) for kind in (np.int8, np.int16, np.int32))
+        return next((each for each in small if (each == values).all()), np.array(values))
 
 
 STEP = 1e-5  # of a sum: the step of the derivative

@@ -27,7 +27,7 @@ from goldassay.statistics.rates import effective_number, macro_ends, wilson, wil
 from goldassay.statistics.resampling import bootstrap, check_settings
 from goldassay.tally import Confusion, Mean
 
-METHODS = ("auto", "wilson", "effective", "t", "bootstrap")
+METHODS = ("auto", "effective", "t", "bootstrap")
 Bounds = tuple[float, float]
 JACKKNIFED = 2000  # above this many rows the infinitesimal jackknife, which is as good then, does less work
 BLOCK = 512  # rows at a time
@@ -66,9 +66,9 @@ def interval(
         tallies: one an example, or one whose fields are arrays; or plain numbers.
         zero: the tallies' zero; None for plain numbers.
         clusters: examples of one cluster (document) count as one.
-        method: ``auto`` is ``effective`` for values with bounds and ``t`` for others. ``wilson``: rates of independent
-            examples. ``effective``: Wilson's at the effective sample size, which ``auto`` widens for a mean over
-            classes (``macro``). ``t``: Student's, with the jackknife's variance. ``bootstrap``: percentiles.
+        method: ``auto`` is Wilson's for rates of independent examples, ``t`` for values without bounds, and for the
+            others ``effective``: Wilson's at the effective sample size, widened for a mean over classes (``macro``).
+            ``t``: Student's, with the jackknife's variance. ``bootstrap``: percentiles.
         bounds: between which the value lies, as `Measure.limits`; None: 0 and 1, if every example's own value does.
         resamples: how many, for the bootstrap.
         level: the share of such intervals that hold the true value.
@@ -82,26 +82,23 @@ def interval(
     if method not in METHODS:
         raise GoldassayError(f"no interval {method!r}; there are {', '.join(METHODS)}")
     evidences = Evidences(tallies, zero, clusters)
-    alone = clusters is None or len(evidences.matrix) == len(clusters)  # every example is its own cluster
     value, n = evidences.value, len(evidences.matrix)
     if not evidences.matrix.any():
-        if method in ("wilson", "t"):
+        if method == "t":
             raise GoldassayError("no evidence: the measure applies to none of the examples")
         return Interval(value, *(bounds or (0.0, 1.0)), level, 0, "effective")  # anything may be true
     if method == "bootstrap":
         ends = np.quantile(bootstrap(evidences, resamples, seed), ((1 - level) / 2, (1 + level) / 2))
-        return Interval(value, float(ends[0]), float(ends[1]), level, n, method)
-    own = _own_values(evidences, value) if alone else None
+        return Interval(value, *ends.tolist(), level, n, method)
+    own = _own_values(evidences, value) if clusters is None or n == len(clusters) else None  # each its own cluster
     limits = bounds or unit_bounds(evidences, value, evidences.matrix)
-    rate = own is not None and method != "t" and limits == (0.0, 1.0) and _is_rate(own)
-    if method == "wilson" or rate:
-        rates = _check_rate(own)
-        return Interval(value, *wilson(float(rates.sum()), len(rates), level), level, len(rates), "wilson")
-    unbounded = not all(map(math.isfinite, limits))
-    variance, n = _variance(evidences, own, unbiased=method == "t" or unbounded)
+    if own is not None and method != "t" and limits == (0.0, 1.0) and set(own.tolist()) <= {0.0, 1.0}:
+        return Interval(value, *wilson(float(own.sum()), len(own), level), level, len(own), "wilson")
+    by_t = method == "t" or (method == "auto" and not all(map(math.isfinite, limits)))
+    variance, n = _variance(evidences, own, unbiased=by_t)
     if method == "t" and n < 2:
         raise GoldassayError("a t interval needs at least two examples")
-    if method == "t" or (method == "auto" and unbounded):
+    if by_t:
         return student(value, math.sqrt(variance), n, level, limits)
     estimate = _effective_interval(value, variance, n, level, limits)
     return _over_classes(estimate, evidences) if method == "auto" else estimate
@@ -176,20 +173,6 @@ def _rows(evidences: Evidences) -> Floats:
     """The rows that hold any evidence."""
     rows: Floats = evidences.matrix[(evidences.matrix != 0).any(axis=1)]
     return rows
-
-
-def _is_rate(values: Floats) -> bool:
-    return set(values.tolist()) <= {0.0, 1.0}
-
-
-def _check_rate(values: Floats | None) -> Floats:
-    if values is None:
-        raise GoldassayError(
-            "'wilson' is for rates of independent examples; use 'effective' for clusters and other tallies"
-        )
-    if not _is_rate(values):
-        raise GoldassayError("Wilson's interval is for rates: every value must be 0 or 1; use 'effective'")
-    return values
 
 
 def unit_bounds(evidences: Evidences, value: float, rows: Floats) -> Bounds:

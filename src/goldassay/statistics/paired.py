@@ -19,7 +19,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import scipy
@@ -34,7 +34,7 @@ from goldassay.statistics.intervals import (
 )
 from goldassay.statistics.power import cliffs_delta, cohens_dz, constant, odds_ratio, smallest_detectable
 from goldassay.statistics.rates import effective_number, macro_ends, wilson_ends
-from goldassay.statistics.resampling import Draws, check_settings, resampled, swapped
+from goldassay.statistics.resampling import check_settings, resampled, swapped
 
 TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")
 
@@ -96,7 +96,7 @@ def compare(
     test: str = "permutation",
     bounds: Bounds | None = None,
     level: float = 0.95,
-    **draws: Unpack[Draws],
+    **draws: int,
 ) -> Comparison:
     """A against B, aligned sequences of tallies (or plain numbers).
 
@@ -122,25 +122,27 @@ def compare(
     both, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
     if test not in TESTS:
         raise GoldassayError(f"no test {test!r}; there are {', '.join(TESTS)}")
-    resamples, seed = draws.get("resamples", 10_000), draws.get("seed", 0)
-    check_settings(level, resamples, seed)
-    difference, n = both.of(rows_a) - both.of(rows_b), len(rows_a)
-    interval, error = difference_interval(both, rows_a, rows_b, level, bounds)
+    draws = {"resamples": 10_000, "seed": 0, **draws}
+    check_settings(level, **draws)
+    n, (interval, error) = len(rows_a), difference_interval(both, rows_a, rows_b, level, bounds)
     scores_a, scores_b = both.values(rows_a), both.values(rows_b)
+    p = 1.0
     if test == "bootstrap":
-        drawn = resampled_differences(both, rows_a, rows_b, resamples, seed)
-        low, high = (float(end) for end in np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2)))
-        interval = Interval(difference, low, high, level, n, "bootstrap")
-    if np.array_equal(rows_a, rows_b) or (test == "bootstrap" and n == 1):
-        p = 1.0  # resamples of one pair are all that pair: they say nothing of chance
+        drawn = resampled_differences(both, rows_a, rows_b, **draws)
+        low, high = np.quantile(drawn, ((1 - level) / 2, (1 + level) / 2)).tolist()
+        interval = Interval(interval.value, low, high, level, n, "bootstrap")
+        if n > 1:  # resamples of one pair are all that pair: they say nothing of chance
+            p = 2 * (1 + min(int((drawn <= 0).sum()), int((drawn >= 0).sum()))) / (draws["resamples"] + 1)
+    elif np.array_equal(rows_a, rows_b):
+        pass
     elif test == "permutation":
-        p = _permutation(both, rows_a, rows_b, abs(difference), resamples, seed)
-    elif test == "bootstrap":
-        p = float(min(1.0, 2 * min((drawn <= 0).sum() + 1, (drawn >= 0).sum() + 1) / (resamples + 1)))  # pyright: ignore[reportAttributeAccessIssue]
+        p = _permutation(both, rows_a, rows_b, **draws)
     else:
         p = classical(test, scores_a - scores_b)[1]
     effect, name = _effect(test, scores_a, scores_b)
-    return Comparison(difference, interval, p, n, effect, smallest_detectable(error), test, name, error, both.unit)
+    return Comparison(
+        interval.value, interval, min(1.0, p), n, effect, smallest_detectable(error), test, name, error, both.unit
+    )
 
 
 def difference_interval(
@@ -211,8 +213,8 @@ def resampled_differences(both: Evidences, a: Floats, b: Floats, resamples: int,
     return np.concatenate([both.values(sums[:, :width]) - both.values(sums[:, width:]) for sums in blocks])
 
 
-def _permutation(both: Evidences, a: Floats, b: Floats, seen: float, resamples: int, seed: int) -> float:
-    gaps = b - a
+def _permutation(both: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> float:
+    gaps, seen = b - a, abs(both.of(a) - both.of(b))
     columns = np.flatnonzero((gaps != 0).any(axis=0))
     moved = np.zeros((resamples, a.shape[1]))
     moved[:, columns] = swapped(gaps[(gaps != 0).any(axis=1)][:, columns], resamples, seed)
@@ -228,20 +230,16 @@ def classical(test: str, differences: Floats) -> tuple[float, float]:
     """
     if not differences.any():
         return 0.0, 1.0
-    if test == "paired_t":
-        if len(differences) < 2:
-            raise GoldassayError("a t test needs at least two examples")
-        if constant(differences):
-            return float(np.copysign(np.inf, differences[0])), 0.0
-        result: Any = scipy.stats.ttest_1samp(differences, 0.0)
-    elif test == "wilcoxon":
-        result = scipy.stats.wilcoxon(differences)
-    else:
-        if not set(np.abs(differences).tolist()) <= {0.0, 1.0}:
-            raise GoldassayError("McNemar's test is for examples that are right or wrong: every value must be 0 or 1")
+    if test == "mcnemar":
         wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
-        result = scipy.stats.binomtest(wins, wins + losses, 0.5)
-        return float(min(wins, losses)), float(result.pvalue)
+        if wins + losses != np.abs(differences).sum():
+            raise GoldassayError("McNemar's test is for examples that are right or wrong: every value must be 0 or 1")
+        return float(min(wins, losses)), float(scipy.stats.binomtest(wins, wins + losses, 0.5).pvalue)
+    if test == "paired_t" and len(differences) < 2:
+        raise GoldassayError("a t test needs at least two examples")
+    if test == "paired_t" and constant(differences):
+        return float(np.copysign(np.inf, differences[0])), 0.0
+    result: Any = scipy.stats.wilcoxon(differences) if test == "wilcoxon" else scipy.stats.ttest_1samp(differences, 0.0)
     return float(result.statistic), float(result.pvalue)
 
 
@@ -259,15 +257,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    if not all(0 <= p <= 1 for p in p_values):
+    values = np.asarray(p_values, float)
+    if not ((values >= 0) & (values <= 1)).all():
         raise GoldassayError("a p-value lies between 0 and 1; leave out the tests that were not made")
-    order = sorted(range(len(p_values)), key=lambda index: p_values[index])
-    adjusted = [0.0] * len(p_values)
-    worst = 0.0
-    for rank, index in enumerate(order):
-        worst = max(worst, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = worst
-    return adjusted
+    order, adjusted = values.argsort(kind="stable"), np.empty(len(values))
+    adjusted[order] = np.maximum.accumulate(np.minimum(1, np.arange(len(values), 0, -1) * values[order]))
+    return adjusted.tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,10 +305,9 @@ def ranks(
     results = [
         compare(systems[a], systems[b], zero, clusters=clusters, resamples=resamples, seed=seed) for a, b in pairs
     ]
-    sure = [p <= 1 - level for p in holm([result.p for result in results])]
     better, worse = [0] * n, [0] * n
-    for (a, b), result, certain in zip(pairs, results, sure, strict=True):
-        if certain and result.difference:
+    for (a, b), result, p in zip(pairs, results, holm([result.p for result in results]), strict=True):
+        if p <= 1 - level and result.difference:
             first, second = (a, b) if (result.difference > 0) != lower_is_better else (b, a)
             worse[first] += 1
             better[second] += 1

@@ -96,7 +96,7 @@ def corrected(
         value = min(1.0, max(0.0, value))
         size = _effective_labels(y, f, g)
         estimate = Interval(value, *wilson(value * size, size, level), level, n + len(g), "ppi++, wilson")
-        method = "wilson"
+        method, limits = "auto", (0.0, 1.0)
     else:
         estimate = replace(student(value, float(np.sqrt(variance)), n, level, limits, "ppi++"), n=n + len(g))
         method = "t"

@@ -1,8 +1,7 @@
 """Sums of random resamples and of random swaps, drawn the cheapest way that has the right distribution.
 
 A bootstrap draws n rows with replacement; only how often each *distinct* row is drawn matters, and those counts are
-multinomial. Where nearly every row is distinct, rows are drawn; but if only one number varies and there are many rows,
-the distribution of the sum of n draws is computed (a convolution by the discrete Fourier transform) and drawn from.
+multinomial. Where nearly every row is distinct, rows are drawn.
 
 A paired permutation swaps each pair with probability 1/2; of c equal pairs a binomial number is swapped. Where nearly
 every pair is distinct, eight swaps at a time share a table of 256 sums.
@@ -10,8 +9,7 @@ every pair is distinct, eight swaps at a time share a table of 256 sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypedDict
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,26 +20,15 @@ from goldassay.statistics.evidence import Evidences, Floats
 BLOCK = 512  # resamples at a time: the counts of a block stay in the cache
 CELLS = 1 << 14  # drawn rows at a time, for the same reason
 FEW = 12  # a binomial count costs about as much as drawing this many rows
-MANY = 512  # rows from which it pays to work with distinct rows, or to compute a whole distribution
-LATTICE = 16  # steps in a standard deviation of a row, at least, where the distribution is computed
-REACH = 32  # standard deviations of a sum that the lattice holds
-
-
-class Draws(TypedDict, total=False):
-    """How random draws are made: ``resamples`` of them, from ``seed``."""
-
-    resamples: int
-    seed: int
+MANY = 512  # rows from which it pays to work with distinct rows
 
 
 def check_settings(level: float, resamples: int, seed: int) -> None:
     """Raise on settings that cannot be drawn, or have no interval."""
     if not 0 < level < 1:
         raise GoldassayError(f"the level of an interval is between 0 and 1, not {level}")
-    if resamples < 1:
-        raise GoldassayError(f"resampling needs at least one resample, not {resamples}")
-    if seed < 0:
-        raise GoldassayError(f"a seed is not negative: {seed}")
+    if resamples < 1 or seed < 0:
+        raise GoldassayError(f"resampling needs a resample and a seed of 0 or more, not {resamples} and {seed}")
 
 
 def bootstrap(evidences: Evidences, resamples: int, seed: int) -> Floats:
@@ -55,56 +42,24 @@ def resampled(matrix: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     varying = np.flatnonzero((matrix != matrix[0]).any(axis=0))  # a column that does not vary adds up to n times it
     some = np.ascontiguousarray(matrix[:, varying])
     rows, counts = distinct(some)
-    draw: Callable[[int], Floats]
-    block = BLOCK
-    few = len(rows) < 2 or len(rows) * FEW <= n < MANY or len(rows) ** 2 * FEW <= n
-    if few or (len(varying) > 1 and len(rows) * 2 <= n and n >= MANY):
-        draw = lambda k: rng.multinomial(n, counts / n, size=k).astype(float) @ rows  # noqa: E731
-    elif len(varying) == 1 and n >= MANY:
-        draw, block = lambda k: _convolved(some[:, 0], k, rng)[:, None], resamples
-    else:
-        draw = lambda k: _drawn(some, k, rng)  # noqa: E731
-    for start in range(0, resamples, block):
-        k = min(block, resamples - start)
+    few = len(rows) < 2 or len(rows) * (FEW if n < MANY else 2) <= n
+    for start in range(0, resamples, BLOCK):
+        k = min(BLOCK, resamples - start)
         sums = np.tile(n * matrix[0], (k, 1))
-        sums[:, varying] = draw(k)
+        sums[:, varying] = rng.multinomial(n, counts / n, size=k) @ rows if few else _drawn(some, k, rng)
         yield sums
-
-
-def _convolved(values: Floats, k: int, rng: np.random.Generator) -> Floats:
-    """Sums of n draws from n values, k times, from the distribution of such a sum.
-
-    Values are rounded to a lattice on a ring: the transform of the distribution of a sum is that of one draw to the
-    n-th power. Mean and variance, which rounding changes a little, are put right.
-    """
-    n, mean, deviation = len(values), values.mean(), values.std()
-    ring = 1 << int(np.ceil(np.log2(REACH * LATTICE * n**0.5)))
-    step = REACH * deviation * n**0.5 / ring
-    places = np.rint((values - mean) / step)
-    shares = np.bincount(places.astype(np.int64) % ring, minlength=ring) / n
-    sums = np.maximum(np.fft.irfft(np.fft.rfft(shares) ** n, ring), 0.0).cumsum()
-    drawn = sums.searchsorted(rng.random(k) * sums[-1], side="right").astype(float)
-    middle = n * places.mean()
-    around = (drawn - middle + ring / 2) % ring - ring / 2
-    result: Floats = n * mean + around * (deviation / places.std())
-    return result
 
 
 def _drawn(matrix: Floats, k: int, rng: np.random.Generator) -> Floats:
     """The sums of n rows drawn from n rows with replacement, k times."""
-    n, width = matrix.shape
-    sums = np.empty((k, width))
-    step = max(1, CELLS // n)
+    n, step = len(matrix), max(1, CELLS // len(matrix))
+    sums = np.empty((k, matrix.shape[1]))
     for start in range(0, k, step):
         some = min(step, k - start)
-        if width == 1:
-            index = rng.integers(0, n, size=(some, n))
-            sums[start : start + some, 0] = matrix[:, 0].take(index, mode="wrap").sum(axis=1)
-            continue
         index = rng.integers(0, n, size=(some, n), dtype=np.int32)
         index += np.arange(some, dtype=np.int32)[:, None] * n  # resample i counts in the bins from i·n on
         times = np.bincount(index.ravel(), minlength=some * n).reshape(some, n)
-        sums[start : start + some] = times.astype(float) @ matrix
+        sums[start : start + some] = times @ matrix
     return sums
 
 
@@ -114,26 +69,19 @@ def swapped(gaps: Floats, resamples: int, seed: int) -> Floats:
     rows, counts = distinct(gaps)
     if len(rows) * FEW > len(gaps):
         return _table(gaps, resamples, rng)
-    sums = np.empty((resamples, gaps.shape[1]))
-    for start in range(0, resamples, BLOCK):
-        k = min(BLOCK, resamples - start)
-        sums[start : start + k] = rng.binomial(counts, 0.5, size=(k, len(counts))).astype(float) @ rows
-    return sums
+    sizes = [min(BLOCK, resamples - start) for start in range(0, resamples, BLOCK)]
+    return np.concatenate([rng.binomial(counts, 0.5, size=(k, len(counts))).astype(float) @ rows for k in sizes])
 
 
 def _table(gaps: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     """Eight rows have 256 subsets: a random byte looks up the sum of one of them."""
-    groups, width = -(-len(gaps) // 8), gaps.shape[1]
-    padded = np.zeros((groups * 8, width))
-    padded[: len(gaps)] = gaps
+    padded = np.vstack([gaps, np.zeros((-len(gaps) % 8, gaps.shape[1]))])
     subsets = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(float)
-    sums = np.zeros((width, resamples))
-    for group in range(groups):
-        table = (subsets @ padded[group * 8 : group * 8 + 8]).T
+    sums = np.zeros((resamples, gaps.shape[1]))
+    for start in range(0, len(gaps), 8):
         byte = np.frombuffer(rng.bytes(resamples), np.uint8)
-        for column in range(width):
-            sums[column] += table[column].take(byte)
-    return sums.T
+        sums += (subsets @ padded[start : start + 8]).take(byte, axis=0)
+    return sums
 
 
 def distinct(matrix: Floats) -> tuple[Floats, NDArray[np.int64]]:

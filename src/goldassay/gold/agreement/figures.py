@@ -18,7 +18,6 @@ from goldassay.measures.records.matching import Comparing, Item
 from goldassay.measures.records.records import record_of
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.evidence import row as row_of
-from goldassay.statistics.resampling import Draws
 from goldassay.tally import Counts, Mean
 from goldassay.text.words import places
 
@@ -61,7 +60,7 @@ class Study:
     task: str
     names: Sequence[str]
     rows: Sequence[Sequence[Any]]
-    draws: Draws
+    draws: dict[str, int]
     figures: list[Figure] = field(default_factory=list)
 
     def compare(self, level: str | None = None) -> None:
