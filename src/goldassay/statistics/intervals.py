@@ -89,7 +89,7 @@ def interval(
         return Interval(value, *(bounds or (0.0, 1.0)), level, 0, "effective")  # anything may be true
     if method == "bootstrap":
         ends = np.quantile(bootstrap(evidences, resamples, seed), ((1 - level) / 2, (1 + level) / 2))
-        return Interval(value, *ends.tolist(), level, n, method)
+        return Interval(value, float(ends[0]), float(ends[1]), level, n, method)
     own = _own_values(evidences, value) if clusters is None or n == len(clusters) else None  # each its own cluster
     limits = bounds or unit_bounds(evidences, value, evidences.matrix)
     if own is not None and method != "t" and limits == (0.0, 1.0) and set(own.tolist()) <= {0.0, 1.0}:
