@@ -316,7 +316,7 @@ def test_one_predicate_in_several_spellings(one: str, other: str) -> None:
 def test_prefixes_may_be_given() -> None:
     given = (("pgc", "http://example.org/pgc/"),)
     assert terms.canonical("pgc:birthDate", given) == terms.canonical("http://example.org/pgc/birthDate")
-    table = terms.alignment((("pgc:birthDate", "P569"),), given)
+    table = terms.Alignment((("pgc:birthDate", "P569"),), given)
     assert table.properties("http://example.org/pgc/birthDate") == {"P569"}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import dspy
@@ -45,7 +45,12 @@ class Scoring:
     @property
     def options(self) -> dict[str, Any]:
         """The options of every measure of triples."""
-        return {"alignment": self.table.pairs, "prefixes": self.table.prefixes, **asdict(self.comparing)}
+        own = self.comparing
+        return {
+            "alignment": self.table.pairs,
+            "prefixes": self.table.prefixes,
+            **{name: getattr(own, name) for name in ("threshold", "tolerance", "kilometres", "times")},
+        }
 
     @property
     def metric(self) -> Metric:

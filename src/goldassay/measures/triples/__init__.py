@@ -31,10 +31,10 @@ from goldassay.measures.triples.measures import (
     novel_discovery_rate,
 )
 from goldassay.measures.triples.objects import EXCLUDED, Comparing
-from goldassay.measures.triples.ontology import Grounding, OntologyConformance
+from goldassay.measures.triples.ontology import Hallucination, OntologyConformance, RelationHallucination
 from goldassay.measures.triples.records import VERDICTS, perfect
 from goldassay.measures.triples.scorecard import scorecard
-from goldassay.measures.triples.terms import Alignment, alignment, canonical, pairs
+from goldassay.measures.triples.terms import Alignment, canonical, pairs
 from goldassay.measures.triples.webnlg import WebNLG
 
 MEASURES: tuple[Measure[Any], ...] = (
@@ -47,8 +47,8 @@ MEASURES: tuple[Measure[Any], ...] = (
     *(Calibration(statistic=name) for name in ("pearson", "calibration", "ece", "brier_skill", "brier")),
     NovelDiscovery(),
     OntologyConformance(),
-    OntologyConformance(hallucination=True),
-    *(Grounding(part, hallucination=wrong) for wrong in (False, True) for part in ("subject", "object")),
+    RelationHallucination(),
+    *(Hallucination(part) for part in ("subject", "object")),
     *(DocRED(of) for of in ("relations", "ign", "evidence")),
     *(CaRB(rate) for rate in ("precision", "recall", "f1", "auc")),
     *(WebNLG(matching) for matching in ("ent_type", "partial", "strict", "exact")),
@@ -64,14 +64,14 @@ __all__ = [
     "Calibration",
     "Comparing",
     "DocRED",
-    "Grounding",
+    "Hallucination",
     "MacroF1",
     "Matching",
     "NovelDiscovery",
     "OntologyConformance",
     "PrecisionBound",
+    "RelationHallucination",
     "WebNLG",
-    "alignment",
     "canonical",
     "match",
     "novel_discovery_rate",

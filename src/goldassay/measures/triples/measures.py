@@ -23,7 +23,7 @@ from goldassay.measures.triples import mistakes, objects
 from goldassay.measures.triples.matching import Matching, match
 from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.records import VERDICTS
-from goldassay.measures.triples.terms import NamePairs, alignment
+from goldassay.measures.triples.terms import Alignment, NamePairs
 from goldassay.statistics.evidence import stacked
 from goldassay.statistics.rates import wilson
 from goldassay.tally import RATES, Counts, Macro, Number, PrecisionCounts, T, divide
@@ -40,24 +40,16 @@ TABLES = ("alignment", "prefixes", "equivalents")
 OPTIONS = (*TABLES, "threshold", "tolerance", "kilometres", "times", "excluded")
 
 
-@dataclass
 class Batch:
     """The matchings of many examples, and what several measures count in them."""
 
-    gold: Sequence[Any]
-    matchings: list[Matching]
+    def __init__(self, matchings: list[Matching]) -> None:
+        self.matchings = matchings
 
     @cached_property
     def by_property(self) -> list[dict[str, Counts]]:
         """The counts of each example."""
         return [matching.by_property() for matching in self.matchings]
-
-    @cached_property
-    def confidences(self) -> Confidences:
-        """The predictions that have a confidence and a known truth."""
-        rows = [(row, *pair) for row, each in enumerate(self.matchings) for pair in each.confidences()]
-        row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
-        return Confidences(len(self.matchings), row.astype(int), confidence, correct)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,13 +94,11 @@ class Matched(Measure[T]):
 
     def match(self, gold: object, pred: object) -> Matching:
         """The matching under this measure's conventions."""
-        table = alignment(self.alignment, self.prefixes)
-        comparing = Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
-        return match(gold, pred, table, comparing, _folded(self.equivalents), self.excluded)
+        return match(gold, pred, _comparing(self))
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """Every example, matched once."""
-        return Batch(gold, [self.match(*pair) for pair in zip(gold, pred, strict=True)])
+        return Batch([self.match(*pair) for pair in zip(gold, pred, strict=True)])
 
     def tallies(self, batch: Batch) -> T:
         """The evidence of each example."""
@@ -130,10 +120,13 @@ class Matched(Measure[T]):
         return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**values, **tables, **self.fixed}.items())}]"
 
 
-@lru_cache(maxsize=8)
-def _folded(pairs: NamePairs) -> dict[str, str]:
-    """Equivalent ids and names, as given and folded."""
-    return dict(pairs) | {normal(one): normal(other) for one, other in pairs}
+@lru_cache(maxsize=64)
+def _comparing(measure: Matched[Any]) -> Comparing:
+    """A measure's conventions; ids and names that are one thing are looked up as given and folded."""
+    own = {name: getattr(measure, name) for name in OPTIONS[len(TABLES) :]}
+    folded = {normal(one): normal(other) for one, other in measure.equivalents}
+    table = Alignment(measure.alignment, measure.prefixes)
+    return Comparing(**own, table=table, equivalents=dict(measure.equivalents) | folded)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,21 +225,13 @@ class Known(Sums):
 
     @property
     def weight(self) -> Number:
+        """How many predictions there are."""
         return self.true + self.false + self.unknown
 
     @property
-    def low(self) -> Number:
+    def value(self) -> Number:
         """Precision if every unknown statement is false."""
         return divide(self.true, self.weight, empty=1.0)
-
-    @property
-    def high(self) -> Number:
-        """Precision if every unknown statement is true."""
-        return divide(self.true + self.unknown, self.weight, empty=1.0)
-
-    @property
-    def value(self) -> Number:
-        return self.low
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +240,8 @@ class KnownOrUnknown(Known):
 
     @property
     def value(self) -> Number:
-        return self.high
+        """Precision if every unknown statement is true."""
+        return divide(self.true + self.unknown, self.weight, empty=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,7 +282,7 @@ class PrecisionBound(Matched[Known]):
 
     def tally(self, matching: Matching) -> Known:
         """What is known about the predictions of one example."""
-        return type(self.zero)(*matching.known())
+        return type(self.zero)(*map(float, map(matching.truths().count, (True, False, None))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,7 +331,9 @@ class Calibration(CalibrationMeasure, Matched[Any]):  # type: ignore[override]
 
     def confidences(self, batch: Batch) -> Confidences:
         """The predictions that have a confidence and a known truth."""
-        return batch.confidences
+        rows = [(row, *pair) for row, each in enumerate(batch.matchings) for pair in each.confidences()]
+        row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
+        return Confidences(len(batch.matchings), row.astype(int), confidence, correct)
 
 
 def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[str, float | None]:

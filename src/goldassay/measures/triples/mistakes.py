@@ -19,19 +19,21 @@ YEAR = re.compile(r"(?<!\d)\d{3,4}(?!\d)")
 def errors(matching: Matching, gold: object) -> Review:
     """The errors of one example, and what is right."""
     text = str(read(gold, "text", None) or "")
-    rest = list(matching.unmatched)
+    rest = [matching.pred[index] for index in matching.unmatched]
     rows: list[Error] = []
-    for index in matching.missed:
-        expected = matching.gold[index]
-        for same in (related, _same_value):  # a prediction with another object, else one with another subject
-            near = next((i for i in rest if same(expected, matching.pred[i])), None)
-            if near is not None:
-                rest.remove(near)
-                rows.append(_wrong(expected, matching.pred[near], text, same is related))
-                break
+    for expected in (matching.gold[index] for index in matching.missed):
+        subject, predicate, value = expected.key
+        # a prediction with another object, else one with another subject
+        if near := next((other for other in rest if related(expected, other)), None):
+            message = f"{predicate} of {subject} is {value}, not {near.key[2]}."
+            rows.append(_error("wrong_object", message, expected, near, text))
+        elif near := next((other for other in rest if _same_value(expected, other)), None):
+            message = f"{predicate} {value} belongs to {subject}, not to {near.key[0]}."
+            rows.append(_error("wrong_subject", message, expected, near, text))
         else:
             rows.append(_error("missed", f"Missed {expected.words}.", expected, None, text))
-    rows += [_spurious(matching, matching.pred[index], text) for index in rest]
+        rest = [other for other in rest if other is not near]
+    rows += [_spurious(matching, prediction, text) for prediction in rest]
     return tuple(rows), tuple(matching.pred[index].words for index in sorted(matching.pairs))
 
 
@@ -61,15 +63,6 @@ def _error(kind: str, message: str, expected: Triple | None, prediction: Triple 
     gold, pred = expected.key if expected else ("", "", ""), prediction.key if prediction else ("", "", "")
     start, end = at or (None, None)
     return Error(kind, message, gold[2], pred[2], gold[1], pred[1], start, end, words, "triples")
-
-
-def _wrong(expected: Triple, prediction: Triple, text: str, same_subject: bool) -> Error:
-    subject, predicate, value = expected.key
-    if same_subject:
-        message = f"{predicate} of {subject} is {value}, not {prediction.key[2]}."
-        return _error("wrong_object", message, expected, prediction, text)
-    message = f"{predicate} {value} belongs to {subject}, not to {prediction.key[0]}."
-    return _error("wrong_subject", message, expected, prediction, text)
 
 
 def _spurious(matching: Matching, prediction: Triple, text: str) -> Error:

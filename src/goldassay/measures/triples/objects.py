@@ -9,8 +9,8 @@ Source: Wikidata's data types, https://www.wikidata.org/wiki/Help:Data_type
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -28,28 +28,48 @@ KINDS = {
 KIND = {alias: kind for kind, aliases in KINDS.items() for alias in aliases.split()}
 EXCLUDED = ("ExternalId", "CommonsMedia", "Url", "GeoShape", "TabularData", "Math")
 """What an evaluation against Wikidata leaves out: texts rarely say them."""
-DATE = re.compile(r"[+-]?\d{4,}-\d\d(?:-\d\d)?(?:T.*)?")
-NUMERAL = re.compile(r"[+-]?\d+(?:[.,]\d+)*")
+PARTS = {
+    "time": "time", "amount": "quantity", "latitude": "coordinate", "lat": "coordinate", "id": "item",
+    "entity-type": "item",
+}  # fmt: skip
+"""What a mapping with such a part is."""
+LOOKS = {
+    "item": terms.QID,
+    "time": re.compile(r"[+-]?\d{4,}-\d\d(?:-\d\d)?(?:T.*)?"),
+    "coordinate": numeric.POINT,
+    "quantity": re.compile(r"[+-]?\d+(?:[.,]\d+)*"),
+}
+READERS: dict[str, Callable[[Any], Any]] = {
+    "time": times.read,
+    "quantity": numeric.quantity,
+    "coordinate": numeric.coordinate,
+    "identifier": lambda raw: Identifier("".join(written(raw).casefold().split())),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Identifier:
-    """A code, equal only to itself (white space apart)."""
-
-    code: str
+class Identifier(str):
+    """A code, equal only to itself (white space and case apart)."""
 
 
 Value = terms.NamedItem | times.Time | numeric.Quantity | numeric.Coordinate | Identifier | str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Comparing:
-    """How exact a comparison is, per type."""
+    """How statements compare: the least similarity of texts, the greatest differences, which predicates mean which
+    property (``table``), which ids (or folded names) count as another one, which value types are left out."""
 
     threshold: float = 0.9
     tolerance: float = 0.0
     kilometres: float = 1.0
     times: str = "gold"
+    excluded: tuple[str, ...] = EXCLUDED
+    table: terms.Alignment = field(default=terms.Alignment(), repr=False)
+    equivalents: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+EXACTLY = Comparing()
+"""Without a table and with the default tolerances."""
 
 
 def kind(triple: Mapping[str, object]) -> str:
@@ -88,22 +108,14 @@ def _named(triple: Mapping[str, object]) -> str:
 
 def _looks(value: Any) -> str:
     if isinstance(value, Mapping):
-        for keys, kind in ((("time",), "time"), (("amount",), "quantity"), (("latitude", "lat"), "coordinate")):
-            if any(key in value for key in keys):
+        for key, kind in PARTS.items():
+            if value.get(key) is not None:
                 return kind
-        return (
-            "item" if value.get("id") or "entity-type" in value else _looks(value.get("value", value.get("text", "")))
-        )
+        return _looks(value.get("value", value.get("text", "")))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return "quantity"
     text = str(value).strip()
-    if terms.QID.fullmatch(text):
-        return "item"
-    if DATE.fullmatch(text):
-        return "time"
-    if numeric.POINT.fullmatch(text):
-        return "coordinate"
-    return "quantity" if NUMERAL.fullmatch(text) else "text"
+    return next((kind for kind, pattern in LOOKS.items() if pattern.fullmatch(text)), "text")
 
 
 def read(triple: Mapping[str, object], as_kind: str) -> Value | None:
@@ -112,22 +124,15 @@ def read(triple: Mapping[str, object], as_kind: str) -> Value | None:
     >>> read({"object": "52.36, 4.885"}, "coordinate") is None, read({"object": ["a", "b"]}, "coordinate") is None
     (False, True)
     """
+    raw: Any = triple.get("object")
+    labels: Any = triple.get("object_labels") or ()
     try:
-        return _read(triple, triple.get("object"), as_kind)
+        if as_kind == "item":
+            return terms.item(raw, triple.get("object_id"), labels)
+        value: Value | None = READERS.get(as_kind, written)(raw)
     except (ValueError, TypeError, OverflowError):  # a mapping or a list whose parts are no numbers
         return None
-
-
-def _read(triple: Mapping[str, Any], raw: Any, as_kind: str) -> Value | None:
-    if as_kind == "item":
-        return terms.item(raw, triple.get("object_id"), triple.get("object_labels") or ())
-    if as_kind == "time":
-        return times.read(raw)
-    if as_kind == "quantity":
-        return numeric.quantity(raw)
-    if as_kind == "coordinate":
-        return numeric.coordinate(raw)
-    return Identifier("".join(written(raw).split())) if as_kind == "identifier" else written(raw)
+    return value
 
 
 def written(raw: object) -> str:
@@ -149,27 +154,20 @@ def written(raw: object) -> str:
     return f"{raw:g}" if isinstance(raw, float) else str(raw)
 
 
-def same(
-    gold: Value | None,
-    pred: Value | None,
-    comparing: Comparing = Comparing(),
-    equivalents: Mapping[str, str] | None = None,
-) -> bool:
+SAME: dict[type, Callable[[Any, Any, Comparing], bool]] = {
+    terms.NamedItem: lambda gold, pred, comparing: terms.same_item(gold, pred, comparing.equivalents),
+    times.Time: lambda gold, pred, comparing: times.same(gold, pred, comparing.times),
+    numeric.Quantity: lambda gold, pred, comparing: numeric.same_quantity(gold, pred, comparing.tolerance),
+    numeric.Coordinate: lambda gold, pred, comparing: numeric.same_place(gold, pred, comparing.kilometres),
+    Identifier: lambda gold, pred, comparing: bool(gold == pred),
+    str: lambda gold, pred, comparing: texts.similar(gold, pred, comparing.threshold),
+}
+
+
+def same(gold: Value | None, pred: Value | None, comparing: Comparing = EXACTLY) -> bool:
     """Whether two values of one type are the same.
 
     >>> same(numeric.quantity("100"), numeric.quantity("1000")), same("Musée d'Orsay", "Musee d'Orsay")
     (False, True)
     """
-    if gold is None or pred is None:
-        return False
-    if isinstance(gold, terms.NamedItem) and isinstance(pred, terms.NamedItem):
-        return terms.same_item(gold, pred, equivalents)
-    if isinstance(gold, times.Time) and isinstance(pred, times.Time):
-        return times.same(gold, pred, comparing.times)
-    if isinstance(gold, numeric.Quantity) and isinstance(pred, numeric.Quantity):
-        return numeric.same_quantity(gold, pred, comparing.tolerance)
-    if isinstance(gold, numeric.Coordinate) and isinstance(pred, numeric.Coordinate):
-        return numeric.same_place(gold, pred, comparing.kilometres)
-    if isinstance(gold, Identifier) and isinstance(pred, Identifier):
-        return gold.code.casefold() == pred.code.casefold()
-    return isinstance(gold, str) and isinstance(pred, str) and texts.similar(gold, pred, comparing.threshold)
+    return gold is not None and type(gold) is type(pred) and SAME[type(gold)](gold, pred, comparing)

@@ -1,13 +1,12 @@
 """Whether predictions keep to an ontology, and whether their subjects and objects occur in the text.
 
-Conformance and grounding, and their complements: relation, subject and object hallucination. They look at predictions
-only, not at the matching.
+They look at predictions only, not at the matching.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,35 +19,8 @@ from goldassay.text.normal import normal
 
 
 @dataclass(frozen=True)
-class _Share(Measure[Mean]):
-    """The share of predicted statements that are as they should be; with ``hallucination`` the share that are not."""
-
-    task = "triples"
-    zero = Mean()
-    pred_fields = ("triples",)
-    fixed = {"failed": "left out", "empty": EMPTY}
-    in_key = ("hallucination",)
-
-    hallucination: bool = field(default=False, kw_only=True)
-
-    @property
-    def lower_is_better(self) -> bool:  # type: ignore[override]
-        """Whether it counts hallucinations."""
-        return self.hallucination
-
-    def judged(self, gold: object, triples: Any) -> list[bool]:
-        """Of each prediction that can be judged, whether it is as it should be."""
-        raise NotImplementedError
-
-    def tally(self, gold: object, pred: object) -> Mean:
-        """The predictions of one example."""
-        judged = self.judged(gold, pred_field(pred, "triples") or ())
-        return Mean(float(judged.count(not self.hallucination)), float(len(judged)))
-
-
-@dataclass(frozen=True)
-class OntologyConformance(_Share):
-    """The share of predicted statements whose relation the ontology has; its complement is relation hallucination.
+class OntologyConformance(Measure[Mean]):
+    """The share of predicted statements whose relation the ontology has.
 
     ``relations`` are names or property ids; without them the measure does not apply.
 
@@ -57,27 +29,23 @@ class OntologyConformance(_Share):
     0.5
     """
 
+    task = "triples"
+    name = "ontology_conformance"
+    zero = Mean()
     gold_fields = ("triples",)
+    pred_fields = ("triples",)
+    fixed = {"failed": "left out", "empty": EMPTY}
+    formula = "predictions whose relation is in the ontology / predictions"
     source = "Mihindukulasooriya et al., Text2KGBench, ISWC 2023"
 
     relations: tuple[str, ...] = ()
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``ontology_conformance`` or ``relation_hallucination``."""
-        return "relation_hallucination" if self.hallucination else "ontology_conformance"
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The definition of the share."""
-        if self.hallucination:
-            return "predictions whose relation is not in the ontology / predictions; 1 − ontology conformance"
-        return "predictions whose relation is in the ontology / predictions"
-
-    def judged(self, gold: object, triples: Any) -> list[bool]:
-        """Whether the ontology has each relation."""
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The predictions of one example."""
         relations = {canonical(relation) for relation in self.relations}
-        return [canonical(str(read(triple, "predicate"))) in relations for triple in triples if relations]
+        triples = (pred_field(pred, "triples") or ()) if relations else ()
+        conformant = sum(canonical(str(read(triple, "predicate"))) in relations for triple in triples)
+        return Mean(float(conformant), float(len(triples)))
 
     @property
     def conventions(self) -> str:
@@ -87,42 +55,52 @@ class OntologyConformance(_Share):
 
 
 @dataclass(frozen=True)
-class Grounding(_Share):
-    """The share of predicted subjects (or objects) that occur in the text; its complement is their hallucination.
+class RelationHallucination(OntologyConformance):
+    """The share of predicted statements whose relation the ontology lacks: 1 − ontology conformance."""
+
+    name = "relation_hallucination"
+    lower_is_better = True
+    formula = "predictions whose relation is not in the ontology / predictions; 1 − ontology conformance"
+
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The predictions of one example."""
+        conformant = super().tally(gold, pred)
+        return Mean(conformant.weight - conformant.total, conformant.weight)
+
+
+@dataclass(frozen=True)
+class Hallucination(Measure[Mean]):
+    """The share of predicted subjects (or objects) that do not occur in the text.
 
     A value occurs in the text with its words, a time with its year, a quantity with its number. An id without a label
     cannot be looked for and is left out, as is an example without text.
 
     >>> gold = {"text": "The Louvre opened in 1793.", "triples": []}
     >>> pred = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793-08-10"}]}
-    >>> Grounding("object")(gold, pred).tally.value
-    1.0
+    >>> Hallucination("object")(gold, pred).tally.value
+    0.0
     """
 
+    task = "triples"
+    name = "{part}_hallucination"
+    zero = Mean()
     gold_fields = ("text",)
+    pred_fields = ("triples",)
+    fixed = OntologyConformance.fixed
+    formula = "predictions whose part does not stand in the text / predictions; 1 − grounding"
+    source = "after Mihindukulasooriya et al., Text2KGBench, ISWC 2023 (without stemming)"
+    lower_is_better = True
     attains_one = False
     choices = {"part": ("subject", "object")}
-    source = "after Mihindukulasooriya et al., Text2KGBench, ISWC 2023 (without stemming)"
 
     part: str = "subject"
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``subject_grounding``, ``object_hallucination`` and so on."""
-        return f"{self.part}_{'hallucination' if self.hallucination else 'grounding'}"
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The definition of the share."""
-        if self.hallucination:
-            return "predictions whose part does not stand in the text / predictions; 1 − grounding"
-        return "predictions whose part stands in the text / predictions"
-
-    def judged(self, gold: object, triples: Any) -> list[bool]:
-        """Whether each part occurs in the text."""
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The predictions of one example."""
         text = str(gold_field(gold, "text", None) or "")
-        seen = [occurs(read(triple, self.part), text) for triple in triples if text]
-        return [each for each in seen if each is not None]
+        triples: Any = (pred_field(pred, "triples") or ()) if text else ()
+        judged = [there for triple in triples if (there := occurs(read(triple, self.part), text)) is not None]
+        return Mean(float(judged.count(False)), float(len(judged)))
 
 
 NUMBERS = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")
@@ -139,14 +117,13 @@ def occurs(value: object, text: str) -> bool | None:
     words = terms.label(objects.written(value))
     if terms.QID.fullmatch(words):
         return None
-    looked, there = normal(words), f" {_folded(text)} "
-    if looked and f" {looked} " in there:
+    if (looked := normal(words)) and f" {looked} " in f" {_folded(text)} ":
         return True
     time = times.read(value if isinstance(value, dict) else words)
     if time is not None:
         return re.search(rf"(?<!\d)0*{abs(time.year)}(?!\d)", text) is not None
     number = numeric.quantity(value if isinstance(value, (dict, int, float)) else words)
-    return number is not None and bool(set(number.readings) & _numbers(text))
+    return number is not None and not _numbers(text).isdisjoint(number.readings)
 
 
 @lru_cache(maxsize=4096)

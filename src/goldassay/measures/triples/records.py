@@ -7,7 +7,7 @@ of gold that are deprecated, and those of excluded value types on both sides, ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,12 @@ from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import failed, gold_field, pred_field
 from goldassay.measures.triples import objects, terms
-from goldassay.measures.triples.objects import Value
-from goldassay.measures.triples.terms import Alignment
+from goldassay.measures.triples.objects import EXACTLY, Comparing, Value
 
 FIELDS = (
     "subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels",
     "evidence", "rank", "domain", "verdict", "supported", "confidence", "in_train",
 )  # fmt: skip
-NO_TABLE = Alignment()
 VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
 
 
@@ -45,39 +43,34 @@ class Triple:
         return verdict
 
     @property
-    def counted_as(self) -> str:
-        """The property that it is counted under."""
-        return min(self.properties)
-
-    @property
     def words(self) -> str:
         """The statement for a person."""
         return f"({', '.join(self.key)})"
 
 
-def gold_triples(gold: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED) -> list[Triple]:
+def gold_triples(gold: object, comparing: Comparing = EXACTLY) -> list[Triple]:
     """The statements of a gold example, by their words; deprecated ones are left out."""
-    triples = _triples(gold_field(gold, "triples"), table, excluded, read(gold, "id", None))
-    return sorted((row for row in triples if row.triple.get("rank") != "deprecated"), key=lambda row: row.key)
+    rows = _triples(gold_field(gold, "triples"), comparing, read(gold, "id", None))
+    return sorted((row for row in rows if row.triple.get("rank") != "deprecated"), key=lambda row: row.key)
 
 
-def predicted_triples(
-    pred: object, table: Alignment = NO_TABLE, excluded: Iterable[str] = objects.EXCLUDED, name: object = None
-) -> list[Triple]:
+def predicted_triples(pred: object, comparing: Comparing = EXACTLY, name: object = None) -> list[Triple]:
     """The statements of a prediction, the most confident first; ``name`` is the record's, for error messages."""
-    triples = _triples(pred_field(pred, "triples"), table, excluded, name)
-    return sorted(triples, key=lambda row: (-_confidence(row.triple, name), row.key))
+    rows = _triples(pred_field(pred, "triples"), comparing, name)
+    return sorted(rows, key=lambda row: (-_confidence(row.triple, name), row.key))
 
 
 def sides_as_written(gold: object, pred: object) -> tuple[list[Any], list[Any]]:
     """The statements of both sides that count, as they are and in their order; of a failed prediction none."""
-    sides = gold_field(gold, "triples"), None if failed(pred) else pred_field(pred, "triples")
-    left, right = ([row for row in side or () if not isinstance(row, Mapping) or _counts(row)] for side in sides)
+    left, right = (
+        [
+            row
+            for row in side or ()
+            if not (isinstance(row, Mapping) and (row.get("rank") == "deprecated" or objects.excluded(row)))
+        ]
+        for side in (gold_field(gold, "triples"), None if failed(pred) else pred_field(pred, "triples"))
+    )
     return left, right
-
-
-def _counts(triple: Mapping[str, Any]) -> bool:
-    return triple.get("rank") != "deprecated" and not objects.excluded(triple)
 
 
 def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
@@ -86,20 +79,20 @@ def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     >>> perfect({"triples": [{"subject": "a", "predicate": "b", "object": "c", "rank": "normal", "supported": True}]})
     {'triples': [{'subject': 'a', 'predicate': 'b', 'object': 'c'}]}
     """
-    rows = ({key: triple.triple.get(key) for key in FIELDS[:9]} for triple in gold_triples(gold))
-    return {"triples": [{key: value for key, value in row.items() if value is not None} for row in rows]}
+    rows = [triple.triple for triple in gold_triples(gold)]
+    return {"triples": [{key: row[key] for key in FIELDS[:9] if row.get(key) is not None} for row in rows]}
 
 
-def _triples(triples: Any, table: Alignment, excluded: Iterable[str], name: Any) -> list[Triple]:
+def _triples(triples: Any, comparing: Comparing, name: Any) -> list[Triple]:
     if isinstance(triples, (str, Mapping)):
         raise DataError(f"'triples' is a list of triples, not {triples!r}", record=name, field="triples")
-    rows = [_triple(triple, table, name) for triple in triples or ()]
-    return [row for row in rows if not objects.excluded(row.triple, excluded)]
+    rows = [_triple(triple, comparing.table, name) for triple in triples or ()]
+    return [row for row in rows if not objects.excluded(row.triple, comparing.excluded)]
 
 
-def _triple(triple: Any, table: Alignment, name: Any) -> Triple:
+def _triple(triple: Any, table: terms.Alignment, name: Any) -> Triple:
     fields = triple if isinstance(triple, Mapping) else {key: read(triple, key, None) for key in FIELDS}
-    for key in ("subject", "predicate", "object"):
+    for key in FIELDS[:3]:
         if fields.get(key) is None:
             raise DataError(f"a triple needs a {key!r}, found {dict(fields)!r}", record=name, field="triples")
     predicate, kind = str(fields.get("predicate_id") or fields["predicate"]), objects.kind(fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
@@ -20,8 +20,8 @@ from goldassay.measures.triples.measures import (
     NovelDiscovery,
     PrecisionBound,
 )
-from goldassay.measures.triples.objects import excluded
-from goldassay.measures.triples.ontology import Grounding, OntologyConformance
+from goldassay.measures.triples.objects import EXCLUDED, excluded
+from goldassay.measures.triples.ontology import Hallucination, OntologyConformance, RelationHallucination
 from goldassay.measures.triples.records import VERDICTS
 from goldassay.measures.triples.terms import pairs
 from goldassay.scorecard import Batches, Scorecard, fold, rates
@@ -60,52 +60,47 @@ def scorecard(
     """
     check_choice("protocol", protocol or "text2kgbench", PROTOCOLS)
     shared = Batches(gold, pred)
-    if protocol and protocol != "text2kgbench":
-        return fold("triples", PROTOCOLS[protocol], shared)
-    if protocol:
+    if protocol == "text2kgbench":
         from goldassay.measures.triples import text2kgbench
 
         return text2kgbench.scorecard(shared, ontology)
-    wrong = [name for name in options if name not in OPTIONS]
-    if wrong:
+    if protocol:
+        return fold("triples", PROTOCOLS[protocol], shared)
+    if wrong := [name for name in options if name not in OPTIONS]:
         raise GoldassayError(f"triples have no option {wrong[0]!r}; they have {', '.join(OPTIONS)}")
     options |= {name: pairs(options.get(name)) for name in TABLES}
-    if "excluded" in options:
-        options["excluded"] = tuple(options["excluded"])
-    matched, supported = F1(**options), F1(rate="recall", supported=True, **options)
-    look = _Facts(matched)
-    card = fold("triples", [*_measures(options, _relations(ontology)), supported], shared, look)
-    if not look.annotated:
-        for by_name in (card.values, card.counts, card.conventions, card.explain, card.measures, card.totals):
-            by_name.pop(supported.key, None)
-    card.counts["triples"]["unaligned"] = float(look.unaligned)
-    card.counts["novel"] = {verdict: float(look.verdicts[verdict]) for verdict in VERDICTS}
-    properties = sorted(card.totals["macro_f1"].items(), key=lambda row: (-row[1].tp - row[1].fn, row[0]))
-    card.by["property"] = {name: _row(counts) for name, counts in properties}
-    if look.domains:
-        card.by["domain"] = {name: _row(look.domains[name]) for name in sorted(look.domains)}
-    card.warnings += look.warnings()
-    return card
-
-
-def _measures(options: Mapping[str, Any], relations: tuple[str, ...]) -> list[Measure[Any]]:
-    return [
+    options["excluded"] = tuple(options.get("excluded", EXCLUDED))
+    relations, supported = _relations(ontology), F1(rate="recall", supported=True, **options)
+    measures: list[Measure[Any]] = [
         *(F1(rate=rate, **options) for rate in RATES),
         *(MacroF1(rate=rate, **options) for rate in RATES),
         *(PrecisionBound(bound=bound, **options) for bound in ("min", "max")),
         *(Calibration(statistic=name, **options) for name in ("pearson", "ece", "brier")),
         NovelDiscovery(**options),
         OntologyConformance(relations),
-        OntologyConformance(relations, hallucination=True),
-        *(Grounding(part, hallucination=True) for part in ("subject", "object")),
+        RelationHallucination(relations),
+        *(Hallucination(part) for part in ("subject", "object")),
+        supported,
     ]
+    facts = _Facts(supported)
+    card = fold("triples", measures, shared, facts)
+    if not facts.annotated:
+        for by_name in (card.values, card.counts, card.conventions, card.explain, card.measures, card.totals):
+            by_name.pop(supported.key, None)
+    card.counts["triples"]["unaligned"] = float(facts.unaligned)
+    card.counts["novel"] = {verdict: float(facts.verdicts[verdict]) for verdict in VERDICTS}
+    properties = sorted(card.totals["macro_f1"].items(), key=lambda row: (-row[1].tp - row[1].fn, row[0]))
+    card.by["property"] = {name: _row(counts) for name, counts in properties}
+    if facts.domains:
+        card.by["domain"] = {name: _row(facts.domains[name]) for name in sorted(facts.domains)}
+    card.warnings += facts.warnings()
+    return card
 
 
 def _relations(ontology: Any) -> tuple[str, ...]:
     """The names and property ids of an ontology's relations."""
-    rows: Iterable[Any] = ontology.get("relations", ()) if isinstance(ontology, Mapping) else ontology or ()
     relations: list[str] = []
-    for row in rows:
+    for row in ontology.get("relations", ()) if isinstance(ontology, Mapping) else ontology or ():
         entry = {"label": row} if isinstance(row, str) else row
         names = [str(entry[key]) for key in ("label", "pid") if entry.get(key)] if isinstance(entry, Mapping) else []
         if not names:
@@ -127,12 +122,15 @@ class _Facts:
         """The next chunk."""
         batch: Batch = part.of(self.matched)
         for gold, matching, counts in zip(part.gold, batch.matchings, batch.by_property, strict=True):
-            wrong = next((verdict for verdict in matching.verdicts if verdict not in VERDICTS), None)
-            if wrong is not None:
-                message = f"a verdict is one of {', '.join(VERDICTS)}, not {wrong!r}"
+            if wrong := set(matching.verdicts) - set(VERDICTS):
+                message = f"a verdict is one of {', '.join(VERDICTS)}, not {wrong.pop()!r}"
                 raise DataError(message, record=read(gold, "id", None), field="triples")
             self.verdicts.update(matching.verdicts)
-            self.left_out.update(_left_out(gold, self.matched.excluded))
+            self.left_out.update(
+                str(triple.get("object_type"))
+                for triple in read(gold, "triples")
+                if isinstance(triple, Mapping) and excluded(triple, self.matched.excluded)
+            )
             self.unaligned += sum(not matching.pred[index].aligned for index in matching.unmatched)
             self.annotated |= any(each.triple.get("supported") is not None for each in matching.gold)
             if domain := read(gold, "domain", None) or read(gold, "strata.domain", None):
@@ -140,23 +138,13 @@ class _Facts:
 
     def warnings(self) -> list[str]:
         """What is left out."""
-        lines = []
-        if self.left_out:
-            kinds = ", ".join(f"{kind} ({count})" for kind, count in self.left_out.most_common())
-            lines.append(f"{self.left_out.total()} gold statements of excluded value types are left out: {kinds}")
-        if self.unaligned:
-            lines.append(
-                f"{self.unaligned} predictions have a predicate that the alignment table lacks: "
-                "they are unknown, not wrong, and left out of precision"
-            )
-        return lines
-
-
-def _left_out(gold: Any, types: tuple[str, ...]) -> Iterator[str]:
-    """The value types of gold statements that are excluded."""
-    for triple in read(gold, "triples"):
-        if isinstance(triple, Mapping) and excluded(triple, types):
-            yield str(triple.get("object_type"))
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in self.left_out.most_common())
+        types = f"{self.left_out.total()} gold statements of excluded value types are left out: {kinds}"
+        unaligned = (
+            f"{self.unaligned} predictions have a predicate that the alignment table lacks: "
+            "they are unknown, not wrong, and left out of precision"
+        )
+        return [types] * bool(self.left_out) + [unaligned] * bool(self.unaligned)
 
 
 def _row(counts: Counts) -> dict[str, float | None]:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 from urllib.parse import unquote
 
 from goldassay.text.normal import normal
@@ -32,32 +33,27 @@ class NamedItem:
     names: frozenset[str]
 
 
-def item(raw: object, id_: str | None = None, labels: Iterable[str] = ()) -> NamedItem | None:
+def item(raw: object, id_: Any = None, labels: Iterable[object] = ()) -> NamedItem | None:
     """An item from an id, an IRI, a label, or a mapping with ``id``, ``label``, ``labels`` or ``aliases``.
 
     >>> item("wd:Q190804").id, sorted(item("ex:Marie_Curie").names), item({"id": "Q1", "label": "universe"}).id
     ('Q190804', ['marie curie'], 'Q1')
     """
-    names = [str(label) for label in labels]
+    names = [str(name) for name in labels]
     if isinstance(raw, Mapping):
-        id_ = id_ or raw.get("id") or raw.get("wikidata") or None
         inner = raw.get("value")
-        raw = raw.get("label") or raw.get("text") or (inner if isinstance(inner, str) else None)
-        if isinstance(inner, Mapping):
-            id_ = id_ or inner.get("id")
-    if isinstance(raw, Mapping) or raw is None:
-        raw = ""
-    text = str(raw).strip()
-    match = QID.fullmatch(text)
-    if match:
-        id_ = id_ or match[1]
+        inner = inner if isinstance(inner, Mapping) else {"label": inner}
+        id_ = id_ or raw.get("id") or raw.get("wikidata") or inner.get("id")
+        raw = raw.get("label") or raw.get("text") or inner.get("label")
+    text = "" if raw is None or isinstance(raw, Mapping) else str(raw).strip()
+    if QID.fullmatch(text):
+        id_ = id_ or text
     elif text:
         names.append(label(text))
-    if id_:
-        match = QID.fullmatch(str(id_))
-        id_ = match[1] if match else str(id_)
-    names = [name for name in map(normal, names) if name]
-    return NamedItem(id_ or None, frozenset(names)) if id_ or names else None
+    match = QID.fullmatch(str(id_)) if id_ else None
+    id_ = match[1] if match else str(id_) if id_ else None
+    folded = frozenset(name for name in map(normal, names) if name)
+    return NamedItem(id_, folded) if id_ or folded else None
 
 
 def label(text: str) -> str:
@@ -70,18 +66,18 @@ def label(text: str) -> str:
     return unquote(match["last"]).replace("_", " ") if match else text
 
 
-def same_item(gold: NamedItem, pred: NamedItem, equivalents: Mapping[str, str] | None = None) -> bool:
+def same_item(gold: NamedItem | None, pred: NamedItem | None, equivalents: Mapping[str, str] = {}) -> bool:
     """Whether both are one thing.
 
     >>> same_item(item("Q1", labels=["universe"]), item("Universe")), same_item(item("Q1"), item("Q2"))
     (True, False)
     """
-    table = equivalents or {}
+    if gold is None or pred is None:
+        return False
     if gold.id and pred.id:
-        return table.get(gold.id, gold.id) == table.get(pred.id, pred.id)
-    if gold.names & pred.names:
-        return True
-    return bool(table) and bool({table.get(name, name) for name in gold.names} & {table.get(n, n) for n in pred.names})
+        return equivalents.get(gold.id, gold.id) == equivalents.get(pred.id, pred.id)
+    left, right = ({equivalents.get(name, name) for name in side.names} for side in (gold, pred))
+    return not left.isdisjoint(right) or not gold.names.isdisjoint(pred.names)
 
 
 NAMESPACES = """
@@ -158,26 +154,19 @@ class Alignment:
 
     def __init__(self, pairs: NamePairs = (), prefixes: NamePairs = ()) -> None:
         self.prefixes = prefixes
-        self.table: dict[str, frozenset[str]] = {}
+        self.table: dict[str, set[str]] = {}
         for predicate, name in pairs:
-            key, target = canonical(predicate, prefixes), canonical(name, prefixes)
-            self.table[key] = self.table.get(key, frozenset()) | {target}
-        self.targets = frozenset(target for targets in self.table.values() for target in targets)
+            self.table.setdefault(canonical(predicate, prefixes), set()).add(canonical(name, prefixes))
+        self.targets = set[str]().union(*self.table.values())
 
     def properties(self, predicate: str) -> frozenset[str]:
         """The properties that a predicate may mean."""
         key = canonical(predicate, self.prefixes)
-        return self.table.get(key) or frozenset((key,))
+        return frozenset(self.table.get(key, (key,)))
 
     def aligned(self, predicate: str) -> bool:
         """Whether the table knows the predicate, or there is no table."""
-        return not self.table or bool(self.properties(predicate) & self.targets)
-
-
-@lru_cache(maxsize=64)
-def alignment(pairs: NamePairs, prefixes: NamePairs = ()) -> Alignment:
-    """The table of these pairs, built once."""
-    return Alignment(pairs, prefixes)
+        return not self.table or not self.targets.isdisjoint(self.properties(predicate))
 
 
 def pairs(table: Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str]] | None) -> NamePairs:
@@ -186,11 +175,9 @@ def pairs(table: Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str]] |
     >>> pairs({"pgc:parent": ["P22", "P25"], "rdf:type": "P31"})
     (('pgc:parent', 'P22'), ('pgc:parent', 'P25'), ('rdf:type', 'P31'))
     """
-    if table is None:
-        return ()
-    if not isinstance(table, Mapping):
-        return tuple((str(predicate), str(name)) for predicate, name in table)
-    rows = []
-    for predicate, names in table.items():
-        rows += [(str(predicate), str(name)) for name in ([names] if isinstance(names, str) else names)]
-    return tuple(rows)
+    rows: Any = table.items() if isinstance(table, Mapping) else table or ()
+    return tuple(
+        (str(predicate), str(name))
+        for predicate, names in rows
+        for name in ([names] if isinstance(names, str) else names)
+    )
