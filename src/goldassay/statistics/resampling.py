@@ -1,7 +1,8 @@
 """Sums of random resamples and of random swaps, drawn the cheapest way that has the right distribution.
 
 A bootstrap draws n rows with replacement; only how often each *distinct* row is drawn matters, and those counts are
-multinomial. Where nearly every row is distinct, rows are drawn.
+multinomial. Where nearly every row is distinct, rows are drawn; but if only one number varies and there are many rows,
+the distribution of the sum of n draws is computed (a convolution by the discrete Fourier transform) and drawn from.
 
 A paired permutation swaps each pair with probability 1/2; of c equal pairs a binomial number is swapped. Where nearly
 every pair is distinct, eight swaps at a time share a table of 256 sums.
@@ -20,7 +21,9 @@ from goldassay.statistics.evidence import Evidences, Floats
 BLOCK = 512  # resamples at a time: the counts of a block stay in the cache
 CELLS = 1 << 14  # drawn rows at a time, for the same reason
 FEW = 12  # a binomial count costs about as much as drawing this many rows
-MANY = 512  # rows from which it pays to work with distinct rows
+MANY = 512  # rows from which it pays to work with distinct rows, or to compute a whole distribution
+LATTICE = 16  # steps in a standard deviation of a row, at least, where the distribution is computed
+REACH = 32  # standard deviations of a sum that the lattice holds
 
 
 def check_settings(level: float, resamples: int, seed: int) -> None:
@@ -42,12 +45,35 @@ def resampled(matrix: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     varying = np.flatnonzero((matrix != matrix[0]).any(axis=0))  # a column that does not vary adds up to n times it
     some = np.ascontiguousarray(matrix[:, varying])
     rows, counts = distinct(some)
-    few = len(rows) < 2 or len(rows) * (FEW if n < MANY else 2) <= n
-    for start in range(0, resamples, BLOCK):
-        k = min(BLOCK, resamples - start)
+    few = len(rows) < 2 or len(rows) * FEW <= n < MANY or len(rows) ** 2 * FEW <= n
+    few = few or (len(varying) > 1 and len(rows) * 2 <= n and n >= MANY)
+    computed = not few and len(varying) == 1 and n >= MANY
+    block = resamples if computed else BLOCK
+    for start in range(0, resamples, block):
+        k = min(block, resamples - start)
         sums = np.tile(n * matrix[0], (k, 1))
-        sums[:, varying] = rng.multinomial(n, counts / n, size=k) @ rows if few else _drawn(some, k, rng)
+        if few:
+            sums[:, varying] = rng.multinomial(n, counts / n, size=k).astype(float) @ rows
+        else:
+            sums[:, varying] = _convolved(some, k, rng) if computed else _drawn(some, k, rng)
         yield sums
+
+
+def _convolved(matrix: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """Sums of n draws from n values, k times, from the distribution of such a sum.
+
+    Values are rounded to a lattice on a ring: the transform of the distribution of a sum is that of one draw to the
+    n-th power. Mean and variance, which rounding changes a little, are put right.
+    """
+    n, mean, deviation = len(matrix), matrix.mean(), matrix.std()
+    ring = 1 << int(np.ceil(np.log2(REACH * LATTICE * n**0.5)))
+    places = np.rint((matrix[:, 0] - mean) * ring / (REACH * deviation * n**0.5))
+    shares = np.bincount(places.astype(np.int64) % ring, minlength=ring) / n
+    sums = np.maximum(np.fft.irfft(np.fft.rfft(shares) ** n, ring), 0.0).cumsum()
+    drawn = sums.searchsorted(rng.random((k, 1)) * sums[-1], side="right")
+    around = (drawn - n * places.mean() + ring / 2) % ring - ring / 2
+    result: Floats = n * mean + around * (deviation / places.std())
+    return result
 
 
 def _drawn(matrix: Floats, k: int, rng: np.random.Generator) -> Floats:
@@ -59,7 +85,7 @@ def _drawn(matrix: Floats, k: int, rng: np.random.Generator) -> Floats:
         index = rng.integers(0, n, size=(some, n), dtype=np.int32)
         index += np.arange(some, dtype=np.int32)[:, None] * n  # resample i counts in the bins from i·n on
         times = np.bincount(index.ravel(), minlength=some * n).reshape(some, n)
-        sums[start : start + some] = times @ matrix
+        sums[start : start + some] = times.astype(float) @ matrix
     return sums
 
 
