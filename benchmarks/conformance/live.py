@@ -122,6 +122,13 @@ IR_MEASURES = (
 KINDS = ("1", "2", "L", "Lsum")
 
 
+def by_query(qrels: Any, run: Any, names: list[str]) -> dict[str, dict[str, float | None]]:
+    """Our values of every query."""
+    gold = [{"id": query, "relevant": row} for query, row in qrels.items()]
+    values: Any = retrieval.scorecard(gold, [{"results": run.get(query, {})} for query in qrels], measures=names)
+    return values.by["query"]  # type: ignore[no-any-return]
+
+
 def pytrec_eval(result: SuiteResult) -> None:
     """Twenty-five measures of every query, by trec_eval's own code."""
     import pytrec_eval as oracle
@@ -129,10 +136,10 @@ def pytrec_eval(result: SuiteResult) -> None:
     qrels, run = judged()
     asked = {f"{name}.{','.join(map(str, CUTS))}" for name in ("ndcg_cut", "P", "recall")}
     asked |= {"success.1,5,10", "map_cut.5,10", "ndcg", "recip_rank", "map", "bpref", "Rprec"}
-    ours = retrieval.evaluate(qrels, run, list(TREC_EVAL.values()))
+    ours = by_query(qrels, run, list(TREC_EVAL.values()))
     for query, values in oracle.RelevanceEvaluator(qrels, asked).evaluate(run).items():
         for theirs, name in TREC_EVAL.items():  # what does not apply to a query is 0 in trec_eval
-            result.near(f"{name} of {query}", float(values[theirs]), ours[name].get(query, 0.0))
+            result.near(f"{name} of {query}", float(values[theirs]), ours[query][name] or 0.0)
 
 
 def ir_measures(result: SuiteResult) -> None:
@@ -142,12 +149,12 @@ def ir_measures(result: SuiteResult) -> None:
     every, run = judged()
     qrels = {query: row for query, row in every.items() if any(row.values())}
     kept: dict[str, dict[str, float]] = {query: run[query] for query in qrels}
-    ours = retrieval.evaluate(qrels, kept, list(IR_MEASURES))
+    ours = by_query(qrels, kept, list(IR_MEASURES))
     known: dict[Any, str] = {oracle.parse_measure(name): name for name in IR_MEASURES}
     for found in oracle.iter_calc(list(known), qrels, kept):
         name = known[found.measure]
         if name != "Judged@10" or not _tied(kept[found.query_id]):  # there it leaves ties in the order of the run
-            result.near(f"{name} of {found.query_id}", float(found.value), ours[name].get(found.query_id, 0.0))
+            result.near(f"{name} of {found.query_id}", float(found.value), ours[found.query_id][name] or 0.0)
 
 
 def _tied(results: dict[str, float]) -> bool:

@@ -97,7 +97,7 @@ Settings = Annotated[
         help="A setting of the task (repeat): labels=A,B or FILE; weight=FIELD; costs=FILE; "
         "bounds=word; malformed=strict; scheme=NAME; "
         "equivalent=FILE; na_probs=FILE; ontology=FILE; train=FILE; skip_bad=N; of records schema=FILE, "
-        "compare=FIELD=HOW;…, blank=null, ordered=LIST, invalid=counted. Of another tool's log: document=FIELD of its "
+        "compare=FIELD=HOW;…, blank=null, ordered=LIST. Of another tool's log: document=FIELD of its "
         "metadata.",
     ),
 ]
@@ -230,7 +230,6 @@ SETTINGS: Mapping[str, Setting] = {
     "compare": Setting(("records",)),
     "blank": Setting(("records",)),
     "ordered": Setting(("records",)),
-    "invalid": Setting(("records",)),
 }
 """What ``--option`` sets.
 
@@ -243,7 +242,7 @@ of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no an
 ``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``.
 ``schema``: a JSON Schema, or ``models.py:Invoice``. ``compare``: comparators by field, ``total=money;day=date`` or a
 JSON file.
-``blank``: same, null or apart. ``ordered``: lists whose order counts, or all. ``invalid``: missed or counted.
+``blank``: same, null or apart. ``ordered``: lists whose order counts, or all.
 """
 
 

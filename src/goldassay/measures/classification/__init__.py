@@ -21,12 +21,11 @@ from goldassay.measures.classification.scorecard import scorecard
 # HierarchyGap is not among them: its best value is 0, and it may also be reached by wrong labels alone.
 MEASURES: tuple[Measure[Any], ...] = (
     *registered(f"{__name__}.measures"),
-    *(TopK(), TopK(1), MulticlassBrier(), Curve(), Curve("average_precision"), Curve(positive="M")),
-    *(Calibration(statistic=name) for name in ("ece", "brier")),
+    *registered(f"{__name__}.probabilities"),
     *(SetF1(average, rate) for average in ("micro", "macro", "samples") for rate in ("f1", "precision", "recall")),
     *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision(), OrdinalError(tuple(institutions()))),
-    *(Correlation(), Correlation("spearman"), Correlation("kendall")),
-    *(GradedError(), GradedError("rmse"), GradedError(missing=4.0)),
+    *registered(f"{__name__}.graded"),
+    GradedError(missing=4.0),
 )
 
 

@@ -21,12 +21,12 @@ from goldassay.tally import Confusion, Mean, Number, divide
 CORRELATIONS = ("pearson", "spearman", "kendall")
 
 
-def number(value: object, side: str) -> float | None:
-    """A grade; None if there is none."""
-    if value is None or value == "":
+def number(value: Any, side: str) -> float | None:
+    """A grade; None if a prediction has none."""
+    if side == "predicted" and value in (None, ""):
         return None
     try:
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     except (TypeError, ValueError):
         raise FieldError(f"the {side} score is a number, not {value!r}") from None
 
@@ -98,15 +98,10 @@ class GradedMeasure(Measure[Any]):
     task = "classification"
     counted = ""  # pyright: ignore[reportIncompatibleMethodOverride]
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[float, float | None]]:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[Any, float | None]]:
         """The numbers of every example."""
-        grades = [
-            (number(gold_field(g, "score"), "gold"), number(pred_field(p, "score"), "predicted"))
-            for g, p in zip(gold, pred, strict=True)
-        ]
-        if any(grade is None for grade, _ in grades):
-            raise FieldError("a gold example has no score")
-        return grades  # type: ignore[return-value]
+        sides = zip(gold, pred, strict=True)
+        return [(number(gold_field(g, "score"), "gold"), number(pred_field(p, "score"), "predicted")) for g, p in sides]
 
 
 @dataclass(frozen=True)
@@ -189,3 +184,6 @@ class GradedError(GradedMeasure):
         errors = [self.missing if pred is None else abs(gold - pred) for gold, pred in batch]
         tally = means(None if error is None else error**power for error in errors)
         return type(self.zero)(tally.total, tally.weight)
+
+
+MEASURES = (*map(Correlation, CORRELATIONS), GradedError(), GradedError("rmse"))

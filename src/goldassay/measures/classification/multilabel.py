@@ -18,6 +18,7 @@ from goldassay.measures.classification.probabilities import probabilities
 from goldassay.statistics.evidence import means, stacked
 from goldassay.tally import FORMULAS, RATES, Counts, Macro, Mean
 
+AVERAGES = ("micro", "macro", "samples")
 Sets = tuple[frozenset[str], frozenset[str]]
 
 
@@ -74,7 +75,7 @@ class SetF1(SetMeasure):
     name = "set_{average}_{rate}"
     average: str = "micro"
     rate: str = "f1"
-    choices = {"average": ("micro", "macro", "samples"), "rate": tuple(RATES)}
+    choices = {"average": AVERAGES, "rate": tuple(RATES)}
 
     @property
     def formula(self) -> str:  # type: ignore[override]
@@ -168,3 +169,9 @@ class RankingPrecision(SetMeasure):
             above = {x for x, p in numbers.items() if p >= numbers[label]} if label in numbers else set()
             shares.append(len(above & gold) / len(above) if above else 0.0)
         return Mean.of(sum(shares) / len(shares) if shares else 1.0)
+
+
+def listed(labels: tuple[str, ...]) -> list[Measure[Any]]:
+    """Every measure of the scorecard that needs no probabilities, in its order."""
+    rates = [*(SetF1(average) for average in AVERAGES), SetF1("micro", "precision"), SetF1("micro", "recall")]
+    return [*rates, SubsetAccuracy(), *([HammingLoss(labels)] if labels else [])]

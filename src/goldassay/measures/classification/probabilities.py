@@ -6,14 +6,14 @@ failed has none: its label is in no top k, its Brier loss is 2, and every curve 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from goldassay.exceptions import FieldError
-from goldassay.measure import failed, pred_field
+from goldassay.measure import Measure, failed, pred_field
 from goldassay.measures.calibration import ByConfidence, CalibrationMeasure, Confidences, plain
 from goldassay.measures.classification.measures import Batch, LabelMeasure
 from goldassay.measures.classification.tally import NONE
@@ -103,18 +103,20 @@ class Calibration(CalibrationMeasure, LabelMeasure):  # type: ignore[misc,overri
         """The labels that have a confidence."""
         rows = []
         for place, (read, pred) in enumerate(zip(batch.read, batch.pred, strict=True)):
-            sure = None if failed(pred) or read.pred == NONE else pred_field(pred, "confidence", None)
-            if sure is None and read.pred != NONE and pred_field(pred, "probabilities", None) is not None:
+            if read.pred == NONE:
+                continue
+            sure = pred_field(pred, "confidence", None)
+            if sure is None and pred_field(pred, "probabilities", None) is not None:
                 sure = probabilities(pred).get(read.pred)
             rows += [] if sure is None else [(place, float(sure), float(read.pred == read.gold))]
         row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
         return Confidences(len(batch.read), row.astype(int), confidence, correct)
 
 
-class AUROC(ByConfidence):
-    """``value`` is the share of (positive, negative) pairs that are ranked rightly; a tie is half right.
+class Ranking(ByConfidence):
+    """How a number ranks positives above negatives; ``value`` is the share of pairs in the right order, half of ties.
 
-    >>> AUROC.of([0.9, 0.4, 0.4], [(1, 1, 0), (1, 1, 0), (1, 0, 0)]).value      # (1 + 1/2) / 2
+    >>> Ranking.of([0.9, 0.4, 0.4], [(1, 1, 0), (1, 1, 0), (1, 0, 0)]).value      # (1 + 1/2) / 2
     0.75
     """
 
@@ -136,48 +138,43 @@ class AUROC(ByConfidence):
     @property
     def value(self) -> Number:
         """The area under the ROC curve."""
-        if not self:
-            return 1.0
-        _, (n, right, _) = self.columns(descending=True)
-        wrong = n - right
-        below = wrong.sum(axis=0) - np.cumsum(wrong, axis=0)
-        return plain(divide((right * (below + wrong / 2)).sum(axis=0), self.pairs, empty=1.0))
+        return auroc(self)
 
 
-class AveragePrecision(AUROC):
-    """``value`` is Σ (R_k − R_{k−1}) P_k over the thresholds k, ties taken together."""
-
-    @property
-    def value(self) -> Number:
-        """The mean precision at each positive."""
-        if not self:
-            return 1.0
-        _, (n, right, _) = self.columns(descending=True)
-        precision = divide(np.cumsum(right, axis=0), np.cumsum(n, axis=0))
-        return plain(divide((right * precision).sum(axis=0), right.sum(axis=0), empty=1.0))
+def auroc(ranking: Ranking) -> Number:
+    """The area under the ROC curve."""
+    if not ranking:
+        return 1.0
+    _, (n, right, _) = ranking.columns(descending=True)
+    wrong = n - right
+    below = wrong.sum(axis=0) - np.cumsum(wrong, axis=0)
+    return plain(divide((right * (below + wrong / 2)).sum(axis=0), ranking.pairs, empty=1.0))
 
 
-CURVES: dict[str, type[AUROC]] = {"auroc": AUROC, "average_precision": AveragePrecision}
+def average_precision(ranking: Ranking) -> Number:
+    """Σ (R_k − R_{k−1}) P_k over the thresholds k, ties taken together."""
+    if not ranking:
+        return 1.0
+    _, (n, right, _) = ranking.columns(descending=True)
+    precision = divide(np.cumsum(right, axis=0), np.cumsum(n, axis=0))
+    return plain(divide((right * precision).sum(axis=0), right.sum(axis=0), empty=1.0))
 
 
-class Curves(By[str, AUROC]):
+CURVES: dict[str, Callable[[Ranking], Number]] = {"auroc": auroc, "average_precision": average_precision}
+
+
+class Curves(By[str, Ranking]):
     """A curve for each label; ``value`` is their mean over labels that have examples of both kinds.
 
     An example stands in the curves of its gold label and of those that it has a number for; ``""`` counts all examples,
     so those that a curve lacks are at 0 in it.
     """
 
-    def __init__(self, items: Mapping[str, AUROC] = {}, statistic: str = "auroc") -> None:
+    inner = Ranking()
+
+    def __init__(self, items: Mapping[str, Ranking] = {}, statistic: str = "auroc") -> None:
         super().__init__(items)
         self.statistic = statistic
-
-    @property
-    def inner(self) -> AUROC:  # type: ignore[override]
-        """No evidence of a label."""
-        return CURVES[self.statistic]()
-
-    def with_items(self, items: Mapping[str, AUROC]) -> Self:
-        return type(self)(items, self.statistic)
 
     @property
     def summed(self) -> Self:
@@ -193,7 +190,7 @@ class Curves(By[str, AUROC]):
         return self.with_items({label: self.inner.gathered(inner) for label, inner in columns.items()})
 
     @property
-    def whole(self) -> list[AUROC]:
+    def whole(self) -> list[Ranking]:
         """The curve of each label with all examples."""
         n = self.get("", self.inner).weight
         return [curve + {0.0: (n - curve.weight, 0.0, 0.0)} for label, curve in self.items() if label]  # type: ignore[operator]
@@ -206,7 +203,7 @@ class Curves(By[str, AUROC]):
     @property
     def value(self) -> Number:
         """The mean over the labels."""
-        return mean((curve.value, positive(curve.pairs)) for curve in self.whole)
+        return mean((CURVES[self.statistic](curve), positive(curve.pairs)) for curve in self.whole)
 
 
 @dataclass(frozen=True)
@@ -239,10 +236,15 @@ class Curve(LabelMeasure):
 
     def tallies(self, batch: Batch) -> Curves:
         """For each label its probability in each example, and whether it is right."""
-        rows, kind = _each(batch), CURVES[self.statistic]
+        rows = _each(batch)
         labels: Sequence[str] = [self.positive] if self.positive else sorted({x for g, p in rows for x in (g, *p)})
-        curves = {"": kind.of(np.zeros(len(rows)), [(1.0, 0.0, 0.0)] * len(rows))}
+        curves = {"": Ranking.of(np.zeros(len(rows)), [(1.0, 0.0, 0.0)] * len(rows))}
         for label in labels:
             known = [(float(label in p or gold == label), float(gold == label), 0.0) for gold, p in rows]
-            curves[label] = kind.of([p.get(label, 0.0) for _, p in rows], known)
+            curves[label] = Ranking.of([p.get(label, 0.0) for _, p in rows], known)
         return self.zero.with_items(curves)
+
+
+RANKED = (TopK(2), TopK(3), *map(Curve, CURVES), MulticlassBrier())
+CALIBRATED = (Calibration(statistic="ece"), Calibration(statistic="brier"))
+MEASURES: tuple[Measure[Any], ...] = (TopK(1), *RANKED, Curve(positive="M"), *CALIBRATED)

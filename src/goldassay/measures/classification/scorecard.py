@@ -8,7 +8,7 @@ from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Measure, failed
-from goldassay.measures.classification.graded import CORRELATIONS, Correlation, GradedError
+from goldassay.measures.classification import graded, multilabel, probabilities
 from goldassay.measures.classification.measures import (
     INSTITUTIONS,
     MCC,
@@ -21,14 +21,6 @@ from goldassay.measures.classification.measures import (
     Listed,
     OrdinalError,
 )
-from goldassay.measures.classification.multilabel import (
-    HammingLoss,
-    RankingPrecision,
-    SetF1,
-    SubsetAccuracy,
-    label_sets,
-)
-from goldassay.measures.classification.probabilities import Calibration, Curve, MulticlassBrier, TopK
 from goldassay.measures.classification.records import institutions
 from goldassay.measures.classification.tally import NONE, OTHER, Labelled
 from goldassay.scorecard import Batches, Scorecard, by_key, fold
@@ -70,8 +62,7 @@ def scorecard(
         return _of_labels(batches, stated, labels, hierarchy, weight, costs)
     if read(first, "labels", None) is not None:
         return _of_sets(batches, stated, labels, weight)
-    measures = [*map(Correlation, CORRELATIONS), *map(GradedError, ("mae", "rmse"))]
-    card = fold("classification", measures, batches, weight=weight)
+    card = fold("classification", graded.MEASURES, batches, weight=weight)
     if lacking := card.examples - stated["score"]:
         card.warnings.append(f"{lacking} of {card.examples} examples have no predicted score and are left out")
     return card
@@ -86,13 +77,13 @@ def _stated(pred: Any) -> list[str]:
 
 def _of_sets(batches: Batches, stated: Counter[str], labels: Sequence[str] | str | None, weight: str) -> Scorecard:
     """The scorecard of sets of labels."""
-    pairs = [label_sets(*pair) for part in batches.chunks() for pair in zip(part.gold, part.pred, strict=True)]
+    pairs = [
+        multilabel.label_sets(*pair) for part in batches.chunks() for pair in zip(part.gold, part.pred, strict=True)
+    ]
     seen = {label for sides in pairs for side in sides for label in side}
     listed = tuple(sorted(seen)) if labels is None or isinstance(labels, str) else tuple(labels)
-    measures: Measures = [SetF1(average) for average in ("micro", "macro", "samples")]
-    measures += [SetF1("micro", rate) for rate in ("precision", "recall")] + [SubsetAccuracy()]
-    measures += [HammingLoss(listed)] if listed else []
-    measures += [RankingPrecision()] if stated["probabilities"] == stated["any"] else []
+    measures = multilabel.listed(listed)
+    measures += [multilabel.RankingPrecision()] if stated["probabilities"] == stated["any"] else []
     card = fold("classification", measures, batches, weight=weight)
     card.by["label"] = by_key(card.totals["set_macro_f1"])
     return card
@@ -158,10 +149,8 @@ def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[s
         measures += [Kappa("linear"), Kappa("quadratic"), OrdinalError()]
     measures += [Accuracy("any")] if stated["secondary_labels"] else []
     probable = stated["probabilities"] == stated["any"] > 0
-    if probable:
-        measures += [TopK(2), TopK(3), Curve("auroc"), Curve("average_precision"), MulticlassBrier()]
-    if probable or stated["confidence"]:
-        measures += [Calibration(statistic="ece"), Calibration(statistic="brier")]
+    measures += probabilities.RANKED if probable else ()
+    measures += probabilities.CALIBRATED if probable or stated["confidence"] else ()
     return measures
 
 

@@ -19,7 +19,7 @@ from goldassay.measures.records.records import Read, sides
 from goldassay.statistics.evidence import means, stacked
 from goldassay.tally import FORMULAS, RATES, By, Counts, Macro, Mean, T
 
-OPTIONS: tuple[str, ...] = ("schema", "compare", "blank", "ordered", "invalid")
+OPTIONS: tuple[str, ...] = ("schema", "compare", "blank", "ordered")
 BY_TYPE = "by type (number, ISO date, else exact)"
 
 
@@ -50,27 +50,25 @@ class RecordMeasure(Measure[T]):
     """A measure on pairs of records.
 
     ``schema``: a pydantic model, a DSPy signature or a JSON Schema (kept as its text); with one, a prediction that it
-    does not allow counts as none (``invalid="missed"``) or as it is (``"counted"``). ``compare``: comparators by
-    field, as text or functions (see `comparators`); a field without one is compared by its type in the schema, else
-    by that of the gold value. ``blank``: ``same`` (absent, null and empty say the same), ``null`` (absent and null do)
-    or ``apart``. ``ordered``: the lists whose order counts, or ``all``.
+    does not allow counts as none. ``compare``: comparators by field, as text or functions (see `comparators`); a field
+    without one is compared by its type in the schema, else by that of the gold value. ``blank``: ``same`` (absent, null
+    and empty say the same), ``null`` (absent and null do) or ``apart``. ``ordered``: the lists whose order counts, or
+    ``all``.
     """
 
     task = "records"
     shares = OPTIONS
     choices = {
         "blank": ("same", "null", "apart"),
-        "invalid": ("missed", "counted"),
         "rate": tuple(RATES),
         "average": ("micro", "macro"),
     }
-    named = OPTIONS  # the conventions that the measure depends on
+    named = (*OPTIONS, "invalid")  # the conventions that the measure depends on
 
     schema: Any = ""
     compare: Any = ()
     blank: str = "same"
     ordered: Any = ()
-    invalid: str = "missed"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -83,12 +81,15 @@ class RecordMeasure(Measure[T]):
             if isinstance(chosen, str):
                 comparator(chosen)
 
+    @property
+    def comparators(self) -> dict[str, Any]:
+        """The comparator of each field that has one."""
+        return {**schemas.by_schema(self.schema), **dict(self.compare)}
+
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """Every pair, read and matched once."""
-        comparing = matching.Comparing(
-            {**schemas.by_schema(self.schema), **dict(self.compare)}, self.blank, self.ordered
-        )
-        return Batch([sides(*pair, self.schema, self.invalid) for pair in zip(gold, pred, strict=True)], comparing)
+        comparing = matching.Comparing(self.comparators, self.blank, self.ordered)
+        return Batch([sides(*pair, self.schema) for pair in zip(gold, pred, strict=True)], comparing)
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """The errors of one pair, written once for all measures that share its batch."""
@@ -97,13 +98,14 @@ class RecordMeasure(Measure[T]):
     @property
     def conventions(self) -> str:
         """The name with every convention; of a schema its title, and of each field its comparator."""
-        table = {**schemas.by_schema(self.schema), **dict(self.compare)}
         shown = {
             "schema": schemas.parsed(self.schema).get("title", "unnamed") if self.schema else "none",
-            "compare": ", ".join([*(f"{name}: {_name(each)}" for name, each in table.items()), f"others {BY_TYPE}"]),
+            "compare": ", ".join(
+                [f"{name}: {_name(each)}" for name, each in self.comparators.items()] + [f"others {BY_TYPE}"]
+            ),
             "blank": self.blank,
             "ordered": self.ordered if isinstance(self.ordered, str) else "+".join(self.ordered) or "none",
-            "invalid": self.invalid,
+            "invalid": "missed",
         }
         chosen = {name: shown[name] for name in self.named}
         return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**chosen, **self.fixed}.items())}]"
@@ -122,7 +124,7 @@ class FieldF1(RecordMeasure[Any]):
     >>> score.tally, [error.kind for error in score.errors]
     (Counts(tp=2.0, fp=1.0, fn=3.0), ['wrong_value', 'missing_item'])
     >>> FieldF1(compare={"total": "number(absolute=0.01)"})
-    FieldF1(schema='', compare=(('total', 'number(absolute=0.01)'),), blank='same', ordered=(), invalid='missed', \
+    FieldF1(schema='', compare=(('total', 'number(absolute=0.01)'),), blank='same', ordered=(), \
 rate='f1', average='micro')
     """
 
@@ -200,14 +202,9 @@ class SchemaValid(RecordMeasure[Mean]):
 
     name = "schema_valid"
     zero = Mean()
-    shares = ("schema",)
     named = ("schema",)
     formula = "valid predictions / all predictions"
     source = "JSON Schema 2020-12"
-
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
-        """Every pair, read; what does not fit the schema does not count, whatever ``invalid`` says."""
-        return Batch([sides(*pair, self.schema) for pair in zip(gold, pred, strict=True)], matching.Comparing())
 
     def tallies(self, batch: Batch) -> Mean:
         """1 for a valid prediction."""
@@ -250,5 +247,5 @@ def listed(**options: Any) -> list[RecordMeasure[Any]]:
 MEASURES: tuple[RecordMeasure[Any], ...] = (
     *listed(),
     FieldF1(compare={"text": "fuzzy(threshold=0.8)", "total": "money"}, blank="null", ordered="all"),
-    FieldF1(blank="apart", invalid="counted", schema='{"type": "object", "title": "Any"}'),
+    FieldF1(blank="apart", schema='{"type": "object", "title": "Any"}'),
 )

@@ -28,12 +28,11 @@ class Read(NamedTuple):
     reason: str = ""
 
 
-def sides(gold: object, pred: object, schema: str = "", invalid: str = "missed") -> Read:
+def sides(gold: object, pred: object, schema: str = "") -> Read:
     """The records of a pair.
 
     They stand in the field ``record``; without one, they are the fields that the schema names. A prediction that does
-    not parse, or that the schema does not allow, is None with the reason; ``invalid="counted"`` counts what stands in
-    one that parses.
+    not parse, or that the schema does not allow, is None with the reason.
 
     >>> sides({"record": {"total": 1}}, {"record": '{"total": }'}).reason
     'line 1: not JSON: Expecting value (column 11)'
@@ -51,9 +50,7 @@ def sides(gold: object, pred: object, schema: str = "", invalid: str = "missed")
     except DataError as error:
         return Read(left, None, str(error))
     reason = schemas.problem(right, schema)
-    if reason and invalid == "missed":
-        return Read(left, None, f"does not fit the schema: {reason}")
-    return Read(left, right)
+    return Read(left, None, f"does not fit the schema: {reason}") if reason else Read(left, right)
 
 
 def _value(side: Any, schema: str, field: Any) -> Any:

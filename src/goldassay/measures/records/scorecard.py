@@ -21,7 +21,6 @@ def scorecard(
     compare: Mapping[str, Any] | Sequence[Any] = (),
     blank: str = "same",
     ordered: Sequence[str] | str = (),
-    invalid: str = "missed",
 ) -> Scorecard:
     """All values over aligned records.
 
@@ -35,7 +34,6 @@ def scorecard(
         compare: Comparators by field.
         blank: What absent, null and empty values are: ``same``, ``null`` or ``apart``.
         ordered: The lists whose order counts, or ``all``.
-        invalid: Whether a prediction that does not fit the schema is ``missed`` or ``counted``.
 
     >>> card = scorecard([{"record": {"no": 7, "day": "2024-03-01"}}], [{"record": {"no": 7, "day": "2024-03-02"}}])
     >>> card.values["field_f1"], card.values["schema_valid"], card.by["field"]["day"]["f1"]
@@ -48,7 +46,7 @@ def scorecard(
         records = [sides(record, None).gold for part in shared.chunks() for record in part.gold]
         inferred = schemas.schema_text({"title": "that of gold", **schemas.from_records(records)})
         table = {**schemas.by_schema(inferred), **table}
-    options = {"schema": text, "compare": table, "blank": blank, "ordered": ordered, "invalid": invalid}
+    options = {"schema": text, "compare": table, "blank": blank, "ordered": ordered}
     measures: list[Measure[Any]] = [
         SchemaValid(schema=inferred or text) if isinstance(measure, SchemaValid) else measure
         for measure in listed(**options)

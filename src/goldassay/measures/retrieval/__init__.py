@@ -20,7 +20,7 @@ from goldassay.measures.retrieval.batch import Batch
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
 from goldassay.measures.retrieval.mistakes import errors
 from goldassay.measures.retrieval.records import grades, scores
-from goldassay.measures.retrieval.scorecard import DEFAULT, band, evaluate, named, scorecard
+from goldassay.measures.retrieval.scorecard import DEFAULT, band, named, scorecard
 
 MEASURES: tuple[Ranked, ...] = (
     nDCG(5),
@@ -70,7 +70,6 @@ __all__ = [
     "Success",
     "band",
     "errors",
-    "evaluate",
     "grades",
     "nDCG",
     "named",

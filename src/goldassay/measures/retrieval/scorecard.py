@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import compress
 from typing import Any
-
-import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import identity
@@ -114,41 +111,6 @@ def scorecard(
             f"{idle} of {card.examples} queries have no relevant document: they count 0, and are left out of recall"
         )
     return card
-
-
-def evaluate(
-    qrels: Mapping[str, Mapping[str, float]],
-    run: Mapping[str, Mapping[str, float]],
-    measures: Measures = None,
-    *,
-    ties: str = "docno_desc",
-    missing: int | str = 0,
-) -> dict[str, dict[str, float]]:
-    """Values by measure and query, from judgements and a run as mappings (the form that pytrec_eval takes).
-
-    Every query of ``qrels`` is in the answer; those of the run that are not judged are an error. A value that does not
-    apply is absent.
-
-    Args:
-        qrels: The grade of each judged document, by query.
-        run: The score of each retrieved document, by query.
-        measures: Names or measures; the usual eight without them.
-        ties: How documents of one score are ordered: ``docno_desc`` or ``stable``.
-        missing: What a query without results counts: 0, or ``skip``.
-
-    >>> evaluate({"q": {"a": 1}}, {"q": {"a": 0.5, "b": 0.9}}, ["RR"])
-    {'RR': {'q': 0.5}}
-    """
-    for query in run:
-        if query not in qrels:
-            raise GoldassayError(f"the run has query {query!r}, which is not judged; leave it out or judge it")
-    batch = Batch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
-    values: dict[str, dict[str, float]] = {}
-    for name, measure in chosen(measures, ties=ties, missing=missing).items():
-        tallies = measure.tallies(batch)
-        row = zip(qrels, np.asarray(tallies.total).tolist(), strict=True)
-        values[name] = dict(compress(row, np.asarray(tallies.weight).tolist()))
-    return values
 
 
 def band(gold: Sequence[object], pred: Sequence[object], measures: Measures = None) -> dict[str, tuple[float, float]]:
