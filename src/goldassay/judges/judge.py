@@ -222,51 +222,44 @@ class Judge:
                 self._unknown.add(key)
         return fields
 
-    def _answer(self, signature: type[dspy.Signature], check: Check | None, inputs: Mapping[str, str]) -> Fields | None:
+    def _answer(self, signature: Any, check: Check | None, inputs: Mapping[str, str]) -> Fields | None:
+        """The fields of the first answer that can be taken; ``last_failure`` says why one could not."""
         quoted = {name: data(text) for name, text in inputs.items()}
+        program = self.programs.get(signature.__name__) or dspy.Predict(signature)
         for attempt in range(self.retries + 1):
-            fields, why = self._attempt(signature, quoted, attempt)
-            if fields is not None:
-                why = check(fields) if check else ""
+            if self._broken:
+                raise ModelError(self._broken)
+            config: Fields = {"temperature": 0.0}
+            if attempt or self.sample:
+                config = {"temperature": 0.5, "rollout_id": 1000 * self.sample + attempt + 1}
+            try:
+                with aside() as account, dspy.context(lm=self.lm.copy(**config), adapter=self.adapter, trace=None):
+                    try:
+                        prediction = program(**quoted)
+                    finally:
+                        self._count(account.usage)
+            except ContextWindowExceededError:
+                self.last_failure = "the prompt is too long for the model"
+            except NO_ANSWER as error:
+                self.last_failure = one_line(error)[:200]
+                if not (self._answered and isinstance(error, BAD_REQUEST_ERRORS)):
+                    name = getattr(self.lm, "model", type(self.lm).__name__)
+                    why = f"gives no answer ({self.last_failure}); check name, key and address"
+                    self._broken = f"the judge's model {name} {why}"
+                    raise ModelError(self._broken) from None
+            except Exception as error:  # noqa: BLE001  whatever cannot be read is an unknown verdict, and is counted
+                self.last_failure = one_line(error)[:200]
+            else:
+                self._answered = True
+                outputs = signature.output_fields
+                fields = {name: prediction.get(name) for name in outputs}
+                optional = {name for name in outputs if type(None) in get_args(outputs[name].annotation)}
+                missing = [name for name in outputs if fields[name] is None and name not in optional]
+                why = f"the verdict lacks {', '.join(missing)}" if missing else check(fields) if check else ""
                 if not why:
                     return fields
-            self.last_failure = why
+                self.last_failure = why
         return None
-
-    def _attempt(self, signature: Any, inputs: Fields, attempt: int) -> tuple[Fields | None, str]:
-        """The fields of one answer, or None and why there are none."""
-        if self._broken:
-            raise ModelError(self._broken)
-        program = self.programs.get(signature.__name__) or dspy.Predict(signature)
-        config: Fields = {"temperature": 0.0}
-        if attempt or self.sample:
-            config = {"temperature": 0.5, "rollout_id": 1000 * self.sample + attempt + 1}
-        try:
-            with aside() as account, dspy.context(lm=self.lm.copy(**config), adapter=self.adapter, trace=None):
-                try:
-                    prediction = program(**inputs)
-                finally:
-                    self._count(account.usage)
-            self._answered = True
-        except ContextWindowExceededError:
-            return None, "the prompt is too long for the model"
-        except NO_ANSWER as error:
-            if self._answered and isinstance(error, BAD_REQUEST_ERRORS):
-                return None, one_line(error)[:200]
-            name = getattr(self.lm, "model", type(self.lm).__name__)
-            self._broken = (
-                f"the judge's model {name} gives no answer ({one_line(error)[:200]}); check name, key and address"
-            )
-            raise ModelError(self._broken) from None
-        except Exception as error:  # noqa: BLE001  whatever cannot be read is an unknown verdict, and is counted
-            return None, one_line(error)[:200]
-        fields = {name: prediction.get(name) for name in signature.output_fields}
-        missing = [
-            name
-            for name, field in signature.output_fields.items()
-            if fields[name] is None and type(None) not in get_args(field.annotation)
-        ]
-        return (None, f"the verdict lacks {', '.join(missing)}") if missing else (fields, "")
 
     def _count(self, usage: Mapping[str, int]) -> None:
         with self._lock:

@@ -29,27 +29,6 @@ if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
 
 MARKS = {".": "full stop", ",": "comma", ":": "colon", ";": "semicolon", ")": "bracket", "(": "bracket"}
-
-
-def rules(
-    diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None, surfaces: int = 6
-) -> dict[str, list[Patch]]:
-    """Rules in words for each pattern, the general ones first.
-
-    They say what is what, what to look for and in which language, what to leave out, where a name begins and ends. A
-    program may say what its types are called in ``type_words``, a mapping from types to words.
-    """
-    words = LabelWords(diagnosis.program, diagnosis.train)
-
-    def propose(pattern: Pattern) -> list[Patch]:
-        return [
-            diagnosis.draft(pattern, "rules", action="add_instruction", text=text)
-            for text in _rules(pattern, words, surfaces)
-        ]
-
-    return by_pattern(diagnosis, "rules", propose, patterns, each)
-
-
 OF_FIELDS = {
     "missing_field": "Give {field} wherever the text says it.",
     "invented_field": "Leave {field} out where the text does not say it.",
@@ -63,39 +42,56 @@ OF_FIELDS = {
     INVALID: "Answer with one whole record that fits the schema, and nothing else.",
 }
 """A rule for each kind of error in a field of a record."""
+CONFUSED = "What looks like {pred} is {gold} when it is used as in {quoted}."
+OF_NAMES = {
+    "missed": ("Do not miss {gold}, such as {quoted}.", "Find {gold} {place} too."),
+    "spurious": ("Do not give {quoted} as {pred}.",),
+    "not_in_text": ("Copy each name exactly as it stands in the text.",),
+    "wrong_type": (CONFUSED, "{quoted}: this is {gold}, not {pred}.", "A name {place} is {gold}, not {pred}."),
+    "wrong_type_and_boundary": (CONFUSED,),
+    "unanswerable": ("Where the texts do not hold the answer, say that there is none.",),
+    "unsupported": ("Say only what stands in the texts.",),
+}
+"""Rules for each kind of error in names and answers; one is left out where there is no form to quote, or no place."""
+
+
+def rules(
+    diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None, surfaces: int = 6
+) -> dict[str, list[Patch]]:
+    """Rules in words for each pattern, the general ones first.
+
+    They say what is what, what to look for and in which language, what to leave out, where a name begins and ends. A
+    program may say what its types are called in ``type_words``, a mapping from types to words.
+    """
+    words = LabelWords(diagnosis.program, diagnosis.train)
+
+    def propose(pattern: Pattern) -> list[Patch]:
+        texts = _rules(pattern, words, surfaces)
+        return [diagnosis.draft(pattern, "rules", action="add_instruction", text=text) for text in texts]
+
+    return by_pattern(diagnosis, "rules", propose, patterns, each)
 
 
 def _rules(pattern: Pattern, words: LabelWords, surfaces: int) -> list[str]:
-    if pattern.kind in OF_FIELDS and pattern.errors[0].field == pattern.gold_type:  # of a record
-        return [OF_FIELDS[pattern.kind].format(field=pattern.gold_type, values=_quoted(pattern.surfaces[:surfaces]))]
+    kind, quoted = pattern.kind, _quoted(pattern.surfaces[:surfaces])
+    if kind in OF_FIELDS and pattern.errors[0].field == pattern.gold_type:  # of a record
+        return [OF_FIELDS[kind].format(field=pattern.gold_type, values=quoted)]
     gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
     if gold is None or pred is None:
         return []  # the prompt has no word for it
-    if pattern.kind in ("missed", "spurious") and not (gold or pred):
+    if kind in ("missed", "spurious") and not (gold or pred):
         return []  # an error without a type, such as a document that was not found, is not named in an instruction
-    quoted, place = _quoted(pattern.surfaces[:surfaces]), f" {pattern.place}" if pattern.place else ""
-    confused = f"What looks like {pred} is {gold} when it is used as in {quoted}."
-    texts = {
-        "missed": [
-            *_languages(pattern, gold, words.train),
-            f"Do not miss {gold}, such as {quoted}.",
-            f"Find {gold}{place} too." if place else "",
-        ],
-        "spurious": [f"Do not give {quoted} as {pred}."],
-        "not_in_text": ["Copy each name exactly as it stands in the text."],
-        "wrong_type": [
-            confused,
-            f"{quoted}: this is {gold}, not {pred}.",
-            f"A name{place} is {gold}, not {pred}." if place else "",
-        ],
-        "wrong_boundary": [*_marks(pattern, gold), *_boundary(pattern, gold)],
-        "wrong_type_and_boundary": [confused, *_boundary(pattern, gold)],
-        "unanswerable": ["Where the texts do not hold the answer, say that there is none."],
-        "unsupported": ["Say only what stands in the texts."],
-        "wrong_label": words.difference(pattern.gold_type, pattern.pred_type),
-        "wrong_value": words.difference(pattern.gold_type, pattern.pred_type),
-    }.get(pattern.kind, [])
-    return [text for text in texts if text.strip(" .") and '""' not in text and (quoted or "such as ." not in text)]
+    known = {"quoted": quoted, "place": pattern.place}
+    usable = [
+        text for text in OF_NAMES.get(kind, ()) if all(known[name] or f"{{{name}}}" not in text for name in known)
+    ]
+    texts = [text.format(gold=gold, pred=pred, **known) for text in usable]
+    if kind == "missed":
+        return [*_languages(pattern, gold, words.train), *texts]
+    if kind in ("wrong_label", "wrong_value"):
+        return words.difference(pattern.gold_type, pattern.pred_type)
+    marks = _marks(pattern, gold) if kind == "wrong_boundary" else []
+    return [*texts, *marks, *(_boundary(pattern, gold) if "boundary" in kind else ())]
 
 
 class LabelWords:
@@ -153,9 +149,7 @@ def _languages(pattern: Pattern, what: str, train: Sequence[dspy.Example]) -> li
     return [
         f"Find {what} in texts of the language {language} too."
         for language, count in pattern.strata.get("language", {}).items()
-        if count >= 0.7 * documents
-        and languages[language] > 0
-        and count * len(train) >= 1.5 * languages[language] * documents
+        if count >= 0.7 * documents and count * len(train) >= 1.5 * languages[language] * documents > 0
     ]
 
 
@@ -176,13 +170,12 @@ def _marks(pattern: Pattern, what: str) -> list[str]:
 
 def _boundary(pattern: Pattern, what: str) -> list[str]:
     """Which words at the edges are too much or are missing, most frequent first."""
-    extra: Counter[str] = Counter()
-    missing: Counter[str] = Counter()
+    extra, missing = Counter[str](), Counter[str]()
     for error in pattern.errors:
         gold, pred = ([word.strip("".join(MARKS)) for word in side.split()] for side in (error.gold, error.pred))
         if gold and pred:
-            extra.update({word for word in (pred[0], pred[-1]) if word not in gold})
-            missing.update({word for word in (gold[0], gold[-1]) if word not in pred})
+            extra.update({pred[0], pred[-1]} - {*gold})
+            missing.update({gold[0], gold[-1]} - {*pred})
     often = [", ".join(repr(word) for word, _ in words.most_common(4)) for words in (extra, missing)]
     texts = [f"Leave {often[0]} out of {what}."] if extra else []
     return [*texts, f"Include {often[1]} in {what}: give the whole name."] if missing else texts

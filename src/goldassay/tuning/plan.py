@@ -23,7 +23,6 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import clusters
 from goldassay.running.leaks import check_splits
 from goldassay.running.options import RunOptions
-from goldassay.running.run import Case
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
 from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
 from goldassay.tuning.demonstrations import nearest_examples
@@ -141,17 +140,14 @@ class Plan:
     def lines(self) -> list[str]:
         """The plan in words."""
         source = f"measured on {self.measured} examples" if self.measured else "assumed"
+        raced = f" (few-shot sets on {self.spare} more of train)" if self.spare else ""
+        tested = f"tested once on the {self.test} examples of test" if self.test else "tested on the same examples"
+        on_test = f", of {self.shows(self.test):+.2f} on test" if self.test else ""
         lines = [
-            f"Candidates are chosen on {self.n} examples"
-            + (f" (few-shot sets on {self.spare} more of train)" if self.spare else "")
-            + (
-                f" and tested once on the {self.test} examples of test"
-                if self.test
-                else " and tested on the same examples"
-            )
-            + f"{self.documents}. Standard deviation of a paired difference: {self.spread:.2f} ({source}).",
+            f"Candidates are chosen on {self.n} examples{raced} and {tested}{self.documents}. Standard deviation of a "
+            f"paired difference: {self.spread:.2f} ({source}).",
             f"Detectable in four of five tunings: a gain of {self.shows(self.n):+.2f} on the examples that choose"
-            + (f", of {self.shows(self.test):+.2f} on test." if self.test else "."),
+            f"{on_test}.",
             "Needed to detect: " + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in GAINS) + ".",
         ]
         if self.baseline is not None:
@@ -185,17 +181,18 @@ def from_sizes(
     '4 examples to choose on and 0 of test'
     """
     train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
-    reports = 2 * (dev + test)
     examples = [example for name in ("dev", "test") for example in splits.get(name) or ()]
-    per_document = len(examples) / max(1, len(set(clusters(examples) or range(len(examples))))) or 1.0
+    documents = {"per_document": len(examples) / max(1, len(set(clusters(examples) or range(len(examples))))) or 1.0}
+    reports = 2 * (dev + test)
     if optimizer != "patches":
-        calls = CALLS.get(optimizer, CALLS["mipro"])
-        return Plan(optimizer, dev, test, calls(train, dev) + reports, per_document=per_document)
+        calls = CALLS.get(optimizer, CALLS["mipro"])(train, dev)
+        return Plan(optimizer, dev, test, calls + reports, **documents)
     most, races = (settings or {}).get("most", MEASURED), bool((settings or {}).get("nearest", True))
     n = dev + count_measured(train, dev, most if isinstance(most, int) else MEASURED, races)
-    raced = race_calls(train + dev - n) if races else 0
-    plan = Plan(optimizer, n, test, PASSES * n + raced + reports, spare=train + dev - n if raced else 0)
-    return replace(plan, calls=plan.calls + plan.references, per_document=per_document)
+    left = train + dev - n
+    raced = race_calls(left) if races else 0
+    plan = Plan(optimizer, n, test, PASSES * n + raced + reports, spare=left if raced else 0, **documents)
+    return replace(plan, calls=plan.calls + plan.references)
 
 
 def from_pilot(
@@ -222,26 +219,34 @@ def from_pilot(
         raise DataError("a plan needs examples in train and in dev")
     check_splits(program, splits)
     bench = Bench(dev, metric, options=options.changed(progress=False))
-    documents = clusters(dev)
-    units = len(set(documents or range(len(dev))))
-    started, probes, spreads = time.perf_counter(), list[Probe](), list[float]()
+    documents, size = clusters(dev), len(dev)
+    units, started = len(set(documents or range(size))), time.perf_counter()
     base = list(bench.base(program).values())
     diagnosis = Diagnosis(find(base), program, demonstrations(program, train))
+    probes, spreads = list[Probe](), list[float]()
     for name, edit in PROBES.items():
         candidate = _edited(edit, diagnosis, options.adapter or dspy.settings.adapter)
-        if candidate is not None:
-            probe, spread = _compared(name, bench.cases(candidate, range(len(dev))), base, bench.zero, documents)
-            probes.append(probe)
-            spreads.append(spread)
+        if candidate is None:
+            continue
+        cases = bench.cases(candidate, range(size))
+        parts = contributions([c.evidence for c in cases], [c.evidence for c in base], bench.zero, clusters=documents)
+        parts = len(parts) * parts  # of a document's part in the difference
+        spread = float(np.std(parts, ddof=1)) if len(parts) > 1 else 0.0
+        error = max(
+            spread / math.sqrt(len(parts)), float(np.abs(parts).max()) / len(parts)
+        )  # as if one example differed
+        value, gain = float(total(cases).value), float(parts.mean())
+        probes.append(Probe(name, value, value - float(total(base).value), gain / error if error else 0.0))
+        spreads.append(spread)
     return replace(
         plan,
         spread=max(spreads, default=SPREAD) or SPREAD,
-        measured=len(dev) if any(spreads) else 0,
+        measured=size if any(spreads) else 0,
         baseline=float(total(base).value),
         probes=tuple(probes),
         least=float(-special.stdtrit(units - 1, LUCK[len(probes)])) if probes and units > 1 else None,
-        wrong=sum(not is_right(case) for case in base) / len(base),
-        seconds=(time.perf_counter() - started) / ((len(probes) + 1) * len(dev)),
+        wrong=sum(not is_right(case) for case in base) / size,
+        seconds=(time.perf_counter() - started) / ((len(probes) + 1) * size),
     )
 
 
@@ -256,16 +261,3 @@ def _edited(edit: Edit, diagnosis: Diagnosis, adapter: Any) -> Any:
     except GoldassayError:
         return None
     return program if patches else None
-
-
-def _compared(
-    name: str, after: Sequence[Case], before: Sequence[Case], zero: Any, documents: Sequence[object] | None
-) -> tuple[Probe, float]:
-    """A probe beside the program as it is, and the standard deviation of one document's part of the difference."""
-    new, old = ([case.evidence for case in cases] for cases in (after, before))
-    parts = contributions(new, old, zero, clusters=documents)
-    parts = len(parts) * parts
-    spread = float(np.std(parts, ddof=1)) if len(parts) > 1 else 0.0
-    error = max(spread / math.sqrt(len(parts)), float(np.abs(parts).max()) / len(parts))  # as if one example differed
-    value = float(total(after).value)
-    return Probe(name, value, value - float(total(before).value), float(parts.mean()) / error if error else 0.0), spread
