@@ -43,8 +43,10 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> dict[str, list[Patch]]:
     for name, predictor in predictors(diagnosis.program).items():
         chosen = cover(_unshown(diagnosis, predictor), diagnosis.patterns, predictor, most)
         for example in reversed(chosen):  # the example that covers most stands next to the question
-            why = f"covers {_covered(example, diagnosis.patterns)}"
-            patches.append(_show(diagnosis, name, example, proposer="covering", rationale=why))
+            shares = zip(diagnosis.patterns, _shares(example, diagnosis.patterns), strict=True)
+            names = [pattern.name for pattern, share in shares if share]
+            why = f"covers {'; '.join(names[:3]) or 'labels that no other demonstration has'}"
+            patches.append(_show(diagnosis, name, example, "covering", why))
     return {"demonstrations": patches} if patches else {}
 
 
@@ -55,17 +57,13 @@ def counter_example(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
         return {}
     for name, predictor in predictors(diagnosis.program).items():
         outputs = list(signature_of(predictor).output_fields)
-        pool = [
-            example
-            for example in diagnosis.fitting(predictor)
-            if all(example.get(key) in ([], "", {}, None) for key in outputs)
-            and any(example.get(key) is not None for key in outputs)
-        ]
+        answers = [(example, [example.get(key) for key in outputs]) for example in diagnosis.fitting(predictor)]
+        empty = ([], "", {}, None)
+        pool = [row for row, values in answers if all(v in empty for v in values) and values != [None] * len(outputs)]
         if pool:
             example = sorted(pool, key=lambda row: len(text_of(row)))[len(pool) // 2]
             why = "an empty answer where there is nothing"
-            patch = _show(diagnosis, name, example, proposer="counter-example", rationale=why)
-            return {"counter-example": [patch]}
+            return {"counter-example": [_show(diagnosis, name, example, "counter-example", why)]}
     return {}
 
 
@@ -117,8 +115,6 @@ def cover(
     pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: dspy.Predict, most: int
 ) -> list[dspy.Example]:
     """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
-    if not pool:
-        return []
     weights = [max(pattern.loss, 0.0) for pattern in patterns]
     weights = weights if sum(weights) > 0 else [float(pattern.count) for pattern in patterns]
     shares = [_shares(example, patterns) for example in pool]
@@ -126,7 +122,7 @@ def cover(
     labels = [set(leaves([example.get(key) for key in outputs])) for example in pool]
     frequency = Counter(label for some in labels for label in some)
     lengths = [len(str({key: example.get(key) for key in signature_of(predictor).fields})) for example in pool]
-    mean, whole = sum(lengths) / len(lengths), sum(frequency.values()) or 1
+    mean, whole = sum(lengths) / max(1, len(lengths)), sum(frequency.values()) or 1
     uncovered = [weight / (sum(weights) or 1.0) for weight in weights]
     chosen: list[int] = []
     count: Counter[str] = Counter()
@@ -167,27 +163,25 @@ def leaves(value: Any) -> Iterator[str]:
             yield text
 
 
-def _show(diagnosis: Diagnosis, name: str, example: dspy.Example, **fields: Any) -> Patch:
+def _show(diagnosis: Diagnosis, name: str, example: dspy.Example, proposer: str, why: str) -> Patch:
     """The patch that adds an example to a predictor's demonstrations."""
     keys = [key for key in signature_of(predictors(diagnosis.program)[name]).fields if example.get(key) is not None]
-    defaults = {
-        "predictor": name,
-        "action": "add_example",
-        "example": {key: serialize_for_json(example[key]) for key in keys},
-        "pattern": diagnosis.patterns[0].name if diagnosis.patterns else "",
-        "examples": [str(example.get("id"))] if example.get("id") is not None else [],
-    }
-    return diagnosis.draft(**{**defaults, **fields})
+    return diagnosis.draft(
+        predictor=name,
+        action="add_example",
+        example={key: serialize_for_json(example[key]) for key in keys},
+        pattern=diagnosis.patterns[0].name if diagnosis.patterns else "",
+        examples=[str(example.get("id"))] if example.get("id") is not None else [],
+        proposer=proposer,
+        rationale=why,
+    )
 
 
 def _unshown(diagnosis: Diagnosis, predictor: dspy.Predict) -> list[dspy.Example]:
     """The examples that a predictor can be shown and is not shown yet."""
-
-    def inputs(example: Any) -> list[str]:
-        return [str(example.get(key)) for key in signature_of(predictor).input_fields]
-
-    present = [inputs(demo) for demo in predictor.demos or []]
-    return [example for example in diagnosis.fitting(predictor) if inputs(example) not in present]
+    keys = list(signature_of(predictor).input_fields)
+    present = [[str(demo.get(key)) for key in keys] for demo in predictor.demos or []]
+    return [row for row in diagnosis.fitting(predictor) if [str(row.get(key)) for key in keys] not in present]
 
 
 def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:
@@ -198,10 +192,3 @@ def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:
         1.0 if name in pattern.documents else SHOWS if {pattern.gold_type, *pattern.surfaces[:6]} & texts else 0.0
         for pattern in patterns
     ]
-
-
-def _covered(example: dspy.Example, patterns: Sequence[Pattern]) -> str:
-    """The first patterns that an example covers, for the rationale."""
-    shares = zip(patterns, _shares(example, patterns), strict=True)
-    names = [pattern.name for pattern, share in shares if share]
-    return "; ".join(names[:3]) or "labels that no other demonstration has"

@@ -158,21 +158,22 @@ class Watch(BaseCallback):  # type: ignore[misc]
         """Show a line in the bar: what is measured, its effect so far, what is left."""
         self._bar.update(self._task, description=f"tuning: {line}")
 
-    def on_lm_start(self, call_id: str, instance: object, inputs: dict[str, object]) -> None:
+    def on_lm_start(self, call_id: str, instance: object, inputs: dict[str, Any]) -> None:
         """Remember which model is called."""
         model = getattr(instance, "model", type(instance).__name__)
         self._calls[call_id] = f"{model} failed on all {{}} calls", id(instance)
 
-    def on_adapter_parse_start(self, call_id: str, instance: object, inputs: dict[str, object]) -> None:
+    def on_adapter_parse_start(self, call_id: str, instance: object, inputs: dict[str, Any]) -> None:
         """Remember which answer is read."""
-        fields = ", ".join(getattr(inputs.get("signature"), "output_fields", ()))
+        fields = ", ".join(inputs["signature"].output_fields)
         self._calls[call_id] = f"none of {{}} answers for {fields} could be read", fields
 
     def on_lm_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
         """Count the errors of a model, and the answers that cannot be read, since optimizers hide them."""
-        error = "" if exception is None else f"{type(exception).__name__}: {' '.join(str(exception).split())}"
         with self._lock:
-            self._errors.setdefault(self._calls.pop(call_id, ("", None)), []).append(error)
+            self._errors.setdefault(self._calls.pop(call_id), []).append(
+                "" if exception is None else one_line(exception)
+            )
 
     on_adapter_parse_end = on_lm_end
 
@@ -180,7 +181,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
     def note(self) -> str:
         """What never worked, though the optimizer does not say so: a model, its answers, or the metric."""
         for (template, _), errors in self._errors.items():
-            if template and all(errors):
+            if all(errors):
                 return f"{template.format(len(errors))}; the first: {errors[0][:300]}"
         if self.metric_error is None:
             return ""
