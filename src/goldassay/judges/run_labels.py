@@ -23,7 +23,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
-from goldassay.judges.labels import LabelRow, labelled_rows, labels_of, number
+from goldassay.judges.labels import LabelRow, at_row, labelled_rows, labels_of, number
 from goldassay.measures.answering.claims import RELEVANCE, Relevance
 from goldassay.measures.judged import JudgedMeasure
 from goldassay.metric import Metric
@@ -41,26 +41,21 @@ def read(path: Path, metric: Metric, columns: Mapping[str, str] | None = None) -
         DataError: a row has no id, no label that its measure knows, or a measure that no judge gives.
         GoldassayError: the metric has no judged value.
     """
-    judged = {
-        name: measure
-        for name, measure in metric.measures.items()
-        if isinstance(measure, JudgedMeasure) and measure.judge is not None
-    }
+    measures = metric.measures.items()
+    judged = {name: each for name, each in measures if isinstance(each, JudgedMeasure) and each.judge is not None}
     if not judged:
         raise GoldassayError("no value of this metric is given by a judge, so labels correct nothing; name a judge")
     labels: RunLabels = {}
     for line, row in labelled_rows(path, columns):
         if not labels_of(row):
             continue
-        try:
+        with at_row(path, line, row):
             name, value = _label(row, judged)
             example = identity(row, line)
             if example in labels.get(name, ()):
                 raise DataError(f"two labels for {name} of one example; keep one")
-        except DataError as error:
-            raise error.at(file=path, line=line, record=row.get("id")) from None
-        if value is not None:
-            labels.setdefault(name, {})[example] = value
+            if value is not None:
+                labels.setdefault(name, {})[example] = value
     if not labels:
         raise DataError("no row has a label; write id and label", file=path)
     return labels
@@ -73,9 +68,17 @@ def _label(row: LabelRow, judged: Mapping[str, JudgedMeasure]) -> tuple[str, flo
     """
     inputs = row["inputs"] if isinstance(row.get("inputs"), Mapping) else row
     about_claim = inputs.get("claim") is not None
-    name = _share(row, judged) if about_claim else _measure(row, judged)
-    worth = SUPPORT if about_claim else _worth(judged[name])
-    label = fmean(_value(value, worth, name) for value in labels_of(row).values())
+    worths = {name: SUPPORT if about_claim else _worth(measure) for name, measure in judged.items()}
+    answers = labels_of(row).values()
+    if about_claim:
+        names = [name for name in SHARES if name in judged]
+    else:  # the one whose levels the labels are, or the only one
+        names = [name for name in judged if len(judged) == 1 or all(str(answer) in worths[name] for answer in answers)]
+    name = str(row.get("measure") or (names[0] if names and (about_claim or len(names) == 1) else ""))
+    if name not in (names if about_claim else judged):
+        what = f"labels of claims correct {', '.join(SHARES)}" if about_claim else f"no judge gives {name!r} here"
+        raise DataError(f"{what}; say which in a column measure: judged are {', '.join(judged)}", field="measure")
+    label = fmean(_value(answer, worths[name], name) for answer in answers)
     if about_claim:
         texts = {"text": str(inputs.get("text") or ""), "claim": str(inputs["claim"])}
         verdict = judged[name].bound.verdict("support", **texts).label
@@ -84,28 +87,6 @@ def _label(row: LabelRow, judged: Mapping[str, JudgedMeasure]) -> tuple[str, flo
         return name, label
     tally = judged[name](inputs, inputs).tally
     return name, [label, float(tally.value)] if tally.weight and not tally.unknown else None
-
-
-def _share(row: LabelRow, judged: Mapping[str, JudgedMeasure]) -> str:
-    """The value that labels of claims are about."""
-    shares = [name for name in judged if name in SHARES]
-    name = str(row.get("measure") or ("faithfulness" if "faithfulness" in shares or not shares else shares[0]))
-    if name not in shares:
-        message = f"labels of claims correct {', '.join(SHARES)}; judged here are {', '.join(judged)}"
-        raise DataError(message, field="measure")
-    return name
-
-
-def _measure(row: LabelRow, judged: Mapping[str, JudgedMeasure]) -> str:
-    """The value that a label of an answer is about: the named one, or the only one whose levels the labels are."""
-    labels = [str(label) for label in labels_of(row).values()]
-    fitting = [name for name, measure in judged.items() if all(label in _worth(measure) for label in labels)]
-    name = row.get("measure") or next(iter(judged if len(judged) == 1 else fitting), None)
-    if not row.get("measure") and len(judged) > 1 and len(fitting) != 1:
-        raise DataError(f"several values are judged; say which in a column measure: {', '.join(judged)}")
-    if name not in judged:
-        raise DataError(f"no judge gives {name!r} here; {', '.join(judged)} are", field="measure")
-    return str(name)
 
 
 def _worth(measure: JudgedMeasure) -> Mapping[str, float]:

@@ -192,13 +192,11 @@ def _leaks(result: Result, examples: Sequence[Any], train: Sequence[Any]) -> lis
     messages = []
     if result.state and gold:
         keys = input_keys(gold[0]) or [key for key in names(gold[0]) if key != "id"]
-        program: Any = dspy.Module()  # with the prompts of the saved one, whatever its class was
-        for index, part in enumerate(_predictors(result.state)):
-            instructions = str((part.get("signature") or {}).get("instructions") or "")
-            signature: Any = dspy.Signature
-            predictor = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
-            predictor.demos = [dspy.Example(**demo) for demo in part["demos"] if isinstance(demo, dict)]
-            setattr(program, f"predictor_{index}", predictor)
+        parts = list(_predictors(result.state))
+        instructions = "\n\n".join(str((part.get("signature") or {}).get("instructions") or "") for part in parts)
+        signature: Any = dspy.Signature  # one predictor with the prompts of the saved program, whatever its class was
+        program = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
+        program.demos = [dspy.Example(**demo) for part in parts for demo in part["demos"] if isinstance(demo, dict)]
         messages = [leak_warning(find_leaks(program, gold), gold)]
     return [message for message in [*messages, *_train_leaks(train, gold)] if message]
 
