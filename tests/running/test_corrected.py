@@ -169,11 +169,19 @@ def test_the_labels_of_a_file(tmp_path: Path) -> None:
         "faithfulness": {"q1": [0.0, 1.0], "x": [1.0, 1.0]}  # this judge finds support everywhere
     }
     for row, made, says in (
-        (claim, metric, "labels of claims correct faithfulness, .*; say which in a column measure: judged are relevance"),
+        (
+            claim,
+            metric,
+            "labels of claims correct faithfulness, .*; say which in a column measure: judged are relevance",
+        ),
         ({**claim, "label": "blue"}, both, "'blue' is no label of faithfulness: supported, contradicted"),
         ({"id": "a", "label": "great"}, metric, "'great' is no label of relevance: full, partial, none, evasion"),
         ({"id": "a", "label": 0.5}, both, "say which in a column measure: judged are relevance, faithfulness"),
-        ({"id": "a", "measure": "f1", "label": 1}, both, "no judge gives 'f1' here; say which in a column measure: judged are"),
+        (
+            {"id": "a", "measure": "f1", "label": 1},
+            both,
+            "no judge gives 'f1' here; say which in a column measure: judged are",
+        ),
         ({"id": "a", "label": None}, metric, "no row has a label"),
     ):
         with pytest.raises(DataError, match=says):
