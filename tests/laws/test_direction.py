@@ -11,6 +11,7 @@ import random
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -137,6 +138,9 @@ def test_what_people_read(task: str, measure: Measure[Any]) -> None:
         (value,) = summary.values(run)
         assert value.met is met
         assert ("↓" in value.label) is measure.lower_is_better
+        suite = ElementTree.fromstring(exports.to_junit(run))
+        (case,) = (case for case in suite if case.get("classname") == "targets")
+        assert bool(case.findall("failure")) is not met
         failure = MarkedTest("extraction", floors={key: both.target}).failure(run, key, both.target)
         assert bool(failure) is not met
         least, most = measure.limits

@@ -1,4 +1,4 @@
-"""A run for other tools: data frames, csv, LaTeX."""
+"""A run for other tools: data frames, csv, LaTeX, JUnit."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
@@ -40,6 +41,15 @@ def test_latex_has_each_value_with_its_interval(two: list[Run]) -> None:
     assert r"a\_b" in text
     assert rf"strict\_f1 & {two[0].values['strict_f1']:.3f} {{\small [" in text
     assert text.count(r"\\") == 1 + 3  # the head, the metric, two measures
+
+
+def test_junit_counts_wrong_failed_and_missed_targets(two: list[Run]) -> None:
+    suite = ElementTree.fromstring(exports.to_junit(two[0]).encode())
+    wrong = sum(1 for row in two[0].rows if row.get("errors") and not row.get("error"))
+    missed = int(two[0].values["strict_f1"] < 0.5)
+    assert len(suite) == len(two[0].rows) + 1
+    assert len(suite.findall("testcase/failure")) == wrong + missed
+    assert len(suite.findall("testcase/error")) == 5
 
 
 def test_the_command_writes_what_is_asked_for(two: list[Run], tmp_path: Path) -> None:

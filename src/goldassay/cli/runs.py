@@ -58,7 +58,7 @@ def export(
         str,
         typer.Option(
             metavar="NAME",
-            help="csv (a row an example), latex (values with intervals), inspect (a log for inspect view) or mlflow.",
+            help="csv (a row an example), latex (values with intervals), junit, inspect (for inspect view) or mlflow.",
         ),
     ],
     out: Annotated[

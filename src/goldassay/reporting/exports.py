@@ -1,4 +1,4 @@
-"""A run in the forms of other tools: csv, LaTeX, Inspect, MLflow.
+"""A run in the forms of other tools: csv, LaTeX, JUnit, Inspect, MLflow.
 
 `log` writes one MLflow run. A measure's value is a metric of its name (``@`` becomes ``_at_``), and the ends of its
 interval are ``NAME.low`` and ``NAME.high``. Conventions are tags, settings are parameters. The rows are ``rows.json``
@@ -16,6 +16,7 @@ from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
@@ -46,9 +47,34 @@ def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
     return latex_table(columns)
 
 
+def to_junit(run: Run) -> str:
+    """A run as JUnit XML: a test an example and a target; what is wrong is a failure, a failed example an error."""
+    suite = ElementTree.Element("testsuite", name=printable(run.name))
+    for value in summary.values(run):
+        if value.target is not None:
+            case = ElementTree.SubElement(suite, "testcase", classname="targets", name=value.name)
+            if not value.met:
+                ElementTree.SubElement(case, "failure", message=f"{value.value:.4f}, target {value.target:g}")
+    for row in run.rows:
+        case = ElementTree.SubElement(suite, "testcase", classname="examples", name=printable(str(row["id"])))
+        messages = [str(row["error"])] if row.get("error") else [str(e.get("message")) for e in row.get("errors", ())]
+        if summary.is_wrong(row):
+            kind = "error" if row.get("error") else "failure"
+            ElementTree.SubElement(case, kind, message=f"score {row['score']:.4f}").text = printable(
+                "\n".join(messages)
+            )
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+def printable(text: str) -> str:
+    """Text without the characters that XML cannot hold."""
+    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
+
 FORMS: dict[str, Callable[[Run], str | bytes]] = {
     "csv": to_csv,
     "latex": lambda run: to_latex([run], [run.name]),
+    "junit": to_junit,
     "inspect": to_inspect,
 }
 """What a run can be written as, into a file."""

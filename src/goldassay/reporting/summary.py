@@ -242,6 +242,13 @@ def summarize(run: Run) -> RunSummary:
     return RunSummary(run, overall(run), values(run), by, labels, counts)
 
 
+def confidences(run: Run) -> Any:
+    """An array of (confidence, score) of the examples whose prediction has a confidence; empty if all have the same."""
+    pairs = [((row.get("prediction") or {}).get("confidence"), float(row["score"])) for row in run.rows]
+    table = np.array([pair for pair in pairs if isinstance(pair[0], (int, float)) and 0 <= pair[0] <= 1], dtype=float)
+    return table if len(table) and np.ptp(table[:, 0]) else table[:0]
+
+
 def label_counts(confusion: Mapping[Any, Any]) -> dict[str, Counts]:
     """The counts of each label from a confusion: (gold, predicted) and how often, a number or an array of them.
 

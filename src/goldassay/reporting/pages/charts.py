@@ -18,7 +18,7 @@ Interval = Sequence[float]
 NO_BOX = "<extra></extra>"  # without it plotly prints the series' name in a second box
 COLOURS = ("c0", "c1", "c2", "c3", "c4", "c5", "c6")  # Okabe and Ito's palette, which most eyes can tell apart
 SHAPES = ("circle", "square", "diamond", "triangle-up", "pentagon", "triangle-down", "star")  # .k0 to .k6 of the page
-TICKS = 8  # on a time axis
+TICKS, POINTS = 8, 200  # on a time axis; of a curve
 
 
 def _chart(label: str, data: list[dict[str, Any]], layout: dict[str, Any], height: float = 320) -> Chart:
@@ -63,6 +63,42 @@ def forest(
     }
     height = 130 + 34 * max(2, len(names)) * max(1, len(runs)) ** 0.5 // 1
     return _chart(f"{what} with 95 % intervals. {'; '.join(findings)}", data, layout, height)
+
+
+def scatter(
+    label: str, titles: tuple[str, str], series: Sequence[tuple[str, Sequence[float], Sequence[float]]]
+) -> Chart:
+    """Points of two numbers, joined within a series."""
+    names = "; ".join(f"{name}: {number(y[-1], 3)} at {x[-1]:.3g}" for name, x, y in series)
+    data = [
+        _points(place, name, list(x), list(y), "%{x:.3g}, %{y:.3f}", mode="lines+markers")
+        for place, (name, x, y) in enumerate(series)
+    ]
+    xaxis, yaxis = ({"title": title, "rangemode": "tozero"} for title in titles)
+    return _chart(f"{label}. {names}", data, {"xaxis": xaxis, "yaxis": yaxis, "showlegend": len(series) > 1}, 360)
+
+
+def calibration(runs: Sequence[tuple[str, Any]]) -> Chart:
+    """Mean score against mean confidence in tenths of the confidence; ``runs`` have an array of both."""
+    series = []
+    for name, pairs in runs:
+        tenths = np.minimum((pairs[:, 0] * 10).astype(int), 9)
+        means = np.array([pairs[tenths == tenth].mean(axis=0) for tenth in np.unique(tenths)])
+        series.append((name, *means.T.tolist()))
+    return scatter("Calibration", ("mean confidence", "mean score"), series)
+
+
+def precision_recall(runs: Sequence[tuple[str, Any]]) -> Chart:
+    """Precision against recall as the confidence threshold falls; ``runs`` have an array of confidence and score."""
+    series = []
+    for name, pairs in runs:
+        ordered = pairs[np.argsort(-pairs[:, 0], kind="stable")]
+        right = np.cumsum(ordered[:, 1])
+        last = np.flatnonzero(np.diff(ordered[:, 0], append=-1.0))  # predictions of one confidence enter together
+        last = last[:: -(-len(last) // POINTS)]
+        recall = right[last] / (right[-1] or 1.0)
+        series.append((name, recall.tolist(), (right[last] / (last + 1)).tolist()))
+    return scatter("Precision against recall as the confidence falls", ("recall", "precision"), series)
 
 
 def lines(

@@ -122,6 +122,7 @@ def report(
     tree = tuning.tests if tuning else []
     facets = {facet for run in usable for facet in run.by_stratum}
     values = data.values(summaries)
+    sure = [(name, pairs) for name, run in zip(names, usable, strict=True) if len(pairs := summary.confidences(run))]
     context: dict[str, Any] = {
         "title": title or (tuning.title if tuning else summary.shortened(names, 3) or "A judge beside people"),
         "runs": summaries,
@@ -141,6 +142,7 @@ def report(
         ],
         "patterns": [(name, find(run.cases)[:PATTERNS]) for name, run in zip(names, usable, strict=True)],
         "forest": _forest(names, summaries, values),
+        "curves": [curve(sure) for curve in (charts.calibration, charts.precision_recall) if sure],
         "tuning": tuning,
         "audit": audit,
         "tree": tree,
@@ -148,6 +150,7 @@ def report(
         "together": [names[0], *(difference.name for difference in against)] if usable else [],
         "ranked": ranked,
         "leader": leader(ranked) if ranked else [],
+        "spent": _spent(ranked),
         "tuning_chart": effects(tree),
     }
     rows = [run.rows for run, loaded in zip(stored, usable, strict=True) if any(loaded is each for each in comparable)]
@@ -182,6 +185,15 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
         if "inputs" not in run.rows[0]:
             notes.append(f"{name} has no trace, so its inputs and gold are not shown.")
     return notes
+
+
+def _spent(ranked: Sequence[RankedRun]) -> list[charts.Chart]:
+    """Quality against cost and against seconds, for systems whose cost is known."""
+    figures = []
+    for unit, name in ((ranked[0].unit, "cost"), ("seconds", "seconds")) if ranked else ():
+        series = [(each.name, [getattr(each, name)], [each.value.value]) for each in ranked if getattr(each, name)]
+        figures += [charts.scatter(f"Quality against {unit}", (unit, "value"), series)] if len(series) > 1 else []
+    return figures
 
 
 def _forest(names: Sequence[str], summaries: Sequence[RunSummary], values: data.Values) -> charts.Chart | None:
