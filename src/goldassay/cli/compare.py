@@ -15,6 +15,7 @@ import typer
 
 from goldassay import fields
 from goldassay.cli import options as use
+from goldassay.cli.settings import Setting, settings
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS
 from goldassay.reporting import terminal
@@ -134,7 +135,7 @@ def compare(
     elif systems.repeats > 1:
         raise GoldassayError("--repeats is for programs: goldassay compare TASK --program NAME --repeats 3")
     elif systems.gold is None and not systems.pred:
-        document = use.settings(reading.option, {"document": use.Setting(())}).get("document", "document")
+        document = settings(reading.option, {"document": Setting(())}).get("document", "document")
         if extra := next((name for name, value in vars(reading).items() if value and name != "option"), None):
             raise GoldassayError(f"--{'measure' if extra == 'measures' else extra} is for files; {HELP}")
         loaded = _load(runs, document)

@@ -31,27 +31,25 @@ class RunningOptions(use.WorkOptions):
 
     engine: Annotated[
         str,
-        use.for_running(
-            "--engine", metavar="threads|ray[:N]", help="threads, or N Ray actors (the cluster is RAY_ADDRESS)."
-        ),
+        use.for_running(metavar="threads|ray[:N]", help="threads, or N Ray actors (the cluster is RAY_ADDRESS)."),
     ] = "threads"
-    timeout: Annotated[
-        float | None, use.for_running("--timeout", metavar="SECONDS", help="The time limit of one example.")
-    ] = None
-    max_failures: use.MaxFailures = 0.5
+    timeout: Annotated[float | None, use.for_running(metavar="SECONDS", help="The time limit of one example.")] = None
+    max_failures: Annotated[
+        float, use.for_running(metavar="SHARE", min=0, max=1, help="Stop if more fail (after 20); 1 never stops.")
+    ] = 0.5
     repeats: use.Repeats = 1
 
     def run_options(self) -> dict[str, Any]:
         """The fields of `goldassay.running.RunOptions` that the command line sets."""
-        engine, workers = engine_and_workers(self.engine)
-        return {
-            "threads": self.threads,
-            "budget": self.budget,
-            "timeout": self.timeout,
-            "max_failures": self.max_failures,
-            "repeats": self.repeats,
+        engine, colon, workers = self.engine.partition(":")
+        if colon and (engine == "threads" or not workers.isdigit() or not int(workers)):
+            raise GoldassayError(
+                f"--engine expects threads, ray or ray:16 (threads are --threads N), got {self.engine!r}"
+            )
+        names = ("threads", "budget", "timeout", "max_failures", "repeats")
+        return {name: getattr(self, name) for name in names} | {
             "engine": engine,
-            "workers": workers,
+            "workers": int(workers) if workers else None,
         }
 
 
@@ -59,20 +57,17 @@ class RunningOptions(use.WorkOptions):
 class ResultOptions:
     """What becomes of a run."""
 
-    runs: Annotated[Path, use.for_result("--runs", metavar="FOLDER", help="The folder for run folders.")] = Path("runs")
+    runs: Annotated[Path, use.for_result(metavar="FOLDER", help="The folder for run folders.")] = Path("runs")
     earlier: Annotated[
         Path | None,
         use.for_result(
-            "--earlier",
             metavar="RUN",
             help="An earlier run of the same program on more of the gold: correct the values of a random part by it.",
         ),
     ] = None
     judge_labels: Annotated[
         Path | None,
-        use.for_result(
-            "--judge-labels", metavar="FILE", help="Human labels (id, label) that correct the judged values."
-        ),
+        use.for_result(metavar="FILE", help="Human labels (id, label) that correct the judged values."),
     ] = None
     no_trace: Annotated[
         bool, use.for_result("--no-trace", help="Leave inputs, gold, prompts and raw answers out of the rows.")
@@ -171,15 +166,14 @@ def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Ru
     from goldassay.tuning.patterns import find
 
     covaried = with_covariate(run, earlier) if earlier else {}
-
+    patterns = find(run.cases) if errors else []
     if getattr(judge, "warning", ""):
         terminal.warn(str(judge.warning))
-    patterns = find(run.cases) if errors else []
     if json:
-        body = run.summary()
-        body |= {"patterns": [pattern.state() for pattern in patterns]} if errors else {}
-        body |= {"covariate": {key: asdict(value) for key, value in covaried.items()}} if covaried else {}
-        terminal.answer(body | ({"gates": {key: gate.state() for key, gate in gates.items()}} if gates else {}))
+        more: dict[str, Any] = {"patterns": [pattern.state() for pattern in patterns]} if errors else {}
+        more |= {"covariate": {key: asdict(value) for key, value in covaried.items()}} if covaried else {}
+        more |= {"gates": {key: gate.state() for key, gate in gates.items()}} if gates else {}
+        terminal.answer(run.summary() | more)
         return
     tables.run(run)
     tables.covaried(covaried)
@@ -210,20 +204,6 @@ def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, 
     else:
         tables.waterfall(losses)
         terminal.plain(f"Written: {page}")
-
-
-def engine_and_workers(text: str) -> tuple[str, int | None]:
-    """An engine, and the number of its workers if there is one.
-
-    >>> engine_and_workers("threads"), engine_and_workers("ray:4")
-    (('threads', None), ('ray', 4))
-    """
-    name, colon, number = text.partition(":")
-    if not colon:
-        return name, None
-    if name == "threads" or not number.isdigit() or not int(number):
-        raise GoldassayError(f"--engine expects threads, ray or ray:16 (threads are --threads N), got {text!r}")
-    return name, int(number)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from goldassay.cli import options as use
+from goldassay.cli.settings import Setting, settings
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import terminal
 
 app = use.commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
-READING = {"topics": use.Setting(("retrieval",), file=True)}
+READING = {"topics": Setting(["retrieval"], Path)}
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ def convert(
     if reading.task is None:
         raise GoldassayError("gold convert needs --task TASK")
     use.new_place(target, force)
-    options = {**reading.reading(), **use.settings(option, READING)}
+    options = {**reading.reading(), **settings(option, READING)}
     summary = library.convert(
         source,
         target,

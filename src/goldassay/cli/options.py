@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from goldassay.cli.settings import settings
 from goldassay.exceptions import GoldassayError
-from goldassay.workspace import nearest
 
 SHARED = ("json", "seed", "force")
 """The parameters of commands that stand for options of the whole program."""
@@ -38,61 +38,44 @@ Run = Annotated[
     Path, typer.Argument(metavar="RUN", help="A run folder, or a log of another tool (FILE, or FILE:SYSTEM).")
 ]
 GoldSet = Annotated[str, typer.Argument(metavar="SET|FILE", help="The name of a gold set, its folder, or a file.")]
-OfTask = Annotated[str | None, for_gold("--task", metavar="TASK", help="The task, if the file does not imply it.")]
+OfTask = Annotated[str | None, for_gold(metavar="TASK", help="The task, if the file does not imply it.")]
 Format = Annotated[
     str | None,
     for_gold(
-        "--format",
         metavar="NAME[:COLUMN]",
         help="The format of a file, if its name does not imply it; the column of tags, as in hipe:NE-COARSE-LIT.",
     ),
 ]
 FieldMap = Annotated[
-    str | None,
-    for_gold("--map", metavar="NAME=PATH,…", help="Fields under other names: text=body.content,label=cat."),
+    str | None, for_gold(metavar="NAME=PATH,…", help="Fields under other names: text=body.content,label=cat.")
 ]
-Split = Annotated[str, for_gold("--split", metavar="NAME", help="train, dev, test or all.")]
-Metric = Annotated[
-    str | None, for_gold("--metric", metavar="FILE:NAME", help="The metric (default: metrics/TASK.py:metric).")
-]
+Split = Annotated[str, for_gold(metavar="NAME", help="train, dev, test or all.")]
+Metric = Annotated[str | None, for_gold(metavar="FILE:NAME", help="The metric (default: metrics/TASK.py:metric).")]
 Lm = Annotated[
     str | None,
     for_model(
-        "--lm",
         metavar="MODEL",
         help="A model that dspy.LM knows, local/smollm2-135m (default), local:FILE.gguf or models.yaml:NAME.",
     ),
 ]
 ReflectionLm = Annotated[
-    str | None,
-    for_model("--reflection-lm", metavar="MODEL", help="The model that writes instructions (default: --lm)."),
+    str | None, for_model(metavar="MODEL", help="The model that writes instructions (default: --lm).")
 ]
-Threads = Annotated[int, for_running("--threads", metavar="N", min=1, help="The number of examples in flight.")]
+Threads = Annotated[int, for_running(metavar="N", min=1, help="The number of examples in flight.")]
 Budget = Annotated[
     str | None,
-    for_running("--budget", metavar="WHAT=N", help="Stop after so many calls, tokens, usd or minutes: calls=500."),
+    for_running(metavar="WHAT=N", help="Stop after so many calls, tokens, usd or minutes: calls=500."),
 ]
-Resume = Annotated[
-    Path | None, for_running("--resume", metavar="FOLDER", help="Continue an interrupted run in its folder.")
-]
+Resume = Annotated[Path | None, for_running(metavar="FOLDER", help="Continue an interrupted run in its folder.")]
 Repeats = Annotated[
     int,
-    for_running(
-        "--repeats", metavar="N", min=1, help="Ask each example N times, without a cache, to measure the model's noise."
-    ),
+    for_running(metavar="N", min=1, help="Ask each example N times, without a cache, to measure the model's noise."),
 ]
-MaxFailures = Annotated[
-    float,
-    for_running(
-        "--max-failures", metavar="SHARE", min=0, max=1, help="Stop if more examples fail (after 20); 1 never stops."
-    ),
-]
-Limit = Annotated[int | None, for_gold("--limit", metavar="N", min=1, help="Use only the first N examples.")]
+Limit = Annotated[int | None, for_gold(metavar="N", min=1, help="Use only the first N examples.")]
 Show = Annotated[int, for_result("--limit", metavar="N", min=1, help="Show at most N.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--option",
         metavar="NAME=VALUE",
         help="A setting of the task (repeat): labels=A,B or FILE; weight=FIELD; costs=FILE; "
         "bounds=word; malformed=strict; scheme=NAME; "
@@ -101,8 +84,6 @@ Settings = Annotated[
         "metadata.",
     ),
 ]
-
-
 RENAMED = {"columns": "map", "measures": "measure", "any_version": "force"}
 """Keyword arguments of the library whose options have other names."""
 
@@ -112,8 +93,7 @@ class SetOptions:
     """Which gold."""
 
     gold: Annotated[
-        str | None,
-        for_gold("--gold", metavar="SET|FILE", help="A gold set or a file (default: gold/TASK, else heritage)."),
+        str | None, for_gold(metavar="SET|FILE", help="A gold set or a file (default: gold/TASK, else heritage).")
     ] = None
     task: OfTask = None
 
@@ -153,24 +133,18 @@ class ModelOptions:
     lm_option: Annotated[
         list[str] | None,
         for_model(
-            "--lm-option",
             metavar="NAME=VALUE",
             help="An option of the model (repeat): temperature=0.2, api_base=URL, rpm=60, cache=false, adapter=json.",
         ),
     ] = None
     state: Annotated[
         Path | None,
-        for_model("--state", metavar="FILE|FOLDER", help="A saved program: what program.save or tune wrote (JSON)."),
+        for_model(metavar="FILE|FOLDER", help="A saved program: what program.save or tune wrote (JSON)."),
     ] = None
     judge_lm: Annotated[
         str | None,
-        for_model("--judge-lm", metavar="MODEL", help="The model for judged measures, or nli:MODEL; it is never --lm."),
+        for_model(metavar="MODEL", help="The model for judged measures, or nli:MODEL; it is never --lm."),
     ] = None
-
-    @property
-    def cached(self) -> bool:
-        """Whether answers may come from DSPy's cache."""
-        return self._options.get("cache", True) is not False
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -182,9 +156,8 @@ class ModelOptions:
         """The model and adapter that a program runs with."""
         from goldassay.lm import for_program
 
-        adapter = self._options.get("adapter")
         words = [word for word in self.lm_option or () if not word.startswith("adapter=")]
-        return for_program(program, self.lm, words, adapter)
+        return for_program(program, self.lm, words, self._options.get("adapter"))
 
     def metric(self, task: str, place: str | None, folder: Path) -> tuple[Any, Any]:
         """The metric of a task, and the judge that it asks; the judge's verdicts are stored in the folder."""
@@ -193,7 +166,8 @@ class ModelOptions:
 
         if self.judge_lm is None:
             return workspace.metric(task, place), None
-        judge = named(self.judge_lm, verdicts=folder / "verdicts.jsonl", cache=self.cached)
+        cached = self._options.get("cache", True) is not False
+        judge = named(self.judge_lm, verdicts=folder / "verdicts.jsonl", cache=cached)
         return workspace.judged(task, judge, place), judge
 
 
@@ -206,74 +180,31 @@ class WorkOptions:
     resume: Resume = None
 
 
-class Setting(NamedTuple):
-    """A setting for ``--option NAME=VALUE``: the tasks that have it, and whether its value is a file."""
-
-    tasks: tuple[str, ...]
-    file: bool = False
-
-
-SETTINGS: Mapping[str, Setting] = {
-    "labels": Setting(("classification",)),
-    "weight": Setting(("classification",)),
-    "costs": Setting(("classification",), file=True),
-    "bounds": Setting(("extraction", "linking")),
-    "malformed": Setting(("extraction",)),
-    "scheme": Setting(("extraction",)),
-    "equivalent": Setting(("linking",), file=True),
-    "na_probs": Setting(("answering",), file=True),
-    "ontology": Setting(("triples",), file=True),
-    "train": Setting(("triples",), file=True),
-    "skip_bad": Setting(("extraction", "linking", "classification", "retrieval", "answering", "triples", "records")),
-    "embedder": Setting(("answering",)),
-    "schema": Setting(("records",)),
-    "compare": Setting(("records",)),
-    "blank": Setting(("records",)),
-    "ordered": Setting(("records",)),
-}
-"""What ``--option`` sets.
-
-``labels``: the labels of the task, separated by commas, one a line in a file, ``institutions`` or ``seen``. ``weight``:
-the field of gold that says what an example weighs. ``costs``: a table of gold label, predicted label and cost.
-``bounds=word`` widens spans to whole words first, as ELEVANT does. ``malformed=strict`` reads tags as their scheme is
-written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2, IOBES or BILOU. ``equivalent``: a table
-of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.
-``train``: DocRED's training set, for Ign F1.
-``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``.
-``schema``: a JSON Schema, or ``models.py:Invoice``. ``compare``: comparators by field, ``total=money;day=date`` or a
-JSON file.
-``blank``: same, null or apart. ``ordered``: lists whose order counts, or all.
-"""
-
-
 @dataclass(frozen=True)
-class FileOptions:
+class FileOptions(FormatOptions):
     """How files of predictions are read and counted."""
 
-    format: Format = None
     protocol: Annotated[
-        str | None,
-        for_gold("--protocol", metavar="NAME", help="An official protocol: hipe, docred, hotpotqa, drop …"),
+        str | None, for_gold(metavar="NAME", help="An official protocol: hipe, docred, hotpotqa, drop …")
     ] = None
     measures: Annotated[
         list[str] | None,
         typer.Option("--measure", metavar="NAME", help="Only this measure, as strict_f1 or nDCG@10 (repeat)."),
     ] = None
-    map: FieldMap = None
     option: Settings = None
 
     def chosen(self) -> dict[str, Any]:
         """The options that were set, as keyword arguments of `goldassay.cli.score.read`."""
-        own = {each.name: getattr(self, each.name) for each in fields(self)}
-        options = {**own, **format_and_column(self.format), "option": None}
-        return {**{name: value for name, value in options.items() if value}, **settings(self.option)}
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "option"}
+        options = {**own, **self.reading(), **settings(self.option)}
+        return {name: value for name, value in options.items() if value}
 
 
 @dataclass(frozen=True)
 class TableOptions(FileOptions):
     """The same of gold with splits."""
 
-    split: Annotated[str | None, for_gold("--split", metavar="NAME", help="Only gold of this split.")] = None
+    split: Annotated[str | None, for_gold(metavar="NAME", help="Only gold of this split.")] = None
 
 
 def format_and_column(text: str | None) -> dict[str, str | None]:
@@ -286,38 +217,17 @@ def format_and_column(text: str | None) -> dict[str, str | None]:
     return {"format": name or None, "column": column or None}
 
 
-def settings(options: Sequence[str] | None, allowed: Mapping[str, Setting] = SETTINGS) -> dict[str, Any]:
-    """``--option NAME=VALUE``, each by its name.
-
-    >>> settings(["labels=pos,neg"])
-    {'labels': 'pos,neg'}
-    """
-    out: dict[str, Any] = {}
-    for text in options or ():
-        name, equals, value = text.partition("=")
-        key = name.strip().replace("-", "_")
-        if not equals or not value:
-            raise GoldassayError(f"--option expects NAME=VALUE such as labels=pos,neg, got {text!r}")
-        if key not in allowed:
-            raise GoldassayError(f"no setting {name!r}{nearest(key, allowed)}")
-        out[key] = Path(value) if allowed[key].file else value
-    return out
-
-
 def numbers(flag: str, texts: Sequence[str] | None) -> dict[str, float]:
     """``NAME=VALUE`` options with numbers.
 
     >>> numbers("--fail-under", ["strict_f1=.8"])
     {'strict_f1': 0.8}
     """
-    out: dict[str, float] = {}
-    for text in texts or ():
-        name, _, number = text.partition("=")
-        try:
-            out[name.strip()] = float(number)
-        except ValueError:
-            raise GoldassayError(f"{flag} expects NAME=NUMBER such as strict_f1=.8, got {text!r}") from None
-    return out
+    pairs = [text.partition("=") for text in texts or ()]
+    try:
+        return {name.strip(): float(number) for name, _, number in pairs}
+    except ValueError:
+        raise GoldassayError(f"{flag} expects NAME=NUMBER such as strict_f1=.8, got {', '.join(texts or ())}") from None
 
 
 def with_flags(message: str) -> str:
@@ -344,21 +254,19 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
     """Register a command, with dataclasses spelled out as options and the shared options taken from the program."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-        groups: dict[str, Any] = {}
-        shared = []
-        for parameter in inspect.signature(function, eval_str=True).parameters.values():
-            kind = parameter.annotation
-            if parameter.name in SHARED:
-                shared.append(parameter.name)
-            elif is_dataclass(kind):
-                groups[parameter.name] = kind
+        named = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+        given = inspect.signature(function, eval_str=True).parameters.values()
+        shared = [each.name for each in given if each.name in SHARED]
+        groups: dict[str, Any] = {each.name: each.annotation for each in given if is_dataclass(each.annotation)}
+        for parameter in given:
+            if parameter.name in groups:
+                kind = groups[parameter.name]
                 hints = get_type_hints(kind, include_extras=True)
                 for each in fields(kind):
                     option = inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, annotation=hints[each.name])
-                    parameters.append(option.replace(default=each.default))
-            else:
-                parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+                    named.append(option.replace(default=each.default))
+            elif parameter.name not in SHARED:
+                named.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
 
         def call(context: typer.Context, **values: Any) -> None:
             for group, kind in groups.items():
@@ -370,7 +278,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
             function(**values, **chosen)
 
         call.__name__, call.__doc__ = function.__name__, function.__doc__
-        call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        call.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
         also = ", ".join(f"--{key}" for key in [*shared, "quiet"])
         app.command(name, epilog=f"Also: {also} (see goldassay --help).")(call)
         return function

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay import workspace
 from goldassay.cli import options as use
+from goldassay.cli.settings import settings
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
 
@@ -155,7 +156,7 @@ def rank_by_five(job: Job, json: bool) -> None:
         if warning := leak_warning(find_leaks(each.program, data.examples), data.examples):
             terminal.warn(f"{each.name}: {warning}")
     searching, out = programs[0].program, job.ranking.out or Path("ranking")
-    embedder = use.settings(job.reading.option).get("embedder") or available()
+    embedder = settings(job.reading.option).get("embedder") or available()
     ranking = ModelRanking(
         {each.name.removeprefix("answering-"): reading(each.program, each.lm, each.adapter) for each in programs},
         lambda question: [passage["text"] for passage in searching.search(question)],

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from goldassay import workspace
+from goldassay import files, workspace
 from goldassay.cli import options as use
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError, FetchError, GoldassayError
+from goldassay.reporting import terminal
 
 app = use.commands("Compare what a program reads from Wikipedia articles with Wikidata.")
-RESULTS = Path("runs") / "wikidata"
 Profile = Annotated[
     str,
     typer.Option(metavar="TASK|FILE", help="A program (triples:Articles, FILE:NAME), or YAML with program, lm, …"),
@@ -38,6 +38,7 @@ class ArticleOptions:
     ] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Fetch everything again.")] = False
     cache_only: Annotated[bool, typer.Option("--cache-only", help="Fetch nothing; use only the cache.")] = False
+    threads: use.Threads = 1
 
     def refs(self, seed: int = 0) -> tuple[Sequence[Any], dict[str, Any]]:
         """The articles, and what a result says about them."""
@@ -65,32 +66,18 @@ class ArticleOptions:
         return open_sources(language=code, endpoint=self.endpoint, no_cache=self.no_cache, cache_only=self.cache_only)
 
 
-@dataclass(frozen=True)
-class WorkOptions:
-    """How the program is run."""
-
-    lm: use.Lm = None
-    threads: use.Threads = 1
-    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="How long an article may take.")] = None
-    max_failures: use.MaxFailures = 0.5
-
-
 @use.command(app)
-def fetch(articles: ArticleOptions, threads: use.Threads = 1) -> None:
+def fetch(articles: ArticleOptions) -> None:
     """Fetch a benchmark's articles and items into the cache, from which evaluate --cache-only takes them, offline."""
-    from goldassay.exceptions import FetchError
-    from goldassay.reporting import terminal
     from goldassay.running.options import RunOptions
     from goldassay.wikidata.evaluation import fetch_articles
 
     (refs, _), sources = articles.refs(), articles.sources()
-    options = RunOptions(threads=threads, max_failures=1.0)
-    fetched = fetch_articles(refs, sources, articles.language or "en", options)
-    failed = [
-        f"{ref.title}: {error}" for ref, error in zip(refs, fetched, strict=True) if isinstance(error, FetchError)
-    ]
-    for failure in failed:
-        terminal.warn(failure)
+    options = RunOptions(threads=articles.threads, max_failures=1.0)
+    fetched = list(fetch_articles(refs, sources, articles.language or "en", options))
+    failed = [(ref, error) for ref, error in zip(refs, fetched, strict=True) if isinstance(error, FetchError)]
+    for ref, error in failed:
+        terminal.warn(f"{ref.title}: {error}")
     terminal.line(f"{len(refs) - len(failed)} of {len(refs)} articles with their items are in the cache")
     if failed:
         raise SystemExit(1)
@@ -99,8 +86,9 @@ def fetch(articles: ArticleOptions, threads: use.Threads = 1) -> None:
 @use.command(app)
 def evaluate(
     articles: ArticleOptions,
-    work: WorkOptions,
     profile: Profile = "triples:Articles",
+    lm: use.Lm = None,
+    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="How long an article may take.")] = None,
     out: Output = None,
     annotations: Annotated[Path | None, typer.Option(metavar="FILE", help="Verdicts on novel triples.")] = None,
     fail_under: Annotated[
@@ -110,35 +98,28 @@ def evaluate(
     seed: int = 0,
 ) -> None:
     """Evaluate a program on articles; the same command resumes an interrupted evaluation."""
-    from goldassay.files import save_json
-    from goldassay.reporting import terminal
     from goldassay.running.options import RunOptions
-    from goldassay.wikidata import report
-    from goldassay.wikidata.annotations import verdicts
-    from goldassay.wikidata.benchmark import read_profile
-    from goldassay.wikidata.evaluation import evaluate_articles
+    from goldassay.wikidata import annotations as labels
+    from goldassay.wikidata import benchmark, evaluation, report
 
     least = use.numbers("--fail-under", [fail_under] if fail_under else [])
     if least and set(least) != {"f1"}:
         raise GoldassayError(f"--fail-under expects f1=NUMBER, got {fail_under!r}")
     refs, about = articles.refs(seed)
-    chosen = read_profile(profile, lm=work.lm, language=articles.language)
-    sources = articles.sources(chosen.language)
+    chosen = benchmark.read_profile(profile, lm=lm, language=articles.language)
     single = about["mode"] == "single_article"
-    output = out or RESULTS / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
-    result = evaluate_articles(
+    output = out or Path("runs") / "wikidata" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
+    result = evaluation.evaluate_articles(
         refs,
         _program(chosen),
-        sources,
+        articles.sources(chosen.language),
         chosen,
         output,
-        verdicts=verdicts(annotations) if annotations else {},
-        options=RunOptions(
-            threads=work.threads, timeout=work.timeout, max_failures=1.0 if single else work.max_failures, seed=seed
-        ),
+        verdicts=labels.verdicts(annotations) if annotations else {},
+        options=RunOptions(threads=articles.threads, timeout=timeout, max_failures=1.0 if single else 0.5, seed=seed),
         metadata={**about, "profile": profile, "annotations": str(annotations) if annotations else None},
     )
-    save_json(output, result)
+    files.save_json(output, result)
     if resumed := result["run_metadata"]["resumed_articles"]:
         terminal.warn(f"{resumed} of {len(refs)} articles were evaluated before")
     _show(result, output, json, report.result_tables)
@@ -158,8 +139,6 @@ def _program(profile: Any) -> Any:
 
 def _gate(result: dict[str, Any], least: float) -> None:
     """Exit with status 1 if F1 is too low, or if gold is missing."""
-    from goldassay.reporting import terminal
-
     total, failed = result["aggregate"], len(result["failed_articles"])
     if failed or not total["true_positives"] + total["false_negatives"]:
         terminal.warn(f"gold is missing: {failed} articles could not be fetched")
@@ -172,8 +151,6 @@ def _gate(result: dict[str, Any], least: float) -> None:
 
 def _show(report: Any, place: Path | None, json: bool, table: Any) -> None:
     """A report as JSON, or as a table with the file that it was written to."""
-    from goldassay.reporting import terminal
-
     if json:
         terminal.answer(report)
     else:
@@ -191,15 +168,13 @@ def gaps(
     json: bool = False,
 ) -> None:
     """Recall gap analysis: properties with low recall, with sentences in which they were missed."""
-    from goldassay.files import save_json
-    from goldassay.wikidata import report
-    from goldassay.wikidata.improvement import recall_gaps
+    from goldassay.wikidata import improvement, report
     from goldassay.wikidata.results import load
 
     use.new_place(out, force)
-    analysis = recall_gaps(load(results), threshold, results)
+    analysis = improvement.recall_gaps(load(results), threshold, results)
     place = out or results.with_name(f"{results.stem}-recall-gaps.json")
-    save_json(place, analysis)
+    files.save_json(place, analysis)
     _show(analysis, place, json, report.gap_table)
 
 
@@ -207,28 +182,24 @@ def gaps(
 def tune(
     results: Results,
     profile: Profile = "triples:Articles",
-    limit: use.Show = 12,
     out: Output = None,
     force: bool = False,
     json: bool = False,
 ) -> None:
     """Extraction prompt tuning: patterns of the errors, and patches of the prompt made from real misses."""
-    from goldassay.files import save_json
-    from goldassay.reporting import terminal
     from goldassay.tuning.patches import Patch, write
-    from goldassay.wikidata import improvement, report
-    from goldassay.wikidata.benchmark import read_profile
+    from goldassay.wikidata import benchmark, improvement, report
     from goldassay.wikidata.results import load_rows
 
     use.new_place(out, force)
-    chosen = read_profile(profile)
+    chosen = benchmark.read_profile(profile)
     program = _program(chosen)
     if not improvement.has_prompts(program):
         terminal.warn(f"{chosen.program} has no prompt, so there are no patches; use another --profile")
     errors = improvement.from_rows(load_rows(results), chosen.scoring().table)
-    proposals = improvement.tuning_report(errors, program, limit)
+    proposals = improvement.tuning_report(errors, program)
     place = out or results.with_name(f"{results.stem}-tuning.json")
-    save_json(place, proposals)
+    files.save_json(place, proposals)
     for patch in proposals["prompt_patches"]:
         fields = {name: value for name, value in patch.items() if name not in ("id", "section")}
         write(Patch.model_validate(fields), place.with_name(f"{place.stem}-patches"))
@@ -246,11 +217,10 @@ def alignment(
 
     ours = PropertyAlignmentTable.of()
     checked = PropertyAlignmentTable.of(table) if table else ours
-    defects = [*problems(checked), *(contradictions(checked, ours) if table else ())]
+    rows = [defect._asdict() for defect in (*problems(checked), *(contradictions(checked, ours) if table else ()))]
     size = f"{len(checked.by_id)} properties"
-    rows = [defect._asdict() for defect in defects]
     _show({"problems": rows}, None, json, lambda _: report.problem_list(rows, size))
-    if defects:
+    if rows:
         raise SystemExit(1)
 
 
@@ -273,21 +243,18 @@ def novel(
     seed: int = 0,
 ) -> None:
     """Judge triples that Wikidata does not have: sample, annotate (one key a triple), report the discovery rate."""
-    from goldassay.reporting import terminal
     from goldassay.wikidata import annotations, report
     from goldassay.wikidata.results import load_rows
 
-    if action is Action.ANNOTATE:
+    if action is Action.REPORT:
+        _show(annotations.novel_report(file), None, json, report.discovery_table)
+    elif action is Action.ANNOTATE:
         if json:
             raise GoldassayError("annotate asks a person, one key a triple; --json is for sample and report")
         report.annotate(file, annotator)
-    elif action is Action.REPORT:
-        _show(annotations.novel_report(file), None, json, report.discovery_table)
+    elif results is None or file.exists():
+        raise GoldassayError(f"name the result to sample from (--results FILE), and a new file instead of {file}")
     else:
-        if results is None:
-            raise GoldassayError("name the result to sample from: --results FILE")
-        if file.exists():
-            raise GoldassayError(f"{file} exists; name another file, so that no verdict is lost")
         entries = annotations.sample_novel(load_rows(results), share, seed)
         if not entries:
             raise DataError("its rows have no unmatched triple without a verdict", file=results)

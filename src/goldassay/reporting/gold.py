@@ -9,8 +9,8 @@ from typing import Any
 from goldassay.gold.agreement import Agreement, Corrections
 from goldassay.gold.audit import KINDS, Audit
 from goldassay.gold.splits import Split
+from goldassay.reporting.summary import shortened
 from goldassay.reporting.terminal import bounds, line, number, print_table, warn
-from goldassay.statistics import wilson
 
 MANY = 50
 
@@ -21,17 +21,12 @@ def audit(result: Audit) -> None:
     if result.clean:
         line(f"{result.name}: no problems ({counts or 'no records'})")
         return
-    findings = result.findings[:MANY]
-    fixable = any(finding.fix for finding in findings)
     rows = []
-    for finding in findings:
+    for finding in result.findings:
         fix = f"{finding.fix['start']}:{finding.fix['end']}" if finding.fix else ""
-        rows.append([finding.kind, finding.place, finding.message, *([fix] if fixable else [])])
-    size = len(result.findings)
-    title = f"{result.name}: {size} finding{'s' if size != 1 else ''} ({counts})"
-    print_table(title, ["kind", "where", "what", *(["fix"] if fixable else [])], rows, left=4)
-    if size > MANY:
-        line(f"… and {size - MANY} more (all with --json)")
+        rows.append([finding.kind, finding.place, finding.message, fix])
+    title = f"{result.name}: {len(rows)} finding{'s' if len(rows) != 1 else ''} ({counts})"
+    print_table(title, ["kind", "where", "what", "fix"], rows, left=4, most=MANY)
     kinds = sorted(result.kinds.items(), key=lambda item: -item[1])
     print_table(None, ["kind", "meaning", "findings"], [[kind, KINDS[kind], n] for kind, n in kinds], left=2)
 
@@ -44,12 +39,11 @@ def stats(result: Mapping[str, Any]) -> None:
         for key, groups in task["counts"].items():
             if isinstance(groups, Mapping) and key not in ("splits", "languages", "labels"):
                 cells = [f"{group} {count:,}" for group, count in groups.items()]
-                more = f", … {len(cells) - 30} more" if len(cells) > 30 else ""
-                line(f"  {key}: {', '.join(cells[:30])}{more}")
+                line(f"  {key}: {shortened(cells, 30)}")
         for facet, keys in task["by"].items():
             columns = [facet, "records", *([task["unit"]] if task["unit"] != "records" else [])]
             rows = [[key, *(f"{n:,}" for n in counts[: len(columns) - 1])] for key, counts in sorted(keys.items())]
-            print_table(None, columns, rows[:MANY])
+            print_table(None, columns, rows, most=MANY)
 
 
 def split(result: Split, records: int, out_folder: Path | None) -> None:
@@ -76,33 +70,21 @@ def corrections(result: Corrections, most: int = 20) -> None:
 
 def agreement(result: Agreement, most: int = 20) -> None:
     """The figures with their intervals, and the first disagreements."""
-    several = len(result.annotators) > 2
     rows = []
     for figure in result.figures:
         between = "all" if len(figure.between) == len(result.annotators) else " – ".join(figure.between)
-        pair = [between] if several else []
         value = number(figure.value) + bounds(figure.interval)
-        rows.append([figure.name, *pair, figure.type or "", f"{figure.units:,}", value])
+        rows.append([figure.name, between, figure.type or "", f"{figure.units:,}", value])
     title = f"{result.task}, {result.records} records, {', '.join(result.annotators)}"
-    columns = ["figure", *(["between"] if several else []), "type", "units", "value [95 %]"]
-    print_table(title, columns, rows, left=len(columns) - 2)
-    if any(figure.value == 1.0 and figure.name == "observed" for figure in result.figures):
-        n = result.records
-        line(f"All {n} records agree, so the bootstrap has no width; Wilson's interval is [{wilson(n, n)[0]:.4f}, 1].")
+    print_table(title, ["figure", "between", "type", "units", "value [95 %]"], rows, left=3)
     if any(figure.name == "word_kappa" for figure in result.figures):
         line("word_kappa counts every word outside of spans as agreement, so it is too high; use F1.")
-    if result.disagreements and most:
-        rows = [
-            [
-                row.record,
-                row.where,
-                *(row.values.get(name, "") or "–" * (name in row.values) for name in result.annotators),
-            ]
-            for row in result.disagreements[:most]
-        ]
+    rows = [
+        [row.record, row.where, *(row.values.get(name, "") or "–" * (name in row.values) for name in result.annotators)]
+        for row in result.disagreements
+    ]
+    if rows:
         columns = ["record", "where", *result.annotators]
-        print_table(f"{len(result.disagreements)} disagreements", columns, rows, left=len(columns))
-        if len(result.disagreements) > most:
-            line(f"… and {len(result.disagreements) - most} more (all with --json)")
+        print_table(f"{len(rows)} disagreements", columns, rows, left=len(columns), most=most)
     for warning in result.warnings:
         warn(warning)

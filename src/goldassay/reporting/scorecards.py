@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice
-
-from rich.padding import Padding
 
 from goldassay.reporting.summary import labelled
 from goldassay.reporting.terminal import bounds, console, number, plain, print_table, warn
@@ -46,7 +43,7 @@ def show(card: Scorecard) -> None:
     if rows:
         print_table(None if families and not card.protocol else title, ["", f"value{interval}", *convention], rows)
     if card.intervals:
-        plain(f"[95 %]: {_methods(card)}")
+        plain(f"[95 %]: {'; '.join(dict.fromkeys(METHODS.get(name, name) for name in card.methods.values()))}")
     if any(name in card.values for name in card.undefined):
         plain(f"* not defined by the protocol {card.protocol}; goldassay's own")
     for facet, keys in card.by.items():
@@ -88,45 +85,28 @@ def convention(card: Scorecard, name: str) -> str:
     return card.conventions.get(name, "").partition("[")[2].removesuffix("]")
 
 
-def _methods(card: Scorecard) -> str:
-    """How the intervals were made: the commonest method, then the others with their values."""
-    by: dict[str, list[str]] = {}
-    for name, method in card.methods.items():
-        by.setdefault(METHODS.get(method, method), []).append(name)
-    commonest = max(by, key=lambda method: len(by[method]))
-    return "; ".join([commonest, *(f"{m} ({', '.join(names)})" for m, names in by.items() if m != commonest)])
-
-
 def breakdown(title: str, facet: str, keys: Mapping[str, NamedValues], most: int = 30) -> None:
     """A facet's keys and their values, one row a key; the largest support first where there is one."""
-    rows = list(keys.items() if isinstance(keys, dict) else islice(keys.items(), most))
-    if not rows:
-        return
+    rows = sorted(keys.items(), key=lambda row: -(row[1].get("support") or 0))
     names = list(dict.fromkeys(name for _, values in rows for name in values))
-    if "support" in names:
-        rows.sort(key=lambda row: -(row[1].get("support") or 0))
     if len(names) > 6:
         names = [name for name in names if name.endswith(("f1", "support", "value"))][:6] or names[:6]
-    cells = [[key, *(_cell(name, values.get(name)) for name in names)] for key, values in rows[:most]]
-    print_table(title, [facet, *names], cells)
-    _more(len(keys) - most)
+    cells = [[key, *(_cell(name, values.get(name)) for name in names)] for key, values in rows]
+    if cells:
+        print_table(title, [facet, *names], cells, most=most)
 
 
 def confusions(rows: Mapping[str, NamedValues], title: str, most: int = 10) -> None:
     """The commonest wrong predictions."""
-    pairs = [(-(n or 0), gold, label) for gold, row in rows.items() for label, n in row.items() if n and gold != label]
-    cells = []
-    for negative, gold, label in sorted(pairs)[:most]:
-        share = "–" if gold == "SPURIOUS" else f"{-negative / sum(n or 0 for n in rows[gold].values()):.0%}"
-        cells.append([gold, label, f"{-negative:g}", share])
+    pairs = sorted((-(n or 0), gold, label) for gold, row in rows.items() for label, n in row.items() if gold != label)
+    of_gold = {gold: sum(n or 0 for n in row.values()) for gold, row in rows.items() if gold != "SPURIOUS"}
+    cells = [
+        [gold, label, f"{-n:g}", f"{-n / of_gold[gold]:.0%}" if gold in of_gold else "–"]
+        for n, gold, label in pairs
+        if n
+    ]
     if cells:
-        print_table(title, ["gold", "predicted", "times", "of gold"], cells, left=2)
-        _more(len(pairs) - most)
-
-
-def _more(n: int) -> None:
-    if n > 0:
-        plain(f"… and {n} more (all with --json)")
+        print_table(title, ["gold", "predicted", "times", "of gold"], cells, left=2, most=most)
 
 
 def _cell(name: str, value: float | None) -> str:
@@ -137,12 +117,3 @@ def _cell(name: str, value: float | None) -> str:
     """
     count = name in COUNTS or isinstance(value, int)
     return f"{value:g}" if value is not None and (count or value > 1) else number(value)
-
-
-def explanations(card: Scorecard) -> None:
-    """Each value's definition, convention and source."""
-    out = console()
-    for name in card.values:
-        out.print(f"{name}  {card.conventions.get(name, '')}")
-        if name in card.explain:
-            out.print(Padding(card.explain[name], (0, 0, 0, 4), expand=False))

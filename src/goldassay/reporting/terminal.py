@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import IO, TYPE_CHECKING, Any
 
@@ -113,7 +113,12 @@ def _text(cell: object) -> Text:
 
 
 def print_table(
-    title: str | None, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1, note: str = ""
+    title: str | None,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    left: int = 1,
+    most: int | None = None,
 ) -> None:
     """Prints rows under a title. Columns that do not fit stand in tables below, each with the first columns again.
 
@@ -123,10 +128,10 @@ def print_table(
         rows: The cells; None is an empty cell, a `Cell` has a style.
         left: So many columns are aligned left and fold where they are too wide; the others are aligned right, and
             nothing in them is ever cut.
-        note: A line below that explains the columns.
+        most: Only so many rows; a line below says how many there are more.
     """
     screen = console()
-    heads, *cells = [list(map(_text, row)) for row in (columns, *rows)]
+    heads, *cells = [list(map(_text, row)) for row in (columns, *rows[:most])]
     rendered = list(zip(heads, *cells, strict=True))
     widths = [PADDING + max(screen.measure(cell).maximum for cell in column) for column in rendered]
     for places in _fitting(widths, left, screen.width):
@@ -141,8 +146,8 @@ def print_table(
         title = None
     if any("↓" in row[0].plain for row in cells):
         plain("↓: lower is better")
-    if note:
-        plain(note)
+    if most and len(rows) > most:
+        plain(f"and {len(rows) - most} more (all with --json)")
 
 
 def _fitting(widths: Sequence[int], left: int, width: int) -> Iterator[list[int]]:

@@ -79,16 +79,14 @@ def audit(result: Audit) -> None:
 def patterns(patterns: Sequence[Pattern], most: int = 8) -> None:
     """Error patterns, the most costly first: examples, how many errors, in how many examples, the loss."""
     rows = []
-    for pattern in patterns[:most]:
+    for pattern in patterns:
         types = " → ".join(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part))
         name = Cell(f"{pattern.kind} {types}", detail="\n".join(f"  {text}" for text in _details(pattern)))
         rows.append([name, pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
     if rows:
-        print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows)
+        print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows, most=most)
     else:
         plain("No errors.")
-    if len(patterns) > most:
-        plain(f"and {len(patterns) - most} more (all with --json)")
 
 
 def _details(pattern: Pattern) -> list[str]:

@@ -130,8 +130,8 @@ def annotate(path: Path, annotator: str) -> None:
     place = 0
     while place < len(still_open):
         entry = still_open[place]
-        subject, predicate, value, article = (*entry["triple"], entry.get("article", ""))
-        terminal.line(f"\n{place + 1}/{len(still_open)}  {article}\n{subject}  {predicate}  {value}")
+        subject, predicate, value = entry["triple"]
+        terminal.line(f"\n{place + 1}/{len(still_open)}  {entry.get('article', '')}\n{subject}  {predicate}  {value}")
         key = _read_key()
         if key == "q":
             break

@@ -26,7 +26,9 @@ LABELS = 24  # labels of a confusion matrix; with more, only the largest confusi
 CHUNK, TEXTS = 100, 2000  # examples in a chunk of rows, and in a chunk of text
 WORDS, LONGEST = 90, 20_000  # characters of an example in the list, and of one that can be searched
 BRIEF = 70  # characters of a cell in the list
-LISTED = ("entities", "links", "triples", "results", "relevant", "answers")
+SHOWN = ("entities", "links", "triples", "results", "relevant", "answers", "label", "answer", "record")
+KEYS = frozenset(("start", "subject", "doc_id"))  # what has one of these is an item of a list
+NAMING = ("text", "subject", "predicate", "object", "type", "doc_id", "ids", "candidates")
 ELSEWHERE = ("id", "split", "language", "strata", "document")  # fields of gold that the page shows elsewhere
 RATES = ("precision", "recall", "f1")
 SUPPORT = ("support", "gold", "n", "examples")  # the names under which tables count
@@ -190,28 +192,17 @@ def brief(record: Mapping[str, Any], error: object = None) -> str:
     """
     if error:
         return f"failed: {error}"[:BRIEF]
-    items = next((record[name] for name in LISTED if isinstance(record.get(name), (list, Mapping))), None)
-    if items is not None:
-        return _cut("; ".join(_item(item) for item in items) or "(none)")
     fields = {name: value for name, value in record.items() if name not in ELSEWHERE}
-    named = next((fields[name] for name in ("label", "answer", "record") if name in fields), None)
-    return _cut(_plain(named if named is not None else fields))
-
-
-def _item(item: Any) -> str:
-    """One entity, link, triple, result or answer."""
-    if not isinstance(item, Mapping):
-        return _plain(item)
-    names = ("text", "subject", "predicate", "object", "type", "doc_id", "ids", "candidates")
-    return " ".join(_plain(item[name]) for name in names if item.get(name) not in (None, "", [], {}))
+    return _cut(_plain(next((fields[name] for name in SHOWN if name in fields), fields)) or "(none)")
 
 
 def _plain(value: Any) -> str:
+    """A value in words; of an entity, a link, a triple or a result only what tells it from others."""
     if isinstance(value, Mapping):
-        if "id" in value:
-            return str(value["id"])
+        if KEYS & value.keys():
+            return " ".join(_plain(value[name]) for name in NAMING if value.get(name))
         return "; ".join(f"{name}: {_plain(inner)}" for name, inner in value.items() if inner not in (None, "", []))
-    return " ".join(map(_plain, value)) if isinstance(value, (list, tuple)) else str(value)
+    return "; ".join(map(_plain, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _cut(text: str, most: int = BRIEF) -> str:

@@ -1,0 +1,121 @@
+"""``--option NAME=VALUE``: settings of the tasks, each with the tasks that have it and how its value is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from goldassay import files, workspace
+from goldassay.exceptions import DataError, GoldassayError
+
+
+def table(file: str, columns: int = 2) -> list[list[str]]:
+    """The rows of a small table, whose cells are separated by a tab or a comma."""
+    rows = []
+    for number, line in enumerate(files.text(Path(file)).splitlines(), start=1):
+        cells = [cell.strip() for cell in line.replace("\t", ",").split(",")]
+        if line.strip() and not line.startswith("#"):
+            if len(cells) != columns or not all(cells):
+                what = f"expected {columns} cells, separated by a tab or a comma, not {line!r}"
+                raise DataError(what, file=file, line=number)
+            rows.append(cells)
+    return rows
+
+
+def labels(text: str) -> list[str] | str:
+    """Labels: separated by commas, one a line in a file, or ``institutions``; ``seen`` means those that occur.
+
+    >>> labels("pos, neg"), len(labels("institutions"))
+    (['pos', 'neg'], 19)
+    """
+    if text == "seen":
+        return text
+    if text == "institutions":
+        from goldassay.measures.classification import institutions
+
+        return list(institutions())
+    lines = files.text(Path(text)).splitlines() if Path(text).is_file() else text.split(",")
+    return list(filter(None, map(str.strip, lines)))
+
+
+def comparators(text: str) -> dict[str, str]:
+    """Comparators by field: ``FIELD=HOW;FIELD=HOW``, or a JSON file of the same.
+
+    >>> comparators("total=money; lines.qty=number(absolute=1)")
+    {'total': 'money', 'lines.qty': 'number(absolute=1)'}
+    """
+    if text.endswith(".json"):
+        return dict(files.json_value(Path(text)))
+    return {name.strip(): how.strip() for name, _, how in (part.partition("=") for part in text.split(";"))}
+
+
+def schema(text: str) -> Any:
+    """The schema of a record: a JSON file, or a model as ``FILE.py:NAME``."""
+    file, colon, name = text.rpartition(":")
+    if colon and file.endswith(".py"):
+        return workspace.attribute(Path(file), name)
+    return files.json_value(Path(text))
+
+
+class Setting(NamedTuple):
+    """The tasks that have a setting, and how its value is read."""
+
+    tasks: Sequence[str]
+    read: Callable[[str], Any] = str
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "labels": Setting(["classification"], labels),
+    "weight": Setting(["classification"]),
+    "costs": Setting(["classification"], lambda file: [(gold, pred, float(n)) for gold, pred, n in table(file, 3)]),
+    "bounds": Setting(["extraction", "linking"]),
+    "malformed": Setting(["extraction"]),
+    "scheme": Setting(["extraction"]),
+    "equivalent": Setting(["linking"], lambda file: dict(table(file))),
+    "na_probs": Setting(["answering"], Path),
+    "ontology": Setting(["triples"], lambda file: files.json_value(Path(file))),
+    "train": Setting(["triples"], Path),
+    "skip_bad": Setting(
+        ["extraction", "linking", "classification", "retrieval", "answering", "triples", "records"], int
+    ),
+    "embedder": Setting(["answering"]),
+    "schema": Setting(["records"], schema),
+    "compare": Setting(["records"], comparators),
+    "blank": Setting(["records"]),
+    "ordered": Setting(["records"], lambda text: text if text == "all" else text.replace(" ", "").split(",")),
+}
+"""What ``--option`` sets.
+
+``labels``: the labels of the task, separated by commas, one a line in a file, ``institutions`` or ``seen``. ``weight``:
+the field of gold that says what an example weighs. ``costs``: a table of gold label, predicted label and cost.
+``bounds=word`` widens spans to whole words first, as ELEVANT does. ``malformed=strict`` reads tags as their scheme is
+written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2, IOBES or BILOU. ``equivalent``: a table
+of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.
+``train``: DocRED's training set, for Ign F1.
+``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``.
+``schema``: a JSON Schema, or ``models.py:Invoice``. ``compare``: comparators by field, ``total=money;day=date`` or a
+JSON file.
+``blank``: same, null or apart. ``ordered``: lists whose order counts, or all.
+"""
+
+
+def settings(options: Sequence[str] | None, allowed: Mapping[str, Setting] = SETTINGS) -> dict[str, Any]:
+    """``--option NAME=VALUE``, each value by its name.
+
+    >>> settings(["labels=pos,neg"])
+    {'labels': ['pos', 'neg']}
+    """
+    values: dict[str, Any] = {}
+    for text in options or ():
+        name, equals, value = text.partition("=")
+        key = name.strip().replace("-", "_")
+        if not (equals and value):
+            raise GoldassayError(f"--option expects NAME=VALUE such as labels=pos,neg, got {text!r}")
+        if key not in allowed:
+            raise GoldassayError(f"no setting {name!r}{workspace.nearest(key, allowed)}")
+        try:
+            values[key] = allowed[key].read(value)
+        except ValueError:
+            raise GoldassayError(f"--option {key} cannot be {value!r}") from None
+    return values
