@@ -57,12 +57,11 @@ def test_json_is_one_object_with_the_promised_keys(files: tuple[Path, Path]) -> 
     assert found["conventions"]["strict_f1"].startswith("strict_f1[")
 
 
-def test_a_table_fits_the_terminal_and_explain_gives_definitions(files: tuple[Path, Path]) -> None:
-    done = goldassay("score", "extraction", "--gold", files[0], "--pred", files[1], "--explain")
+def test_a_table_fits_the_terminal(files: tuple[Path, Path]) -> None:
+    done = goldassay("score", "extraction", "--gold", files[0], "--pred", files[1])
     assert done.returncode == 0, done.stderr
     assert "0.5000" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines() if line.startswith("│")) <= 120
-    assert "strict_f1[" in done.stdout
 
 
 def test_intervals_stand_beside_the_values_unless_they_are_left_out(files: tuple[Path, Path]) -> None:
@@ -112,12 +111,8 @@ def test_a_list_of_labels_is_averaged_over_and_held_to(tmp_path: Path) -> None:
         assert found["values"]["macro_f1"] == pytest.approx(1 / 3)  # F1 1 for pos, 0 for neg and mixed
         assert "macro_f1" in found["intervals"]
         assert any("'other'" in warning for warning in found["warnings"])
-    wrong = goldassay("score", "classification", "--gold", gold, "--pred", pred, "--option", "labels=pos,mixed")
-    assert wrong.returncode == 2
-    assert f"{gold}: record 2, label: label 'neg' is outside the list pos, mixed" in wrong.stderr
-    twice = goldassay("score", "classification", "--gold", gold, "--pred", pred, "--option", "labels=pos,pos")
-    assert twice.returncode == 2
-    assert "--option labels expects different labels" in twice.stderr
+    fewer = goldassay("score", "classification", "--gold", gold, "--pred", pred, "--option", "labels=pos,mixed")
+    assert "1 gold labels are outside the list and count as OTHER: 'neg'" in " ".join(fewer.stderr.split())
 
 
 def test_tables_take_another_list_of_labels(tmp_path: Path) -> None:
@@ -214,18 +209,15 @@ def test_a_wrong_column_lists_the_columns(tmp_path: Path) -> None:
     assert "NE-COARSE-LIT" in done.stderr
 
 
-def test_fail_under_holds_a_value_or_the_lower_end_of_its_interval_to_a_floor(files: tuple[Path, Path]) -> None:
+def test_fail_under_holds_a_value_to_a_floor(files: tuple[Path, Path]) -> None:
     arguments = ("score", "extraction", "--gold", files[0], "--pred", files[1], "--json", "--fail-under")
     assert goldassay(*arguments, "strict_f1=.5").returncode == 0
     low = goldassay(*arguments, "strict_f1=.8", "--fail-under", "partial_f1=.9")
     assert (low.returncode, low.stderr) == (1, "goldassay: strict_f1 is 0.5000, under 0.8\n")
     assert json.loads(low.stdout)["values"]["strict_f1"] == 0.5  # what was measured is printed all the same
-    sure = goldassay(*arguments, "strict_f1=.5", "--sure")
-    assert sure.returncode == 1
-    assert "the interval ends under 0.5" in sure.stderr
     wrong = goldassay(*arguments, "strict_f=.8")
     assert (wrong.returncode, "there are strict_f1" in wrong.stderr) == (2, True)
-    assert "such as strict_f1=.8, got 'strict_f1'" in goldassay(*arguments, "strict_f1").stderr
+    assert "such as strict_f1=.8, got strict_f1" in goldassay(*arguments, "strict_f1").stderr
 
 
 def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(tmp_path: Path) -> None:
@@ -241,11 +233,9 @@ def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(
     assert "strict_macro_f1_seen  " in official.stdout  # the scorer's F1_macro
     assert "* not defined by the protocol hipe" in official.stdout
     assert official.stdout.count("protocol hipe") == 4  # both tables of values, the star's meaning, the types
-    assert "hint" not in official.stderr
     ours = goldassay(*arguments)
     assert ours.stdout.startswith("extraction, 1 examples ")
     assert "*" not in ours.stdout
-    assert "--protocol hipe" in ours.stderr
     found = json.loads(goldassay(*arguments, "--protocol", "hipe", "--json").stdout)
     assert (found["protocol"], "strict_f1" in found["undefined"]) == ("hipe", False)
 

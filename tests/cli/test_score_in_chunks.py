@@ -143,7 +143,7 @@ def test_every_number_is_the_same_to_the_last_bit(
         ("extraction", {"bounds": "word"}),
         ("extraction", {"protocol": "hipe"}),
         ("linking", {"protocol": "hipe"}),
-        ("classification", {"labels": "M,G,L,N,A"}),
+        ("classification", {"labels": list("MGLNA")}),
         ("retrieval", {"measures": ["nDCG@3", "R(rel=2)@5", "AP"]}),
         ("answering", {"measures": ["f1", "ROUGE('Lsum')", "best_exact_thresh"]}),
     ],

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from goldassay.cli.score import scored
+from goldassay.cli.settings import settings
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures.answering import scorecard
 from goldassay.measures.answering.calibration import Best, Threshold
@@ -104,4 +105,4 @@ def test_they_are_for_squad_alone(both: tuple[Path, Path], tmp_path: Path) -> No
     with pytest.raises(GoldassayError, match="--option na_probs is for format squad"):
         scored("answering", both[0], other, na_probs=saved(tmp_path / "na.json", {}))
     with pytest.raises(GoldassayError, match="--option na_probs is for answering"):
-        scored("retrieval", *both, na_probs=both[1])
+        settings(["na_probs=na.json"], "retrieval")

@@ -135,7 +135,7 @@ def compare(
     elif systems.repeats > 1:
         raise GoldassayError("--repeats is for programs: goldassay compare TASK --program NAME --repeats 3")
     elif systems.gold is None and not systems.pred:
-        document = settings(reading.option, {"document": Setting(())}).get("document", "document")
+        document = settings(reading.option, allowed={"document": Setting(())}).get("document", "document")
         if extra := next((name for name, value in vars(reading).items() if value and name != "option"), None):
             raise GoldassayError(f"--{'measure' if extra == 'measures' else extra} is for files; {HELP}")
         loaded = _load(runs, document)
@@ -146,7 +146,7 @@ def compare(
         return
     else:
         gold, preds = Path(systems.gold), systems.pred or []
-        loaded = measured(runs[0], gold, preds, limit=systems.limit, **reading.chosen())
+        loaded = measured(runs[0], gold, preds, limit=systems.limit, **reading.chosen(runs[0]))
     _show(loaded, ranking.test, seed, json, _write(loaded, ranking.weights(), seed, out))
 
 

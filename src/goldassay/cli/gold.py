@@ -216,7 +216,7 @@ def convert(
     if reading.task is None:
         raise GoldassayError("gold convert needs --task TASK")
     use.new_place(target, force)
-    options = {**reading.reading(), **settings(option, READING)}
+    options = {**reading.reading(), **settings(option, allowed=READING)}
     summary = library.convert(
         source,
         target,

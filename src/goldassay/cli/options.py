@@ -193,10 +193,10 @@ class FileOptions(FormatOptions):
     ] = None
     option: Settings = None
 
-    def chosen(self) -> dict[str, Any]:
-        """The options that were set, as keyword arguments of `goldassay.cli.score.read`."""
+    def chosen(self, task: str) -> dict[str, Any]:
+        """The options that were set, for a task, as keyword arguments of `goldassay.cli.score.read`."""
         own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "option"}
-        options = {**own, **self.reading(), **settings(self.option)}
+        options = {**own, **self.reading(), **settings(self.option, task)}
         return {name: value for name, value in options.items() if value}
 
 

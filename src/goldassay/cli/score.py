@@ -12,7 +12,7 @@ import typer
 
 from goldassay import workspace
 from goldassay.cli import options as use
-from goldassay.cli.settings import SETTINGS
+from goldassay.cli.settings import labels
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import target_met
 from goldassay.reporting import terminal
@@ -45,7 +45,7 @@ def score(
     json: bool = False,
 ) -> None:
     """Score existing predictions against gold."""
-    options = reading.chosen()
+    options = reading.chosen(task)
     card = scored(task, gold, pred, intervals=intervals, **options)
     explanations = _explained(card, gold, pred, options, claimed) if claimed else []
     if json:
@@ -132,11 +132,8 @@ def read(
     if task not in workspace.tasks():
         raise GoldassayError(f"no task {task!r}{workspace.nearest(task, workspace.tasks())}")
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value}
-    for name in chosen:
-        tasks = SETTINGS[name].tasks if name in SETTINGS else PROTOCOLS if name == "protocol" else (task,)
-        if task not in tasks:
-            flag = f"--option {name}" if name in SETTINGS else f"--{name}"
-            raise GoldassayError(f"{flag} is for {' and '.join(tasks)}, not for {task}")
+    if "protocol" in chosen and task not in PROTOCOLS:
+        raise GoldassayError(f"--protocol is for {' and '.join(PROTOCOLS)}, not for {task}")
     layout = format
     if task == "answering" and "protocol" in chosen:
         chosen["measures"] = chosen.pop("protocol")
@@ -151,7 +148,7 @@ def read(
         if isinstance(chosen.get("labels"), list):
             reading["labels"] = chosen["labels"]
         elif "labels" not in chosen and formats.module("tsv").institutional(gold):
-            chosen["labels"] = SETTINGS["labels"].read("institutions")
+            chosen["labels"] = labels("institutions")
     if "protocol" in chosen and gold_format == "hipe":
         reading["protocol"] = chosen["protocol"]  # decides which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=layout, **reading)

@@ -36,7 +36,7 @@ def labels(text: str) -> list[str] | str:
 
         return list(institutions())
     lines = files.text(Path(text)).splitlines() if Path(text).is_file() else text.split(",")
-    return list(filter(None, map(str.strip, lines)))
+    return list(dict.fromkeys(filter(None, map(str.strip, lines))))
 
 
 def comparators(text: str) -> dict[str, str]:
@@ -100,8 +100,10 @@ JSON file.
 """
 
 
-def settings(options: Sequence[str] | None, allowed: Mapping[str, Setting] = SETTINGS) -> dict[str, Any]:
-    """``--option NAME=VALUE``, each value by its name.
+def settings(
+    options: Sequence[str] | None, task: str | None = None, allowed: Mapping[str, Setting] = SETTINGS
+) -> dict[str, Any]:
+    """``--option NAME=VALUE``, each value by its name; those of another task are refused.
 
     >>> settings(["labels=pos,neg"])
     {'labels': ['pos', 'neg']}
@@ -114,6 +116,9 @@ def settings(options: Sequence[str] | None, allowed: Mapping[str, Setting] = SET
             raise GoldassayError(f"--option expects NAME=VALUE such as labels=pos,neg, got {text!r}")
         if key not in allowed:
             raise GoldassayError(f"no setting {name!r}{workspace.nearest(key, allowed)}")
+        tasks = allowed[key].tasks
+        if task and task not in tasks:
+            raise GoldassayError(f"--option {key} is for {' and '.join(tasks)}, not for {task}")
         try:
             values[key] = allowed[key].read(value)
         except ValueError:
