@@ -14,8 +14,7 @@ from goldassay.judges import questions
 from goldassay.judges.judge import Judge
 from goldassay.lm import TerseAdapter
 from goldassay.measures.answering import ClaimRate
-from goldassay.running.budget import Meter
-from goldassay.running.calls import Account
+from goldassay.running.calls import Account, Meter
 
 ASKED = {"criterion": "c", "question": "q", "answer": "a"}
 

@@ -21,8 +21,7 @@ from goldassay import Metric
 from goldassay.exceptions import ModelError
 from goldassay.judges.judge import Judge, Verdicts
 from goldassay.measures.answering import Relevance
-from goldassay.running.budget import Budget, BudgetSpent, Meter
-from goldassay.running.calls import Account
+from goldassay.running.calls import Account, Budget, BudgetSpent, Meter
 from goldassay.running.evaluate import evaluate
 
 

@@ -6,7 +6,7 @@ import dspy
 import pytest
 
 from goldassay.exceptions import GoldassayError
-from goldassay.running.budget import Budget, BudgetSpent, Meter
+from goldassay.running.calls import Budget, BudgetSpent, Meter
 from goldassay.tuning.watch import Watch
 
 

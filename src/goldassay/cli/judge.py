@@ -144,8 +144,7 @@ class JudgeOptions:
     @contextmanager
     def within_budget(self, judge: object) -> Iterator[None]:
         """Count the calls of the judge against the budget; when it is spent, stored verdicts are kept."""
-        from goldassay.running.budget import BudgetSpent, Meter
-        from goldassay.running.calls import Account
+        from goldassay.running.calls import Account, BudgetSpent, Meter
 
         try:
             with Account(Meter(self.budget)).open():

@@ -23,8 +23,7 @@ from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, MissingExtra, one_line
 from goldassay.lm.limits import share_among
 from goldassay.metric import failed_with
-from goldassay.running.budget import Meter
-from goldassay.running.calls import Account
+from goldassay.running.calls import Account, Meter
 from goldassay.running.example import Measuring
 from goldassay.running.options import RunOptions
 from goldassay.running.rows import Row

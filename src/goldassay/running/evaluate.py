@@ -17,8 +17,7 @@ from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, St
 from goldassay.fields import check_unique, shared_text
 from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import Bar
-from goldassay.running.budget import BudgetSpent, Meter
-from goldassay.running.calls import TOKENS, Account, current
+from goldassay.running.calls import TOKENS, Account, BudgetSpent, Meter, current
 from goldassay.running.cluster import Cluster
 from goldassay.running.example import Measuring, Program, check_inputs, with_fresh_answers
 from goldassay.running.folder import ABOUT, ROWS, Writer, read_about

@@ -22,8 +22,7 @@ from goldassay.fields import identity
 from goldassay.lm.limits import CallNotes, watch
 from goldassay.measure import failed
 from goldassay.metric import failed_with
-from goldassay.running.budget import BudgetSpent
-from goldassay.running.calls import Account
+from goldassay.running.calls import Account, BudgetSpent
 from goldassay.running.loop import within
 from goldassay.running.rows import Row, measured_row
 

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
@@ -84,53 +85,54 @@ def work_through(
     are kept; after Ctrl-C they have `PATIENCE` seconds.
     """
     queue, stop, lock, closed = deque(todo), threading.Event(), threading.Lock(), threading.Event()
-    reasons: list[str] = []
-    errors: list[BaseException] = []
 
-    def work() -> None:
+    def work() -> str:
         try:
-            while queue and not stop.is_set():
+            while not stop.is_set():
                 try:
                     index = queue.popleft()
-                except IndexError:  # another thread was faster
-                    return
+                except IndexError:
+                    break
                 row = make(index)
                 with lock:
                     if closed.is_set():
-                        return
+                        break
                     if reason := keep(row):
-                        reasons.append(reason)
                         stop.set()
-        except BaseException as error:  # noqa: BLE001  raised in the caller's thread
-            errors.append(error)
+                        return reason
+        except BaseException:
             stop.set()
+            raise
+        return ""
 
-    workers = [start(work) for _ in range(threads)]
+    workers = [start(work)[1] for _ in range(threads)]
     try:
-        for worker in workers:
-            while worker.is_alive():
-                worker.join(0.1)
-                show()
+        while wait(workers, 0.1).not_done:
+            show()
     except KeyboardInterrupt:
         stop.set()
-        until = time.monotonic() + PATIENCE
-        for worker in workers:
-            worker.join(max(0.0, until - time.monotonic()))
+        wait(workers, PATIENCE)
         raise
     finally:
         with lock:
             closed.set()
     show()
-    if errors:
-        raise errors[0]
-    return reasons[0] if reasons else ""
+    return next(filter(None, [worker.result() for worker in workers]), "")
 
 
-def start(function: Callable[[], object]) -> threading.Thread:
-    """A running daemon thread in a copy of this context."""
-    thread = threading.Thread(target=contextvars.copy_context().run, args=(function,), daemon=True)
+def start(function: Callable[[], T]) -> tuple[threading.Thread, Future[T]]:
+    """A running daemon thread in a copy of this context, and what the function will return or raise in it."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:  # noqa: BLE001  raised where the result is asked for
+            future.set_exception(error)
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True)
     thread.start()
-    return thread
+    return thread, future
 
 
 def asynchronous(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
@@ -160,22 +162,11 @@ def within(seconds: float | None, function: Callable[[], T], waited: Callable[[]
     """
     if seconds is None:
         return function()
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            results.append(function())
-        except BaseException as error:  # noqa: BLE001  raised in the caller's thread
-            errors.append(error)
-
-    started, thread = time.monotonic(), start(call)
-    while thread.is_alive() and (left := started + seconds + waited() - time.monotonic()) > 0:
-        thread.join(left)
-    if results:
-        return results[0]
-    if errors:
-        raise errors[0]
+    started, (thread, future) = time.monotonic(), start(function)
+    while not future.done() and (left := started + seconds + waited() - time.monotonic()) > 0:
+        wait([future], left)
+    if future.done():
+        return future.result()
     if thread.ident is not None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Abandoned))
     raise TimeoutError(f"no answer within {seconds:g} s")

@@ -11,7 +11,7 @@ import dspy
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.judged import JudgeLabels
-from goldassay.running.budget import Budget
+from goldassay.running.calls import Budget
 
 ENGINES = ("threads", "ray")
 

@@ -16,8 +16,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import clusters, shared_text
 from goldassay.metric import AnyMetric
 from goldassay.running import Run, leaks
-from goldassay.running.budget import Budget, BudgetSpent, Meter
-from goldassay.running.calls import Account
+from goldassay.running.calls import Account, Budget, BudgetSpent, Meter
 from goldassay.running.example import guarded, unguarded
 from goldassay.running.identity import fingerprint
 from goldassay.running.loop import asynchronous
