@@ -162,7 +162,7 @@ def _settings() -> Iterator[Reader]:
     import dspy
 
     from goldassay.cache import Store
-    from goldassay.gold import anyfields
+    from goldassay.gold import read
     from goldassay.judges import labels
     from goldassay.judges.questions import question
     from goldassay.lm import listed
@@ -180,8 +180,8 @@ def _settings() -> Iterator[Reader]:
     yield Reader("result", "r.json", line(RESULT).encode(), results.load)
     yield Reader("items of a judge", "i.jsonl", ITEMS, lambda f: labels.read(f, support))
     yield Reader("grades", "g.csv", GRADES, labels.read_grades)
-    yield Reader("own fields", "o.csv", OWN, lambda f: list(anyfields.rows(f)))
-    yield Reader("own lines of any fields", "o.jsonl", b'{"note": "x", "year": 3}\n', lambda f: list(anyfields.rows(f)))
+    yield Reader("own fields", "o.csv", OWN, lambda f: read(f, task="notes"))
+    yield Reader("own lines of any fields", "o.jsonl", b'{"note": "x", "year": 3}\n', lambda f: read(f, task="notes"))
     yield Reader("history", "run.json", line(RUN).encode(), lambda f: entries(f.parent.parent))
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder) / "kept.sqlite")

@@ -15,7 +15,7 @@ from goldassay.cli import app
 from goldassay.exceptions import DataError
 from goldassay.fields import clusters, shared_text
 from goldassay.gold import pairs, read
-from goldassay.gold.reading import align
+from goldassay.gold.pairing import align
 from goldassay.measures import classification
 from goldassay.running.comparing import from_predictions
 

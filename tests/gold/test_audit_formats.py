@@ -26,7 +26,7 @@ KG = (
 @pytest.mark.parametrize(
     ("name", "task", "content", "expected"),
     [
-        ("x.tsv", "classification", TSV, ["conflict", "conflict", "label", "schema", "schema"]),
+        ("x.tsv", "classification", TSV, ["conflict", "conflict", "schema", "schema"]),
         ("x.qrels", "retrieval", QRELS, ["promise", "repeated", "schema", "schema", "unreadable"]),
         ("x.conll", "extraction", CONLL, ["label", "label", "unreadable"]),
         ("x.tsv", "extraction", HIPE, ["label", "unreadable"]),

@@ -103,11 +103,11 @@ def test_without_ids_both_are_aligned_in_their_order(tmp_path: Path, suffix: str
     ("pred", "said"),
     [
         ("question,answer\nWhen?,1800\nWhom?,\n", "row 2 has another text than gold's; add an id column"),
-        ("question,answr\nWhen?,1800\nWho?,\n", "p.csv:1: no column answer or prediction; there are question, answr"),
-        ("answer,confidence\n1800,high\n,\n", "p.csv:2: record 1, confidence: not a number: 'high'"),
+        ("question,answr\nWhen?,1800\nWho?,\n", "p.csv:2: no column answer; there are question, answr"),
+        ("answer,confidence\n1800,high\n,\n", "p.csv:2: confidence: not a number: 'high'"),
         (
             "answer,citations\n1800,{\n,\n",
-            "p.csv:2: record 1, citations: not JSON: Expecting property name",
+            "p.csv:2: citations: not JSON: Expecting property name",
         ),
         ("answer,confidence\n1800\n,\n", "p.csv:2: 1 columns where the header has 2"),
         ("", "the file is empty"),
@@ -124,7 +124,7 @@ def test_what_is_wrong_in_a_table_is_one_line(tmp_path: Path, pred: str, said: s
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('[{"answer": "x"}]', "[0]: no column question; there are answer"),
+        ('[{"answer": "x"}]', "record 1: no column question; there are answer"),
         ('[{"question": "x"}]', "no column answers; there are question"),
         ('[{"question": 5, "answers": []}]', "question: input should be a valid string"),
         ('[{"question": "x", "answers": [5]}]', "answers[0]: input should be a valid string"),
@@ -151,4 +151,4 @@ def test_an_audit_reads_the_list_too(tmp_path: Path) -> None:
     assert audit(good, task="answering").clean
     rows = '[{"question": "When?"}, {"question": "Who?", "answers": [5]}, {"question": "Q?", "answers": []}]'
     found = audit(saved(tmp_path / "y.json", rows), task="answering").findings
-    assert [(one.kind, one.field) for one in found] == [("schema", "[0]"), ("schema", "answers[0]")]
+    assert [(one.kind, one.field) for one in found] == [("schema", None), ("schema", "answers[0]")]

@@ -144,11 +144,8 @@ def read(
     if "na_probs" in chosen and {gold_format, pred_format} != {"squad"}:
         raise GoldassayError("--option na_probs is for format squad; elsewhere a prediction has its confidence")
     reading = {name: chosen.pop(name) for name in READING if name in chosen}
-    if task == "classification" and gold_format in ("tsv", "csv"):
-        if isinstance(chosen.get("labels"), list):
-            reading["labels"] = chosen["labels"]
-        elif "labels" not in chosen and formats.module("tsv").institutional(gold):
-            chosen["labels"] = labels("institutions")
+    if task == "classification" and "labels" not in chosen and gold_format in ("tsv", "csv"):
+        chosen |= {"labels": labels("institutions")} if formats.module("tsv").institutional(gold) else {}
     if "protocol" in chosen and gold_format == "hipe":
         reading["protocol"] = chosen["protocol"]  # decides which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=layout, **reading)

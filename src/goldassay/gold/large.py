@@ -9,135 +9,104 @@ from __future__ import annotations
 import os
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from goldassay import files
+from goldassay import jsonl
 from goldassay.exceptions import DataError
 from goldassay.gold import formats
-from goldassay.gold.formats import Source
+from goldassay.gold.formats import Row, Source
 from goldassay.gold.formats.run import rows_of
-from goldassay.gold.records import SPANS, check, prove
+from goldassay.gold.records import check, empty_prediction
 
 LARGE = 32_000_000  # bytes of a file from which its records stay in it
 MISSING = -1  # the offset of a record that the file does not have
 
 
-def is_large(*sources: Source) -> bool:
-    """Whether the records of these sources can stay in their files, and one of the files is large."""
-    places = [rows_of(source.path) for source in sources]
-    streamable = all(source.format in ("jsonl", "run") and not source.options for source in sources)
-    return streamable and any(os.path.isfile(place) and os.path.getsize(place) >= LARGE for place in places)
+def is_large(source: Source) -> bool:
+    """Whether the records of a source can stay in its file, and it is large."""
+    place = rows_of(source.path)
+    streamable = source.format in ("jsonl", "run") and not source.options and not source.faults.limit
+    return streamable and os.path.isfile(place) and os.path.getsize(place) >= LARGE
 
 
+@dataclass(frozen=True)
 class RecordFile(Sequence[Any]):
     """The records of a file, each validated when it is read.
+
+    ``offsets`` are those of their lines, ``split_names`` their splits, and ``transform`` is called with each.
 
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "gold.jsonl")
-    ...     _ = file.write_text('{"id": "a", "label": "M", "split": "dev"}\\n{"id": "b", "label": "L"}\\n')
-    ...     records = RecordFile(Source(file, "classification", "jsonl"))
+    ...     source = Source(Path(folder, "gold.jsonl"), "classification", "jsonl")
+    ...     _ = source.path.write_text('{"id": "a", "label": "M", "split": "dev"}\\n{"id": "b", "label": "L"}\\n')
+    ...     records = RecordFile.of(source, formats.module("jsonl").rows(source))
     ...     len(records), records[1]["label"], [record["id"] for record in records.of_split("dev")]
     (2, 'L', ['a'])
     """
 
-    def __init__(self, source: Source, also: Callable[[Mapping[str, Any]], None] | None = None) -> None:
-        """Read the file once; ``also`` is called with each record and may raise a `DataError`."""
-        self.source, self.path = source, rows_of(source.path)
-        self._transform: Callable[[dict[str, Any]], Any] | None = None
-        self._empty: Callable[[str], dict[str, Any]] | None = None
-        index: dict[str, tuple[int, int, str | None]] = {}
-        for line, offset, raw in files.raw_lines(self.path):
-            record = self._parse(raw, line, offset) if raw.strip() else None
-            if record is None:
-                continue
-            name = record["id"]
+    source: Source
+    ids: Sequence[str]
+    offsets: Sequence[int]
+    split_names: Sequence[str | None]
+    transform: Callable[[dict[str, Any]], Any] | None = None
+
+    @classmethod
+    def of(cls, source: Source, rows: Iterable[Row]) -> RecordFile:
+        """The records of rows that were validated."""
+        index: dict[str, tuple[int, str | None]] = {}
+        for row in rows:
+            name, split = row.record["id"], row.record.get("split")
             if name in index and source.format != "run":  # of a run the last row of an example counts
-                raise DataError("duplicate document id; each record needs its own", file=self.path, record=name)
-            if also is not None:
-                try:
-                    also(record)
-                except DataError as error:
-                    raise error.at(file=source.path) from None
-            split = record.get("split")
-            index[name] = offset, len(raw), sys.intern(split) if split else None
-        if not index:
-            raise DataError("no predictions; did every example fail?", file=self.path)
-        self.ids = list(index)
-        self.offsets = array("q", (offset for offset, _, _ in index.values()))
-        self.sizes = array("l", (size for _, size, _ in index.values()))
-        self.split_names = [split for _, _, split in index.values()]
-        self._file = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
-
-    def _parse(self, raw: bytes, line: int | None, offset: int) -> dict[str, Any] | None:
-        task, side = self.source.task, self.source.side
-        try:
-            record = formats.module(self.source.format).parse(self.source, raw, line or 1, offset)
-            if record is None:
-                return None
-            record = record if self.source.format == "run" else check(record, task, side)  # of a run it is checked
-            if task in SPANS and "text" in record:
-                prove(record["text"], record[SPANS[task]], SPANS[task], record["id"])
-        except DataError as error:
-            raise error.at(file=self.path, line=line) from None
-        return record
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """The place of each id."""
-        return {name: place for place, name in enumerate(self.ids)}
+                raise DataError("duplicate document id; each record needs its own", file=source.path, record=name)
+            index[name] = row.offset, sys.intern(split) if split else None
+        offsets = array("q", (offset for offset, _ in index.values()))
+        return cls(source, list(index), offsets, [split for _, split in index.values()])
 
     @property
     def splits(self) -> list[str]:
         """The names of the splits."""
         return [name for name in dict.fromkeys(self.split_names) if name]
 
+    def select(self, places: Iterable[int]) -> RecordFile:
+        """The records at these places."""
+        chosen = list(places)
+        ids, splits = [self.ids[place] for place in chosen], [self.split_names[place] for place in chosen]
+        return replace(self, ids=ids, offsets=array("q", (self.offsets[place] for place in chosen)), split_names=splits)
+
     def of_split(self, split: str) -> RecordFile:
         """The records of a split."""
-        return self._some([place for place, name in enumerate(self.split_names) if name == split])
+        return self.select(place for place, name in enumerate(self.split_names) if name == split)
 
-    def among(self, ids: set[str]) -> RecordFile:
-        """The records with these ids."""
-        return self._some([place for place, name in enumerate(self.ids) if name in ids])
-
-    def ordered(self, ids: Sequence[str], empty: Callable[[str], dict[str, Any]]) -> RecordFile:
-        """The records with these ids in this order; ``empty`` makes one that the file does not have."""
-        records = self._some([self.places.get(name, MISSING) for name in ids])
-        records.ids, records._empty = list(ids), empty
-        return records
+    def ordered(self, ids: Sequence[str]) -> RecordFile:
+        """The predictions with these ids in this order; one that the file does not have is empty."""
+        offset_of = dict(zip(self.ids, self.offsets, strict=True))
+        offsets = array("q", (offset_of.get(name, MISSING) for name in ids))
+        return replace(self, ids=ids, offsets=offsets, split_names=[None] * len(ids))
 
     def mapped(self, transform: Callable[[dict[str, Any]], Any]) -> RecordFile:
         """The same records, transformed when they are read: as examples, say."""
-        records = copy(self)
-        records._transform = transform
-        return records
-
-    def _some(self, places: Sequence[int]) -> RecordFile:
-        records = copy(self)
-        records.__dict__.pop("places", None)
-        records.ids = [self.ids[place] if place >= 0 else "" for place in places]
-        records.offsets = array("q", (self.offsets[place] if place >= 0 else MISSING for place in places))
-        records.sizes = array("l", (self.sizes[place] if place >= 0 else 0 for place in places))
-        records.split_names = [self.split_names[place] if place >= 0 else None for place in places]
-        return records
+        return replace(self, transform=transform)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
-            return self._some(range(*place.indices(len(self))))
-        return self._read(self.ids[place], self.offsets[place], self.sizes[place])
+            return self.select(range(*place.indices(len(self))))
+        return next(iter(self.select([place])))
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._read, self.ids, self.offsets, self.sizes)
-
-    def _read(self, name: str, offset: int, size: int) -> Any:
-        if offset == MISSING and self._empty is not None:
-            return self._empty(name)
-        record = self._parse(os.pread(self._file, size, offset), None, offset)
-        return self._transform(record or {}) if self._transform else record
+        task, side = self.source.task, self.source.side
+        record_of = formats.module(self.source.format).record_of
+        with rows_of(self.source.path).open("rb") as stream:
+            for name, offset in zip(self.ids, self.offsets, strict=True):
+                if offset == MISSING:
+                    yield empty_prediction(name, task)
+                    continue
+                stream.seek(offset)
+                record = record_of(jsonl.value(stream.readline(), file=self.source.path, unique=False), self.source)
+                record = record if self.source.format == "run" else check(record, task, side)  # of a run it is checked
+                yield self.transform(record) if self.transform else record

@@ -19,9 +19,9 @@ from goldassay import files, workspace
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique
 from goldassay.gold import anyfields, formats
-from goldassay.gold.formats import ReadOptions, squad
-from goldassay.gold.large import RecordFile, is_large
-from goldassay.gold.reading import is_file, read, source_of
+from goldassay.gold.formats import ReadOptions, squad, tables
+from goldassay.gold.large import RecordFile
+from goldassay.gold.reading import is_file, mapped, read, records_of, source_of
 from goldassay.gold.records import INPUTS
 from goldassay.measure import TASKS
 
@@ -85,9 +85,7 @@ class TaskSet:
     def records(self) -> Sequence[Fields]:
         """The records as plain dicts, in the order of the files; those of one large JSON Lines file stay in it."""
         if len(self.sources) == 1 and "split" not in self.sources[0]:
-            source = source_of(task=self.task, **self.sources[0])
-            if is_large(source):
-                return RecordFile(source)
+            return records_of(source_of(task=self.task, **self.sources[0]))
         records: list[Fields] = []
         for options in self.sources:
             for record in read(task=self.task, **{key: value for key, value in options.items() if key != "split"}):
@@ -117,7 +115,7 @@ class TaskSet:
         def example(record: Fields) -> dspy.Example:
             return dspy.Example(**record).with_inputs(*inputs)
 
-        return records.mapped(example) if isinstance(records, RecordFile) else list(map(example, records))
+        return mapped(records, example)
 
     @property
     def inputs(self) -> list[str]:
@@ -212,7 +210,7 @@ def load(
         return GoldSet("records", {task: TaskSet(task, [{"path": name_or_path, **options}])}, {}, None)
     place = find(name_or_path)
     set_options = {name: value for name, value in options.items() if value is not None}
-    if place.is_dir() and format is None and not anyfields.is_dataset(place):
+    if place.is_dir() and format is None and not tables.is_dataset(place):
         if not standoff(place):
             if set_options:
                 raise GoldassayError(
@@ -228,7 +226,7 @@ def load(
 def find(name_or_path: str | Path) -> Path:
     """Where a set is: the path itself, or ``gold/NAME`` here, in the workspace, or in the installed package."""
     direct = Path(name_or_path)
-    if direct.exists() or str(name_or_path).startswith(anyfields.HF):
+    if direct.exists() or str(name_or_path).startswith(tables.HF):
         return direct
     for base in (Path.cwd(), workspace.root(), workspace.installed()):
         if (base / "gold" / direct).is_dir():

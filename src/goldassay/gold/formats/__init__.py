@@ -8,7 +8,7 @@ and their offsets proved in one place, `goldassay.gold.reading`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -34,6 +34,7 @@ MODULES = {
     "brat": "brat",
     "tsv": "tables",
     "csv": "tables",
+    "parquet": "tables",
     "trec": "trec",
     "squad": "squad",
     **dict.fromkeys(QUESTIONS, "questions"),
@@ -62,21 +63,8 @@ EXTENSIONS = {
     ".ann": "brat",
     ".parquet": "parquet",
     ".xml": "webnlg",
-}
-TASK_OF_FORMAT = {
-    "iob2": "extraction",
-    "conll": "extraction",
-    "brat": "extraction",
-    "tsv": "classification",
-    "csv": "classification",
-    "trec": "retrieval",
-    **dict.fromkeys(("squad", *QUESTIONS), "answering"),
-    "text2kgbench": "triples",
-    "webnlg": "triples",
-    "docred": "triples",
-    "carb": "triples",
-    "coref": "linking",
-    "neleval": "linking",
+    ".yaml": "kit",
+    ".yml": "kit",
 }
 TASK_OF_FIELD = {
     "question": "answering",  # first, because a question may name entities
@@ -98,6 +86,13 @@ OF_PROTOCOL = {
 """The format of the files that an official scorer reads."""
 SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "dev"}
 """The names that splits have, and what they are called here."""
+
+
+def is_by_split(content: object) -> bool:
+    """Whether these are lists by split, such as ``{"train": […], "test": […]}``."""
+    return isinstance(content, Mapping) and content.keys() <= SPLITS.keys()
+
+
 HEAD = 1_000_000  # bytes of a file that are looked at to guess its format
 
 
@@ -111,8 +106,6 @@ class ReadOptions(TypedDict, total=False):
     tokens: bool
     adjacent: str
     protocol: str | None
-    labels: Sequence[str] | None
-    delimiter: str | None
     topics: str | Path | None
     na_probs: str | Path | None
     train: str | Path | None
@@ -168,14 +161,7 @@ class Source:
         except DataError as error:
             self.faults.report(error.at(**{"file": self.path, **place}), kind)
         except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
-            of_kind = isinstance(error, (TypeError, AttributeError))
-            what = (
-                f"no {error}"
-                if isinstance(error, KeyError)
-                else f"a value of another kind: {error}"
-                if of_kind
-                else error
-            )
+            what = f"no {error}" if isinstance(error, KeyError) else error
             fault = DataError(f"not as in the format {self.format}: {what}", **{"file": self.path, **place})
             self.faults.report(fault, kind)
 
@@ -221,23 +207,18 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
     if suffix == ".jsonl" and task == "triples":
         marks = ('"sent":', '"response":', '"triples": [[')
         return "text2kgbench" if any(mark in _first_line(file) for mark in marks) else "jsonl"
-    if suffix in EXTENSIONS:
-        return EXTENSIONS[suffix]
     if suffix == ".tsv":
         return "hipe" if _first_line(file).split("\t")[0] == "TOKEN" else "tsv"
     if suffix == ".json":
         head = _head(file)
-        entries = re.match(r'\s*(\[|\{\s*"(train|dev|test|validation)"\s*:\s*\[)', head) or any(
+        ours = re.match(r'\s*(\[|\{\s*"(train|dev|test|validation)"\s*:\s*\[)', head) or any(
             f'"{part}"' in head for part in ("ner_annotations", "qa_pairs", "entity_linking")
         )
-        return "squad" if task in ("answering", "retrieval") and not entries else "json"
-    if suffix in (".yaml", ".yml"):
-        return "kit"
-    if task == "retrieval":
-        return "trec"
-    if otherwise:
-        return otherwise
-    raise DataError(f"its format cannot be told from the name; name it ({', '.join(MODULES)})", file=path)
+        return "squad" if task in ("answering", "retrieval") and not ours else "json"
+    name = EXTENSIONS.get(suffix) or ("trec" if task == "retrieval" else otherwise)
+    if not name:
+        raise DataError(f"its format cannot be told from the name; name it ({', '.join(MODULES)})", file=path)
+    return name
 
 
 def _head(file: Path) -> str:
@@ -251,45 +232,28 @@ def _first_line(file: Path) -> str:
 
 def task_of(file: Path, format: str | None = None, column: str | None = None) -> str:
     """The task of a single file, from its name, its format, or its content."""
-    from goldassay.gold.anyfields import columnar
-    from goldassay.gold.formats import kits, tables
-
     if file.stem in TASKS:
         return file.stem
-    if columnar(file, format):
-        raise DataError("name the task of a data set (`task=NAME`)", file=file)
-    name = format or guess(file, "")
-    task = TASK_OF_FORMAT.get(name)
-    if name == "hipe":
+    name = "dataset" if not exists(file) else format or guess(file, "")
+    task: str | None = None
+    if name in ("tsv", "csv"):
+        asks = "question" in re.split('[,;\t"]', _first_line(file).lower())
+        task = "answering" if asks else "classification"
+    elif name == "hipe":
         task = "linking" if str(column).startswith("NEL") else "extraction"
-    elif name in ("tsv", "csv") and tables.asks(_first_line(file)):
-        task = "answering"
-    elif name == "kit":
-        task = kits.TASK_OF_KIND.get(kits.load(file)[0])
+    elif name in ("kit", "json"):
+        task = module(name).task_of(file)
     elif name == "jsonl":
         with suppress(DataError):
-            task = _task_of_fields(parse_json(_first_line(file)))
-    elif name == "json":
-        task = _task_of_json(file)
+            task = task_of_record(parse_json(_first_line(file)))
+    elif name in MODULES and name not in ("parquet", "run", "label-studio"):
+        task = module(name).TASKS[0]
     if task is None:
         raise DataError(f"which task is this gold for? Name it (`task=NAME`): {', '.join(TASKS)}", file=file)
     return task
 
 
-def _task_of_fields(record: Any) -> str | None:
+def task_of_record(record: Any) -> str | None:
+    """The task whose fields a record has."""
     fields = record if isinstance(record, dict) else ()
     return next((task for name, task in TASK_OF_FIELD.items() if name in fields), None)
-
-
-def _task_of_json(file: Path) -> str | None:
-    """SQuAD has paragraphs, whole entries a part for each task, and records alone the fields of one."""
-    from goldassay.gold.formats import entries
-
-    head = _head(file)
-    if '"paragraphs"' in head:
-        return "answering"
-    if entries.is_flat(content := files.json_value(file)):
-        several = content if isinstance(content, list) else next(iter(content.values()))
-        return _task_of_fields(several[0] if several else None)
-    tasks = [task for task, part in entries.PARTS.items() if f'"{part}"' in head]
-    return tasks[0] if len(tasks) == 1 else None

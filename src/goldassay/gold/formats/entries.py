@@ -3,7 +3,7 @@
 ``{id, text, ner_annotations, type_classification, entity_linking, qa_pairs}``, one object or a list of them. There,
 links are keyed by the mention's surface; here each becomes a link at every annotated place with this surface, or else
 wherever it occurs in the text. Questions are named ``ID-q1``, ``ID-q2``, … A list of records, or lists by split, is
-read by `goldassay.gold.anyfields`.
+read by `goldassay.gold.formats.tables`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.formats import SPLITS, Row, Source
+from goldassay.gold import anyfields
+from goldassay.gold.formats import Row, Source, is_by_split, tables, task_of_record
 from goldassay.gold.records import SPANS, as_prediction, prove
 from goldassay.gold.shapes import Side
+from goldassay.measure import TASKS as TASKS
 
-TASKS = ("extraction", "classification", "linking", "answering")
+WRITTEN = ("extraction", "classification", "linking", "answering")
 OPTIONS = ()
 KEYS = {"wikidata": "wikidata_id", "viaf": "viaf_id", "isil": "isil_code", "ghcid": "ghcid"}
 KEYS |= {base: base for base in ("gnd", "isni", "orcid", "ror", "geonames")}  # which the founding sample does not name
@@ -35,18 +37,31 @@ LABELS = {"primary_type": "label", "secondary_types": "secondary_labels", "ratio
 Entry = Mapping[str, Any]
 
 
-def is_flat(content: object) -> bool:
+def is_flat(content: Any) -> bool:
     """Whether a JSON file is a list of a task's records, or such lists by split, and holds no whole entries."""
-    if isinstance(content, dict):
-        return bool(content) and content.keys() <= SPLITS.keys() and all(map(is_flat, content.values()))
-    return isinstance(content, list) and all(
-        isinstance(entry, dict) and not any(part in entry for part in PARTS.values()) for entry in content
-    )
+    if is_by_split(content):
+        return all(map(is_flat, content.values()))
+    return isinstance(content, list) and not any(part in entry for part in PARTS.values() for entry in content)
+
+
+def task_of(file: Path) -> str | None:
+    """The task of a file: SQuAD has paragraphs, whole entries a part for each task, and records the fields of one."""
+    content = files.json_value(file)
+    if is_flat(content):
+        return task_of_record(next(iter(anyfields.objects(content)), None))
+    text = file.read_text(encoding="utf-8-sig")
+    if '"paragraphs"' in text:
+        return "answering"
+    tasks = [task for task, part in PARTS.items() if f'"{part}"' in text]
+    return tasks[0] if len(tasks) == 1 else None
 
 
 def rows(source: Source) -> Iterator[Row]:
     """The records of a task, from the entries that have its part."""
-    content, part = files.json_value(source.path), PARTS[source.task]
+    content, part = files.json_value(source.path), PARTS.get(source.task)
+    if part is None or is_flat(content):
+        yield from tables.rows(source)
+        return
     entries = content if isinstance(content, list) else [content]
     for number, entry in enumerate(entries):
         with source.checking(field=f"[{number}]"):

@@ -22,12 +22,13 @@ def rows(source: Source) -> Iterator[Row]:
     for number, offset, raw in files.raw_lines(source.path):
         if raw.strip():
             with source.checking("unreadable", line=number):
-                yield Row(parse(source, raw, number, offset), number, offset=offset)
+                text = files.decoded(raw, source.path, number, offset)
+                yield Row(strict.value(text, line=number), number, offset=offset)
 
 
-def parse(source: Source, raw: bytes, line: int, offset: int) -> Any:
-    """The object of a line."""
-    return strict.value(files.decoded(raw, source.path, line, offset), line=line)
+def record_of(value: Any, source: Source) -> Any:
+    """The record that the object of a line is."""
+    return value
 
 
 def dumps(records: Iterable[Mapping[str, object]]) -> str:

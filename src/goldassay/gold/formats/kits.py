@@ -45,6 +45,11 @@ def load(path: str | Path, kind: str | None = None) -> Kit:
     return name, {key: value for key, value in keys.items() if key != LISTS[name]}, entries
 
 
+def task_of(path: Path) -> str | None:
+    """The task of a kit file; an alignment is no gold."""
+    return TASK_OF_KIND.get(load(path)[0])
+
+
 def save(path: str | Path, content: Mapping[str, object]) -> None:
     """Write a kit file."""
     files.save(path, yaml.safe_dump(dict(content), allow_unicode=True, sort_keys=False, width=1000))

@@ -35,35 +35,39 @@ def ids_of(path: str | Path) -> set[str]:
 
 def rows(source: Source) -> Iterator[Row]:
     """The prediction of each row that did not fail, or the gold that it was measured against."""
-    last: dict[str, Row] = {}
-    for number, offset, raw in files.raw_lines(rows_of(source.path)):
-        record = parse(source, raw, number, offset) if raw.strip() else None
-        if record is not None:
-            last[str(record["id"])] = Row(record, number, offset=offset)
-    if not last:
-        raise DataError("no predictions; did every example fail?", file=rows_of(source.path))
-    yield from last.values()
+    empty, file = True, rows_of(source.path)
+    for number, offset, raw in files.raw_lines(file):
+        if raw.strip():
+            value = strict.value(files.decoded(raw, file, number, offset), file=file, line=number)
+            try:
+                record = record_of(value, source)
+            except DataError as error:
+                raise error.at(file=file, line=number) from None
+            if record is not None:
+                empty = False
+                yield Row(record, number, offset=offset)
+    if empty:
+        raise DataError("no predictions; did every example fail?", file=file)
 
 
-def parse(source: Source, raw: bytes, line: int, offset: int) -> dict[str, Any] | None:
+def record_of(row: Any, source: Source) -> dict[str, Any] | None:
     """The record of a row; None if its example failed."""
-    file = rows_of(source.path)
-    row = strict.value(files.decoded(raw, file, line, offset), file=file, line=line)
     if not isinstance(row, dict) or "id" not in row or row.get("repeat", 1) != 1:
         return None
-    parts = [row.get(part) for part in (("prediction",) if source.side == "pred" else ("inputs", "gold"))]
-    fields = {key: value for part in parts if isinstance(part, Mapping) for key, value in part.items()}
-    if source.side == "pred" and not isinstance(parts[0], Mapping):
+    predicted = source.side == "pred"
+    parts = [row.get(part) for part in (("prediction",) if predicted else ("inputs", "gold"))]
+    if predicted and not isinstance(parts[0], Mapping):
         return None
+    fields = {key: value for part in parts if isinstance(part, Mapping) for key, value in part.items()}
     if source.task not in TASKS:
         return {**fields, "id": str(row["id"])}
     record = {**_known_fields(fields, SHAPES[source.side][source.task], source.side), "id": row["id"]}
     try:
         return check(record, source.task, source.side)
-    except DataError as error:
-        if source.side == "pred" and "error" in row:  # this is why it failed
+    except DataError:
+        if predicted and "error" in row:  # this is why it failed
             return None
-        raise error.at(file=file, line=line) from None
+        raise
 
 
 @cache

@@ -1,0 +1,240 @@
+"""``pairs``: gold and predictions brought together by id."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Unpack
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import check_unique, identity
+from goldassay.files import Faults
+from goldassay.gold import formats
+from goldassay.gold.formats import ReadOptions, Source, run
+from goldassay.gold.large import RecordFile
+from goldassay.gold.reading import TOKENISED, checked, is_file, mapped, records_of, source_of
+from goldassay.gold.records import SPANS, as_prediction, empty_prediction, prove
+
+NAMED = 3  # records that a warning names
+PAIRED = (*TOKENISED, "musique")  # formats whose two files are read together
+OFFICIALLY_IGNORED = {"trec": "queries", "text2kgbench": "outputs", "carb": "sentences"}
+OFFICIALLY_IGNORED |= dict.fromkeys(("squad", *formats.QUESTIONS), "answers")
+"""Formats whose official scorer ignores predictions that gold does not have, and what it calls them."""
+OFFICIALLY_WRONG = {"neleval": "links", "docred": "triples"}
+"""Formats whose official scorer counts them as wrong, and the field of theirs."""
+Records = Sequence[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Pairs:
+    """Gold records and their predictions, in gold's order, and warnings about them."""
+
+    gold: Records
+    pred: Records
+    warnings: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+
+def pairs(
+    task: str,
+    gold: Any,
+    pred: Any,
+    *,
+    split: str | None = None,
+    format: str | None = None,
+    pred_format: str | None = None,
+    skip_bad: int = 0,
+    overlap: bool = False,
+    **options: Unpack[ReadOptions],
+) -> Pairs:
+    """Gold and predictions of a task, aligned by id.
+
+    A gold record without a prediction gets an empty one and is counted in a warning; a prediction for an unknown
+    document is an error. Tokenised formats are aligned by their tokens. A file of gold is its own prediction.
+
+    Args:
+        task: The task.
+        gold: The file of gold, or the records.
+        pred: The file, or the run folder, of predictions, or the records.
+        split: Only gold of this split, and its predictions.
+        format: The format of both; guessed if not given.
+        pred_format: The format of the predictions, if it is another one.
+        skip_bad: How many faults (a bad tag, a bad line) may be passed over; they are counted in a warning.
+        overlap: Leave out, with a warning, predictions that gold does not have, and gold that a run was not asked.
+        options: How the format is read (`goldassay.gold.formats.ReadOptions`).
+    """
+    faults = Faults(skip_bad)
+    left = source_of(gold, task, "gold", format, faults=faults, **options)
+    name = pred_format or _format_of(pred, task, format, left)
+    own_options = options if name == left.format else {"map": options.get("map")}
+    right = source_of(pred, task, "pred", name, faults=faults, **own_options)  # pyright: ignore[reportArgumentType]
+    golds: Records
+    preds: Records
+    if left.format in PAIRED and name in PAIRED:
+        both = formats.check_holds(left.format, task).pair_rows(left, right)
+        golds, preds = ([row.record for row in checked(s, of)] for s, of in zip((left, right), both, strict=True))
+        check_unique(golds, gold)
+    else:
+        golds, preds = records_of(left), _predictions(right)
+    if left.numbered or right.numbered:
+        preds = _by_row(golds, list(preds), right)
+    if split:
+        chosen = {record["id"] for record in golds if record.get("split") == split}
+        if not chosen:
+            there = ", ".join(dict.fromkeys(str(r["split"]) for r in golds if r.get("split"))) or "none"
+            raise DataError(f"no gold of the split {split!r}; there are {there}", file=left.path)
+        others = set(_ids(golds)) - chosen
+        golds, preds = _among(golds, chosen), _among(preds, set(_ids(preds)) - others)
+    if faults.errors:  # what was said of gold that cannot be read
+        preds = _among(preds, set(_ids(preds)) - ({error.record for error in faults.errors} - set(_ids(golds))))
+    known = set(_ids(golds))
+    unknown = [each for each in _ids(preds) if each not in known] if name in OFFICIALLY_IGNORED else []
+    if unknown and (
+        len(unknown) < len(preds) or right.format in formats.QUESTIONS
+    ):  # if gold has none, they are refused
+        noun = OFFICIALLY_IGNORED[name]
+        message = f"{len(unknown)} of {len(preds)} {noun} of {right.path} stand in no gold and are left out"
+        right.warnings.append(f"{message}, as the official scorer does ({_listed(unknown)})")
+        preds = _among(preds, known)
+    if name in OFFICIALLY_WRONG:
+        golds = [*golds, *_without_gold(golds, preds, OFFICIALLY_WRONG[name])]
+    if overlap:
+        names = _overlap(left, right, _ids(golds), _ids(preds))
+        golds, preds = _among(golds, names), _among(preds, names)
+    result = align(task, golds, preds, pred if is_file(pred) else None, faults)
+    skipped = [f"{len(faults.errors)} faults were passed over; the first: {faults.errors[0]}"] if faults.errors else []
+    result.warnings = [*left.warnings, *right.warnings, *result.warnings, *skipped]
+    return result
+
+
+def _format_of(pred: Any, task: str, format: str | None, gold: Source) -> str:
+    """The format of predictions: their own, that of gold, or what their file suggests."""
+    if not is_file(pred):
+        return "data"
+    return "run" if formats.is_run(pred) else format or formats.guess(pred, task, gold.format)
+
+
+def _ids(records: Records) -> Sequence[str]:
+    return records.ids if isinstance(records, RecordFile) else [record["id"] for record in records]
+
+
+def _among(records: Records, names: Container[str]) -> Records:
+    """The records with these ids."""
+    places = [place for place, name in enumerate(_ids(records)) if name in names]
+    return records.select(places) if isinstance(records, RecordFile) else [records[place] for place in places]
+
+
+def _predictions(source: Source) -> Records:
+    """The predictions of a file; of a file of gold what gold says, with a warning."""
+    limit, reported = source.faults.limit, len(source.faults.errors)
+    try:
+        return records_of(source)
+    except GoldassayError as error:
+        if source.format == "run":  # it holds gold beside its predictions
+            raise
+        del source.faults.errors[reported:], source.faults.kinds[reported:]
+        as_gold = Source(source.path, source.task, source.format, "gold", source.options, Faults(limit - reported))
+        try:
+            records = records_of(as_gold)
+        except GoldassayError:
+            raise error from None
+        source.faults.errors += as_gold.faults.errors
+        source.warnings.append(f"{source.path} holds gold, not predictions; each record counts as its own prediction")
+        return mapped(records, lambda record: as_prediction(record, source.task))
+
+
+def align(
+    task: str, gold: Records, pred: Iterable[Mapping[str, Any]], file: object = None, faults: Faults | None = None
+) -> Pairs:
+    """Records aligned by id; predicted spans are proved against gold's text.
+
+    Args:
+        task: The task.
+        gold: The gold records.
+        pred: The predicted ones.
+        file: The file of predictions, for errors.
+        faults: How many faulty predictions may be passed over: they count as empty.
+    """
+    faults = faults or Faults()
+    predictions: Any = pred if isinstance(pred, RecordFile) else list(pred)
+    for records, place in ((gold, None), (predictions, file)):
+        if not isinstance(records, RecordFile):
+            check_unique(records, place)
+    ids, of_pred = (
+        records.ids if isinstance(records, RecordFile) else [identity(record, n) for n, record in enumerate(records)]
+        for records in (gold, predictions)
+    )
+    known = set(ids)
+    if unknown := next((name for name in of_pred if name not in known), None):
+        raise _unknown_prediction(task, unknown, file)
+    aligned: Any
+    if isinstance(predictions, RecordFile):
+        aligned = predictions.ordered(ids)
+    else:
+        by_id = {name: dict(record) for name, record in zip(of_pred, predictions, strict=True)}
+        aligned = [by_id.get(name) or empty_prediction(name, task) for name in ids]
+    spans = SPANS.get(task)
+    for place, (record, prediction) in enumerate(zip(gold, aligned, strict=True) if spans else ()):
+        try:
+            prove(record["text"], prediction[spans], str(spans), ids[place])
+        except DataError as error:
+            faults.report(error.at(file=file))
+            aligned[place] = empty_prediction(ids[place], task)
+    predicted = set(of_pred)
+    missing = [name for name in ids if name not in predicted]
+    message = f"{len(missing)} of {len(ids)} gold records have no prediction and are counted as empty ones"
+    warnings = [f"{message} ({_listed(missing)})"] if missing else []
+    return Pairs(gold if isinstance(gold, RecordFile) else list(gold), aligned, warnings)
+
+
+def _unknown_prediction(task: str, record: str, file: object) -> DataError:
+    """The error for a prediction whose id gold does not have."""
+    noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
+    run_hint = "; goldassay compare scores this run alone without it" if file and formats.is_run(str(file)) else ""
+    return DataError(f"prediction for a {noun} that gold does not have{run_hint}", file=file, record=record)
+
+
+def _overlap(gold: Source, pred: Source, gold_ids: Sequence[str], pred_ids: Sequence[str]) -> set[str]:
+    """The ids that both sides have; of a run also the examples that failed."""
+    asked = run.ids_of(pred.path) if pred.format == "run" else set(gold_ids)
+    names = asked & set(gold_ids)
+    if not names:
+        raise GoldassayError(f"{gold.path} has none of the examples of {pred.path}")
+    unknown, unasked = sum(name not in names for name in pred_ids), len(gold_ids) - len(names)
+    if unknown:
+        pred.warnings.append(f"{unknown} predictions are of examples that this gold does not have; they are left out")
+    if unasked:
+        pred.warnings.append(f"{unasked} examples of this gold were not in the run; they are left out")
+    return names
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+
+
+def _without_gold(gold: Records, pred: Records, field: str) -> Records:
+    """Empty gold for predictions that have none; evidence for what is not there is left out, as DocRED does."""
+    names, others = set(_ids(gold)), list[dict[str, Any]]()
+    for record in pred:
+        if record["id"] not in names:
+            others.append({"id": record["id"], "text": "", field: []})
+            for each in record[field]:
+                each.pop("evidence", None)
+    return others
+
+
+def _by_row(gold: Records, pred: list[dict[str, Any]], source: Source) -> Records:
+    """Predictions of a table without ids get the ids of gold, row by row; the texts must be the same."""
+    if len(gold) != len(pred):
+        message = f"{len(pred)} rows where gold has {len(gold)}; without an id column both need the same"
+        raise DataError(message, file=source.path)
+    content = "question" if source.task == "answering" else "text"
+    for record, prediction in zip(gold, pred, strict=True):
+        predicted = prediction.get("meta", {}).get("question") if content == "question" else prediction.get("text")
+        if predicted is not None and record.get(content) is not None and predicted != record[content]:
+            message = f"row {prediction['id']} has another text than gold's; add an id column"
+            raise DataError(message, file=source.path)
+        prediction["id"] = record["id"]
+    return pred
