@@ -3,50 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
 from goldassay.fields import is_example, names, read
 from goldassay.measure import RECORD_ERRORS, Assessment, Error, failed
 from goldassay.tally.evidence import Evidence
 
+LIMIT = 1500  # characters of a feedback
+
 
 def feedback(
-    gold: object,
     pred: object,
     assessments: Mapping[str, Assessment[Any]],
     evidence: Evidence,
     pred_name: str | None = None,
     pred_trace: object = None,
-    limit: int = 1500,
 ) -> str:
     """What is right, what is wrong and what the measures ask, for the predictor ``pred_name`` if it is named.
 
     Args:
-        gold: The gold example.
         pred: The prediction.
         assessments: Each measure's assessment, by its key.
         evidence: Their tallies, with the score that they make together.
         pred_name: The predictor that the feedback is for.
         pred_trace: Its calls, as an optimizer hands them over.
-        limit: The most characters.
     """
     lower = dict.fromkeys(evidence.worst, ", lower is better")
-    values = "; " if lower else ", "
-    values = values.join(f"{key} {tally.value:.3f}{lower.get(key, '')}" for key, tally in evidence.items())
-    lines = [f"Score {evidence.value:.3f} ({values})."]
-    failure = failed(pred)
-    if failure:
+    values = [f"{key} {tally.value:.3f}{lower.get(key, '')}" for key, tally in evidence.items()]
+    lines = [f"Score {evidence.value:.3f} ({('; ' if lower else ', ').join(values)})."]
+    if failure := failed(pred):
         lines.append(f"The program failed: {failure}")
     errors = list(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors))
     right = list(dict.fromkeys(text for assessment in assessments.values() for text in assessment.right))
     if pred_name:
         errors = _of_predictor(errors, pred_name, pred_trace, lines)
-    if right:
-        lines.append(_listed("Right: ", right, limit // 4))
+    lines += [_right(right)] if right else []
     lines += [f"- {error.message}" for error in errors]
-    if not errors and not failure:
-        lines.append("Nothing is wrong here.")
-    return _cut(lines, limit)
+    lines += ["Nothing is wrong here."] if not errors and not failure else []
+    return _cut(lines)
 
 
 def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: list[str]) -> list[Error]:
@@ -81,26 +76,20 @@ def _was_right(error: Error, output: str) -> bool:
     return error.kind == "missed" or (error.kind == "wrong_type" and error.pred_type not in output)
 
 
-def _listed(head: str, items: list[str], limit: int) -> str:
-    room = limit - len(head)
-    for count, item in enumerate(items):
-        if count and len(item) > room:
-            return f"{head}{'; '.join(items[:count])} and {len(items) - count} more."
-        room -= len(item) + 2
-    return f"{head}{'; '.join(items)}."
+def _right(texts: list[str]) -> str:
+    """What is right, in a quarter of the room."""
+    ends = accumulate(len(text) + 2 for text in texts)
+    fitting = max(1, sum(end <= LIMIT // 4 for end in ends))
+    more = f" and {len(texts) - fitting} more" if fitting < len(texts) else ""
+    return f"Right: {'; '.join(texts[:fitting])}{more}."
 
 
-def _cut(lines: list[str], limit: int) -> str:
+def _cut(lines: list[str]) -> str:
     """The lines that fit; a line longer than a third of the limit is cut."""
-    fitting: list[str] = []
-    used = 0
-    for index, line in enumerate(lines):
-        text = line if len(line) <= limit // 3 else line[: limit // 3 - 1] + "…"
-        used += len(text) + 1
-        if used > limit - 40 and index:
-            return "\n".join([*fitting, f"… and {len(lines) - index} more."])
-        fitting.append(text)
-    return "\n".join(fitting)
+    lines = [line if len(line) <= LIMIT // 3 else f"{line[: LIMIT // 3 - 1]}…" for line in lines]
+    fitting = max(1, sum(end <= LIMIT - 40 for end in accumulate(len(line) + 1 for line in lines)))
+    more = [f"… and {len(lines) - fitting} more."] if fitting < len(lines) else []
+    return "\n".join([*lines[:fitting], *more])
 
 
 def differences(gold: object, pred: object, text: str, value: float) -> tuple[Error, ...]:

@@ -279,7 +279,7 @@ class Metric:
         value = float(evidence.value)
         return Score(
             value,
-            feedback(gold, pred, assessments, evidence, pred_name, pred_trace),
+            feedback(pred, assessments, evidence, pred_name, pred_trace),
             {key: float(evidence.score(key)) for key in evidence},
             evidence=evidence,
             errors=tuple(dict.fromkeys(error for assessment in assessments.values() for error in assessment.errors)),

@@ -150,7 +150,7 @@ def test_the_names_are_those_of_ir_measures_and_read_back() -> None:
     assert r.nDCG(10).conventions == (
         "nDCG@10[gain=linear, ideal=judged, ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]"
     )
-    assert repr(r.nDCG(10)) == "nDCG(k=10, gain='linear', ideal='judged', ties='docno_desc', missing=0)"
+    assert repr(r.nDCG(10)) == "nDCG(ties='docno_desc', missing=0, k=10, gain='linear', ideal='judged')"
     for measure in r.MEASURES:
         assert parse(stored(measure)) == measure
         assert parse(stored(measure)).conventions == measure.conventions

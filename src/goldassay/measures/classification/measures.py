@@ -75,6 +75,10 @@ class LabelMeasure(Measure[Any]):
         """The labels of every example."""
         return Batch([sides(*pair) for pair in zip(gold, pred, strict=True)], pred)
 
+    def tallies(self, batch: Batch) -> Any:
+        """Which gold label got which prediction in each example."""
+        return self.zero.with_items(batch.pairs)
+
     def errors(self, gold: object, pred: object) -> Review:
         """Which label was taken for which."""
         return errors(sides(gold, pred))
@@ -177,7 +181,7 @@ class LabelF1(LabelMeasure):
         """Which gold label got which prediction in each example, or the counts over its labels."""
         if self.average == "micro":
             return set_counts([(read.gold_set, read.pred_set) for read in batch.read], self.rate)
-        return self.zero.with_items(batch.pairs)
+        return super().tallies(batch)
 
     @property
     def counted(self) -> str:  # type: ignore[override]
@@ -227,17 +231,8 @@ class HierarchyGap(LabelMeasure):
         return Gap(group.total, exact.total, exact.weight)
 
 
-class AgreementMeasure(LabelMeasure):
-    """A statistic of the table of gold and predicted labels."""
-
-    def tallies(self, batch: Batch) -> Agreement:
-        """The counts of each example."""
-        agreement: Agreement = self.zero.with_items(batch.pairs)
-        return agreement
-
-
 @dataclass(frozen=True)
-class Kappa(AgreementMeasure):
+class Kappa(LabelMeasure):
     """Cohen's κ: agreement beyond what the two label distributions give by chance.
 
     ``weights`` ``linear`` and ``quadratic`` take near labels of an order for less wrong; ``labels`` is the order (by
@@ -274,7 +269,7 @@ class Kappa(AgreementMeasure):
 
 
 @dataclass(frozen=True)
-class MCC(AgreementMeasure):
+class MCC(LabelMeasure):
     """Matthews' correlation coefficient, for any number of labels (Gorodkin's R_K).
 
     >>> (MCC()("M", "M").tally + MCC()("G", "G").tally + MCC()("G", "M").tally).value
@@ -294,7 +289,7 @@ class MCC(AgreementMeasure):
 
 
 @dataclass(frozen=True)
-class OrdinalError(AgreementMeasure):
+class OrdinalError(LabelMeasure):
     """The mean absolute distance of labels that are numbers, or of their places in the order ``labels``.
 
     >>> OrdinalError()(4, 2).tally.value, OrdinalError(("low", "mid", "high"))("low", "mid").tally.value

@@ -183,13 +183,12 @@ def _listed(labels: Sequence[str] | str | None, seen: set[str]) -> tuple[Listed,
 def _outside(confusion: Labelled, over: tuple[str, ...]) -> list[str]:
     """Warnings about labels outside the list and missing predictions."""
     warnings = []
-    for place, side in enumerate(("gold", "predicted")):
-        outside = Counter[str]()
-        for pair, count in confusion.items():
-            if pair[place] not in (*over, NONE):
-                outside[pair[place]] += int(count)
-        if outside:
-            named = ", ".join(repr(label) for label, _ in outside.most_common(3))
-            warnings.append(f"{outside.total()} {side} labels are outside the list and count as OTHER: {named}")
-    missing = sum(count for (_, pred), count in confusion.items() if pred == NONE)
+    by_label = confusion.by_label()
+    for side, rate in (("gold", "support"), ("predicted", "predicted")):
+        outside = {label: int(getattr(c, rate)) for label, c in by_label.items() if label not in (*over, NONE)}
+        if number := sum(outside.values()):
+            commonest = sorted(filter(outside.get, outside), key=lambda label: -outside[label])[:3]
+            named = ", ".join(map(repr, commonest))
+            warnings.append(f"{number} {side} labels are outside the list and count as OTHER: {named}")
+    missing = int(by_label[NONE].predicted) if NONE in by_label else 0
     return warnings + ([f"{missing} examples have no predicted label and count as errors"] if missing else [])

@@ -67,25 +67,24 @@ def distance(a: Node, b: Node) -> int:
     """The least cost of edits that turn one tree into the other."""
     # Every pair of keyroots (the root, and nodes with a left sibling) gets a table of forest distances, built from the
     # leaves up; where both forests are whole trees the result is the distance of two subtrees, which later tables use.
-    # Keyroots of one height and size lie in each other's tables nowhere: their tables are filled together, row by row.
+    # Keyroots of one size lie in each other's tables nowhere: their tables are filled together, row by row.
     left, right = _postorder(a), _postorder(b)
     change, trees = _changes(left, right), np.zeros((len(left.nodes), len(right.nodes)), int)
-    groups: dict[tuple[int, int], list[int]] = {}
+    groups: dict[int, list[int]] = {}
     for j in _keyroots(right.first):
-        groups.setdefault((right.heights[j], j - int(right.first[j])), []).append(j)
+        groups.setdefault(j - int(right.first[j]), []).append(j)
     for i in _keyroots(left.first):
-        for (_, size), ends in sorted(groups.items()):
+        for size, ends in sorted(groups.items()):
             _forests(left, right, i, np.array(ends)[:, None] + np.arange(-size, 1), change, trees)
     return int(trees[-1, -1])
 
 
 class Order(NamedTuple):
-    """The nodes of a tree, children first; of each its cost, the place of the leftmost leaf under it, its height."""
+    """The nodes of a tree, children first; of each its cost and the place of the leftmost leaf under it."""
 
     nodes: list[Node]
     costs: Ints
     first: Ints
-    heights: list[int]
 
 
 def _forests(left: Order, right: Order, i: int, columns: Ints, change: Ints, trees: Ints) -> None:
@@ -109,17 +108,15 @@ def _forests(left: Order, right: Order, i: int, columns: Ints, change: Ints, tre
 def _postorder(root: Node) -> Order:
     nodes: list[Node] = []
     first: list[int] = []
-    heights: list[int] = []
 
-    def walk(node: Node) -> tuple[int, int]:
-        below = [walk(child) for child in node.children]
+    def walk(node: Node) -> int:
+        starts = [walk(child) for child in node.children]
         nodes.append(node)
-        first.append(below[0][0] if below else len(first))
-        heights.append(1 + max((height for _, height in below), default=0))
-        return first[-1], heights[-1]
+        first.append(starts[0] if starts else len(first))
+        return first[-1]
 
     walk(root)
-    return Order(nodes, np.array([len(node.label) if node.leaf else 1 for node in nodes]), np.array(first), heights)
+    return Order(nodes, np.array([len(node.label) if node.leaf else 1 for node in nodes]), np.array(first))
 
 
 def _keyroots(first: Ints) -> list[int]:

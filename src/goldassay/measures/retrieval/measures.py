@@ -7,8 +7,7 @@ queries. A query without relevant documents counts 0, as in trec_eval, except fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from goldassay.tally import Mean, Number, divide
 TREC_EVAL = "trec_eval (https://github.com/usnistgov/trec_eval)"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Ranked(Measure[Mean]):
     """A measure of ranked results.
 
@@ -84,18 +83,12 @@ class Ranked(Measure[Mean]):
     @property
     def conventions(self) -> str:
         """``nDCG@10[gain=linear, ideal=judged, ties=docno_desc, missing=0, unjudged=irrelevant, no_relevant=0]``."""
-        chosen = {name: value for name, value in self._options().items() if name not in ("k", "rel", "p")}
-        return f"{self.key}[{', '.join(f'{name}={value}' for name, value in {**chosen, **self.fixed}.items())}]"
-
-    def __repr__(self) -> str:
-        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in self._options().items())})"
-
-    def _options(self) -> dict[str, Any]:
-        """The fields, those of a subclass before those of all."""
-        return {f.name: getattr(self, f.name) for f in sorted(fields(self), key=lambda f: bool(f.kw_only))}
+        chosen = {name: value for name, value in vars(self).items() if name in ("gain", "ideal")}
+        text = {**chosen, "ties": self.ties, "missing": self.missing, **self.fixed}
+        return f"{self.key}[{', '.join(f'{name}={value}' for name, value in text.items())}]"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class nDCG(Ranked):
     """Normalised discounted cumulative gain: DCG@k of the ranking over DCG@k of the best ranking.
 
@@ -107,7 +100,7 @@ class nDCG(Ranked):
 
     >>> gold, pred = {"relevant": {"a": 3, "b": 1}}, {"results": ["b", "a"]}
     >>> nDCG(10)
-    nDCG(k=10, gain='linear', ideal='judged', ties='docno_desc', missing=0)
+    nDCG(ties='docno_desc', missing=0, k=10, gain='linear', ideal='judged')
     >>> round(nDCG(10)(gold, pred).tally.value, 4)     # (1/1 + 3/1.585) / (3/1 + 1/1.585)
     0.7967
     """
@@ -136,7 +129,7 @@ class nDCG(Ranked):
         return batch.total(hits, gain / np.log2(hits.rank + 2.0))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class P(Ranked):
     """Precision at k: the share of the first k places that hold a relevant document (places left empty hold none).
 
@@ -155,7 +148,7 @@ class P(Ranked):
         return batch.counts(batch.top(self.ties, self.rel, self.k)) / self.k
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class R(Ranked):
     """Recall at k: the share of the relevant documents that stand in the first k places.
 
@@ -182,7 +175,7 @@ class R(Ranked):
         return super().weights(batch) * (batch.relevant(self.rel) > 0)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class RR(Ranked):
     """Reciprocal rank of the first relevant document (0 if there is none); its mean is MRR.
 
@@ -204,7 +197,7 @@ class RR(Ranked):
         return values
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class AP(Ranked):
     """Average precision: the mean, over all relevant documents, of the precision at their rank (0 if not retrieved).
 
@@ -224,7 +217,7 @@ class AP(Ranked):
         return divide(batch.total(hits, precision), batch.relevant(self.rel))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Bpref(Ranked):
     """Binary preference: how often judged relevant documents stand above judged irrelevant ones.
 
@@ -257,7 +250,7 @@ class Bpref(Ranked):
         return divide(np.bincount(query, preferred, batch.n), total)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class RBP(Ranked):
     """Rank-biased precision: (1 − p) Σ_i rel_i p^(i−1), the gain of a reader who goes on with probability p.
 
@@ -280,7 +273,7 @@ class RBP(Ranked):
         return (1.0 - self.p) * batch.total(hits, np.power(self.p, hits.rank.astype(float)))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Rprec(Ranked):
     """Precision at R, the number of relevant documents.
 
@@ -298,7 +291,7 @@ class Rprec(Ranked):
         return batch.share(hits.where(hits.rank < total[hits.query]), total)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Judged(Ranked):
     """The share of the first k results that are judged: how much the other values rest on judgements.
 
@@ -319,7 +312,7 @@ class Judged(Ranked):
         return batch.share(hits.where(hits.rank < self.k), np.minimum(batch.retrieved, self.k))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Success(Ranked):
     """1 where a relevant document stands in the first k places.
 

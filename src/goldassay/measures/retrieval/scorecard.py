@@ -37,7 +37,7 @@ def named(text: str, **conventions: object) -> Ranked:
     """The measure of that name; ``conventions`` such as ``missing="skip"`` apply unless the name says otherwise.
 
     >>> named("nDCG@10")
-    nDCG(k=10, gain='linear', ideal='judged', ties='docno_desc', missing=0)
+    nDCG(ties='docno_desc', missing=0, k=10, gain='linear', ideal='judged')
     >>> named("P(rel=2)@5").key, named("RBP(p=0.9)").p, named("nDCG(dcg='exp-log2')@10").gain
     ('P(rel=2)@5', 0.9, 'exponential')
     >>> named("nDGC@10")
