@@ -103,16 +103,17 @@ class LabelTable(dict[str, LabelEntry]):
         An entry counts with its nearest name.
         """
         names, nearest = [name for name, _ in self._names], []
+        # the k best entries are among so many best names
+        most = min(len(names), k * max((len(entry.aliases) + 1 for entry in self.values()), default=0))
         for start in range(0, len(mentions), CHUNK):
             chunk = [fold(mention) for mention in mentions[start : start + CHUNK]]
             for scores in process.cdist(chunk, names, scorer=fuzz.ratio, dtype=np.float64):
+                near = np.flatnonzero(scores >= np.partition(scores, -most)[-most]) if most else np.zeros(0, int)
                 best: dict[str, Match] = {}
-                for index in np.argsort(-scores, kind="stable"):
+                for index in sorted(near, key=lambda index: -scores[index]):
                     name, id_ = self._names[index]
                     best.setdefault(id_, Match(id_, name, float(scores[index])))
-                    if len(best) == k:
-                        break
-                nearest.append(list(best.values()))
+                nearest.append(list(best.values())[:k])
         return nearest
 
 
