@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import fsum
 from typing import Any
 
@@ -135,10 +136,7 @@ class CaRB(Measure[Any]):
 
 
 PROTOCOL, BINARY = (
-    {
-        name: CaRB(rate, binary)
-        for name, rate in zip(("AUC", "Precision", "Recall", "F1"), RATES[-1:] + RATES, strict=False)
-    }
+    {"AUC": CaRB("auc", binary), **{rate.capitalize(): CaRB(rate, binary) for rate in RATES[:-1]}}
     for binary in (False, True)
 )
 """What the evaluation script prints, by name; also with its ``--binary``."""
@@ -187,8 +185,7 @@ def _statements(triples: Iterable[Any], binary: bool) -> list[Statement]:
     """
     statements = list[Statement]()
     for triple in triples:
-        arguments = read(triple, "meta.arguments", None)
-        raw = [read(triple, "subject"), read(triple, "object")] if arguments is None else arguments
+        raw = read(triple, "meta.arguments", None) or [read(triple, "subject"), read(triple, "object")]
         predicate, *parts = (written(part).split() for part in (read(triple, "predicate"), *raw))
         while parts and not parts[-1]:
             parts.pop()
@@ -197,8 +194,8 @@ def _statements(triples: Iterable[Any], binary: bool) -> list[Statement]:
             last = parts[-1]
             moved = last[0].lower() in PREPOSITIONS.split()
             predicate, parts = [*predicate, *parts[1], *last[:moved]], [parts[0], last[moved:]]
-        others = [word for part in parts[1:] for word in part]
-        statements += [[predicate, *parts[:1], *([others] if len(parts) > 1 else [])]] * times
+        others = [list(chain(*parts[1:]))] if parts[1:] else []
+        statements += [[predicate, *parts[:1], *others]] * times
     return statements
 
 

@@ -61,8 +61,7 @@ class Unseen(Sums):
 class DocRED(Measure[Any]):
     """F1 over the corpus of ``relations``, without the facts of the training set (``ign``), or of their ``evidence``.
 
-    ``repeated``: a statement that is predicted again counts ``once`` (where it is most confident, else first), or
-    ``each`` time, as in the first version of the official script.
+    A statement that is predicted again counts once, where it is most confident, else first.
 
     >>> written = {"subject": "Emma", "predicate": "author", "object": "Austen", "evidence": [0, 2], "in_train": True}
     >>> gold = {"triples": [written, {"subject": "Emma", "predicate": "year", "object": "1815", "evidence": [1]}]}
@@ -74,14 +73,12 @@ class DocRED(Measure[Any]):
     task = "triples"
     gold_fields = ("triples",)
     pred_fields = ("triples",)
-    fixed = {"match": "ids, else words", "average": "micro", "empty": EMPTY}
+    fixed = {"repeated": "once", "match": "ids, else words", "average": "micro", "empty": EMPTY}
     source = "Yao et al., ACL 2019 (evaluation.py)"
-    shares = ("repeated",)
     in_key = ("of",)
-    choices = {"of": tuple(FORMULAS), "repeated": ("once", "each")}
+    choices = {"of": tuple(FORMULAS)}
 
     of: str = "relations"
-    repeated: str = "once"
 
     @property
     def key(self) -> str:
@@ -100,7 +97,7 @@ class DocRED(Measure[Any]):
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Floats:
         """A row an example: tp, fp, fn and seen of statements, then tp, fp, fn of evidence."""
-        rows = [self._row(*pair) for pair in zip(gold, pred, strict=True)]
+        rows = [_row(*pair) for pair in zip(gold, pred, strict=True)]
         return np.array(rows, float).reshape(-1, 7)
 
     def tallies(self, batch: Floats) -> Any:
@@ -110,27 +107,28 @@ class DocRED(Measure[Any]):
 
     def errors(self, gold: object, pred: object) -> Review:
         """Missed and spurious statements."""
-        expected, mine = self._sides(gold, pred)
+        expected, mine = _sides(gold, pred)
         places = {_key(statement): at for at, statement in enumerate(expected)}
-        pairs = {at: places[_key(statement)] for at, statement in enumerate(mine) if _key(statement) in places}
-        return mistakes.errors(Matching(expected, mine, pairs), gold)
+        pairs = {at: places[key] for at, key in enumerate(mine) if key in places}
+        return mistakes.errors(Matching(expected, list(mine.values()), pairs), gold)
 
-    def _sides(self, gold: object, pred: object) -> tuple[list[Triple], list[Triple]]:
-        mine = records.predicted_triples(pred)
-        if self.repeated == "once":
-            mine = list({_key(statement): statement for statement in reversed(mine)}.values())
-        return records.gold_triples(gold), mine
 
-    def _row(self, gold: object, pred: object) -> tuple[float, ...]:
-        expected, mine = self._sides(gold, pred)
-        theirs = {_key(statement): statement for statement in expected}
-        trained = {_key(statement) for statement in expected if statement.triple.get("in_train")}
-        sentences = sum(len(statement.triple.get("evidence") or ()) for statement in expected)
-        hits = [statement for statement in mine if _key(statement) in theirs]
-        tp, evidenced = len(hits), sum(len(_evidence(statement)) for statement in mine)
-        right = sum(len(_evidence(statement) & _evidence(theirs[_key(statement)])) for statement in hits)
-        seen = sum(_key(statement) in trained for statement in hits)
-        return tp, len(mine) - tp, len(theirs) - tp, seen, right, evidenced - right, sentences - right
+def _sides(gold: object, pred: object) -> tuple[list[Triple], dict[Key, Triple]]:
+    """The statements of both sides, each predicted one once, by its ids or words."""
+    mine = records.predicted_triples(pred)[::-1]
+    return records.gold_triples(gold), {_key(statement): statement for statement in mine}
+
+
+def _row(gold: object, pred: object) -> tuple[float, ...]:
+    statements, mine = _sides(gold, pred)
+    expected = {_key(statement): statement for statement in statements}
+    trained = {_key(statement) for statement in statements if statement.triple.get("in_train")}
+    hits = mine.keys() & expected.keys()
+    right = sum(len(_evidence(mine[key]) & _evidence(expected[key])) for key in hits)
+    evidenced = sum(len(_evidence(statement)) for statement in mine.values())
+    sentences = sum(len(statement.triple.get("evidence") or ()) for statement in statements)
+    counts = len(hits), len(mine) - len(hits), len(expected) - len(hits), len(hits & trained)
+    return *counts, right, evidenced - right, sentences - right
 
 
 PROTOCOL = {

@@ -21,8 +21,9 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from math import asin, cos, radians, sin, sqrt
-from typing import Any
 
 from goldassay.text.normal import normal
 
@@ -96,37 +97,33 @@ WORDS = ("in", "an")  # a unit at the end of a text, and a word before another o
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A value (a text such as ``1.000`` may have two readings), its unit, and gold's bounds."""
+    """A value (a text such as ``1.000`` may have two readings), its unit, and gold's bounds, if it has any."""
 
     readings: tuple[float, ...]
     unit: str = ""
-    low: float | None = None
-    high: float | None = None
+    bounds: tuple[float, ...] = ()
 
 
 def quantity(raw: object) -> Quantity | None:
     """A quantity from a number, from Wikidata's form or as written.
 
     >>> quantity("1,000 m²"), quantity("1.5 million").readings, quantity("many") is None
-    (Quantity(readings=(1000.0,), unit='m²', low=None, high=None), (1500000.0,), True)
+    (Quantity(readings=(1000.0,), unit='m²', bounds=()), (1500000.0,), True)
     """
     if isinstance(raw, Mapping):
-        inner = quantity(raw.get("amount", raw.get("value")))
-        if inner is None:
-            return None
-        unit = named(str(raw.get("unit") or inner.unit))
-        return Quantity(inner.readings, unit, _bound(raw.get("lowerBound")), _bound(raw.get("upperBound")))
-    if isinstance(raw, bool) or raw is None:
-        return None
-    if isinstance(raw, (int, float)):
+        amount, *limits = (quantity(raw.get(name)) for name in ("amount", "lowerBound", "upperBound"))
+        amount = amount or quantity(raw.get("value"))
+        bounds = tuple(limit.readings[0] for limit in limits if limit)
+        return amount and Quantity(amount.readings, named(str(raw.get("unit") or amount.unit)), bounds)
+    if isinstance(raw, (int, float)) and not isinstance(raw, bool):
         return Quantity((float(raw),))
     parts = NUMBER.fullmatch(ABOUT.sub("", str(raw).strip()))
     if parts is None:
         return None
-    words = parts["after"].strip().split()
-    scale = SCALES.get(words[0].casefold().rstrip("."), 1.0) if words else 1.0
-    unit = named(parts["before"] or " ".join(words[1:] if scale != 1.0 else words))
-    return Quantity(tuple(sorted({number * scale for number in _numbers(parts["number"])})), unit)
+    words = parts["after"].split()
+    scale = SCALES.get(words[0].casefold().rstrip(".")) if words else None
+    unit = named(parts["before"] or " ".join(words[1:] if scale else words))
+    return Quantity(tuple(sorted(number * (scale or 1.0) for number in _numbers(parts["number"]))), unit)
 
 
 def _numbers(text: str) -> set[float]:
@@ -136,23 +133,14 @@ def _numbers(text: str) -> set[float]:
     ([1.0, 1000.0], [1000.0], [1234.5])
     """
     text = re.sub(r"[\s'’]", "", text.replace("−", "-"))
-    signs = [character for character in text if character in ".,"]
+    whole, signs = float(re.sub("[.,]", "", text)), re.findall("[.,]", text)
     if not signs:
-        return {float(text)}
-    last = signs[-1]
-    head, tail = text.rsplit(last, 1)
-    if len(set(signs)) == 2:
-        return {float(f"{re.sub('[.,]', '', head)}.{tail}")}
-    joined = float(re.sub("[.,]", "", text))
-    if len(signs) > 1 or (last == "," and len(tail) == 3):
-        return {joined}
-    decimal = float(f"{head}.{tail}")
-    return {joined, decimal} if len(tail) == 3 and len(head.lstrip("+-")) <= 3 else {decimal}
-
-
-def _bound(raw: Any) -> float | None:
-    bound = quantity(raw) if raw is not None else None
-    return bound.readings[0] if bound else None
+        return {whole}
+    head, tail = text.rsplit(signs[-1], 1)
+    decimal = float(f"{re.sub('[.,]', '', head)}.{tail}")
+    if len(set(signs)) == 1 and (len(signs) > 1 or (signs == [","] and len(tail) == 3)):
+        return {whole}
+    return {whole, decimal} if len(signs) == 1 and len(tail) == 3 and len(head.lstrip("+-")) <= 3 else {decimal}
 
 
 def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> bool:
@@ -164,15 +152,11 @@ def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> boo
     False
     """
     size = factor(gold.unit, pred.unit)
-    if size is None:
-        return False
-    for expected in gold.readings:
-        for value in (reading * size for reading in pred.readings):
-            if gold.low is not None and gold.high is not None and gold.low <= value <= gold.high:
-                return True
-            if math.isclose(expected, value, rel_tol=max(tolerance, 1e-9), abs_tol=1e-12):
-                return True
-    return False
+    values = [reading * size for reading in pred.readings] if size else []
+    if len(gold.bounds) == 2 and any(gold.bounds[0] <= value <= gold.bounds[1] for value in values):
+        return True
+    close = partial(math.isclose, rel_tol=max(tolerance, 1e-9), abs_tol=1e-12)
+    return any(close(*pair) for pair in product(gold.readings, values))
 
 
 def named(text: str) -> str:
@@ -184,14 +168,12 @@ def named(text: str) -> str:
     ('in', 'in total', 'an hour')
     """
     name = text.rpartition(WIKIDATA)[2].strip().removeprefix("wd:")
-    if name in NO_UNIT:
-        return ""
     words = name.split()
     for end in range(min(3, len(words)), 0, -1):
         first = " ".join(words[:end]).rstrip(".,;")
-        if (first in KNOWN or first.casefold() in KNOWN) and (first not in WORDS or end == len(words)):
+        if _known(first) and (first not in WORDS or end == len(words)):
             return first
-    return name
+    return "" if name in NO_UNIT else name
 
 
 def factor(gold: str, pred: str) -> float | None:
@@ -202,10 +184,15 @@ def factor(gold: str, pred: str) -> float | None:
     """
     if gold == pred or normal(gold) == normal(pred) != "":
         return 1.0
-    expected, predicted = (KNOWN.get(unit) or KNOWN.get(unit.casefold()) for unit in (gold, pred))
-    if not gold and not predicted and COUNTED.fullmatch(pred):
+    (kind, size), (other_kind, other_size) = _known(gold) or ("", 0.0), _known(pred) or ("", 0.0)
+    if not gold and not other_kind and COUNTED.fullmatch(pred):
         return 1.0  # a word that is no unit: what is counted
-    return predicted[1] / expected[1] if expected and predicted and expected[0] == predicted[0] else None
+    return other_size / size if kind and kind == other_kind else None
+
+
+def _known(unit: str) -> tuple[str, float] | None:
+    """The measure that a unit belongs to, and its size in it."""
+    return KNOWN.get(unit) or KNOWN.get(unit.casefold())
 
 
 RADIUS = 6371.0088
@@ -237,32 +224,25 @@ def coordinate(raw: object) -> Coordinate | None:
     >>> coordinate("52°21′36″N 4°53′6″E") == coordinate("52.36, 4.885") == coordinate("Point(4.885 52.36)")
     True
     """
+    precision, globe = 0.0, ""
     if isinstance(raw, Mapping):
-        latitude, longitude = raw.get("latitude", raw.get("lat")), raw.get("longitude", raw.get("lon"))
-        if latitude is None or longitude is None:
-            return coordinate(raw.get("value")) if raw.get("value") is not None else None
-        return _place(float(latitude), float(longitude), float(raw.get("precision") or 0.0), _globe(raw.get("globe")))
-    if isinstance(raw, (list, tuple)) and len(raw) == 2:
-        return _place(float(raw[0]), float(raw[1]))
-    if not isinstance(raw, str):
+        if raw.get("value") is not None:
+            return coordinate(raw["value"])
+        precision, globe = float(raw.get("precision") or 0.0), str(raw.get("globe") or "")
+        raw = raw.get("latitude", raw.get("lat")), raw.get("longitude", raw.get("lon"))
+    elif isinstance(raw, str):
+        if match := POINT.search(raw):
+            globe, raw = raw[: match.start()], match.group(2, 1)
+        elif len(angles := ANGLE.findall(raw)) == 2:
+            raw = [round(_degrees(*angle), 9) for angle in angles]
+        elif match := PAIR.fullmatch(raw.strip()):
+            raw = match.groups()
+    if not isinstance(raw, (list, tuple)) or len(raw) != 2 or None in raw:
         return None
-    if match := POINT.search(raw):
-        return _place(float(match[2]), float(match[1]), globe=_globe(raw[: match.start()]))
-    angles = ANGLE.findall(raw)
-    if len(angles) == 2:
-        north, east = (round(_degrees(*angle), 9) for angle in angles)
-        return _place(north, east)
-    match = PAIR.fullmatch(raw.strip())
-    return _place(float(match[1]), float(match[2])) if match else None
-
-
-def _place(latitude: float, longitude: float, precision: float = 0.0, globe: str = "") -> Coordinate | None:
-    return Coordinate(latitude, longitude, precision, globe) if abs(latitude) <= 90 and abs(longitude) <= 360 else None
-
-
-def _globe(raw: Any) -> str:
-    item = GLOBE.search(str(raw or ""))
-    return item[0] if item else ""
+    latitude, longitude = map(float, raw)
+    item = GLOBE.search(globe)
+    place = Coordinate(latitude, longitude, precision, item[0] if item else "")
+    return place if abs(latitude) <= 90 and abs(longitude) <= 360 else None
 
 
 def _degrees(degrees: str, minutes: str, seconds: str, side: str) -> float:

@@ -13,10 +13,10 @@ Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023, and https://github.c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from goldassay.measure import Measure, failed
 from goldassay.measures.triples.objects import written
 from goldassay.scorecard import Batches, Scorecard, each, fold
 from goldassay.statistics.evidence import Floats
-from goldassay.tally import Mean
+from goldassay.tally import Mean, divide
 
 GAPS = re.compile(r"_|\s+")
 ABBREVIATIONS = """adm ala ariz aug ave bros calif chg cie co col colo conn corp cos ct dec dr feb fla fri ft ga gen
@@ -57,51 +57,7 @@ class Ontology:
         return cls(frozenset(relation.replace(" ", "_") for relation in relations), " ".join(concepts))
 
 
-class Sentence(NamedTuple):
-    """The official numbers of one sentence; all 0 if the system has no output for it."""
-
-    precision: float = 0.0
-    recall: float = 0.0
-    f1: float = 0.0
-    ontology_conformance: float = 0.0
-    subject_hallucination: float = 0.0
-    relation_hallucination: float = 0.0
-    object_hallucination: float = 0.0
-
-
-MEASURES = Sentence._fields
-
-
-def sentence(gold: object, pred: object, ontology: Ontology) -> Sentence:
-    """The protocol on one sentence.
-
-    >>> ontology = Ontology.of({"relations": [{"label": "author"}], "concepts": [{"label": "book"}]})
-    >>> gold = {"text": "Inkspell is a novel by Cornelia Funke.",
-    ...         "triples": [{"subject": "Inkspell", "predicate": "author", "object": "Cornelia Funke"}]}
-    >>> more = {"subject": "Inkspell", "predicate": "genre", "object": "drama"}
-    >>> sentence(gold, {"triples": [*gold["triples"], more]}, ontology)
-    Sentence(precision=1.0, recall=1.0, f1=1.0, ontology_conformance=0.5, subject_hallucination=0.0, \
-relation_hallucination=0.5, object_hallucination=0.5)
-    """
-    if failed(pred):
-        return Sentence()
-    expected, predicted = _parts(read(gold, "triples", None)), _parts(read(pred, "triples", None))
-    relations = {relation.replace(" ", "_") for _, relation, _ in expected}
-    gold_keys = {_joined(triple) for triple in expected}
-    keys = {_joined(triple) for triple in predicted if triple[1] in relations}
-    hits = len(gold_keys & keys)
-    precision = hits / len(keys) if keys else 0.0
-    recall = hits / len(gold_keys) if keys and gold_keys else 0.0
-    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    if not predicted:
-        return Sentence(precision, recall, f1, 1.0, 0.0, 0.0, 0.0)
-    conformant = sum(relation in ontology.relations for _, relation, _ in predicted) / len(predicted)
-    text = _stemmed(f"{read(gold, 'text', '') or ''}{ontology.concepts}")
-    absent = [sum(_entity(triple[part]) not in text for triple in predicted) / len(predicted) for part in (0, 2)]
-    return Sentence(precision, recall, f1, conformant, absent[0], 1.0 - conformant, absent[1])
-
-
-EXPLAIN: Mapping[str, str] = {
+EXPLAIN = {
     "precision": "statements in gold / predictions whose relation gold has in this sentence; 0 without predictions",
     "recall": "gold statements predicted / gold statements; 0 without predictions",
     "f1": "harmonic mean of the sentence's precision and recall",
@@ -110,6 +66,35 @@ EXPLAIN: Mapping[str, str] = {
     "relation_hallucination": "1 − ontology conformance",
     "object_hallucination": "predictions whose stemmed object is not in the sentence or a concept / predictions",
 }
+
+
+MEASURES = tuple(EXPLAIN)
+
+
+def sentence(gold: object, pred: object, ontology: Ontology) -> dict[str, float]:
+    """The protocol on one sentence; all numbers are 0 if the system has no output for it.
+
+    >>> ontology = Ontology.of({"relations": [{"label": "author"}], "concepts": [{"label": "book"}]})
+    >>> gold = {"text": "Inkspell is a novel by Cornelia Funke.",
+    ...         "triples": [{"subject": "Inkspell", "predicate": "author", "object": "Cornelia Funke"}]}
+    >>> more = {"subject": "Inkspell", "predicate": "genre", "object": "drama"}
+    >>> list(sentence(gold, {"triples": [*gold["triples"], more]}, ontology).values())
+    [1.0, 1.0, 1.0, 0.5, 0.0, 0.5, 0.5]
+    """
+    if failed(pred):
+        return dict.fromkeys(MEASURES, 0.0)
+    expected, predicted = _parts(read(gold, "triples", None)), _parts(read(pred, "triples", None))
+    relations = {relation.replace(" ", "_") for _, relation, _ in expected}
+    right = {_joined(triple) for triple in expected}
+    keys = {_joined(triple) for triple in predicted if triple[1] in relations}
+    hits = len(right & keys)
+    precision, recall = divide(hits, len(keys)), divide(hits, len(right))
+    text, size = _stemmed(f"{read(gold, 'text', '') or ''}{ontology.concepts}"), len(predicted)
+    conformant = divide(sum(relation in ontology.relations for _, relation, _ in predicted), size, empty=1.0)
+    absent = [divide(sum(_entity(triple[part]) not in text for triple in predicted), size) for part in (0, 2)]
+    f1 = divide(2 * precision * recall, precision + recall)
+    values = precision, recall, f1, conformant, absent[0], 1.0 - conformant, absent[1]
+    return dict(zip(MEASURES, map(float, values), strict=True))
 
 
 @dataclass(frozen=True)
@@ -155,7 +140,7 @@ class Official(Measure[Mean]):
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Floats:
         """The numbers of all sentences, a row each."""
-        rows = [sentence(*pair, self.ontology) for pair in zip(gold, pred, strict=True)]
+        rows = [list(sentence(*pair, self.ontology).values()) for pair in zip(gold, pred, strict=True)]
         return np.array(rows, float).reshape(-1, len(MEASURES))
 
     def tallies(self, batch: Floats) -> Mean:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 MILLENNIUM, CENTURY, DECADE, YEAR, MONTH, DAY = 6, 7, 8, 9, 10, 11
@@ -28,10 +28,18 @@ NAMES = (
     "oct okt oktober october octobre", "nov november novembre", "dec dez december dezember décembre decembre",
 )  # fmt: skip
 MONTHS = {name: number for number, names in enumerate(NAMES, start=1) for name in names.split()}
-ISO = re.compile(r"([+-]?)(\d{3,})-(\d\d)(?:-(\d\d))?(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
-DAY_FIRST = re.compile(r"(\d{1,2})(?:st|nd|rd|th|er|e)?\.?\s+(?:of\s+)?([^\W\d_]+)\.?,?\s+(\d{1,4})")
-MONTH_FIRST = re.compile(r"([^\W\d_]+)\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,\s*(\d{1,4})|\s+(\d{3,4}))")
-MONTH_ONLY = re.compile(r"([^\W\d_]+)\.?,?\s+(\d{1,4})")
+MONTHS |= {f"{number:02d}": number for number in range(13)}
+DATES = tuple(
+    map(
+        re.compile,
+        (
+            r"(?P<year>[+-]?\d{3,})-(?P<month>\d\d)(?:-(?P<day>\d\d))?(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?",
+            r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|e)?\.?\s+(?:of\s+)?(?P<month>[^\W\d_]+)\.?,?\s+(?P<year>\d{1,4})",
+            r"(?P<month>[^\W\d_]+)\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,\s*|\s+(?=\d{3}))(?P<year>\d{1,4})",
+        ),
+    )
+)
+MONTH_ONLY = re.compile(r"(?P<month>[^\W\d_]+)\.?,?\s+(?P<year>\d{1,4})")
 ABOUT = re.compile(
     r"^(?:(?:in|on|op|am|im|en|c\.|ca\.|circa|about|around|omstreeks|rond|um|vers|anno|a\.?d\.?|early|late|mid)\s+"
     r"|mid-|the\s+(?=early|late|mid|\d+(?:st|nd|rd|th|'?s)\b)|le\s+(?=\d+(?:er)?\s))+",
@@ -75,19 +83,16 @@ def date_written(text: str) -> Date | None:
     bare = re.sub(r"(?<=\d)\.$", "", ABOUT.sub("", text.strip()))
     era = ERA.search(bare)
     text, sign = (bare[: era.start()], -1 if era["before"] else 1) if era else (bare, 1)
-    if match := ISO.fullmatch(text):
-        return _date(int(match[2]) * (-1 if match[1] == "-" else 1), int(match[3]), int(match[4] or 0))
-    if match := DAY_FIRST.fullmatch(text):
-        return _named(int(match[3]) * sign, match[2], int(match[1]))
-    if match := MONTH_FIRST.fullmatch(text):
-        return _named(int(match[3] or match[4]) * sign, match[1], int(match[2]))
+    for pattern in DATES:
+        if match := pattern.fullmatch(text):
+            return _date(int(match["year"]) * sign, match["month"], int(match["day"] or 0))
     if match := AGES.fullmatch(text):
         size, precision = (1000, MILLENNIUM) if match["thousand"] else (100, CENTURY)
         return (_number(match[1]) * size - size // 2) * sign, 0, 0, precision
     if match := DECADES.fullmatch(text):
         return int(match[1]) * 10 * sign, 0, 0, DECADE
-    if (match := MONTH_ONLY.fullmatch(text)) and (era or len(match[2]) > 2):
-        return _named(int(match[2]) * sign, match[1], 0)
+    if (match := MONTH_ONLY.fullmatch(text)) and (era or len(match["year"]) > 2):
+        return _date(int(match["year"]) * sign, match["month"])
     if match := ANY_YEAR.fullmatch(text) if era else YEARS.fullmatch(text):
         return int(match[era is None].replace(",", "")) * sign, 0, 0, YEAR
     return None
@@ -105,15 +110,11 @@ def _number(text: str) -> int:
     return sum(-one if one < following else one for one, following in zip(figures, [*figures[1:], 0], strict=True))
 
 
-def _named(year: int, month: str, day: int) -> Date | None:
+def _date(year: int, month: str, day: int = 0) -> Date | None:
     number = MONTHS.get(month.casefold())
-    return None if number is None else _date(year, number, day)
-
-
-def _date(year: int, month: int, day: int) -> Date | None:
-    if month > 12 or day > 31:
+    if number is None or day > 31:
         return None
-    return year, month, day, DAY if day and month else MONTH if month else YEAR
+    return year, number, day, DAY if day and number else MONTH if number else YEAR
 
 
 def read(raw: object) -> Time | None:
@@ -125,17 +126,11 @@ def read(raw: object) -> Time | None:
     (7, True)
     """
     if isinstance(raw, Mapping):
-        inner = raw.get("time", raw.get("value"))
-        time = read(inner) if inner is not None and not isinstance(inner, bool) else None
-        if time is None:
-            return None
+        time = read(raw.get("time", raw.get("value")))
         model = str(raw.get("calendarmodel") or raw.get("calendar") or "").rsplit("/", 1)[-1]
         calendar = {"julian": JULIAN, "gregorian": GREGORIAN}.get(model.lower(), model) or None
-        precision = raw.get("precision", time.precision)
-        return Time(time.year, time.month, time.day, int(precision), calendar)
-    if isinstance(raw, bool) or not isinstance(raw, (str, int)):
-        return None
-    date = date_written(str(raw))
+        return time and replace(time, precision=int(raw.get("precision", time.precision)), calendar=calendar)
+    date = date_written(str(raw)) if isinstance(raw, (str, int)) and not isinstance(raw, bool) else None
     return Time(*date) if date else None
 
 
@@ -174,14 +169,11 @@ def same(gold: Time, pred: Time, times: str = "gold") -> bool:
 
 
 def _at(time: Time, level: int) -> tuple[int, ...]:
-    if level >= DAY:
-        return time.year, time.month, time.day
-    if level == MONTH:
-        return time.year, time.month
-    if level == YEAR:
-        return (time.year,)
-    years, sign = abs(time.year), -1 if time.year < 0 else 1  # the 5th century BC is 500 to 401 BC
-    return (sign, years // 10) if level == DECADE else (sign, (years - 1) // 10 ** (9 - level))
+    if level >= YEAR:
+        return (time.year, time.month, time.day)[: level - YEAR + 1]
+    years = abs(time.year)
+    age = years // 10 if level == DECADE else (years - 1) // 10 ** (YEAR - level)  # the 5th century BC: 500 to 401 BC
+    return time.year // max(years, 1), age
 
 
 def _gregorian(time: Time) -> Time:
