@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from importlib import import_module
+from numbers import Number
 from typing import Any
 
 from goldassay import workspace
@@ -14,6 +15,8 @@ from goldassay.measure import TASKS, parse, registered
 from goldassay.scorecard import Scorecard, Scorecards, fold
 
 INTERVALS_UP_TO = 2000  # examples for which intervals are computed by default
+BARE = {"classification": "label", "records": "record"}
+"""The field that a bare value of a list is: a label, or a record as JSON text."""
 MEASURED = ("retrieval", "answering")  # tasks whose scorecards take names of measures
 
 
@@ -31,8 +34,8 @@ def score(
     """The scorecard of predictions; of several systems (a dict of predictions by name) their scorecards together.
 
     Either side is a file, a list of records (dicts, pydantic models, ``dspy.Example``), lists by split
-    (``{"dev": [...], "test": [...]}``) or a data frame (pandas, polars). Predictions may be a run folder. Records are
-    matched by ``id``; without ids, row by row.
+    (``{"dev": [...], "test": [...]}``) or a data frame (pandas, polars). Lists of labels do for classification, and lists
+    of JSON texts for records. Predictions may be a run folder. Records are matched by ``id``; without ids, row by row.
 
     Args:
         task: The task.
@@ -44,9 +47,9 @@ def score(
         intervals: Whether to compute intervals; by default of up to 2,000 examples.
         options: Those of the task's scorecard: ``measures``, ``protocol``, ``labels`` ….
 
-    >>> gold = [{"id": "a", "label": "museum"}, {"id": "b", "label": "archive"}]
-    >>> score("classification", gold, [{"id": "a", "label": "museum"}, {"id": "b", "label": "museum"}])["accuracy"]
+    >>> score("classification", ["museum", "archive"], ["museum", "museum"])["accuracy"]
     0.5
+    >>> gold = [{"id": "a", "label": "museum"}, {"id": "b", "label": "archive"}]
     >>> cards = score("classification", gold, {"ours": gold, "theirs": [{"id": "a", "label": "museum"}]})
     >>> {name: card["accuracy"] for name, card in cards.items()}
     {'ours': 1.0, 'theirs': 0.5}
@@ -56,7 +59,17 @@ def score(
         return Scorecards({name: score(task, gold, part, **shared) for name, part in predictions.items()})
     if task not in workspace.tasks():
         raise GoldassayError(f"no task {task!r}{workspace.nearest(task, workspace.tasks())}")
+    gold, predictions = _named(gold, BARE.get(task)), _named(predictions, BARE.get(task))
     return card_of(task, pairs(task, gold, predictions, split=split, map=map, format=format), options, intervals)
+
+
+def _named(data: Any, field: str | None) -> Any:
+    """A list (or array, or column) of bare values as records with one field; anything else as it is."""
+    if field is None or isinstance(data, str | Mapping) or not isinstance(data, Iterable) or hasattr(data, "columns"):
+        return data
+    values = list(data)
+    bare = bool(values) and all(value is None or isinstance(value, str | Number) for value in values)
+    return [{field: value} for value in values] if bare else values
 
 
 def card_of(task: str, aligned: Pairs, options: Mapping[str, Any], intervals: bool | None = None) -> Scorecard:

@@ -8,6 +8,7 @@ from typing import Any
 
 import dspy
 import pandas as pd
+import numpy as np
 import pytest
 from pydantic import BaseModel
 
@@ -156,3 +157,15 @@ def test_a_cut_line_leaves_the_separator_of_the_header(tmp_path: Path) -> None:
     (tmp_path / "pred.csv").write_text("id;label\n1;good\n2")
     with pytest.raises(DataError, match="pred.csv:3: 1 columns where the header has 2"):
         goldassay.score("classification", [{"id": "1", "label": "good"}], tmp_path / "pred.csv")
+
+
+def test_bare_values_are_labels_or_records() -> None:
+    labels = ["M", "A", "L"], ["M", "A", "A"]
+    for side in (list, tuple, np.array, pd.Series, iter):
+        card = goldassay.score("classification", side(labels[0]), side(labels[1]))
+        assert card.values["accuracy"] == 2 / 3
+    assert goldassay.score("classification", [1, 2], {"a": [1, 1], "b": [1, 2]})["b"]["accuracy"] == 1
+    invoices = ['{"no": 1}', '{"no": 2}']
+    assert goldassay.score("records", invoices, [{"no": 1}, {"no": 3}])["record_accuracy"] == 0.5
+    with pytest.raises(GoldassayError, match="no column"):
+        goldassay.score("answering", ["a"], ["a"])
