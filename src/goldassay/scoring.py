@@ -34,8 +34,8 @@ def score(
     """The scorecard of predictions; of several systems (a dict of predictions by name) their scorecards together.
 
     Either side is a file, a list of records (dicts, pydantic models, ``dspy.Example``), lists by split
-    (``{"dev": [...], "test": [...]}``) or a data frame (pandas, polars). Lists of labels do for classification, and lists
-    of JSON texts for records. Predictions may be a run folder. Records are matched by ``id``; without ids, row by row.
+    (``{"dev": [...], "test": [...]}``) or a data frame (pandas, polars). Classification takes lists of labels, records
+    lists of JSON texts. Predictions may be a run folder. Records are matched by ``id``; without ids, row by row.
 
     Args:
         task: The task.

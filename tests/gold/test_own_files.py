@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-import pandas as pd
 import numpy as np
+import pandas as pd
 import pytest
 from pydantic import BaseModel
 
