@@ -20,11 +20,12 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.evidence import Evidences, clustered
+from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.paired import difference_interval
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from goldassay.metric import AnyMetric
     from goldassay.running.example import Program
+
 Oracle = Callable[[Any], Any]
 MOST = 5  # stages: 2^5 runs
 PLACE = "goldassay_place"  # the input that says which example it is
@@ -74,37 +76,10 @@ class Waterfall:
             "examples": self.examples,
             "unit": self.unit,
             "shares": [
-                {"stage": part.stage, "cost": part.cost, "interval": [part.low, part.high]} for part in self.shares
+                {"stage": each.stage, "cost": each.cost, "interval": [each.low, each.high]} for each in self.shares
             ],
             "values": {" + ".join(names) or "none": value for names, value in self.values.items()},
         }
-
-
-class Replaced:
-    """A program some of whose stages return gold; an input names the example, since two may have equal inputs."""
-
-    def __init__(
-        self, program: Program, stages: Mapping[str, Oracle], replaced: Sequence[str], gold: Sequence[dspy.Example]
-    ) -> None:
-        self.program, self.stages, self.replaced, self.gold = program, stages, replaced, gold
-
-    def __call__(self, **inputs: Any) -> Any:
-        example = self.gold[inputs.pop(PLACE)]
-        program = copy.copy(self.program)
-        for name in self.replaced:
-            # set past dspy's own bookkeeping: only this copy is touched, and it lives for one example
-            vars(program)[name] = _Output(self.stages[name](example))
-        return program(**inputs)
-
-
-class _Output:
-    """A stage that returns gold, or what gold's function makes of the stage's inputs."""
-
-    def __init__(self, output: Any) -> None:
-        self.output = output
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.output(*args, **kwargs) if callable(self.output) else copy.deepcopy(self.output)
 
 
 def waterfall(
@@ -141,48 +116,55 @@ def waterfall(
     from goldassay.running.evaluate import evaluate
 
     oracles = dict(stages if stages is not None else getattr(program, "stages", None) or {})
-    _check_stages(program, oracles)
-    examples = [
-        example.copy(**{PLACE: place}).with_inputs(*example.inputs().keys(), PLACE)
-        for place, example in enumerate(gold)
-    ]
-    runs = {
-        frozenset(some): evaluate(
-            Replaced(program, oracles, some, gold), examples, metric, **{**options, "check_leaks": not some}
-        )
-        for size in range(len(oracles) + 1)
-        for some in combinations(oracles, size)
-    }
-    first = runs[frozenset()]
-    n = len(first.rows)
-    evidence = Evidences([row for run in runs.values() for row in run.evidence], first.zero)
-    rows = {some: evidence.matrix[place * n : (place + 1) * n] for place, some in enumerate(runs)}
-    if first.clusters is not None:
-        rows = {some: clustered(block, first.clusters) for some, block in rows.items()}
-    shares = []
-    for name in oracles:
-        cost = low = high = 0.0
-        for without, weight in coalitions(name, oracles):
-            value = difference_interval(evidence, rows[without | {name}], rows[without], 0.95, None)[0]
-            cost += weight * float(runs[without | {name}].value - runs[without].value)
-            low, high = low + weight * value.low, high + weight * value.high
-        shares.append(StageCost(name, cost, low, high))
-    values = {tuple(name for name in oracles if name in some): float(run.value) for some, run in runs.items()}
-    return Waterfall(values[()], values[tuple(oracles)], tuple(shares), values, n, first.unit)
-
-
-def _check_stages(program: Program, stages: Mapping[str, Oracle]) -> None:
     kind = type(program).__name__
-    if not stages:
+    if not oracles:
         raise GoldassayError(
             f"{kind} names no stages; give it stages = {{'search': lambda gold: …}}, a function of "
             "the gold example for each method or predictor whose output gold has (see programs/answering.py)"
         )
-    missing = [name for name in stages if not callable(getattr(program, name, None))]
-    if missing:
+    if missing := [name for name in oracles if not callable(getattr(program, name, None))]:
         raise GoldassayError(f"the stage {missing[0]!r} is no method or predictor of {kind}")
-    if len(stages) > MOST:
-        raise GoldassayError(f"{len(stages)} stages need {2 ** len(stages)} runs; name {MOST} at most")
+    if len(oracles) > MOST:
+        raise GoldassayError(f"{len(oracles)} stages need {2 ** len(oracles)} runs; name {MOST} at most")
+    examples = [
+        example.copy(**{PLACE: place}).with_inputs(*example.inputs().keys(), PLACE)
+        for place, example in enumerate(gold)
+    ]
+    runs = {}
+    for some in (frozenset(some) for size in range(len(oracles) + 1) for some in combinations(oracles, size)):
+        replaced = _replaced(program, {name: oracles[name] for name in some}, gold)
+        runs[some] = evaluate(replaced, examples, metric, **{**options, "check_leaks": not some})
+    first = runs[frozenset()]
+    shares = []
+    for name in oracles:
+        cost = low = high = 0.0
+        for without, weight in coalitions(name, oracles):
+            after, before = runs[without | {name}], runs[without]
+            sides = Evidences.paired(after.evidence, before.evidence, first.zero, first.clusters)
+            ends, _ = difference_interval(*sides, 0.95, None)
+            cost += weight * float(after.value - before.value)
+            low, high = low + weight * ends.low, high + weight * ends.high
+        shares.append(StageCost(name, cost, low, high))
+    values = {tuple(name for name in oracles if name in some): float(run.value) for some, run in runs.items()}
+    return Waterfall(values[()], values[tuple(oracles)], tuple(shares), values, len(first.rows), first.unit)
+
+
+def _replaced(program: Program, stages: Mapping[str, Oracle], gold: Sequence[dspy.Example]) -> Callable[..., Any]:
+    """The program with these stages from gold; an input names the example, since two may have equal inputs."""
+
+    def run(**inputs: Any) -> Any:
+        example, changed = gold[inputs.pop(PLACE)], copy.copy(program)
+        for name, stage in stages.items():
+            # set past dspy's own bookkeeping: only this copy is touched, and it lives for one example
+            vars(changed)[name] = partial(_output, stage(example))
+        return changed(**inputs)
+
+    return run
+
+
+def _output(output: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a stage returns: gold, or what gold's function makes of the stage's inputs."""
+    return output(*args, **kwargs) if callable(output) else copy.deepcopy(output)
 
 
 def coalitions(player: str, players: Iterable[str]) -> Iterator[tuple[frozenset[str], float]]:
