@@ -11,11 +11,11 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 from unicodedata import normalize
 
 from goldassay import jsonl
@@ -28,7 +28,6 @@ TABLE = "CREATE TABLE IF NOT EXISTS kept (kind BLOB, key BLOB, value BLOB, writt
 READ = "SELECT value, written FROM kept WHERE kind = ? AND key = ?"
 Use = Literal["normal", "none", "only"]
 Key = TypeVar("Key", str, bytes)
-T = TypeVar("T")
 
 
 def user_cache() -> Path:
@@ -58,23 +57,16 @@ class Store:
 
     def get(self, kind: str, keys: Sequence[Key]) -> dict[Key, tuple[bytes, str]]:
         """What is stored by these keys: each value, with the day and time on which it was written."""
-
-        def read(file: sqlite3.Connection) -> dict[Key, tuple[bytes, str]]:
+        with self._opened() as file:
             rows = {key: file.execute(READ, (_bytes(kind), _bytes(key))).fetchone() for key in keys}
-            return {key: row for key, row in rows.items() if row is not None}
-
-        return self._with(read)
+        return {key: row for key, row in rows.items() if row is not None}
 
     def put(self, kind: str, values: Mapping[Key, bytes]) -> str:
         """Store these values, all of them or none; the day and time that is noted with them."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         rows = [(_bytes(kind), _bytes(key), value, now) for key, value in values.items()]
-
-        def write(file: sqlite3.Connection) -> None:
-            with file:
-                file.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", rows)
-
-        self._with(write)
+        with self._opened() as file, file:
+            file.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?, ?)", rows)
         return now
 
     def close(self) -> None:
@@ -84,19 +76,20 @@ class Store:
                 self._file.close()
             self._file = None
 
-    def _with(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """The file, while no other thread uses it; what goes wrong is one line."""
         with self._lock:
             try:
                 if self._file is None:
                     self.path.parent.mkdir(parents=True, exist_ok=True)
                     self._file = sqlite3.connect(self.path, check_same_thread=False, timeout=WAIT)
                     self._file.execute(TABLE)
-                return work(self._file)
+                yield self._file
             except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
                 self.close()
-                reason = error.strerror if isinstance(error, OSError) else str(error)
                 fix = "; delete the file, all of it can be had again" if type(error) is sqlite3.DatabaseError else ""
-                raise StorageError(f"{self.path}: nothing can be stored here ({reason}){fix}") from None
+                raise StorageError(f"{self.path}: nothing can be stored here ({error}){fix}") from None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path}
@@ -109,8 +102,7 @@ def _bytes(key: str | bytes) -> bytes:
     return key if isinstance(key, bytes) else normalize("NFC", key).encode("utf-8", "surrogatepass")
 
 
-@dataclass(frozen=True)
-class Fetched:
+class Fetched(NamedTuple):
     """A value with the day and time on which it was fetched."""
 
     value: Any
@@ -143,11 +135,10 @@ class Cache:
         return Fetched(value, self.store.put(kind, {key: json.dumps(value).encode()}))
 
     def _read(self, kind: str, key: str) -> Fetched | None:
-        row = self.store.get(kind, [key]).get(key)
-        try:
-            return None if row is None else Fetched(jsonl.value(row[0], unique=False), row[1])
-        except DataError:
-            return None  # not ours: it is fetched again
+        for value, written in self.store.get(kind, [key]).values():
+            with suppress(DataError):  # what is not ours is fetched again
+                return Fetched(jsonl.value(value, unique=False), written)
+        return None
 
 
 def age(fetched: str) -> timedelta:
