@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import yaml
-from yaml.composer import ComposerError
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError
@@ -45,10 +44,10 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
 def text(path: str | Path) -> str:
     """The whole file as text, line ends as they are; it must not be empty."""
     with opened(path) as stream:
-        raw = stream.read()
-    if not raw.removeprefix(BOM).strip():
+        content = decoded(stream.read(), path).removeprefix("\ufeff")
+    if not content.strip():
         raise DataError("the file is empty", file=path)
-    return decoded(raw, path).removeprefix("\ufeff")
+    return content
 
 
 def decoded(raw: bytes, path: str | Path, line: int = 1, offset: int = 0) -> str:
@@ -144,9 +143,8 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             event: Any = self.get_event()  # type: ignore[no-untyped-call]
-            raise ComposerError(
-                None, None, f"alias *{event.anchor}: aliases are not read here; write the value out", event.start_mark
-            )
+            message = f"alias *{event.anchor}: aliases are not read here; write the value out"
+            raise DataError(message, line=event.start_mark.line + 1)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
@@ -168,9 +166,5 @@ def yaml_value(path: str | Path) -> Any:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise DataError(f"not YAML: {error.problem}", file=path, line=line) from None
-    except yaml.YAMLError as error:
-        raise DataError(f"not YAML: {str(error).splitlines()[0]}", file=path) from None
-    except RecursionError:
-        raise DataError("not YAML that can be read: it is nested too deeply", file=path) from None
-    except ValueError as error:  # a number of thousands of digits, a date that does not exist
-        raise DataError(f"not YAML that can be read: {str(error).partition(';')[0]}", file=path) from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:  # such as a date that does not exist
+        raise DataError(f"not YAML that can be read: {str(error).partition(chr(10))[0]}", file=path) from None

@@ -22,48 +22,36 @@ if TYPE_CHECKING:
 
 NAMES = re.compile(r"key|token|secret|password|passwd|credential", re.IGNORECASE)
 SETTING = re.compile(r"(?:^|[_-])(?:key|token|secret|password|passwd|credentials?|authorization)$", re.IGNORECASE)
-PREFIXES = (
-    "sk-", "sk_", "pk-", "pk_", "rk_", "rk-", "hf_", "hf-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "ghp-",
-    "github_pat_", "glpat-", "gsk_", "nvapi-", "xai-", "r8_", "xox", "pplx-", "tgp_",
-)  # fmt: skip
-SHAPES: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
-    (
-        PREFIXES,
-        re.compile(
-            r"\b(?:(?:sk|pk|rk|hf|gh[pousr]|github_pat|glpat|gsk|nvapi|xai|r8|pplx|tgp|xox[abeprs])[-_][A-Za-z0-9_\-]{8,})"
+SHAPES = [
+    (signs.split(), re.compile(shape))
+    for signs, shape in (
+        (
+            "sk- sk_ pk- pk_ rk_ rk- hf_ hf- ghp_ gho_ ghu_ ghs_ ghr_ ghp- github_pat_ glpat- gsk_ nvapi- xai- r8_ xox "
+            "pplx- tgp_",
+            r"\b(?:(?:sk|pk|rk|hf|gh[pousr]|github_pat|glpat|gsk|nvapi|xai|r8|pplx|tgp|xox[abeprs])[-_][A-Za-z0-9_\-]{8,})",
         ),
-    ),
-    (
-        ("aiza", "akia", "asia", "eyj", "ya29."),
-        re.compile(
+        (
+            "aiza akia asia eyj ya29.",
             r"\b(?:AIza[A-Za-z0-9_\-]{20,}|(?:AKIA|ASIA)[A-Z0-9]{12,}"
             r"|ya29\.[A-Za-z0-9_\-]{10,}"
-            r"|eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?)"
+            r"|eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?)",
         ),
-    ),
-    (
-        ("private key-----",),
-        re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL),
-    ),
-    (
-        ("accountkey", "accesskey", "password"),
-        re.compile(r"(?i)\b(?:(?:shared)?a(?:ccount|ccess)key|password)=[^\s\"'\\,;}&]{6,}"),
-    ),
-    (("bearer",), re.compile(r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{8,}=*")),
-    (("basic",), re.compile(r"\b[Bb]asic\s+(?=[a-z]*[A-Z0-9+/])[A-Za-z0-9+/]{8,}={0,2}")),
-    (("://",), re.compile(r"(?<=://)[^/\s@\"']+(?=@)")),
-    (
-        ("?", "&"),
-        re.compile(r"(?i)(?<=[?&])(?:[a-z_\-]*(?:key|token|secret|password|signature)|sig|auth|code)=[^&\s\"'\\]+"),
-    ),
-    (
-        ("key", "token", "secret"),  # what only a server said: a name, then a value
-        re.compile(
+        ("key-----", r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)"),
+        (
+            "accountkey accesskey password",
+            r"(?i)\b(?:(?:shared)?a(?:ccount|ccess)key|password)=[^\s\"'\\,;}&]{6,}",
+        ),
+        ("bearer", r"(?i)\bbearer\s+[A-Za-z0-9._~+/\-]{8,}=*"),
+        ("basic", r"\b[Bb]asic\s+(?=[a-z]*[A-Z0-9+/])[A-Za-z0-9+/]{8,}={0,2}"),
+        ("://", r"(?<=://)[^/\s@\"']+(?=@)"),
+        ("? &", r"(?i)(?<=[?&])(?:[a-z_\-]*(?:key|token|secret|password|signature)|sig|auth|code)=[^&\s\"'\\]+"),
+        (
+            "key token secret",  # what only a server said: a name, then a value
             r"(?i)\b(?:api|access|secret|auth|client)[ _\-]?(?:key|token|secret)s?(?: provided| is)?\\?[\"']?"
-            r"\s*[:=]\s*\\?[\"']?[^\s\"'\\,;}&]{6,}"
+            r"\s*[:=]\s*\\?[\"']?[^\s\"'\\,;}&]{6,}",
         ),
-    ),
-)
+    )
+]
 """What keys look like, each with what a text (in small letters) must hold before it is searched."""
 HEADERS = re.compile(r"accept|content|user-agent", re.IGNORECASE)  # whose values are no secrets
 BASES = re.compile(r"(?:API_BASE|BASE_URL|ENDPOINT)$")  # variables that hold the address of a model

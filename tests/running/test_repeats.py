@@ -163,8 +163,6 @@ def test_a_corpus_value_is_that_of_the_sums(
     assert dict(run.rows[0]["tallies"]["strict_f1"]) == {"tp": 1.0, "fp": pytest.approx(1 / 3), "fn": 1.0}
     assert run.clusters == [0, 0, 1, 1, 2, 2]  # a document with all repeats of its examples is one
     assert [case.id for case in run.cases] == [str(i) for i in range(6)]
-    assert run.errors_by_type == Counter(error.gold_type or error.pred_type or error.kind
-                                         for case in run.cases for error in case.errors)  # fmt: skip
     assert Run.load(tmp_path / "run").summary()["values"] == run.values
 
 

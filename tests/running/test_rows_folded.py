@@ -57,11 +57,6 @@ def test_values_by_stratum_and_language_stand_beside_each_other(two: list[Run]) 
     assert both["tier"]["0"]["strict_f1"] == pytest.approx(6 / 7)  # tp 3, fn 1
 
 
-def test_errors_by_type_stand_beside_each_other(two: list[Run]) -> None:
-    assert [run.errors_by_type for run in two] == [{"TMP": 4}, {"TMP": 2}]
-    assert Run.load(str(two[1].folder)).errors_by_type == {"TMP": 2}
-
-
 def test_only_what_differs_is_shown_most_first(two: list[Run], capsys: pytest.CaptureFixture[str]) -> None:
     (verdict,) = against(compare(*two))
     tables.moved(verdict, (2, 1))

@@ -59,13 +59,16 @@ def failure(error: BaseException) -> dspy.Prediction:
     return failed_with(one_line(error))
 
 
-def _attempt(program: Program, inputs: dict[str, Any]) -> dspy.Prediction:
+def _attempt(
+    program: Program, inputs: Mapping[str, Any], heard: Callable[[BaseException], str] = lambda error: ""
+) -> dspy.Prediction:
+    """What a program predicts, or that it failed; ``heard`` may say more of an error."""
     try:
         return as_prediction(program(**inputs))
     except STOPS:
         raise
     except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
-        return failure(error)
+        return failed_with(f"{heard(error)}{one_line(error)}")
 
 
 class Guard(dspy.Module):
@@ -135,16 +138,10 @@ def with_fresh_answers(program: Program) -> Program:
 def check_inputs(gold: Sequence[dspy.Example]) -> None:
     """Refuse gold that no program can be called with: dicts, and examples that do not name their inputs."""
     for index, example in enumerate(gold):
-        if not hasattr(example, "inputs"):
-            raise GoldassayError(
-                f"gold example {index} is a {type(example).__name__}, not a dspy.Example: make it "
-                "dspy.Example(**fields).with_inputs('text', …)"
-            )
-        if isinstance(example, dspy.Example) and input_keys(example) is None:
-            raise GoldassayError(
-                f"gold example {index} does not say which of its fields are inputs: add .with_inputs('text', …); it "
-                f"has {', '.join(map(str, example.keys()))}"
-            )
+        if not hasattr(example, "inputs") or (isinstance(example, dspy.Example) and input_keys(example) is None):
+            what = "does not say which of its fields are inputs"
+            what = what if isinstance(example, dspy.Example) else f"is a {type(example).__name__}, not a dspy.Example"
+            raise GoldassayError(f"gold example {index} {what}: add .with_inputs('text', …) to a dspy.Example")
 
 
 class Measuring:
@@ -170,16 +167,13 @@ class Measuring:
             return self.row(index, example, failed_with(f"TimeoutError: {error}"), self.timeout or 0.0)
 
     def _run(self, index: int, example: dspy.Example, account: Account, notes: CallNotes) -> Row:
+        def heard(error: BaseException) -> str:
+            self.hopeless = self.hopeless or isinstance(error, HOPELESS_ERRORS)
+            return "" if account.cut is None else f"the answer was cut at {account.cut} tokens (max_tokens): "
+
         started = time.perf_counter()
         with account.open():
-            try:
-                prediction = as_prediction(self.program(**example.inputs()))
-            except STOPS:
-                raise
-            except BaseException as error:  # noqa: BLE001  whatever a program raises is a result of this example
-                cut = "" if account.cut is None else f"the answer was cut at {account.cut} tokens (max_tokens): "
-                prediction = failed_with(f"{cut}{one_line(error)}")
-                self.hopeless = self.hopeless or isinstance(error, HOPELESS_ERRORS)
+            prediction = _attempt(self.program, example.inputs(), heard)
             seconds = max(0.0, time.perf_counter() - started - notes.waited)
             account.ended = True
             row = self.row(index, example, prediction, seconds)

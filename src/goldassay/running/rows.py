@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -170,16 +170,6 @@ def fold(rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evid
 def values(total: Evidence) -> dict[str, float]:
     """Each measure's corpus value; measures without evidence are left out."""
     return {key: float(tally.value) for key, tally in total.items() if tally.weight > 0}
-
-
-def errors_by_type(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """How many errors each type has: gold's type, else the predicted one, else the kind of error.
-
-    >>> errors_by_type([{"errors": [{"kind": "missed", "gold_type": "TOP"}, {"kind": "spurious", "pred_type": "TOP"}]}])
-    {'TOP': 2}
-    """
-    errors = [error for row in rows for error in row.get("errors", ())]
-    return dict(Counter(error.get("gold_type") or error.get("pred_type") or error["kind"] for error in errors))
 
 
 def record(row: Mapping[str, Any], evidence: Evidence) -> dict[str, object]:

@@ -20,7 +20,7 @@ from goldassay.measures.judged import corrected
 from goldassay.notebook import Displayed
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
-from goldassay.running.rows import Folded, Rows, errors_by_type, example_row, facets, fold, record, values
+from goldassay.running.rows import Folded, Rows, example_row, facets, fold, record, values
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Counts, Mean
@@ -242,11 +242,6 @@ class Run(Displayed):
     def by_stratum(self) -> dict[str, dict[str, dict[str, float]]]:
         """For each stratum (and the language) its keys, with the number of examples and each measure's corpus value."""
         return self.folded.by_stratum
-
-    @cached_property
-    def errors_by_type(self) -> dict[str, int]:
-        """How many errors each type has."""
-        return errors_by_type(self.rows)
 
     @cached_property
     def cases(self) -> list[Case]:

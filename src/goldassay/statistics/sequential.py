@@ -71,10 +71,6 @@ class Bets:
     _squares: float = field(default=0.0, init=False, repr=False)
     _moved: int = field(default=0, init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        if self.bound is not None and not self.bound > 0:
-            raise GoldassayError(f"the bound of a bet is above 0, not {self.bound:g}")
-
     def extend(self, values: Iterable[float]) -> float:
         """Bet on these values, one after the other; the wealth after them."""
         for value in values:
@@ -95,14 +91,13 @@ class Bets:
 
     def _share(self, value: float) -> float:
         """The value as a share of its bound, in [−1, 1]."""
-        if self.bound is not None:
-            if abs(value) > self.bound * (1 + 1e-9):
-                raise GoldassayError(f"{value:g} is beyond the bound {self.bound:g} that was declared")
-            return max(-1.0, min(1.0, value / self.bound))
-        if value == 0:
-            return 0.0
-        self._squares, self._moved = self._squares + value * value, self._moved + 1
-        return max(-1.0, min(1.0, value / math.sqrt(self._squares / self._moved)))
+        size = self.bound
+        if size is None:
+            self._squares, self._moved = self._squares + value * value, self._moved + (value != 0)
+            size = math.sqrt(self._squares / max(self._moved, 1)) or 1.0
+        elif abs(value) > size * (1 + 1e-9):
+            raise GoldassayError(f"{value:g} is beyond the bound {size:g} that was declared")
+        return max(-1.0, min(1.0, value / size))
 
 
 def sequential_test(
@@ -124,8 +119,8 @@ def sequential_test(
         a: the new one's evidence of each example.
         b: the old one's.
         zero: the tallies' zero; None for plain numbers.
-        looks: after how many examples (or clusters) to look; None looks after each of the first 32 and ever more
-            rarely after. Looking at stops 10 and 20, and later at 10, 20 and 40, gives the same wealth at 10 and 20.
+        looks: after how many examples (or clusters) to look, by default after each. Looking at stops 10 and 20, and
+            later at 10, 20 and 40, gives the same wealth at 10 and 20.
         clusters: examples of one cluster (document) are one value.
         gain: the smallest gain worth having: evidence that the gain is below it rejects.
         alpha: the chance of accepting where the two could be exchanged: at any look, not at each.
@@ -144,9 +139,12 @@ def sequential_test(
         raise GoldassayError(f"alpha and beta lie between 0 and 1, not {alpha:g} and {beta:g}")
     both, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
     n, done, decision = len(rows_a), 0, "continue"
+    stops = range(1, n + 1) if looks is None else looks
+    if list(stops) != sorted(set(stops)) or min(stops) < 1:
+        raise GoldassayError(f"looks are numbers of examples, rising and above 0, not {list(stops)}")
     better, worse = Bets(), Bets()
     gaps: list[float] = []
-    for stop in _stops(n, looks):
+    for stop in sorted({min(look, n) for look in stops}):
         sum_a, sum_b = rows_a[:stop].sum(axis=0), rows_b[:stop].sum(axis=0)
         parts = stop * ((rows_a[done:stop] - rows_b[done:stop]) @ slope_between(both, sum_a, sum_b))
         better.extend(parts)
@@ -154,27 +152,11 @@ def sequential_test(
         worse = Bets(bound=max(map(abs, gaps)) or 1.0)
         worse.extend(gaps)
         done = stop
-        if better.p <= alpha:
-            decision = "accept"
-        elif worse.wealth >= 1 / beta:
-            decision = "reject"
+        decision = "accept" if better.p <= alpha else "reject" if worse.wealth >= 1 / beta else "continue"
         if decision != "continue":
             break
     difference = both.of(rows_a[:done]) - both.of(rows_b[:done])
     return Decision(decision, better.p, better.wealth, worse.wealth, done, n, difference, alpha)
-
-
-def _stops(n: int, looks: Sequence[int] | None) -> list[int]:
-    """Where to look: as asked for and at the end, or after each of the first 32 and then a tenth further each time."""
-    if looks is not None:
-        if any(look < 1 for look in looks) or list(looks) != sorted(set(looks)):
-            raise GoldassayError(f"looks are numbers of examples, rising and above 0, not {list(looks)}")
-        return sorted({min(look, n) for look in looks})
-    stops, stop = [], 0
-    while stop < n:
-        stop = min(n, max(stop + 1, stop + (stop // 10 if stop >= 32 else 0)))
-        stops.append(stop)
-    return stops
 
 
 def stages(n: int) -> list[int]:
