@@ -105,7 +105,7 @@ def test_lengths_that_differ(made: Callable[[], object], message: str) -> None:
     ("measured", "side"),
     [
         pytest.param(lambda wrong: squad(["a", wrong], [["a"], ["a"]]), "predictions", id="squad"),
-        pytest.param(lambda wrong: squad(["a"], [["a", wrong]]), r"golds\[0\]", id="squad-gold"),
+        pytest.param(lambda wrong: squad(["a"], [["a", wrong]]), "golds", id="squad-gold"),
         pytest.param(lambda wrong: rouge(["a", wrong], ["a", "b"]), "predictions", id="rouge"),
         pytest.param(lambda wrong: rouge(["a", "b"], ["a", wrong]), "references", id="rouge-gold"),
         pytest.param(lambda wrong: bertscore(["a", "b"], ["a", wrong]), "references", id="bertscore"),
@@ -123,7 +123,7 @@ def test_what_is_no_text(measured: Callable[[Any], object], side: str, wrong: An
 @pytest.mark.parametrize("wrong", [None, "1800"])
 def test_references_that_are_no_list(wrong: Any) -> None:
     """A text would be taken for a list of letters."""
-    with pytest.raises(GoldassayError, match=r"golds\[1\] are not a list of texts"):
+    with pytest.raises(GoldassayError, match="golds are not a list of texts"):
         squad(["a", "b"], [["a"], wrong])
 
 

@@ -31,7 +31,7 @@ from itertools import pairwise
 from goldassay.exceptions import GoldassayError
 
 TOKENIZERS = ("rouge-score", "unicode")
-_RUNS = re.compile(r"[a-z0-9]+")
+_LETTERS = bytes(code if chr(code) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for code in range(256))
 
 
 def tokens(text: str, tokenizer: str = "rouge-score", stem: bool = False) -> list[str]:
@@ -49,10 +49,19 @@ def tokens(text: str, tokenizer: str = "rouge-score", stem: bool = False) -> lis
 def runs(text: str, tokenizer: str) -> list[str]:
     """The words before stemming."""
     if tokenizer == "rouge-score":
-        return _RUNS.findall(text.lower())
+        return [word.decode() for word in ascii_words(text)]
     if tokenizer == "unicode":
         return _any_script().findall(unicodedata.normalize("NFKC", text).casefold())
     raise GoldassayError(f"no tokenizer {tokenizer!r}; there are {', '.join(TOKENIZERS)}")
+
+
+def ascii_words(text: str) -> list[bytes]:
+    """The words by rouge-score's tokenizer, as bytes, which is faster.
+
+    >>> ascii_words("Het Rijksmuseum, café")
+    [b'het', b'rijksmuseum', b'caf']
+    """
+    return text.lower().encode("ascii", "replace").translate(_LETTERS).split()
 
 
 @cache

@@ -9,23 +9,25 @@ the last bits of a float; ROUGE-Lsum, where a line is a sentence, is computed by
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, partial
+from itertools import chain, count
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
+from rapidfuzz.process import cpdist
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure, check_choice, failed, pred_field
 from goldassay.measures.answering.records import answer, answers, check_pairs, check_texts, confidence, references
 from goldassay.measures.calibration import Confidences
-from goldassay.statistics.evidence import Floats
+from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import Mean, T, divide
 from goldassay.text import normal
-from goldassay.text.words import tokens
+from goldassay.text.words import ascii_words, runs, stemmed, tokens
 
 V = TypeVar("V")
 KINDS = ("1", "2", "L", "Lsum")
@@ -49,11 +51,11 @@ def overlap(one: str, other: str) -> float:
     """
     if one == other:
         return 1.0
-    left, right = Counter(one.split()), Counter(other.split())
-    common = (left & right).total()
+    left, right = one.split(), other.split()
+    common = sum(min(left.count(word), right.count(word)) for word in {*left} & {*right})
     if not common:
         return 0.0
-    precision, recall = common / left.total(), common / right.total()
+    precision, recall = common / len(left), common / len(right)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -73,8 +75,10 @@ def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[l
     ([1.0, 1.0], [1.0, 1.0])
     """
     check_texts("predictions", predictions)
-    for place, several in enumerate(golds):
-        check_texts(f"golds[{place}]", several)
+    check_texts(
+        "golds",
+        [text for several in golds for text in ([None] if several is None or isinstance(several, str) else several)],
+    )
     if len(predictions) != len(golds):
         raise GoldassayError(f"{len(predictions)} predictions against {len(golds)} questions; they must be aligned")
     pairs = zip(predictions, golds, strict=True)
@@ -103,26 +107,48 @@ def rouge(
     [[1.0, 0.75, 0.8571]]
     """
     check_pairs(predictions, references)
-    split = partial(tokens, tokenizer=tokenizer, stem=stem)
-    pairs = list(zip(map(split, predictions), map(split, references), strict=True))
+    n, split = len(predictions), ascii_words if tokenizer == "rouge-score" else partial(runs, tokenizer=tokenizer)
+    words: list[Any] = [split(text) for text in (*predictions, *references)]
+    lengths = np.array([*map(len, words)], int)
+    number: defaultdict[Any, int] = defaultdict(count().__next__)
+    ids = np.fromiter(map(number.__getitem__, chain.from_iterable(words)), int, lengths.sum())
+    if stem:
+        distinct = [word if isinstance(word, str) else word.decode() for word in number]
+        number = defaultdict(count().__next__)
+        ids = np.array([number[stemmed(word)] for word in distinct], int)[ids]
+        words = [part.tolist() for part in np.split(ids, np.cumsum(lengths)[:-1])]
+    places = np.repeat(np.arange(2 * n), lengths)  # the text of each word: first those of all answers
     values = {}
     for kind in kinds:
         check_choice("kind", kind, KINDS)
+        totals, grams, texts = lengths, ids, places
         if kind == "Lsum":
-            values[kind] = _by_line(predictions, references, split)
+            values[kind] = _by_line(predictions, references, partial(tokens, tokenizer=tokenizer, stem=stem))
             continue
-        counts = np.array([_common(kind, *pair) for pair in pairs], float).reshape(-1, 3)
-        precision, recall = (counts[:, 0] / np.maximum(counts[:, side], 1) for side in (1, 2))
+        if kind == "2":
+            inside = np.flatnonzero(places[1:] == places[:-1])
+            grams, texts = ids[inside] * len(number) + ids[inside + 1], places[inside]
+            totals = np.maximum(lengths - 1, 0)
+        if kind == "L":
+            common = cpdist(words[:n], words[n:], scorer=LCSseq.similarity, dtype=np.int64) if n else np.zeros(0)
+        else:
+            common = _overlap(grams, len(number) ** int(kind), texts, n)
+        precision, recall = common / np.maximum(totals[:n], 1), common / np.maximum(totals[n:], 1)
         values[kind] = np.stack([precision, recall, divide(2 * precision * recall, precision + recall)], axis=1)
     return values
 
 
-def _common(kind: str, one: Sequence[str], other: Sequence[str]) -> tuple[int, int, int]:
-    """What two texts share, and how much each has: n-grams, or words in their order (``L``)."""
-    if kind == "L":
-        return LCSseq.similarity(one, other), len(one), len(other)
-    left, right = (Counter(zip(*(words[at:] for at in range(int(kind))), strict=False)) for words in (one, other))
-    return (left & right).total(), left.total(), right.total()
+def _overlap(grams: Ints, size: int, texts: Ints, n: int) -> Floats:
+    """How many grams the two texts of each pair share, each as often as both have it."""
+    if n * size >= 2**61:  # a key would not fit: number the grams that occur
+        grams, size = np.unique(grams, return_inverse=True)[1], len(grams)
+    # Each (pair, gram) is a key whose lowest bit says the side: sorted, equal keys stand together.
+    side = texts >= n
+    keys = ((texts - n * side) * size + grams) * 2 + side
+    keys.sort()
+    first = np.flatnonzero(np.diff(keys >> 1, prepend=-1))
+    theirs, both = np.add.reduceat(keys & 1, first), np.diff(first, append=len(keys))
+    return np.bincount(keys[first] // (2 * size), np.minimum(theirs, both - theirs), n).astype(float)
 
 
 def _by_line(predictions: Sequence[str], references: Sequence[str], split: Callable[[str], list[str]]) -> Floats:
