@@ -60,7 +60,7 @@ class Study:
     task: str
     names: Sequence[str]
     rows: Sequence[Sequence[Any]]
-    draws: dict[str, int]
+    draws: Mapping[str, Any]
     figures: list[Figure] = field(default_factory=list)
 
     def compare(self, level: str | None = None) -> None:

@@ -21,6 +21,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import resources
 from itertools import islice
 from math import isfinite
 from os.path import isfile
@@ -39,32 +40,10 @@ WRITTEN = ("classification", "answering")
 OPTIONS = ()
 HF = "hf:"
 DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
-LABEL = ("gold_type", "label", "type", "primary_type", "gold", "gold_label")
-PREDICTED = ("pred_type", "predicted_type", "predicted_label", "prediction", "pred", "pred_label")
-DOCUMENT = {"id": ("id", "doc_id", "document_id"), "text": ("text", "document", "sentence")}
-UNIT = {"document": ("document", "document_id", "doc_id")}  # a column that is not the id or the text
-SECONDARY = {"secondary_labels": ("secondary_types", "secondary_labels", "secondary")}
-QUESTION = {"id": ("id", "question_id", "qid")}
-LANGUAGE = {"language": ("language", "lang")}
-COLUMNS: dict[tuple[str, Side], dict[str, tuple[str, ...]]] = {
-    ("classification", "gold"): DOCUMENT
-    | {"label": LABEL, **SECONDARY, "rationale": ("rationale",)}
-    | {name: (name, f"gold_{name}") for name in ("labels", "score", "weight")}
-    | {**UNIT, **LANGUAGE, "split": ("split",)},
-    ("classification", "pred"): DOCUMENT
-    | {"label": (*PREDICTED, *LABEL), **SECONDARY, "probabilities": ("probabilities",)}
-    | {name: (name, f"pred_{name}", f"predicted_{name}") for name in ("labels", "score")}
-    | {"confidence": ("confidence", "score", "probability")},
-    ("answering", "gold"): QUESTION
-    | {**UNIT, "question": ("question",), "answers": ("answers", "gold_answers", "gold_answer", "answer")}
-    | {name: (name,) for name in ("reference", "supporting_facts", "answer_type", "documents", "context")}
-    | {name: (name,) for name in ("answer_starts", "entities", "split", "strata", "meta")}
-    | LANGUAGE,
-    ("answering", "pred"): QUESTION
-    | {"answer": ("answer", "prediction", "predicted_answer", "generated_answer"), "confidence": ("confidence",)}
-    | {"retrieved_contexts": ("retrieved_contexts", "contexts")}
-    | {name: (name,) for name in ("citations", "latency_ms", "error", "text", "meta")},
-}
+COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = json.loads(
+    resources.files("goldassay").joinpath("data/columns.json").read_text(encoding="utf-8")
+)
+"""Of a task's gold and predictions each field with the names that its column may have, the first of them first."""
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",)}
 SIGNS, SAMPLE = ("\t", ";", ",", "|"), 50  # of separators, and of rows in which one is looked for
 LISTS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
@@ -161,7 +140,7 @@ def columns_of(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
     """The column of each field, by the first of its names that the header has."""
     lower = {name.strip().lower(): name for name in reversed(list(header))}
     columns: dict[str, str] = {}
-    for field, names in COLUMNS.get((task, side), {}).items():
+    for field, names in COLUMNS.get(task, {}).get(side, {}).items():
         name = next((lower[name] for name in names if name in lower), None)
         if name is not None and name not in columns.values():
             columns[field] = name
@@ -353,7 +332,7 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     names = {"label": "gold_type", "secondary_labels": "secondary_types"} if side == "gold" else {}
     fields = [
         field
-        for field in COLUMNS[task, side]
+        for field in COLUMNS[task][side]
         if field == "id" or any(record.get(field) is not None for record in several_records)
     ]
     tab = Path(path).suffix.lower() != ".csv"
