@@ -11,11 +11,27 @@ import pytest
 from benchmarks.conformance import cases
 from typer.testing import CliRunner
 
+from goldassay import difference
 from goldassay.cli import app
-from goldassay.difference import Claim, explain
+from goldassay.difference import Claim, Explanation
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import answering, classification, extraction, retrieval
+
+
+def explain(card: Any, gold: list[Any], pred: list[Any], claim: str) -> Explanation:
+    """The explanation of a claim; bare spans become mappings."""
+
+    def plain(record: Any) -> Any:
+        record = {"entities": record} if isinstance(record, list) else record
+        spans = record.get("entities") or []
+        named = [
+            dict(zip(("start", "end", "type"), one, strict=True)) if isinstance(one, tuple) else one for one in spans
+        ]
+        return {**record, "entities": named} if spans else record
+
+    return difference.explain(card, [plain(one) for one in gold], [plain(one) for one in pred], claim)
+
 
 TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O", "O"]
 

@@ -53,43 +53,39 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     started = time.monotonic(), time.process_time()
     logging.getLogger("dspy").setLevel(logging.ERROR)
     dspy.configure_cache(enable_disk_cache=False)  # so that the printed cost is the cost of this run
-    folder = new_folder(runs, "demo")
-    data = getattr(load("heritage", task=TASK), TASK)
+    folder, data = new_folder(runs, "demo"), getattr(load("heritage", task=TASK), TASK)
     train, dev, test = list(data.train), list(data.dev)[: limit or DEV], list(data.test)[:limit]
     metric, target = workspace.metric(TASK), workspace.target(TASK)
     program, module = target.tunable(), workspace.load(target.file)
     patterns = module.baseline.fit(train)
     model, missing = _model(program, lm)
-
-    def measure(candidate: Any, name: str, used: Model) -> Run:
-        place = folder / name.replace(" ", "-")
-        options: dict[str, Any] = {"lm": used.lm, "adapter": used.adapter, "threads": threads, "folder": place}
-        with heartbeat(lambda: f"measuring {name} on test"):
-            return evaluate(candidate, test, metric, name=name, **options)
-
     terminal.line(
-        f"{TASK} on gold/heritage: {len(train)} train examples for demonstrations, {len(dev)} of dev choose, "
+        f"[bold]{TASK}[/] on gold/heritage: {len(train)} train examples for demonstrations, {len(dev)} of dev choose, "
         f"{len(test)} of test are measured once; " + ("no model" if missing else f"{model.name}, temperature 0")
     )
-    rows = [measure(patterns, "patterns (no model)", Model())]
+    candidates = {"patterns (no model)": patterns}
+    if not missing:
+        bundles = [[partial(nearest_examples, k=2)], [partial(rules, patterns=1, each=1)]]
+        campaign = Patches(metric, bundles=bundles, most=1, threads=threads, held_out={"test": test})
+        with dspy.context(lm=model.lm, adapter=model.adapter):
+            with terminal.working("testing patches of the prompt on dev"), terminal.quiet():
+                trainset = demonstrations(program, train)
+                tuned = unguarded(campaign.compile(guarded(program), trainset=trainset, valset=dev))
+            _print_campaign(campaign, program, tuned, dev, model.adapter)
+        # the answers of the tuned program are in DSPy's cache when it is measured together with the patterns
+        together = module.Together(tuned, patterns)
+        candidates |= {"zero-shot": program, "tuned": tuned, "patterns + tuned": together}
+        terminal.line("")
+    options: dict[str, Any] = {"lm": model.lm, "adapter": model.adapter, "threads": threads}
+    rows = []
+    for name, candidate in candidates.items():
+        with heartbeat(partial("measuring {} on test".format, name)):
+            place = folder / name.replace(" ", "-")
+            rows.append(evaluate(candidate, test, metric, name=name, folder=place, **options))
+    _print_table(rows)
     if missing:
-        _print_table(rows)
         terminal.line(f"Only the part without a model ran: {missing}")
         return
-    worded = partial(rules, patterns=1, each=1)
-    bundles = [[partial(nearest_examples, k=2)], [worded]]
-    campaign = Patches(metric, bundles=bundles, most=1, threads=threads, held_out={"test": test})
-    with dspy.context(lm=model.lm, adapter=model.adapter):
-        task = "testing patches of the prompt on dev"
-        with terminal.working(task), terminal.quiet():
-            tuned = unguarded(campaign.compile(guarded(program), trainset=demonstrations(program, train), valset=dev))
-        _print_campaign(campaign, program, tuned, dev, model.adapter)
-    rows.append(measure(program, "zero-shot", model))
-    rows.append(measure(tuned, "tuned", model))
-    # the answers of the tuned program are in DSPy's cache by now
-    rows.append(measure(module.Together(tuned, patterns), "patterns + tuned", model))
-    terminal.line("")
-    _print_table(rows)
     _print_comparisons(rows, metric)
     wall, cpu = time.monotonic() - started[0], time.process_time() - started[1]
     terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")
@@ -118,7 +114,7 @@ def _print_campaign(
     """The costliest errors, one of them, the prompt for its text before and after, and all verdicts."""
     ledger = campaign.ledger
     patterns = ledger.patterns[0] if ledger.patterns else []
-    terminal.line("\nThe costliest errors:")
+    terminal.line("\n[bold]The costliest errors[/]:")
     for pattern in patterns[:3]:
         terminal.plain(f"  {pattern.name}: {pattern.count} times, loss {pattern.loss:.3f}")
     if patterns:
@@ -127,18 +123,15 @@ def _print_campaign(
         inputs = dict(next(example for example in dev if str(example["id"]) == name).inputs())
         old, new = (rendered(version, adapter, inputs).splitlines() for version in (before, after))
         lines = list(difflib.unified_diff(old, new, "zero-shot", "patched", lineterm="", n=1))
-        if lines:
-            terminal.line("\nThe patch, as the prompt for that text:")
+        terminal.line("\n[bold]The patch[/], as the prompt for that text:")
         for line in lines[:DIFF_LINES]:
             terminal.plain(f"  {line}")
-        if len(lines) > DIFF_LINES:
-            terminal.plain(f"  … {len(lines) - DIFF_LINES} more lines")
-    terminal.line("\nThe verdicts on dev, cross-fitted, in a fixed order:")
+        terminal.plain(f"  {len(lines)} lines in all")
+    terminal.line("\n[bold]The verdicts[/] on dev, cross-fitted, in a fixed order:")
     for entry in ledger.entries:
-        effect = entry.get("train+dev")
-        numbers = "" if effect is None else (
-            f"{effect['before']:.3f} → {effect['after']:.3f}, {effect['difference']:+.3f}, n {effect['n']}: "
-        )  # fmt: skip
+        numbers = ""
+        if effect := entry.get("train+dev"):
+            numbers = "{before:.3f} → {after:.3f}, {difference:+.3f}, n {n}: ".format(**effect)
         terminal.plain(f"  {entry['candidate']}: {numbers}{entry['status']} ({entry['reason']})")
     terminal.plain(f"  {ledger.verdict.sentence}")
 

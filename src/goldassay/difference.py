@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.fields import names, read
 from goldassay.measure import Measure
 from goldassay.scorecard import Batches, Scorecard, fold
 
@@ -41,9 +40,9 @@ FIELDS = {
     "records": ("record", "record"),
 }
 """What gold and a prediction hold."""
-Record = dict[str, Any]
 Sides = tuple[Sequence[Any], Sequence[Any]]
 Change = Callable[..., Any]
+Edit = tuple[Change | None, Change | None]
 
 
 class Claim(NamedTuple):
@@ -132,8 +131,8 @@ class Explanation:
 
 def explain(
     card: Scorecard,
-    gold: Sequence[object],
-    pred: Sequence[object],
+    gold: Sequence[Any],
+    pred: Sequence[Any],
     claimed: str,
     *,
     readings: Mapping[str, Sides] | None = None,
@@ -142,7 +141,7 @@ def explain(
 
     Args:
         card: The scorecard of ``gold`` and ``pred``.
-        gold: The gold examples.
+        gold: The gold examples, as mappings.
         pred: The predictions, aligned.
         claimed: ``NAME=VALUE``.
         readings: The same files read differently, by a description of the difference.
@@ -151,8 +150,8 @@ def explain(
         GoldassayError: The card has no value of that name.
 
     >>> from goldassay.measures import extraction
-    >>> gold = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 7, "B")]}]
-    >>> pred = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 8, "B")]}]
+    >>> rows = [(0, 3, "A"), (4, 5, "A"), (6, 7, "B")], [(0, 3, "A"), (4, 5, "A"), (6, 8, "B")]
+    >>> gold, pred = ([{"entities": [dict(zip(("start", "end", "type"), row)) for row in side]}] for side in rows)
     >>> explanation = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.5000")
     >>> explanation.value, explanation.candidates[0].name
     (0.6666666666666666, 'strict_macro_f1')
@@ -209,7 +208,7 @@ def _conventions(measure: Measure[Any]) -> list[str]:
 def _other_data(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[tuple[str, Sides]]:
     """The examples with a change in them, by its description."""
     ours, theirs = FIELDS[task]
-    pairs = [(_plain(left), _plain(right)) for left, right in zip(gold, pred, strict=True)]
+    pairs = list(zip(gold, pred, strict=True))
     changed = {
         "without the examples that have nothing in gold": [pair for pair in pairs if pair[0].get(ours)],
         "without the examples that have no prediction": [pair for pair in pairs if pair[1].get(theirs)],
@@ -222,20 +221,7 @@ def _other_data(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator
             yield description, ([left for left, _ in others], [right for _, right in others])
 
 
-def _plain(record: Any) -> Record:
-    """A record as a dict, its spans too."""
-    if isinstance(record, list):  # bare spans
-        record = {"entities": record}
-    plain = {} if record is None else {name: read(record, name) for name in names(record)}
-    if plain.get("entities"):
-        plain["entities"] = [
-            dict(zip(("start", "end", "type"), span, strict=False)) if isinstance(span, tuple) else dict(span)
-            for span in plain["entities"]
-        ]
-    return plain
-
-
-def _with(record: Record, name: str, change: Change | None) -> Record:
+def _with(record: Mapping[str, Any], name: str, change: Change | None) -> Mapping[str, Any]:
     return {**record, name: change(record[name])} if change and record.get(name) else record
 
 
@@ -247,7 +233,7 @@ def _flat(relevant: Any) -> Any:
     return {name: float(grade > 0) for name, grade in relevant.items()} if isinstance(relevant, Mapping) else relevant
 
 
-EDITS: dict[str, dict[str, tuple[Change | None, Change | None]]] = {
+EDITS: dict[str, dict[str, Edit]] = {
     "classification": {"labels compared without case": (_fold, _fold)},
     "retrieval": {"grades flattened to 0 and 1": (_flat, None)},
     "answering": {"only the first answer of gold": (lambda answers: answers[:1], None)},
@@ -255,10 +241,10 @@ EDITS: dict[str, dict[str, tuple[Change | None, Change | None]]] = {
 """By task and description, the changes of what gold and predictions hold."""
 
 
-def _span_edits(pairs: Sequence[tuple[Record, Record]]) -> dict[str, tuple[Change | None, Change | None]]:
+def _span_edits(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Edit]:
     """Types left out or folded, duplicates, ends."""
     in_gold, in_pred = (
-        Counter(span["type"] for pair in pairs for span in pair[at].get("entities") or ()) for at in (0, 1)
+        Counter(span["type"] for pair in pairs for span in pair[side].get("entities") or ()) for side in (0, 1)
     )
 
     def among(test: Change) -> Change:
@@ -268,7 +254,7 @@ def _span_edits(pairs: Sequence[tuple[Record, Record]]) -> dict[str, tuple[Chang
         return lambda spans: [{**span, name: change(span[name])} for span in spans]
 
     later = each("end", lambda end: end + 1)
-    both: dict[str, Change] = {
+    both = {
         "types compared without case": each("type", _fold),
         "types cut at the first dot": each("type", lambda name: name.partition(".")[0]),
         "duplicates counted once": lambda spans: list({repr(span): span for span in spans}.values()),
