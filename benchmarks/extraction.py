@@ -82,7 +82,7 @@ def main(n: int = 10_000) -> None:
         seqeval,
         lambda: evaluate_tags(gold, pred),
         close,
-        3,
+        20,
     )
     versus(
         f"the same, strict reading, {n} sentences",
@@ -90,7 +90,7 @@ def main(n: int = 10_000) -> None:
         lambda: seqeval(mode="strict", scheme=IOB2),
         lambda: evaluate_tags(gold, pred, mode="strict"),
         close,
-        3,
+        20,
     )
     versus(
         f"micro F1 from tags, {n} sentences",
@@ -98,7 +98,7 @@ def main(n: int = 10_000) -> None:
         lambda: f1_score(gold, pred),
         lambda: evaluate_tags(gold, pred)["micro avg"]["f1"],
         close,
-        1,
+        10,
     )
     kept = [(g, p) for g, p, _ in data if simple(g, p)]
     inclusive = [
@@ -118,7 +118,7 @@ def main(n: int = 10_000) -> None:
         found = {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
         return {("ent_type" if k == "type" else k): tuple(v.state().values()) for k, v in found.items()}
 
-    versus(f"SemEval's four schemas, {len(kept)} sentences", "nervaluate", nervaluate, ours, close, 0.5)
+    versus(f"SemEval's four schemas, {len(kept)} sentences", "nervaluate", nervaluate, ours, close, 20)
     records = [{"text": "word " * length, "entities": _characters(g)} for g, _, length in data]
     answers = [{"entities": _characters(p)} for _, p, _ in data]
     schemes = map(SemEval, ("strict", "exact", "partial", "type"))
@@ -132,7 +132,7 @@ def main(n: int = 10_000) -> None:
         card = scorecard(records, answers)
         return {measure.key: card.values[measure.key] for measure in measures}
 
-    versus(f"the whole scorecard, {n} documents", "eight measures one by one", one_by_one, at_once, close, 2, runs=1)
+    versus(f"the whole scorecard, {n} documents", "eight measures one by one", one_by_one, at_once, close, 20, runs=1)
 
 
 def _characters(spans: Spans) -> list[dict[str, Any]]:

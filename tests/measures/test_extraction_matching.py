@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.measures.extraction import Span
+from goldassay.measures.extraction import Batch, Span
 from goldassay.measures.extraction.matching import SCHEMAS, matched, text_order
 
 KINDS = ["A", "B"]
@@ -48,8 +48,8 @@ def overlaps(gold: Sequence[Span], pred: Sequence[Span]) -> list[Edge]:
 def pairs(gold: Sequence[Span], pred: Sequence[Span], schema: str) -> list[Edge]:
     """The pairs of one document in a schema."""
     order = [sorted(range(len(side)), key=lambda i: text_order(side[i])) for side in (gold, pred)]
-    left, right = ([side[i] for i in numbers] for side, numbers in zip((gold, pred), order, strict=True))
-    numbers = ((order[0][pair.gold], order[1][pair.pred]) for pair in matched(left, right, schema))
+    left, right, _ = (column.tolist() for column in matched(Batch([gold], [pred]).pairs, schema))
+    numbers = [(order[0][i], order[1][j]) for i, j in zip(left, right, strict=True)]
     return [Edge(i, j, gold[i].place == pred[j].place, gold[i].type == pred[j].type) for i, j in numbers]
 
 
@@ -95,6 +95,25 @@ def test_the_order_of_spans_does_not_matter(gold: list[Span], pred: list[Span], 
     for schema in SCHEMAS:
         before = sorted((gold[i], pred[j]) for i, j, *_ in pairs(gold, pred, schema))
         assert sorted((other_gold[i], other_pred[j]) for i, j, *_ in pairs(other_gold, other_pred, schema)) == before
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(documents, documents), min_size=1, max_size=4))
+def test_all_documents_at_once_give_the_same_pairs(data: list[tuple[list[Span], list[Span]]]) -> None:
+    data = [([span for span in gold if span.start >= 0], pred) for gold, pred in data]
+    batch = Batch([gold for gold, _ in data], [pred for _, pred in data])
+    for schema in SCHEMAS:
+        left, right, _ = matched(batch.pairs, schema)
+        at_once = sorted(
+            (int(batch.gold.document[i]), batch.gold.spans[i], batch.pred.spans[j])
+            for i, j in zip(left.tolist(), right.tolist(), strict=True)
+        )
+        singly = sorted(
+            (number, gold[i], pred[j])
+            for number, (gold, pred) in enumerate(data)
+            for i, j, *_ in pairs(gold, pred, schema)
+        )
+        assert at_once == singly
 
 
 def test_an_exact_pair_is_not_given_up_for_two_overlaps() -> None:

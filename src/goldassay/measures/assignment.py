@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,24 +34,37 @@ def heaviest(weights: Mapping[Edge, float]) -> list[Edge]:
     [('a', 2), ('b', 1)]
     """
     # Rows and columns that no path of edges connects cannot compete: each such component is a small problem of its own.
-    edges, size = list(weights), len(weights)
-    ends = [[edge[end] for edge in edges] for end in (0, 1)]
+    size, ends = len(weights), [[edge[end] for edge in weights] for end in (0, 1)]
     if all(len({*nodes}) == size for nodes in ends):
-        return edges
-    numbers = [{node: number for number, node in enumerate(dict.fromkeys(nodes))} for nodes in ends]
-    row, column = (np.array(list(map(number.get, nodes))) for number, nodes in zip(numbers, ends, strict=True))
-    values = np.array([*weights.values()], float)
-    graph = scipy.sparse.coo_array((values, (row, column + size)), shape=(2 * size, 2 * size))
-    component = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][row]
-    order = np.argsort(component, kind="stable")
-    chosen: list[int] = []
-    for part in np.split(order, np.flatnonzero(np.diff(component[order])) + 1):
-        i, j = (np.unique(side[part], return_inverse=True)[1] for side in (row, column))
-        table = np.zeros((i.max() + 1, j.max() + 1))
-        table[i, j] = values[part]
-        best = {*zip(*scipy.optimize.linear_sum_assignment(table, maximize=True), strict=True)}
-        chosen += [at for at, pair in zip(part.tolist(), zip(i, j, strict=True), strict=True) if pair in best]
-    return [edges[at] for at in sorted(chosen)]
+        return list(weights)
+    row, column = (_numbers(nodes) for nodes in ends)
+    graph = scipy.sparse.coo_array((np.ones(size), (row, np.array(column) + size)), shape=(2 * size, 2 * size))
+    component = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][row].tolist()
+    groups = defaultdict(list)
+    for edge, number in zip(weights, component, strict=True):
+        groups[number].append(edge)
+    chosen: set[Edge] = set()
+    for group in groups.values():
+        row, column = (_numbers([edge[end] for edge in group]) for end in (0, 1))
+        best = _heaviest(tuple(zip(row, column, [weights[edge] for edge in group], strict=True)))
+        chosen.update(group[at] for at in best)
+    return [edge for edge in weights if edge in chosen]
+
+
+def _numbers(nodes: Sequence[Any]) -> list[int]:
+    """Nodes as 0, 1, 2 … in the order of their first appearance."""
+    numbers: dict[Any, int] = {}
+    return [numbers.setdefault(node, len(numbers)) for node in nodes]
+
+
+@lru_cache(maxsize=1 << 12)
+def _heaviest(edges: tuple[tuple[int, int, float], ...]) -> list[int]:
+    """The numbers of the best edges of one component; most are small and look alike, so they are remembered."""
+    row, column, weights = map(list, zip(*edges, strict=True))
+    table = np.zeros((max(row) + 1, max(column) + 1))
+    table[row, column] = weights
+    best = {*zip(*scipy.optimize.linear_sum_assignment(table, maximize=True), strict=True)}
+    return [at for at, edge in enumerate(edges) if edge[:2] in best]
 
 
 def assign(candidates: Mapping[int, Sequence[int]]) -> dict[int, int]:

@@ -6,28 +6,39 @@ All counts are by document: a tally whose fields are arrays, one number a docume
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
+from goldassay.measure import gold_field, pred_field
 from goldassay.measures.extraction.hipe import CORRECT, INCORRECT, MISSING, PARTIAL, SPURIOUS, decisions
-from goldassay.measures.extraction.matching import SCHEMAS, matched, text_order
-from goldassay.measures.extraction.records import Span, entities, sides
+from goldassay.measures.extraction.matching import (
+    SCHEMAS,
+    Pairs,
+    Side,
+    by_column,
+    columns,
+    matched,
+    one_by_one,
+    overlaps,
+    ranges,
+)
+from goldassay.measures.extraction.records import Span, entities, sides, text_of
 from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.statistics.evidence import Ints
 from goldassay.tally import Counts
 
 T = TypeVar("T")
 MISSED_LABEL, SPURIOUS_LABEL = "MISSED", "SPURIOUS"
 SCHEMA_OF = {"strict": "strict", "partial": "type", "type": "type", "exact": "exact"}
 """The SemEval schema whose correct pairs are the true positives of a match."""
-TOKEN = re.compile(r"\S+")
-Outcome = tuple[str | None, str | None, int]
-"""The type of a gold span, that of the prediction it is paired with, and what SemEval'13 counts the two as."""
-Cells = tuple[Sequence[str], Sequence[str], Sequence[str]]
-"""The types of what is right in a document, of its gold, and of its predictions."""
+BARE = "\0"  # a character of a document without a text
+TOKEN = re.compile(rf"{BARE}|[^\s{BARE}]+")
+Cells = tuple[Ints, Ints, Ints]
+"""What is right, what is in gold and what is predicted: for each thing its document and its type."""
 
 
 def cached(method: Callable[..., T]) -> Callable[..., T]:
@@ -53,108 +64,147 @@ class Batch:
     """
 
     def __init__(self, gold: Sequence[object], pred: Sequence[object], bounds: str = "given") -> None:
-        self.documents = [sides(*pair, bounds) for pair in zip(gold, pred, strict=True)]
-        self.failed = np.array([entities(prediction) is None for prediction in pred], bool)
+        self.records, self.bounds, self.n = (gold, pred), bounds, len(gold)
         self.cache: dict[Any, Any] = {}  # functools.cache on a method would keep all spans alive
+        left: list[Any] = [entities(record, gold_field) for record in gold]
+        right: list[Any] = [entities(record, pred_field) for record in pred]
+        self.failed = np.array([spans is None for spans in right], bool)
+        rows = [bounds == "given" and by_column(side) for side in (left, right)]
+        if not all(rows):
+            left, right = [spans for spans, _, _ in self.documents], [spans for _, spans, _ in self.documents]
+            rows = [one_by_one(left), one_by_one(right)]
+        self.types = sorted({kind for each in rows if each for kind in each[2]})
+        self.gold, self.pred = (
+            columns(side, each, self.types) for side, each in zip((left, right), rows, strict=True) if each
+        )
+
+    @cached_property
+    def documents(self) -> list[tuple[list[Span], list[Span], str]]:
+        """The spans of each document one by one, and its text."""
+        return [sides(*pair, self.bounds) for pair in zip(*self.records, strict=True)]
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The spans that overlap."""
+        extent = np.full(self.n, 2)  # spans that are not in the text lie between the documents
+        for side in (self.gold, self.pred):
+            np.maximum.at(extent, side.document, side.end + 2)
+        return overlaps(self.gold, self.pred, np.cumsum(extent) - extent + 1)
 
     @property
     def unlocated(self) -> int:
         """How many predicted spans do not occur in their text."""
-        return sum(span.start < 0 for _, pred, _ in self.documents for span in pred)
+        return int((self.pred.start < 0).sum())
 
     @property
     def confusion(self) -> Counter[tuple[str, str]]:
         """Which type was given for which, over the pairs of SemEval's strict schema."""
-        outcomes = (each for document in self.outcomes("strict", "one-to-one") for each in document)
-        return Counter((gold or SPURIOUS_LABEL, pred or MISSED_LABEL) for gold, pred, _ in outcomes)
+        _, gold, pred, _ = self.outcomes("strict", "one-to-one").tolist()
+        rows, names = [*self.types, SPURIOUS_LABEL], [*self.types, MISSED_LABEL]
+        return Counter((rows[i], names[j]) for i, j in zip(gold, pred, strict=True))
 
     @cached
     def counts(self, match: str, matching: str = "one-to-one") -> Counts:
         """Counts by document; ``match`` is strict, partial, exact, type, type_anywhere or token."""
-        return _counts([list(map(len, cells)) for cells in self.cells(match, matching)])
+        right, gold, pred = (np.bincount(cells[0], minlength=self.n) for cells in self.cells(match, matching))
+        return Counts(right, pred - right, gold - right)
 
     @cached
     def by_type(self, match: str, matching: str = "one-to-one") -> dict[str, Counts]:
         """The same for each type by itself; types that occur."""
-        rows = [list(map(Counter, cells)) for cells in self.cells(match, matching)]
-        types = sorted({kind for row in rows for counter in row for kind in counter})
-        return {kind: _counts([[counter[kind] for counter in row] for row in rows]) for kind in types}
+        tables = map(self._table, self.cells(match, matching))
+        by_type = zip(self.types, *tables, strict=True)
+        return {kind: Counts(right, p - right, g - right) for kind, right, g, p in by_type if g.any() or p.any()}
 
+    @cached
     def semeval(self, schema: str, matching: str = "one-to-one") -> SemEvalCounts:
         """COR, INC, PAR, MIS, SPU by document."""
-        counters = [Counter(each[2] for each in document) for document in self.outcomes(schema, matching)]
-        return SemEvalCounts(*(np.array([counter[what] for counter in counters], int) for what in range(5)))
+        document, _, _, outcome = self.outcomes(schema, matching)
+        return SemEvalCounts(*(np.bincount(document[outcome == what], minlength=self.n) for what in range(5)))
 
     @cached
-    def cells(self, match: str, matching: str) -> list[Cells]:
-        """What the counts of a match count, by document."""
+    def cells(self, match: str, matching: str) -> Cells:
+        """What the counts of a match count."""
         if match == "token":
-            return [_token_cells(*document) for document in self.documents]
+            return self._tokens()
         if match == "type_anywhere":
-            return [_type_cells(gold, pred) for gold, pred, _ in self.documents]
-        return [
-            (
-                [gold for gold, _, what in outcomes if what == CORRECT and gold is not None],
-                [gold for gold, _, _ in outcomes if gold is not None],
-                [pred for _, pred, _ in outcomes if pred is not None],
-            )
-            for outcomes in self.outcomes(SCHEMA_OF[match], matching)
-        ]
+            gold, pred = (np.stack((side.document, side.type)) for side in (self.gold, self.pred))
+            # words that are not in the text match nothing
+            shared = np.minimum(self._table(gold), self._table(pred[:, self.pred.start >= 0]))
+            kind, document = np.nonzero(shared)
+            return np.repeat((document, kind), shared[kind, document], axis=1), gold, pred
+        document, gold, pred, outcome = self.outcomes(SCHEMA_OF[match], matching)
+        gold, pred = np.stack((document, gold)), np.stack((document, pred))
+        return gold[:, outcome == CORRECT], gold[:, gold[1] >= 0], pred[:, pred[1] >= 0]
+
+    def _table(self, cells: Ints) -> Ints:
+        """How often each type occurs in each document: a row a type."""
+        shape = (len(self.types), self.n)
+        return np.bincount(cells[1] * self.n + cells[0], minlength=shape[0] * shape[1]).reshape(shape)
 
     @cached
-    def outcomes(self, schema: str, matching: str) -> list[list[Outcome]]:
-        """What became of the spans of each document in a schema, by a one-to-one matching or in HIPE's order."""
+    def outcomes(self, schema: str, matching: str) -> Ints:
+        """Columns of document, gold type, predicted type (-1 is none) and what SemEval counts the pair as.
+
+        A pair that is not correct is INC, or PAR in the schema ``partial``; what is in no pair is MIS or SPU. HIPE's
+        scorer gives both sides of a pair one type.
+        """
         if matching == "hipe":
-            return [_decided(gold, pred, SCHEMAS.index(schema)) for gold, pred, _ in self.documents]
-        return [_paired(gold, pred, schema) for gold, pred, _ in self.documents]
+            at = SCHEMAS.index(schema)
+            decided = (
+                (number, self.types.index(kind), outcome[at])
+                for number, (gold, pred, _) in enumerate(self.documents)
+                for kind, outcome in decisions(gold, pred)
+            )
+            document, kind, outcome = np.array(list(decided), int).reshape(-1, 3).T
+            return np.stack(
+                (document, np.where(outcome == SPURIOUS, -1, kind), np.where(outcome == MISSING, -1, kind), outcome)
+            )
+        gold, pred = self.gold, self.pred
+        left, right, correct = matched(self.pairs, schema)
+        wrong = PARTIAL if schema == "partial" else INCORRECT
+        missed, spurious = (np.delete(np.arange(len(side.start)), rows) for side, rows in ((gold, left), (pred, right)))
+        blocks = (
+            (gold.document[left], gold.type[left], pred.type[right], np.where(correct, CORRECT, wrong)),
+            (gold.document[missed], gold.type[missed], -1, MISSING),
+            (pred.document[spurious], -1, pred.type[spurious], SPURIOUS),
+        )
+        return np.hstack([np.stack(np.broadcast_arrays(*block)) for block in blocks])
 
+    def _tokens(self) -> Cells:
+        r"""Tokens are ``\S+`` with true offsets; a token has the type of every span that overlaps it.
 
-def _counts(rows: list[list[int]]) -> Counts:
-    """Of what is right, what is in gold and what is predicted."""
-    right, gold, pred = np.array(rows, int).reshape(-1, 3).T
-    return Counts(right, pred - right, gold - right)
+        Splitting on spaces and adding one per token misaligns at the first double space or line break. Without a text
+        each character stands for a token. Words that are not in the text are one token that nothing matches.
+        """
+        texts = list(map(text_of, self.records[0]))
+        reach = np.array(list(map(len, texts)), int)
+        bare = reach == 0
+        for side in (self.gold, self.pred):
+            rows = bare[side.document]
+            np.maximum.at(reach, side.document[rows], side.end[rows])
+        joined = "\n".join(text or BARE * size for text, size in zip(texts, reach.tolist(), strict=True))
+        starts, ends = np.array([token.span() for token in TOKEN.finditer(joined)], int).reshape(-1, 2).T
+        base, types = np.cumsum(reach + 1) - reach - 1, max(1, len(self.types))
+        document = np.searchsorted(base, starts, "right") - 1
 
+        def covered(side: Side) -> Ints:
+            """Each token with each type that it has, as one number."""
+            rows = np.flatnonzero(side.start >= 0)
+            start, end = side.start[rows], side.end[rows]
+            if side.spans:
+                parts = [(row, *part) for row in rows.tolist() for part in side.spans[row].parts]
+                rows, start, end = np.array(parts, int).reshape(-1, 3).T
+            first, last = (
+                base[side.document[rows]] + np.minimum(at, reach[side.document[rows]]) for at in (start, end)
+            )
+            which, token = ranges(np.searchsorted(ends, first, "right"), np.searchsorted(starts, last, "left"))
+            return np.unique(token * types + side.type[rows][which])
 
-def _decided(gold: Sequence[Span], pred: Sequence[Span], at: int) -> list[Outcome]:
-    """What the official scorer decides, which gives both sides of a pair one type."""
-    rows = [(kind, outcome[at]) for kind, outcome in decisions(gold, pred)]
-    return [(None if what == SPURIOUS else kind, None if what == MISSING else kind, what) for kind, what in rows]
-
-
-def _paired(gold: Sequence[Span], pred: Sequence[Span], schema: str) -> list[Outcome]:
-    """A pair that is not correct is INC, or PAR in the schema ``partial``; what is in no pair is MIS or SPU."""
-    gold, pred = sorted(gold, key=text_order), sorted(pred, key=text_order)
-    pairs = matched(gold, pred, schema)
-    wrong = PARTIAL if schema == "partial" else INCORRECT
-    rows: list[Outcome] = [(gold[i].type, pred[j].type, CORRECT if right else wrong) for i, j, right in pairs]
-    explained, used = {pair.gold for pair in pairs}, {pair.pred for pair in pairs}
-    rows += [(span.type, None, MISSING) for i, span in enumerate(gold) if i not in explained]
-    return rows + [(None, span.type, SPURIOUS) for j, span in enumerate(pred) if j not in used]
-
-
-def _type_cells(gold: Sequence[Span], pred: Sequence[Span]) -> Cells:
-    """Types matched wherever they occur in the document; words that are not in the text match nothing."""
-    right = Counter(span.type for span in gold) & Counter(span.type for span in pred if span.start >= 0)
-    return list(right.elements()), [span.type for span in gold], [span.type for span in pred]
-
-
-def _token_cells(gold: Sequence[Span], pred: Sequence[Span], text: str) -> Cells:
-    r"""The types of tokens: ``\S+`` with true offsets; a token has the type of every span that overlaps it.
-
-    Splitting on spaces and adding one per token misaligns at the first double space or line break. Without a text each
-    character stands for a token. Words that are not in the text are one token that nothing matches.
-    """
-    places = [token.span() for token in TOKEN.finditer(text)]
-    starts, ends = [start for start, _ in places], [end for _, end in places]
-
-    def tokens(spans: Sequence[Span]) -> set[tuple[int, str]]:
-        covered = {(-1 - number, span.type) for number, span in enumerate(spans) if span.start < 0}
-        for span in spans:
-            for start, end in span.parts if span.start >= 0 else ():
-                within = (bisect_right(ends, start), bisect_left(starts, end)) if text else (start, end)
-                covered.update((token, span.type) for token in range(*within))
-        return covered
-
-    left, right = tokens(gold), tokens(pred)
-    hits, annotated, predicted = ([kind for _, kind in side] for side in (left & right, left, right))
-    return hits, annotated, predicted
+        gold, pred = covered(self.gold), covered(self.pred)
+        both = np.intersect1d(gold, pred, assume_unique=True)
+        right, annotated, predicted = (
+            np.stack((document[cells // types], cells % types)) for cells in (both, gold, pred)
+        )
+        lost = self.pred.start < 0
+        return right, annotated, np.hstack((predicted, (self.pred.document[lost], self.pred.type[lost])))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
+from goldassay.measure import pred_field
 from goldassay.measures.extraction.records import PRED, Span, entities, sides, spans
 
 COARSE = "pers per loc org prod humanprod time work object scope date building street comp"
@@ -45,7 +46,7 @@ def known_types(gold: Sequence[Sequence[Span]]) -> frozenset[str]:
 def known(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[dict[str, list[Span]]], int]:
     """The predictions without those of types that do not count, and how many those are."""
     types = known_types([sides(record, [])[0] for record in gold])
-    predicted = [spans(entities(prediction), PRED) for prediction in pred]
+    predicted = [spans(entities(prediction, pred_field), PRED) for prediction in pred]
     counted = [[span for span in document if span.type.casefold() in types] for document in predicted]
     return [{"entities": document} for document in counted], sum(map(len, predicted)) - sum(map(len, counted))
 

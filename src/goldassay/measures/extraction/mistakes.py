@@ -11,6 +11,7 @@ from math import inf
 from typing import Any
 
 from goldassay.measure import Error, Review
+from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.matching import matched, text_order
 from goldassay.measures.extraction.records import Span
 from goldassay.text.words import quote
@@ -26,14 +27,14 @@ def errors(gold: Sequence[Span], pred: Sequence[Span], text: str = "") -> Review
     ('wrong_type', '"Rijksmuseum" is MUS, not LIB, in "Het Rijksmuseum in Amsterdam".')
     """
     gold, pred = sorted(gold, key=text_order), sorted(pred, key=text_order)
-    pairs = matched(gold, pred, "strict")
+    rows, columns, correct = matched(Batch([gold], [pred]).pairs, "strict")
     mistakes, right = [], []
-    for i, j, equal in pairs:
+    for i, j, equal in zip(rows.tolist(), columns.tolist(), correct.tolist(), strict=True):
         if equal:
             right.append(f'"{_words_or_place(gold[i], text)}" ({gold[i].type})')
         else:
             mistakes.append(_mismatch(gold[i], pred[j], text))
-    explained, used = {pair.gold for pair in pairs}, {pair.pred for pair in pairs}
+    explained, used = {*rows.tolist()}, {*columns.tolist()}
     mistakes += [_missed(span, text) for i, span in enumerate(gold) if i not in explained]
     extra = [span for j, span in enumerate(pred) if j not in used]
     mistakes += [_spurious(span, text, any(span.overlaps(other) for other in gold)) for span in extra]

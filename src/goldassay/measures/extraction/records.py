@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from operator import index
 from typing import Any, NamedTuple
 
@@ -103,10 +103,15 @@ def _offset(value: Any) -> int:
         raise DataError(f"an offset is a whole number, not {value!r}") from None
 
 
-def entities(pred: object) -> Entities:
-    """The entities of a prediction, or the list itself; ``None`` where the program failed."""
-    listed: Entities = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "entities")
+def entities(record: object, field: Callable[[object, str], Any]) -> Entities:
+    """The entities of a record, read by ``gold_field`` or ``pred_field``, or the list itself."""
+    listed: Entities = record if isinstance(record, (list, tuple)) else field(record, "entities")
     return listed
+
+
+def text_of(gold: object) -> str:
+    """The text of a gold record; empty if there is none."""
+    return "" if isinstance(gold, (list, tuple)) else str(gold_field(gold, "text", "") or "")
 
 
 def sides(gold: object, pred: object, bounds: str = "given") -> tuple[list[Span], list[Span], str]:
@@ -114,13 +119,11 @@ def sides(gold: object, pred: object, bounds: str = "given") -> tuple[list[Span]
 
     ``bounds="word"`` widens both sides to whole words of the text (`widened`).
     """
-    bare = isinstance(gold, (list, tuple))
-    annotated: Any = gold if bare else gold_field(gold, "entities")
-    text = "" if bare else str(gold_field(gold, "text", "") or "")
+    text = text_of(gold)
     try:
-        left, right = spans(annotated, GOLD, placed=True), spans(entities(pred), PRED)
+        left, right = spans(entities(gold, gold_field), GOLD, placed=True), spans(entities(pred, pred_field), PRED)
     except DataError as error:
-        raise error.at(record=None if bare else read(gold, "id", None)) from None
+        raise error.at(record=None if isinstance(gold, (list, tuple)) else read(gold, "id", None)) from None
     if bounds == "word" and text:
         left, right = ([_widened(span, text) for span in side] for side in (left, right))
     return *settled(left, right), text
