@@ -50,16 +50,15 @@ class DataError(GoldassayError):
         field: str | None = None,
     ) -> None:
         self.what, self.file, self.line, self.record, self.field = what, file, line, record, field
-        place = f"line {line}" if file is None and line is not None else "" if file is None else str(file)
-        place += f":{line}" if file is not None and line is not None else ""
-        inside = ", ".join(([f"record {record}"] if record is not None else []) + ([field] if field else []))
-        message = ": ".join(part for part in (place, inside, what) if part)
+        first = [f"line {line}"] if file is None and line else [":".join(str(each) for each in (file, line) if each)]
+        inside = ", ".join([*([] if record is None else [f"record {record}"]), *([field] if field else [])])
+        message = ": ".join(filter(None, (*first, inside, what)))
         super().__init__(message.replace("\n", "\\n").replace("\r", "\\r"))  # a name in a file may hold either
 
     def at(self, **place: Any) -> DataError:
         """The same error with more of its place (file, line, record, field); what the error has already stays."""
-        own: dict[str, Any] = {"file": self.file, "line": self.line, "record": self.record, "field": self.field}
-        return type(self)(self.what, **{**place, **{key: value for key, value in own.items() if value is not None}})
+        own = {name: getattr(self, name) for name in ("what", "file", "line", "record", "field")}
+        return type(self)(**{**place, **{name: value for name, value in own.items() if value is not None}})
 
 
 class LeakError(DataError):
@@ -131,9 +130,7 @@ def one_line(error: BaseException) -> str:
     """
     try:
         text = redact(" ".join(str(error).split()))[:LENGTH]
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001
+    except Exception:  # noqa: BLE001
         text = "(its text cannot be read)"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -142,8 +139,6 @@ def short_repr(value: object, length: int = LENGTH) -> str:
     """A value in one line, for a message; its ``__repr__`` may itself raise."""
     try:
         text = " ".join(repr(value).split())
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # noqa: BLE001
+    except Exception:  # noqa: BLE001
         text = f"<{type(value).__name__}>"
     return text if len(text) <= length else f"{text[: length - 1]}…"

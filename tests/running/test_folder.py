@@ -154,7 +154,7 @@ def test_a_metric_that_raises_says_on_which_example(tmp_path: Path) -> None:
     assert Run.load(tmp_path / "r").value == 0.0
     with pytest.raises(GoldassayError, match="the metric returned 'good'"):
         evaluate(right, examples(2), lambda gold, pred: "good", progress=False)
-    with pytest.raises(GoldassayError, match="at least one thread"):
+    with pytest.raises(GoldassayError, match="threads are at least 1"):
         evaluate(right, examples(2), METRIC, threads=0)
 
 

@@ -69,8 +69,6 @@ def test_lower_is_better_and_bounds() -> None:
 def test_what_is_no_gate_is_said() -> None:
     with pytest.raises(GoldassayError, match="between 0 and 1, not at 1"):
         gate([1.0], target=1.0)
-    with pytest.raises(GoldassayError, match="looks count from 1"):
-        gate([1.0], target=0.5, look=0)
 
 
 def test_labels_that_do_not_occur_leave_no_verdict_on_macro_f1() -> None:

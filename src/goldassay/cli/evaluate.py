@@ -132,7 +132,7 @@ def evaluate(
 
 def _earlier(place: Path | None, module: Any) -> Run | None:
     """The run that serves as covariate, if any; another program's is refused before anything is asked."""
-    from goldassay.running.covariate import check_same_program
+    from goldassay.running.noise import check_same_program
     from goldassay.running.run import Run
 
     if place is None:
@@ -162,7 +162,7 @@ def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Ru
     from goldassay.reporting import runs as tables
     from goldassay.reporting import terminal, tuning
     from goldassay.reporting.verdicts import run_sentence
-    from goldassay.running.covariate import with_covariate
+    from goldassay.running.noise import with_covariate
     from goldassay.tuning.patterns import find
 
     covaried = with_covariate(run, earlier) if earlier else {}

@@ -24,7 +24,7 @@ from goldassay.reporting.terminal import (
 )
 from goldassay.reporting.verdicts import Difference
 from goldassay.running.comparing import RunComparison
-from goldassay.running.covariate import Covaried
+from goldassay.running.noise import Covaried
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall
 

@@ -33,7 +33,7 @@ from goldassay.statistics.intervals import Bounds, effective_sample_size, interv
 LOOKS = "looks.jsonl"
 
 
-def gates(run: Run, runs: Path, *, alpha: float = 0.05) -> dict[str, Gate]:
+def gates(run: Run, runs: Path) -> dict[str, Gate]:
     """The gate of each measure that has a target; this look is noted in the folder of runs.
 
     All gates have to pass, so several targets need no correction; several candidates do (see `gate`).
@@ -51,7 +51,6 @@ def gates(run: Run, runs: Path, *, alpha: float = 0.05) -> dict[str, Gate]:
             bounds=run.bounds(key),
             lower_is_better=key in run.zero.worst,
             look=look,
-            alpha=alpha,
         )
         for key, target in targets.items()
     }
@@ -70,6 +69,7 @@ def look_number(run: Run, runs: Path) -> int:
     return len(before) + 1
 
 
+ALPHA = 0.05  # the chance of a wrong verdict, over all looks together
 PRIOR = 0.5  # of Jeffreys' beta distribution
 FAR = 100_000  # more examples than this are not asked for
 
@@ -95,10 +95,9 @@ class Gate:
         return asdict(self)
 
     def __str__(self) -> str:
-        if self.verdict == "pass":
-            return f"pass: {self.value:.4f} is shown to meet {self.target:g}"
-        if self.verdict == "fail":
-            return f"fail: {self.value:.4f} is shown to miss {self.target:g}"
+        if self.verdict != "continue":
+            how = "meet" if self.verdict == "pass" else "miss"
+            return f"{self.verdict}: {self.value:.4f} is shown to {how} {self.target:g}"
         if self.more is None:
             return f"no verdict: {self.value:.4f} is too close to {self.target:g}"
         return f"no verdict: about {self.more} more examples needed"
@@ -113,7 +112,6 @@ def gate(
     bounds: Bounds | None = None,
     lower_is_better: bool = False,
     look: int = 1,
-    alpha: float = 0.05,
 ) -> Gate:
     """Test whether the corpus value is above its target (below it if lower is better), at any time.
 
@@ -125,7 +123,6 @@ def gate(
         bounds: The bounds of the value; by default 0 and 1.
         lower_is_better: Whether the value should be below the target.
         look: The number of this candidate on the same examples, from 1.
-        alpha: The chance of a wrong verdict, over all looks together.
 
     >>> str(gate([1.0] * 60, target=0.9)), str(gate([1.0] * 20, target=0.9))
     ('pass: 1.0000 is shown to meet 0.9', 'no verdict: about 24 more examples needed')
@@ -135,12 +132,10 @@ def gate(
         raise GoldassayError("a gate needs a value that has bounds, and this one has none; set a target instead")
     if not least < target < most:
         raise GoldassayError(f"a gate is between {least:g} and {most:g}, not at {target:g}")
-    if look < 1 or not 0 < alpha < 1:
-        raise GoldassayError(f"looks count from 1 and alpha lies between 0 and 1, not {look} and {alpha:g}")
     value = Evidences(tallies, zero, clusters).value
     n, size = effective_sample_size(tallies, zero, clusters=clusters, bounds=(least, most))
     share, mark = min(1.0, max(0.0, (value - least) / (most - least))), (target - least) / (most - least)
-    level = alpha / (look * (look + 1))
+    level = ALPHA / (look * (look + 1))
     above = share > mark
     evidence = interval(tallies, zero, clusters=clusters, bounds=(least, most), level=1 - level)
     unsure = evidence.method == "macro" and evidence.low < target < evidence.high  # a class may be rare or absent

@@ -76,12 +76,9 @@ class RunOptions:
     check_leaks: bool = True
 
     def __post_init__(self) -> None:
-        if self.threads < 1:
-            raise GoldassayError(f"a run needs at least one thread, not {self.threads}")
-        if self.repeats < 1:
-            raise GoldassayError(f"a run asks each example at least once, not {self.repeats} times")
-        if self.workers is not None and self.workers < 1:
-            raise GoldassayError(f"a run needs at least one worker, not {self.workers}")
+        for name in ("threads", "repeats", "workers"):
+            if (number := getattr(self, name)) is not None and number < 1:
+                raise GoldassayError(f"{name} are at least 1, not {number}")
         if self.engine not in ENGINES:
             raise GoldassayError(f"no engine {self.engine!r}; there are {', '.join(ENGINES)}")
         if self.timeout is not None and not self.timeout > 0:

@@ -100,8 +100,7 @@ class Run(Displayed):
     @property
     def cost(self) -> dict[str, Any]:
         """Calls, tokens, seconds and money."""
-        cost: dict[str, Any] = self.about.get("cost", {})
-        return cost
+        return dict(self.about.get("cost", {}))
 
     @cached_property
     def evidence(self) -> list[Evidence]:
@@ -110,9 +109,9 @@ class Run(Displayed):
 
     def _evidence(self, row: Mapping[str, Any]) -> Evidence:
         evidence = self.zero.from_state(row["tallies"])
-        if len(evidence) < len(self.zero) and row.get("error"):  # it failed before the metric named its values
-            missing = (key for key in self.zero if key not in evidence)
-            evidence.update({key: Mean.of(self.zero.worst.get(key, 0.0)) for key in missing})
+        if row.get("error"):  # it may have failed before the metric named its values
+            worst = {key: Mean.of(self.zero.worst.get(key, 0.0)) for key in self.zero if key not in evidence}
+            evidence.update(worst)
         return evidence
 
     @cached_property
@@ -286,6 +285,7 @@ class Run(Displayed):
 
     def summary(self) -> dict[str, object]:
         """What ``run.json`` and ``--json`` say of the result."""
+        measures = self.about.get("measures", {})
         return {
             "name": self.name,
             "status": self.about.get("status"),
@@ -295,11 +295,9 @@ class Run(Displayed):
             **({"warnings": self.warnings} if self.warnings else {}),
             **self.results,
             **({"repeats": self.repeats, "noise": self.noise.state()} if self.noise else {}),
-            "conventions": {key: about["conventions"] for key, about in self.about.get("measures", {}).items()},
+            "conventions": {key: each["conventions"] for key, each in measures.items()},
             "lower_is_better": list(self.zero.worst),
-            "targets": {
-                key: m["target"] for key, m in self.about.get("measures", {}).items() if m.get("target") is not None
-            },
+            "targets": {key: each["target"] for key, each in measures.items() if each.get("target") is not None},
             "cost": self.cost,
             "folder": str(self.folder) if self.folder else None,
         }
