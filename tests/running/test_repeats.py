@@ -200,7 +200,7 @@ def test_an_interrupted_run_is_resumed_and_may_get_more_repeats(tmp_path: Path) 
     assert (len(more.answers), Run.load(folder).repeats) == (48, 4)
     with pytest.raises(ConventionError, match="4 repeats"):
         evaluate(Script(answers), GOLD, ACCURACY, resume=folder, progress=False)
-    with pytest.raises(GoldassayError, match="at least once"):
+    with pytest.raises(GoldassayError, match="repeats are at least 1"):
         evaluate(Script(answers), GOLD, ACCURACY, repeats=0, progress=False)
 
 

@@ -6,9 +6,9 @@ answers flip.
 An earlier run of the same program may be a covariate. The new run has n examples, the earlier one these and others.
 Where the program does well in both, the difference between the n examples and the others in the earlier run corrects
 the new value (the difference estimator of survey sampling, Särndal, Swensson and Wretman 1992): V + λ (earlier value of
-the others − earlier value of the n), with the λ of least variance (`goldassay.statistics.ppi`). A correlation r is worth
-up to 1 / (1 − r²) times as many examples. A corpus value such as F1 enters by what each example, or document, adds to it
-(`goldassay.statistics.influences`).
+the others − earlier value of the n), with the λ of least variance (`goldassay.statistics.ppi`). A correlation r is
+worth up to 1 / (1 − r²) times as many examples. A corpus value such as F1 enters by what each example, or document,
+adds to it (`goldassay.statistics.influences`).
 """
 
 from __future__ import annotations
