@@ -147,11 +147,6 @@ class Measure(Generic[T]):
         return self.key
 
     @property
-    def explained(self) -> str:
-        """Its definition and where that comes from."""
-        return f"{self.formula}. Source: {self.source}."
-
-    @property
     def key(self) -> str:
         """The name of its value in a report, such as ``strict_f1`` or ``nDCG@10``; ``name`` may hold ``{fields}``."""
         return self.name.format_map(vars(self))

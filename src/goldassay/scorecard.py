@@ -83,7 +83,6 @@ class Scorecard(Displayed):
         by: The values by facet (``type``, ``label``, ``property`` …) and key.
         conventions: The conventions behind each value.
         warnings: What a reader of the values should know.
-        explain: The definition and source of each value.
         intervals: The low and the high end of its 95 % interval (`estimate`).
         methods: How that was estimated.
         unit: What the intervals count: ``48 documents``, or the examples.
@@ -102,7 +101,6 @@ class Scorecard(Displayed):
     by: dict[str, Any] = field(default_factory=dict)
     conventions: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    explain: dict[str, str] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     methods: dict[str, str] = field(default_factory=dict)
     unit: str = ""
@@ -263,7 +261,6 @@ def from_evidence(
         total = totals[name]
         card.values[name] = valued(total)
         card.conventions[name] = measure.conventions
-        card.explain[name] = measure.explained
         counted = name if measure.counted == measure.key else measure.counted
         if not counted or (isinstance(total, dict) and total):  # tallies by key stand in tables
             continue

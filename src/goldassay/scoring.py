@@ -113,7 +113,7 @@ def choose(card: Scorecard, names: Sequence[str], weight: str = "") -> None:
             raise GoldassayError(f"{card.task} has no measure {name!r}; there are {', '.join(near)}")
         more[name] = others[name] if name in others else parse(f"{card.task}.{name}")
     cards = [card, fold(card.task, more, card.shared, weight=weight)] if more and card.shared else [card]
-    for part in ("values", "conventions", "explain", "measures", "tallies", "totals"):
+    for part in ("values", "conventions", "measures", "tallies", "totals"):
         every = {value: content for one in cards for value, content in getattr(one, part).items()}
         chosen = [value for value in every if any(value == name or value.startswith(f"{name}_") for name in names)]
         setattr(card, part, {value: every[value] for value in chosen})

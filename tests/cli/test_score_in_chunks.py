@@ -120,7 +120,7 @@ def told(card: Scorecard, capsys: pytest.CaptureFixture[str]) -> list[Any]:
     capsys.readouterr()
     scorecards.show(card)
     shown = capsys.readouterr()
-    return [text, card.explain, shown.out, shown.err]
+    return [text, shown.out, shown.err]
 
 
 @pytest.mark.parametrize("order", ["same", "other"])

@@ -87,13 +87,12 @@ def scorecard(
     card = fold("answering", counted, shared, facts)
     for name, measure in chosen.items():
         if card.values.setdefault(name, None) is None:
-            lazy = f"it embeds every text, so it is computed only if {name} is asked for by name"
-            model = "no model is installed (pip install 'goldassay[semantic]')" if name in asked else lazy
-            why = model if measure in missing else f"no record has the evidence ({', '.join(measure.pred_fields)})"
             card.measures[name], card.conventions[name] = measure, measure.conventions
-            card.explain[name] = f"{measure.explained} Not computed: {why}."
+            evidence = f"no record has the evidence ({', '.join(measure.pred_fields)})"
+            why = "no model is installed (pip install 'goldassay[semantic]')" if measure in missing else evidence
+            card.warnings += [f"{name} is not computed: {why}"] if name in asked else []
     kept = [name for name in chosen if measures is not None or facts.applies(name, card)]
-    for table in (card.values, card.measures, card.conventions, card.explain, card.counts):
+    for table in (card.values, card.measures, card.conventions, card.counts):
         entries: dict[str, Any] = dict(table)
         table.clear()
         table.update((name, entries[name]) for name in kept if name in entries)

@@ -158,7 +158,7 @@ class SpanF1(SpanMeasure[Any]):
         """The rate, and what it is the mean of."""
         rate = FORMULAS[self.rate]
         return {
-            "micro": rate,
+            "micro": f"{rate} over all documents; also known as: {MATCHES[self.match][1]}",
             "weighted": f"Σ support · {self.rate} / Σ support, with {self.rate} = {rate}",
             "document": f"mean over documents of {rate}; those without predictions leave P and F1, "
             "those without gold leave R and F1",
@@ -170,13 +170,6 @@ class SpanF1(SpanMeasure[Any]):
         if self.average == "document":
             return "Ehrmann et al. 2022 (HIPE)"
         return "Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy)"
-
-    @property
-    def explained(self) -> str:
-        """With the other names of the match."""
-        if self.average != "micro":
-            return super().explained
-        return f"{self.formula} over all documents; also known as: {MATCHES[self.match][1]}. Source: {self.source}."
 
     @property
     def conventions(self) -> str:

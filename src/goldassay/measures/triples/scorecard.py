@@ -85,7 +85,7 @@ def scorecard(
     facts = _Facts(supported)
     card = fold("triples", measures, shared, facts)
     if not facts.annotated:
-        for by_name in (card.values, card.counts, card.conventions, card.explain, card.measures, card.totals):
+        for by_name in (card.values, card.counts, card.conventions, card.measures, card.totals):
             by_name.pop(supported.key, None)
     card.counts["triples"]["unaligned"] = float(facts.unaligned)
     card.counts["novel"] = {verdict: float(facts.verdicts[verdict]) for verdict in VERDICTS}
