@@ -11,7 +11,6 @@ campaign does not measure and that no set shows, so they have no part in the tes
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -24,7 +23,6 @@ import numpy as np
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.fields import clusters, read, shuffled_documents
-from goldassay.measure import Error
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
@@ -39,6 +37,7 @@ from goldassay.tuning.patches import Effect
 if TYPE_CHECKING:
     import dspy
 
+TEXTS = {"inputs", "gold", "prediction", "calls"}  # of a row, which no test needs
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
 CHUNK = 8  # examples between two lines of the journal, and between two lines of progress
 MEASURED = 240  # examples that a campaign measures by default, at most
@@ -119,33 +118,17 @@ class Bench:
             run = evaluated(program, [self.examples[index] for index in chunk], self.metric, self.options)
             for key in COSTS:
                 self.cost[key] += float(run.cost.get(key, 0))
-            self._keep(version, chunk, run)
+            rows = [
+                {key: row[key] for key in row.keys() - TEXTS} | {"program": version, "index": index}
+                for index, row in zip(chunk, run.rows, strict=True)
+            ]
+            self._rows |= {(version, row["index"]): row for row in rows}
+            if self.journal is not None:
+                with jsonl.Log(self.journal) as log:
+                    log.lines([jsonl.dumps(row) for row in rows])
             if self.on_progress is not None:
                 self.on_progress(f"{name}, {len(new) - start - len(chunk) + after} examples left")
-        return [self._case(self._rows[version, index]) for index in indices]
-
-    def _keep(self, version: str, indices: Sequence[int], run: Run) -> None:
-        """Keep the rows of a run, in the journal too."""
-        rows = [
-            {
-                "program": version,
-                "index": index,
-                "id": case.id,
-                "tallies": row["tallies"],
-                "errors": [error.state() for error in case.errors],
-                "strata": dict(case.strata),
-                "failed": row.get("error") or "",
-            }
-            for index, row, case in zip(indices, run.rows, run.cases, strict=True)
-        ]
-        self._rows |= {(version, row["index"]): row for row in rows}
-        if self.journal is not None:
-            with jsonl.Log(self.journal) as log:
-                log.lines([json.dumps(row, ensure_ascii=False, default=str) for row in rows])
-
-    def _case(self, row: Mapping[str, Any]) -> Case:
-        errors = tuple(Error(**error) for error in row["errors"])
-        return Case(str(row["id"]), self.zero.from_state(row["tallies"]), errors, row["strata"])
+        return Run({}, [self._rows[version, index] for index in indices], self.zero).cases
 
     def base(self, program: dspy.Module, name: str = "") -> dict[int, Case]:
         """The cases of all examples; raises if the program never works, since its prompts are not to blame."""
@@ -215,7 +198,7 @@ class Bench:
     def _failure(self, programs: Sequence[dspy.Module], folds: Sequence[int], indices: Sequence[int]) -> str:
         """The first error if the programs failed on all of these examples; else empty."""
         versions = [fingerprint(program) for program in programs]
-        errors = [self._rows[versions[folds[index]], index]["failed"] for index in indices]
+        errors = [self._rows[versions[folds[index]], index].get("error") for index in indices]
         return str(errors[0]) if errors and all(errors) else ""
 
     def drops(self, after: Sequence[Case], before: Sequence[Case], documents: Sequence[object] | None = None) -> str:
