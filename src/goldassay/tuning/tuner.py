@@ -160,8 +160,7 @@ def _optimized(
 ) -> tuple[optimizers.Job, Any, str, Meter]:
     """The job, the program that the optimizer makes (or the best one so far), why it was stopped, and the cost."""
     meter = Meter(Budget.parse(options.budget) if isinstance(options.budget, str) else options.budget)
-    lm, reflection = options.lm, options.reflection_lm
-    writer = reflection or _with_room(dspy.settings.lm if lm is None else lm)
+    lm, reflection, stopped = options.lm, options.reflection_lm, ""
     with ExitStack() as stack:
         watch = stack.enter_context(Watch(metric, splits["dev"], options.progress))
         context: dict[str, Any] = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
@@ -173,7 +172,7 @@ def _optimized(
             train=demonstrations(program, splits["train"]),
             dev=splits["dev"],
             metric=watch,
-            writer=writer,
+            writer=reflection or _with_room(dspy.settings.lm),
             reflects=reflection is not None and reflection is not lm,
             threads=options.threads,
             seed=options.seed,
@@ -181,32 +180,25 @@ def _optimized(
             settings=dict(options.settings),
             held_out={"dev": splits["dev"], "test": splits["test"]},
         )
-        optimized, stopped = _run(name, optimize, job, meter)
-    return job, unguarded(optimized), stopped, meter
-
-
-def _run(name: str, optimize: optimizers.Optimizer, job: optimizers.Job, meter: Meter) -> tuple[Any, str]:
-    """The result of an optimizer; if the budget is spent the best program so far, and why it was stopped."""
-    watch = job.metric
-    try:
-        meter.check()
-        program, stopped = optimize(job), ""
-    except BudgetSpent as spent:
-        if meter.unpriced and meter.budget.usd is not None:
-            raise GoldassayError(str(spent)) from None
-        program, stopped = watch.best[1] if watch.best else job.student, str(spent)
-    except GoldassayError:
-        raise
-    except (Exception, Unreachable) as error:
-        watch.check()
-        cause = error if str(error) else error.__context__ or error  # DSPy asserts without a message
-        raise GoldassayError(f"{name} failed: {' '.join(f'{type(cause).__name__}: {cause}'.split())}") from error
+        try:
+            meter.check()
+            optimized = optimize(job)
+        except BudgetSpent as spent:
+            if meter.unpriced and meter.budget.usd is not None:
+                raise GoldassayError(str(spent)) from None
+            optimized, stopped = watch.best[1] if watch.best else job.student, str(spent)
+        except GoldassayError:
+            raise
+        except (Exception, Unreachable) as error:
+            watch.check()
+            cause = error if str(error) else error.__context__ or error  # DSPy asserts without a message
+            raise GoldassayError(f"{name} failed: {' '.join(f'{type(cause).__name__}: {cause}'.split())}") from error
     watch.check()
-    if shows_none(program) and not shows_none(job.student):
+    if shows_none(optimized) and not shows_none(job.student):
         check_fits(job.student, job.train)
-    if watch.note and not (stopped or job.ledger.patches) and fingerprint(program) == fingerprint(job.student):
+    if watch.note and not (stopped or job.ledger.patches) and fingerprint(optimized) == fingerprint(job.student):
         raise GoldassayError(f"{name} changed nothing: {watch.note}")
-    return program, stopped
+    return job, unguarded(optimized), stopped, meter
 
 
 def _paired(before: Run, after: Run, examples: Sequence[dspy.Example], options: TuneOptions) -> Trial:
