@@ -9,7 +9,7 @@ examples (`repair`), and the value is taken again over all examples.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,6 @@ from typing import Any
 from goldassay.measure import RECORD_ERRORS, Error
 from goldassay.running.run import Case
 from goldassay.tally import Bins, By, Confusion
-from goldassay.tally.evidence import Evidence
 
 GOLD_KINDS, PRED_KINDS = (
     ("missed", "missing_field", "missing_item"),
@@ -95,20 +94,31 @@ class Pattern:
 
 def find(cases: Sequence[Case]) -> list[Pattern]:
     """The patterns of a run's errors, most costly first; surface forms are grouped by their character n-grams."""
-    labels = _label_fields(error for case in cases for error in case.errors)
+    labels: dict[str, list[str]] = {}  # wrong values that are labels, few words that come again, confuse two types
+    for error in (error for case in cases for error in case.errors):
+        if error.kind == "wrong_value" and not error.gold_type:
+            labels.setdefault(error.field, []).append(error.gold)
+    closed = {name for name, values in labels.items() if len(set(values)) <= max(1, len(values) // 2)}
     groups: dict[tuple[str, str, str], list[tuple[int, Error]]] = {}
     for index, case in enumerate(cases):
         for error in case.errors:
-            types = (error.gold, error.pred) if error.field in labels else (error.gold_type, error.pred_type)
+            types = (error.gold, error.pred) if error.field in closed else (error.gold_type, error.pred_type)
             groups.setdefault((error.kind, *types), []).append((index, error))
     if not groups:
         return []
     total = sum((case.evidence for case in cases[1:]), cases[0].evidence)
-    whole = float(total.value)
     patterns = []
     for (kind, gold_type, pred_type), members in groups.items():
         for cluster in _clusters(members):
-            hit = sorted({index for index, _ in cluster})
+            per_case: dict[int, list[Error]] = {}
+            for index, error in cluster:
+                per_case.setdefault(index, []).append(error)
+            repaired, strata = total.with_items(total), dict[str, Counter[str]]()
+            for index, errors in sorted(per_case.items()):
+                case = cases[index]
+                repaired = repaired + repair(case.evidence, errors, case.errors)
+                for name, value in case.strata.items():
+                    strata.setdefault(str(name), Counter())[str(value)] += 1
             forms = Counter(error.gold or error.pred for _, error in cluster if error.gold or error.pred)
             patterns.append(
                 Pattern(
@@ -117,21 +127,12 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
                     pred_type,
                     tuple(form for form, _ in forms.most_common(12)),
                     tuple(error for _, error in cluster),
-                    tuple(cases[index].id for index in hit),
-                    float(_without(total, cases, cluster).value) - whole,
-                    _strata([cases[index] for index in hit]),
+                    tuple(cases[index].id for index in sorted(per_case)),
+                    float(repaired.value) - float(total.value),
+                    {name: dict(values.most_common()) for name, values in strata.items()},
                 )
             )
     return sorted(patterns, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
-
-
-def _label_fields(errors: Iterable[Error]) -> set[str]:
-    """The fields whose wrong values are labels, few words that come again: their patterns are confusions of two."""
-    labels: dict[str, list[str]] = {}
-    for error in errors:
-        if error.kind == "wrong_value" and not error.gold_type:
-            labels.setdefault(error.field, []).append(error.gold)
-    return {field for field, values in labels.items() if len(set(values)) <= max(1, len(values) // 2)}
 
 
 def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[tuple[int, Error]]]:
@@ -152,17 +153,6 @@ def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[
         key = label.get(error.gold or error.pred, -1)
         clusters.setdefault(key if sizes[key] >= max(3, len(members) // 10) else -1, []).append((index, error))
     return list(clusters.values())
-
-
-def _without(total: Evidence, cases: Sequence[Case], cluster: list[tuple[int, Error]]) -> Evidence:
-    """The evidence of all examples, had the errors of ``cluster`` not been made."""
-    per_case: dict[int, list[Error]] = {}
-    for index, error in cluster:
-        per_case.setdefault(index, []).append(error)
-    repaired = total.with_items(total)
-    for index, errors in per_case.items():
-        repaired = repaired + repair(cases[index].evidence, errors, cases[index].errors)
-    return repaired
 
 
 def repair(tally: Any, errors: Sequence[Error], of: Sequence[Error], lower: bool = False) -> Any:
@@ -220,14 +210,6 @@ def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
         elif gold or pred:
             own.append(error)
     return own
-
-
-def _strata(cases: Sequence[Case]) -> dict[str, dict[str, int]]:
-    counts: dict[str, Counter[str]] = {}
-    for case in cases:
-        for name, value in case.strata.items():
-            counts.setdefault(str(name), Counter())[str(value)] += 1
-    return {name: dict(values.most_common()) for name, values in counts.items()}
 
 
 LEAST, SHARE = 3, 0.7  # so many errors, and such a part of them, make a word their place
