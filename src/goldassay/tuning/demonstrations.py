@@ -58,7 +58,7 @@ def counter_example(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
     for name, predictor in predictors(diagnosis.program).items():
         outputs = list(signature_of(predictor).output_fields)
         answers = [(example, [example.get(key) for key in outputs]) for example in diagnosis.fitting(predictor)]
-        empty = ([], "", {}, None)
+        empty: tuple[Any, ...] = ([], "", {}, None)
         pool = [row for row, values in answers if all(v in empty for v in values) and values != [None] * len(outputs)]
         if pool:
             example = sorted(pool, key=lambda row: len(text_of(row)))[len(pool) // 2]

@@ -53,7 +53,7 @@ class Job:
     folder: Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     held_out: dict[str, list[dspy.Example]] = field(default_factory=dict)
-    """The splits that no instruction may copy."""
+    """The splits, beside dev, that no edit may show or copy."""
     ledger: Ledger = field(default_factory=Ledger)
     """Where an optimizer that tries patches says what it tried."""
 
@@ -165,7 +165,7 @@ def patches(job: Job) -> Any:
         reflection_lm=job.writer if job.reflects else None,
         threads=job.threads,
         seed=job.seed,
-        held_out={name: part for name, part in job.held_out.items() if name != "dev"},
+        held_out=job.held_out,
         journal=job.folder / "measured.jsonl" if job.folder else None,
         on_candidate=job.metric.keep,
         on_progress=job.metric.show,
@@ -178,7 +178,7 @@ def patches(job: Job) -> Any:
 
 
 Optimizer = Callable[[Job], Any]
-FEW_SHOT = {"max_bootstrapped_demos": 4, "max_labeled_demos": 4, "num_candidate_programs": 4}
+FEW_SHOT: dict[str, Any] = {"max_bootstrapped_demos": 4, "max_labeled_demos": 4, "num_candidate_programs": 4}
 OPTIMIZERS: dict[str, Optimizer] = {
     "labeled": lambda job: job.run(teleprompt.LabeledFewShot, k=4, compile_with={"sample": False}),
     "knn": lambda job: job.run(NearestDemos, compile_with={"trainset": job.train}, k=4),

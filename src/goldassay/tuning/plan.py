@@ -182,17 +182,17 @@ def from_sizes(
     """
     train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
     examples = [example for name in ("dev", "test") for example in splits.get(name) or ()]
-    documents = {"per_document": len(examples) / max(1, len(set(clusters(examples) or range(len(examples))))) or 1.0}
+    per_document = len(examples) / max(1, len(set(clusters(examples) or range(len(examples))))) or 1.0
     reports = 2 * (dev + test)
     if optimizer != "patches":
         calls = CALLS.get(optimizer, CALLS["mipro"])(train, dev)
-        return Plan(optimizer, dev, test, calls + reports, **documents)
+        return Plan(optimizer, dev, test, calls + reports, per_document=per_document)
     most, races = (settings or {}).get("most", MEASURED), bool((settings or {}).get("nearest", True))
     n = dev + count_measured(train, dev, most if isinstance(most, int) else MEASURED, races)
     left = train + dev - n
     raced = race_calls(left) if races else 0
-    plan = Plan(optimizer, n, test, PASSES * n + raced + reports, spare=left if raced else 0, **documents)
-    return replace(plan, calls=plan.calls + plan.references)
+    plan = Plan(optimizer, n, test, PASSES * n + raced + reports, spare=left if raced else 0)
+    return replace(plan, calls=plan.calls + plan.references, per_document=per_document)
 
 
 def from_pilot(

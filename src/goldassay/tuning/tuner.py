@@ -178,7 +178,7 @@ def _optimized(
             seed=options.seed,
             folder=options.folder,
             settings=dict(options.settings),
-            held_out={"dev": splits["dev"], "test": splits["test"]},
+            held_out={"test": splits["test"]},
         )
         try:
             meter.check()

@@ -23,14 +23,12 @@ from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
 from goldassay import jsonl
 from goldassay._dspy_compat import BaseCallback, signature_of
 from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.measure import failed
 from goldassay.metric import Metric, extra_arguments, failed_with
-from goldassay.progress import heartbeat, standard_error
+from goldassay.progress import bar, heartbeat, standard_error
 from goldassay.scores import Score
 from goldassay.tally.evidence import Evidence
 
@@ -65,11 +63,8 @@ class Watch(BaseCallback):  # type: ignore[misc]
         self._calls: dict[str, tuple[str, Any]] = {}
         self._errors: dict[tuple[str, Any], list[str]] = {}
         self._lock = threading.Lock()
-        console = standard_error()
-        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-        silent = not (progress and console.is_terminal)
-        self._bar = Progress(*columns, console=console, disable=silent, transient=True)
-        self._task = self._bar.add_task("tuning")
+        self._bar = bar(standard_error(), progress)
+        self._task = self._bar.add_task("tuning", total=None)
 
     def __enter__(self) -> Watch:
         if not self._progress:  # DSPy's optimizers print, and show bars of their own

@@ -89,8 +89,9 @@ class Wrapped(dspy.Module):  # type: ignore[misc]
 
     def adapter(self, adapter: dspy.Adapter | None) -> dspy.Adapter | None:
         """The adapter that asks for this form in place of ``adapter``; one that is not terse stays."""
-        terse = self.form and isinstance(adapter, TerseAdapter)
-        return TerseAdapter(self.form, adapter.copied) if terse else adapter
+        if self.form and isinstance(adapter, TerseAdapter):
+            return TerseAdapter(self.form, adapter.copied)
+        return adapter
 
     def forward(self, **inputs: object) -> dspy.Prediction:
         """The program on these inputs."""
