@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold import read, write
+from goldassay.gold import read
 
 TEXT = "Het Teylers Museum in Haarlem (NL-HlmTM) opende in 1784."
 ENTRY: dict[str, Any] = {
@@ -88,13 +88,6 @@ def test_entries_can_be_predictions(tmp_path: Path) -> None:
     assert read(file, format="json", task="answering", side="pred") == [{"id": "e1-q1", "answer": "In 1784."}]
 
 
-@pytest.mark.parametrize("task", ["extraction", "classification", "linking", "answering"])
-def test_what_is_written_reads_back(tmp_path: Path, task: str) -> None:
-    records = read(save(tmp_path, ENTRY), format="json", task=task)
-    write(tmp_path / "again.json", records, format="json", task=task)
-    assert read(tmp_path / "again.json", format="json", task=task) == records
-
-
 def test_wrong_offsets_are_named_with_the_right_place(tmp_path: Path) -> None:
     entry = copy.deepcopy(ENTRY)
     entry["ner_annotations"][1] |= {"start": 20, "end": 27}
@@ -132,9 +125,3 @@ def test_what_is_wrong_is_said(tmp_path: Path, change: dict[str, Any], task: str
 def test_a_file_without_the_part(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no entry has qa_pairs"):
         read(save(tmp_path, {"id": "a", "text": "x"}), format="json", task="answering")
-
-
-def test_two_meanings_of_one_surface_cannot_be_written(tmp_path: Path) -> None:
-    links = [{"start": 0, "end": 1, "ids": {}}, {"start": 2, "end": 3, "ids": {"wikidata": ["Q1"]}}]
-    with pytest.raises(DataError, match="'a' has two meanings here"):
-        write(tmp_path / "x.json", [{"id": "d", "text": "a a", "links": links}], task="linking")

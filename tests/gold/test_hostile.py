@@ -106,14 +106,12 @@ def odd(task: str, index: int, text: str) -> dict[str, Any]:
     ("task", "form", "name"),
     [
         *((task, "jsonl", "x.jsonl") for task in TASKS),
-        *((task, "json", "x.json") for task in ("extraction", "classification", "linking", "answering")),
         *(("extraction", form, f"x.{form}") for form in ("iob2", "conll", "hipe")),
         *((task, "brat", "x") for task in ("extraction", "linking")),
         ("linking", "hipe", "x.hipe"),
         *(("classification", form, f"x.{form}") for form in ("tsv", "csv")),
         ("retrieval", "trec", "x.qrels"),
         ("answering", "squad", "x.json"),
-        ("triples", "text2kgbench", "x.text2kgbench"),
     ],
 )
 def test_in_every_format_crlf_and_a_byte_order_mark_change_nothing(

@@ -140,14 +140,8 @@ def test_brat_keeps_links(tmp_path_factory: pytest.TempPathFactory, records: lis
 
 
 @QUICK
-@given(extraction(overlaps=True))
-def test_json_keeps_entities(tmp_path: Path, records: list[dict[str, Any]]) -> None:
-    assert there_and_back(tmp_path / "x.json", records, "extraction", "json") == records
-
-
-@QUICK
 @given(st.lists(st.tuples(TEXT, st.sampled_from("GLAM"), st.lists(st.sampled_from("RED"), unique=True)), min_size=1))
-@pytest.mark.parametrize("suffix", ["tsv", "csv", "json"])
+@pytest.mark.parametrize("suffix", ["tsv", "csv"])
 def test_classification(tmp_path: Path, suffix: str, rows: list[tuple[str, str, list[str]]]) -> None:
     records = [
         {"id": f"d{number}", "text": text.strip(), "label": label, "secondary_labels": others}
@@ -170,17 +164,6 @@ def test_trec_runs_keep_scores_to_the_last_bit(tmp_path: Path, names: list[str],
     records = [{"id": name, "results": results} for name in names]
     write(tmp_path / "x.run", records, task="retrieval", side="pred")
     assert read(tmp_path / "x.run", task="retrieval", side="pred") == records
-
-
-@QUICK
-@given(IDS, st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=3), TEXT)
-def test_text2kgbench(tmp_path: Path, names: list[str], rows: list[tuple[str, str, str]], text: str) -> None:
-    triples = [dict(zip(("subject", "predicate", "object"), row, strict=True)) for row in rows]
-    records = [{"id": name, "text": text, "triples": triples} for name in names]
-    assert there_and_back(tmp_path / "x.jsonl", records, "triples", "text2kgbench") == records
-    pred = [{"id": name, "triples": triples} for name in names]
-    write(tmp_path / "p.jsonl", pred, format="text2kgbench", task="triples", side="pred")
-    assert read(tmp_path / "p.jsonl", format="text2kgbench", task="triples", side="pred") == pred
 
 
 def test_squad_files_by_value(own: Path, real_data: Path, tmp_path: Path) -> None:
@@ -213,14 +196,6 @@ def existing(own: Path, *real: Path) -> list[Path]:
     return [own, *(file for file in real if file.is_file())]
 
 
-def test_ground_truth_byte_for_byte(own: Path, real_data: Path, tmp_path: Path) -> None:
-    names = [f"ground_truth__ont_{one}_ground_truth.jsonl" for one in ("10_culture", "4_book")]
-    for source in existing(own / "text2kgbench.jsonl", *(real_data / "text2kgbench" / name for name in names)):
-        records = read(source, task="triples", format="text2kgbench")
-        write(tmp_path / "x.jsonl", records, format="text2kgbench", task="triples")
-        assert (tmp_path / "x.jsonl").read_bytes() == source.read_bytes()
-
-
 def test_convert_says_what_the_new_file_cannot_hold(own: Path, real_data: Path, tmp_path: Path) -> None:
     for source in existing(own / "hipe.tsv", real_data / "hipe2022" / "ajmc-dev-en.tsv"):
         count = {"hipe.tsv": 2, "ajmc-dev-en.tsv": 14}[source.name]
@@ -248,9 +223,7 @@ def test_linking_keeps_its_tokens_on_the_way(own: Path, real_data: Path, tmp_pat
         assert read(back, task="linking", tokens=True) == read(source, task="linking", tokens=True)
 
 
-@pytest.mark.parametrize(
-    ("form", "task"), [("webnlg", "extraction"), ("trec", "linking"), ("text2kgbench", "answering")]
-)
+@pytest.mark.parametrize(("form", "task"), [("webnlg", "extraction"), ("trec", "linking"), ("squad", "triples")])
 def test_a_format_is_not_written_for_another_task(tmp_path: Path, form: str, task: str) -> None:
     with pytest.raises(GoldassayError, match=f", not {task}"):
         write(tmp_path / "x", [], format=form, task=task)
@@ -278,10 +251,3 @@ def test_a_table_has_a_column_for_what_a_record_says(tmp_path: Path) -> None:
     )
     assert (tmp_path / "x.tsv").read_text(encoding="utf-8").split("\n")[0].endswith("secondary_types\tlanguage\tsplit")
     assert read(tmp_path / "x.tsv", task="classification")[0] == record
-
-
-def test_links_in_entries_keep_all_that_is_said_of_them(tmp_path: Path) -> None:
-    link = {"start": 0, "end": 5, "text": "Delft", "ids": {"wikidata": ["Q690"], "geonames": ["2757345"]}}
-    record = {"id": "a", "text": "Delft", "links": [{**link, "checked": True, "rests_on": "the item"}]}
-    write(tmp_path / "a.jsonl", [record], task="linking")
-    assert convert(tmp_path / "a.jsonl", tmp_path / "b.json", task="linking").lost == {}

@@ -17,10 +17,8 @@ from goldassay.gold.shapes import SHAPES, Side
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples")
 QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-PLAIN = st.text(st.sampled_from("aé🏛א e\u0301:#'\"-"), min_size=1, max_size=8)
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=12)
 NAMES = st.lists(st.from_regex(r"[a-z][a-z0-9-]{0,6}", fullmatch=True), min_size=1, max_size=3, unique=True)
-QID = st.from_regex(r"Q[1-9][0-9]{0,4}", fullmatch=True)
 FREE = st.recursive(
     st.none() | st.booleans() | st.integers() | TEXT,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2),
@@ -112,41 +110,6 @@ def test_our_own_gold_byte_for_byte(root: Path, tmp_path: Path, task: str) -> No
     source = root / "gold" / "heritage" / f"{task}.jsonl"
     write(tmp_path / "x.jsonl", read(source, task=task), task=task)
     assert (tmp_path / "x.jsonl").read_bytes() == source.read_bytes()
-
-
-@QUICK
-@given(st.lists(st.tuples(PLAIN, st.lists(QID, min_size=1, max_size=2, unique=True)), max_size=4))
-def test_json_keeps_links(tmp_path: Path, pairs: list[tuple[str, list[str]]]) -> None:
-    """Its links are keyed by surface, so here each surface has one meaning."""
-    text, links = "", list[dict[str, Any]]()
-    for number, (word, ids) in enumerate(dict(pairs).items()):
-        mention = f"<{number}{word}>"
-        start, end = len(text), len(text) + len(mention)
-        links.append({"start": start, "end": end, "text": mention, "ids": {"wikidata": ids}})
-        text += mention + " "
-    records = [{"id": "d", "text": text or "x", "links": links}]
-    write(tmp_path / "x.json", records, format="json", task="linking")
-    assert read(tmp_path / "x.json", format="json", task="linking") == records
-
-
-@QUICK
-@given(NAMES, st.data())
-def test_json_keeps_questions(tmp_path: Path, names: list[str], data: st.DataObject) -> None:
-    records = [
-        {
-            "id": f"{name}-q{number}",
-            "question": data.draw(LINE),
-            "answers": data.draw(st.lists(LINE, max_size=2)),
-            "answer_type": data.draw(st.sampled_from(["factual", "temporal"])),
-            "supporting_facts": data.draw(st.lists(LINE, max_size=2)),
-            "documents": [name],
-            "context": f"About {name}.",
-        }
-        for name in names
-        for number in (1, 2)
-    ]
-    write(tmp_path / "x.json", records, format="json", task="answering")
-    assert read(tmp_path / "x.json", format="json", task="answering") == records
 
 
 @QUICK

@@ -157,20 +157,20 @@ def split(
         raise GoldassayError(f"the shares of two sides or more are above 0 and add up to 1, not {listed}")
     if not records:
         raise GoldassayError("nothing to split: there are no records")
-    present = {
-        factor: any(value_of(record, factor) is not None for record in records)
+    used = [
+        factor
         for factor in (STRATIFICATION_FACTORS if factors is None else factors)
-    }
-    absent = [factor for factor, there in present.items() if not there and factors is not None]
+        if any(value_of(record, factor) is not None for record in records)
+    ]
+    absent = [factor for factor in factors or () if factor not in used]
     if absent:
         raise GoldassayError(f"no record has {', '.join(absent)}, neither in its strata nor as a field")
-    used = [factor for factor, there in present.items() if there]
     groups = grouped(records, group=group, near=near)
     contents = [Counter(key for index in members for key in _values(records[index], used)) for members in groups]
     sizes = [len(members) for members in groups]
     sides = filled(iterative(contents, sizes, shares, seed), sizes, shares)
-    side_of = {index: side for members, side in zip(groups, sides, strict=True) for index in members}
-    of = {str(record["id"]): side_of[index] for index, record in enumerate(records)}
+    of = {str(records[index]["id"]): side for members, side in zip(groups, sides, strict=True) for index in members}
+    of = {str(record["id"]): of[str(record["id"])] for record in records}
     return Split(of, shares, len(groups), deviations(records, of, shares, used))
 
 
@@ -190,10 +190,9 @@ def deviations(
             for value, sides in counts.items()
             for side, share in shares.items()
         ]
-        if gaps:
-            most, at, _ = max(gaps)
-            weights = sum(weight for *_, weight in gaps)
-            rows.append(Deviation(factor, most, sum(gap * weight for gap, _, weight in gaps) / weights, at))
+        most, at, _ = max(gaps)
+        mean = sum(gap * weight for gap, _, weight in gaps) / sum(weight for *_, weight in gaps)
+        rows.append(Deviation(factor, most, mean, at))
     return rows
 
 

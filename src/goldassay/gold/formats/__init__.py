@@ -7,11 +7,12 @@ and their offsets proved in one place, `goldassay.gold.reading`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib import import_module
+from importlib import import_module, resources
 from os.path import exists
 from pathlib import Path
 from types import ModuleType
@@ -24,65 +25,14 @@ from goldassay.gold.shapes import Side
 from goldassay.jsonl import value as parse_json
 from goldassay.measure import TASKS
 
-QUESTIONS = ("hotpotqa", "musique", "triviaqa", "nq_open", "drop", "quoref", "kilt")
+NAMES: dict[str, dict[str, str]] = json.loads(
+    resources.files("goldassay").joinpath("data/formats.json").read_text(encoding="utf-8")
+)
+MODULES, EXTENSIONS = NAMES["modules"], NAMES["extensions"]
+QUESTIONS = tuple(name for name, module in MODULES.items() if module == "questions")
 """Data sets of questions whose files are laid out in their own way."""
-MODULES = {
-    "jsonl": "jsonl",
-    "iob2": "iob2",
-    "conll": "iob2",
-    "hipe": "hipe",
-    "brat": "brat",
-    "tsv": "tables",
-    "csv": "tables",
-    "parquet": "tables",
-    "trec": "trec",
-    "squad": "squad",
-    **dict.fromkeys(QUESTIONS, "questions"),
-    "json": "entries",
-    "text2kgbench": "text2kgbench",
-    "kit": "kits",
-    "label-studio": "label_studio",
-    "run": "run",
-    "webnlg": "webnlg",
-    "docred": "docred",
-    "carb": "carb",
-    "coref": "coref",
-    "neleval": "neleval",
-}
-EXTENSIONS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".iob": "iob2",
-    ".iob2": "iob2",
-    ".bio": "iob2",
-    ".conll": "conll",
-    ".csv": "csv",
-    ".qrels": "trec",
-    ".run": "trec",
-    ".trec": "trec",
-    ".ann": "brat",
-    ".parquet": "parquet",
-    ".xml": "webnlg",
-    ".yaml": "kit",
-    ".yml": "kit",
-}
-TASK_OF_FIELD = {
-    "question": "answering",  # first, because a question may name entities
-    "entities": "extraction",
-    "label": "classification",
-    "links": "linking",
-    "relevant": "retrieval",
-    "triples": "triples",
-    "record": "records",
-}
-OF_PROTOCOL = {
-    "webnlg": "webnlg",
-    "docred": "docred",
-    "carb": "carb",
-    "carb-binary": "carb",
-    "conll": "coref",
-    "tac": "neleval",
-}
+TASK_OF_FIELD = NAMES["task_of_field"]  # a question comes first, because it may name entities
+OF_PROTOCOL = NAMES["of_protocol"]
 """The format of the files that an official scorer reads."""
 SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "dev"}
 """The names that splits have, and what they are called here."""

@@ -8,19 +8,17 @@ read by `goldassay.gold.formats.tables`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from goldassay import files
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError
 from goldassay.gold import anyfields
 from goldassay.gold.formats import Row, Source, is_by_split, tables, task_of_record
 from goldassay.gold.records import SPANS, as_prediction, prove
-from goldassay.gold.shapes import Side
 from goldassay.measure import TASKS as TASKS
 
-WRITTEN = ("extraction", "classification", "linking", "answering")
 OPTIONS = ()
 KEYS = {"wikidata": "wikidata_id", "viaf": "viaf_id", "isil": "isil_code", "ghcid": "ghcid"}
 KEYS |= {base: base for base in ("gnd", "isni", "orcid", "ror", "geonames")}  # which the founding sample does not name
@@ -129,48 +127,3 @@ def _question(entry: Entry, about: Mapping[str, Any], pair: Mapping[str, Any], n
         "context": entry["text"],
     }
     return record | {key: pair[key] for key in ABOUT_QUESTION if key in pair}
-
-
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
-    """Write entries that hold this task's part; questions on one document become one entry."""
-    if side == "pred" and task != "answering":
-        raise GoldassayError("format json is written for gold; write predictions as jsonl")
-    if side == "pred":
-        files.save_json(path, list(records))
-        return
-    entries: dict[str, dict[str, Any]] = {}
-    for record in records:
-        document = record["id"] if task != "answering" else (record.get("documents") or [record["id"]])[0]
-        about = {key: record[key] for key in ABOUT_ENTRY if key in record}
-        text = record.get("text", record.get("context", ""))
-        entry = entries.setdefault(document, {"id": document, "text": text, **about})
-        if task == "extraction":
-            entry["ner_annotations"] = record["entities"]
-        elif task == "classification":
-            part = {key: record.get(field) for key, field in LABELS.items()}
-            entry["type_classification"] = {key: value for key, value in part.items() if value is not None}
-        elif task == "linking":
-            _add_links(entry, record)
-        else:
-            answers = record["answers"]
-            answer = answers[0] if len(answers) == 1 else answers
-            pair = {"id": record["id"], "question": record["question"], "answer": answer}
-            pair |= {key: record[key] for key in ABOUT_QUESTION if key in record}
-            entry.setdefault("qa_pairs", []).append(pair)
-    files.save_json(path, list(entries.values()))
-
-
-def _add_links(entry: dict[str, Any], record: Mapping[str, Any]) -> None:
-    linking: dict[str, dict[str, Any]] = {}
-    spans = []
-    for link in record["links"]:
-        mention = entry["text"][link["start"] : link["end"]]
-        ids = {
-            KEYS.get(base, base): several[0] if len(several) == 1 else several for base, several in link["ids"].items()
-        }
-        about = {key: value for key, value in ids.items() if value} | {k: link[k] for k in ABOUT_LINK if k in link}
-        if linking.setdefault(mention, about) != about:  # pyright: ignore[reportArgumentType]
-            message = f"{mention!r} has two meanings here, which json keys by surface; write jsonl"
-            raise DataError(message, record=record["id"])
-        spans.append({key: link[key] for key in ("start", "end", "type") if key in link} | {"text": mention})
-    entry["ner_annotations"], entry["entity_linking"] = spans, linking

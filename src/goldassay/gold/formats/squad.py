@@ -105,32 +105,20 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
     if side == "pred":
         files.save_json(path, {record["id"]: record["answer"] for record in several})
         return
-    articles: list[dict[str, Any]] = []
-    last: tuple[str, str, str] = ("", "", "")  # article, paragraph and context that questions are added to
+    articles: dict[tuple[str, str], dict[tuple[str, str], list[Any]]] = {}
     for record in several:
-        if "context" not in record:
-            raise DataError("squad needs the 'context' of a question; write jsonl", record=record["id"])
+        starts = record.get("answer_starts") or [record.get("context", "").find(text) for text in record["answers"]]
+        if "context" not in record or -1 in starts or len(starts) != len(record["answers"]):
+            raise DataError("squad needs the context with every answer in it; write jsonl", record=record["id"])
+        answers = [{"answer_start": start, "text": text} for text, start in zip(record["answers"], starts, strict=True)]
         meta = dict(record.get("meta", {}))
+        question = {"answers": answers, "id": record["id"], "question": record["question"]}
         title, name = meta.pop("title", ""), (record.get("documents") or [""])[0]
-        place = (name.rpartition("/")[0] or title, name, record["context"])
-        if not articles or place[0] != last[0]:
-            articles.append({"title": title, "paragraphs": []})
-        paragraphs = articles[-1]["paragraphs"]
-        if not paragraphs or place != last:
-            paragraphs.append({"context": record["context"], "qas": []})
-        last = place
-        question = {"answers": _answers(record), "id": record["id"], "question": record["question"], **meta}
-        paragraphs[-1]["qas"].append(question)
+        paragraphs = articles.setdefault((title, name.rpartition("/")[0]), {})
+        paragraphs.setdefault((name, record["context"]), []).append(question | meta)
+    data = [
+        {"title": title, "paragraphs": [{"context": context, "qas": qas} for (_, context), qas in paragraphs.items()]}
+        for (title, _), paragraphs in articles.items()
+    ]
     second = any(not record["answers"] for record in several)
-    files.save_json(path, {"data": articles, "version": "v2.0" if second else "1.1"})
-
-
-def _answers(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    starts = record.get("answer_starts") or [record["context"].find(text) for text in record["answers"]]
-    if len(starts) != len(record["answers"]):
-        message = f"{len(starts)} starts for {len(record['answers'])} answers; each answer needs its own"
-        raise DataError(message, record=record["id"], field="answer_starts")
-    for text, start in zip(record["answers"], starts, strict=True):
-        if start < 0:
-            raise DataError(f"answer {text!r} does not stand in its context; write jsonl", record=record["id"])
-    return [{"answer_start": start, "text": text} for text, start in zip(record["answers"], starts, strict=True)]
+    files.save_json(path, {"data": data, "version": "v2.0" if second else "1.1"})

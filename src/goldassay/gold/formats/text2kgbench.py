@@ -1,7 +1,7 @@
 """``text2kgbench``: ground truth (``id sent triples``) and model outputs (``id response triples``) of Text2KGBench.
 
 Its training and validation sentences state one triple each, in fields of their own, with Wikidata's ids (``sub_label
-rel_label obj_label sent sub rel obj``); a record of one triple with a ``predicate_id`` is written so.
+rel_label obj_label sent sub rel obj``).
 
 A repeated id among the outputs is legal there, and its last line counts (one of the published systems has every id
 twice); a warning says so. An output without ``triples`` is read from its ``response``, by the benchmark's own pattern:
@@ -12,10 +12,8 @@ Source: https://github.com/cenguix/Text2KGBench
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from goldassay import files
@@ -100,25 +98,3 @@ def _triples(items: list[Any]) -> list[dict[str, Any]]:
             raise DataError(message, field=f"triples[{index}]")
         triples.append(dict(zip(PARTS, parts, strict=True)))
     return triples
-
-
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
-    """Write ground truth, or outputs without their ``response``."""
-    lines = []
-    for record in records:
-        for triple in record["triples"]:
-            for part in PARTS:
-                if not isinstance(triple[part], str):
-                    raise DataError(f"text2kgbench holds text, not {triple[part]!r}; write jsonl", record=record["id"])
-        row: dict[str, Any] = {"id": record["id"]}
-        triples = [{key: triple[field] for field, key in PARTS.items()} for triple in record["triples"]]
-        if side == "pred":
-            row["triples"] = [list(triple.values()) for triple in triples]
-        elif len(triples) == 1 and "predicate_id" in record["triples"][0]:
-            labels = {key: record["triples"][0].get(field) for field, key in LABELS.items()}
-            ids = {key: record["triples"][0].get(field) for field, key in IDS.items()}
-            row |= {**labels, "sent": record.get("text", ""), **ids}
-        else:
-            row |= {"sent": record.get("text", ""), "triples": triples}
-        lines.append(json.dumps(row) + "\n")
-    files.save(path, "".join(lines))
