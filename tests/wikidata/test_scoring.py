@@ -10,7 +10,8 @@ import pytest
 from goldassay.measures import triples
 from goldassay.measures.triples import times
 from goldassay.measures.triples.objects import Comparing
-from goldassay.wikidata.articles import ArticleText, Subject
+from goldassay.measures.triples.places import TextIndex
+from goldassay.wikidata.articles import Subject
 from goldassay.wikidata.client import Item, Statement
 from goldassay.wikidata.scoring import Scoring, verdict_key
 
@@ -253,7 +254,7 @@ def test_a_day_is_said_where_the_day_stands(
     ],
 )
 def test_times_of_every_era_and_age_are_found_in_a_text(time: str, precision: int, surface: str | None) -> None:
-    text = ArticleText(
+    text = TextIndex(
         "He lived (12 July 100 BC – 15 March 44 BC); March 15, 43 B.C. was later. Made in the 2nd century BC, lost in "
         "323 BCE, buried in AD 79, found in the 19th century and shown in the 1990s."
     )
@@ -266,6 +267,6 @@ def test_times_of_every_era_and_age_are_found_in_a_text(time: str, precision: in
 @pytest.mark.parametrize("piece", ["x", "東", "1", "1 ", "12 march ", "1st ", "ad "])
 def test_a_long_text_of_anything_is_searched_once(piece: str) -> None:
     """Without a bound on a month's name this would take minutes for a text without spaces."""
-    text = ArticleText(piece * 100_000)
+    text = TextIndex(piece * 100_000)
     assert text.find_date(times.Time(1900, 1, 1, 11)) is None
     assert text.find_date(times.Time(1900, precision=7)) is None

@@ -18,11 +18,12 @@ from goldassay.measures import triples as measures
 from goldassay.measures.triples import objects
 from goldassay.measures.triples.matching import Matching, related
 from goldassay.measures.triples.objects import Comparing
+from goldassay.measures.triples.places import TextIndex
 from goldassay.measures.triples.records import Triple
 from goldassay.metric import Metric
 from goldassay.text.normal import normal
 from goldassay.wikidata.alignment import PropertyAlignmentTable
-from goldassay.wikidata.articles import ArticleText, Subject, align
+from goldassay.wikidata.articles import Subject, align
 
 EXACT, PARTIAL, DUPLICATE, NOVEL, NO_MATCH = KINDS = "exact", "partial", "duplicate", "novel", "no_match"
 VerdictKey = tuple[str, str, str, str]
@@ -76,7 +77,7 @@ class Scoring:
     def gold(self, subject: Subject) -> list[dict[str, Any]]:
         """The statements of the item, each with whether the text supports it, in which words and which sentence."""
         triples = subject.gold()
-        text = ArticleText(subject.text)
+        text = TextIndex(subject.text)
         for statement in self.match(triples, ()).gold if subject.text else ():
             triple: Any = statement.triple
             place = text.find(statement)
