@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pytest
 from benchmarks import wikibase_rdf as rdf
 
-from goldassay.wikidata.client import Item, LocalStore, Statement
-from goldassay.wikidata.web import Web
+from goldassay.wikidata.client import Item, Statement
+from goldassay.wikidata.web import LocalStore, Web
 
 GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
 ADAMS = Item(

@@ -13,7 +13,6 @@ https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +21,11 @@ from typing import Any
 from urllib.parse import quote
 
 from goldassay.cache import Cache, Fetched
-from goldassay.exceptions import CacheOnlyError, DataError, FetchError, GoldassayError, MissingExtra, NotFoundError
+from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
 from goldassay.measures.triples import objects
 from goldassay.measures.triples.times import DAY, JULIAN, YEAR, date_of, day_number
 from goldassay.secrets import redact
-from goldassay.wikidata.web import Web, check_language
+from goldassay.wikidata.web import Binding, LocalStore, Web, check_language
 
 WDQS = "https://query.wikidata.org/sparql"
 LANGUAGES = ("en", "nl", "de", "fr", "mul")
@@ -54,7 +53,6 @@ VALUE_PARTS = (
     {"globe": "geoGlobe"},
 )
 """Variables and the properties of a value node that they are bound to; each group is optional as a whole."""
-Binding = dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,27 +139,6 @@ def from_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
     if year <= 0 and precision >= YEAR:
         year -= 1
     return f"{year:+05d}-{month:02d}-{day:02d}{match[4] or 'T00:00:00Z'}"
-
-
-class LocalStore:
-    """A file of Wikidata's statements (N-Triples or Turtle) that answers as the service does."""
-
-    def __init__(self, file: str | Path) -> None:
-        try:
-            import pyoxigraph
-        except ImportError:
-            raise MissingExtra("pyoxigraph", "wikidata") from None
-        self._store: Any = pyoxigraph.Store()
-        self._json = pyoxigraph.QueryResultsFormat.JSON
-        try:
-            self._store.bulk_load(path=str(file))
-        except (SyntaxError, ValueError) as error:
-            raise DataError(f"not RDF: {error}", file=file) from None
-
-    def select(self, query: str) -> list[Binding]:
-        """The rows of a query."""
-        rows: list[Binding] = json.loads(self._store.query(query).serialize(format=self._json))["results"]["bindings"]
-        return rows
 
 
 class WikidataClient:

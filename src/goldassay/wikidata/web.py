@@ -1,4 +1,4 @@
-"""A polite HTTP client, and with it Wikipedia's articles as Markdown.
+"""Where data come from: a polite HTTP client, a local file of Wikidata, and Wikipedia's articles as Markdown.
 
 The client names itself, waits between requests, and retries timeouts, broken connections, truncated JSON and the
 statuses 429 and 5xx, after 1, 2, 4 … seconds with jitter or after the server's ``Retry-After``. Everything else fails
@@ -20,6 +20,7 @@ import re
 import threading
 import time
 import weakref
+from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
 from urllib.parse import quote, unquote, urlsplit
@@ -29,12 +30,13 @@ import tenacity
 
 from goldassay import __version__
 from goldassay.cache import Cache
-from goldassay.exceptions import FetchError, GoldassayError, MissingExtra, NotFoundError
+from goldassay.exceptions import DataError, FetchError, GoldassayError, MissingExtra, NotFoundError
 from goldassay.secrets import redact
 
 RETRIED = (429, 500, 502, 503, 504)
 HOME = "https://pypi.org/project/goldassay/"
 LONGEST_WAIT = 120.0
+Binding = dict[str, dict[str, str]]
 LANGUAGE = re.compile(r"[a-z]{2,12}(?:-[a-z0-9]+)*")
 
 
@@ -117,6 +119,27 @@ def _check_status(response: httpx.Response) -> None:
         raise FetchError(f"status {status}: {' '.join(response.text.split())[:120]}")
     if "json" not in (kind := response.headers.get("content-type", "")):
         raise FetchError(f"expected JSON, got {kind or 'no content type'!r}; is the address right?")
+
+
+class LocalStore:
+    """A file of Wikidata's statements (N-Triples or Turtle) that answers as the service does."""
+
+    def __init__(self, file: str | Path) -> None:
+        try:
+            import pyoxigraph
+        except ImportError:
+            raise MissingExtra("pyoxigraph", "wikidata") from None
+        self._store: Any = pyoxigraph.Store()
+        self._json = pyoxigraph.QueryResultsFormat.JSON
+        try:
+            self._store.bulk_load(path=str(file))
+        except (SyntaxError, ValueError) as error:
+            raise DataError(f"not RDF: {error}", file=file) from None
+
+    def select(self, query: str) -> list[Binding]:
+        """The rows of a query."""
+        rows: list[Binding] = json.loads(self._store.query(query).serialize(format=self._json))["results"]["bindings"]
+        return rows
 
 
 def check_language(language: str) -> str:
