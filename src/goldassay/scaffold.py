@@ -23,18 +23,17 @@ from goldassay.measures.records import schemas
 MIN_SPLIT = 10  # records that can be split into train, dev and test
 SMALL = 300  # with fewer records a test split of 15 % can show no realistic gain
 UNEVEN = 0.25  # a label whose shares are as far off on average does not stand on all sides
-PLACEHOLDERS = (
-    "Write a text of yours here.",
-    "Every line of this file is an example.",
-    "What the program reads comes first.",
-    "Then follows the expected answer.",
-    "Examples of dev choose between programs.",
-    "They are never shown to a model.",
-    "Add as many as you have.",
-    "Test is for the last look.",
-    "Nothing is tuned on it.",
-    "A hundred examples show large gains.",
-)
+PLACEHOLDERS = """\
+Write a text of yours here.
+Every line of this file is an example.
+What the program reads comes first.
+Then follows the expected answer.
+Examples of dev choose between programs.
+They are never shown to a model.
+Add as many as you have.
+Test is for the last look.
+Nothing is tuned on it.
+A hundred examples show large gains.""".splitlines()
 """Inputs of the examples to replace, no two nearly the same."""
 SMALL_RATIOS = {"train": 0.4, "dev": 0.2, "test": 0.4}
 
@@ -80,29 +79,23 @@ def write(
     inputs, outputs = _sides(types, inputs, outputs) if records else (inputs, outputs)
     if not inputs or not outputs:
         raise GoldassayError("a task needs fields: `inputs=text` and `outputs=label`")
-    fields = [*anyfields.ABOUT, *inputs, *outputs]
-    labels = [name for name in outputs if types.get(name, "").startswith("Literal")]
-    gold = _split([{name: record.get(name) for name in fields} for record in records], inputs, labels)
+    gold = _split(records, inputs, outputs, types)
     model = Schema.of(schema, task, gold) if schema is not None else None
     gold = gold or _examples(inputs, outputs, model)
     words = _words(task, inputs, outputs, types, model)
     texts = {
         f"programs/{task}.py": PROGRAM.format(**words),
         f"metrics/{task}.py": (METRIC_OF_RECORDS if model else METRIC).format(**words),
-        **({f"programs/{model.copy}": model.source} if model else {}),
         f"gold/{task}/card.yaml": _card(task, inputs, outputs, gold, source),
         f"gold/{task}/{task}.jsonl": "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in gold),
         f"tests/test_{task}.py": TEST.format(**words),
     }
+    if model:
+        texts[f"programs/{model.copy}"] = model.source
     if not (folder / "README.md").exists():
         texts["README.md"] = README.format(**words, note="" if records else NOTE.format(task=task))
-    return _save(folder, texts, force)
-
-
-def _save(folder: Path, texts: Mapping[str, str], force: bool) -> list[Path]:
-    """The written files; existing ones are overwritten with ``force`` only."""
     written = {folder / name: text for name, text in texts.items()}
-    if existing := [str(file) for file in written if file.exists() and not force]:
+    if not force and (existing := [str(file) for file in written if file.exists()]):
         raise GoldassayError(f"{existing[0]} exists; name another task or folder, or overwrite it (`force=True`)")
     for file, text in written.items():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -141,23 +134,28 @@ def _sides(types: Mapping[str, str], inputs: Sequence[str], outputs: Sequence[st
     return list(inputs) or [name for name in types if name not in predicted], predicted
 
 
-def _split(records: list[dict[str, Any]], inputs: Sequence[str], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """The records with a split that preserves the shares of the labels, unless they have one or are too few.
+def _split(
+    records: Sequence[Mapping[str, Any]], inputs: Sequence[str], outputs: Sequence[str], types: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """The fields of the records, with a split that preserves the shares of the labels, unless they have one or are too
+    few.
 
     Near duplicates stay on one side, unless that leaves labels on one side alone: short texts of one form are all
     nearly the same. Then only those that are exactly the same do.
     """
-    records = [{name: value for name, value in record.items() if value is not None} for record in records]
-    if any("split" in record for record in records) or len(records) < MIN_SPLIT:
-        return records
-    texts = [{**record, "text": " ".join(str(record[name]) for name in inputs if name in record)} for record in records]
-    ratios = SMALL_RATIOS if len(records) < SMALL else DATASET_SPLITS
-    division = split(texts, ratios=ratios, factors=labels)
+    fields = [*anyfields.ABOUT, *inputs, *outputs]
+    gold = [{name: record[name] for name in fields if record.get(name) is not None} for record in records]
+    if any("split" in record for record in gold) or len(gold) < MIN_SPLIT:
+        return gold
+    texts = [{**record, "text": " ".join(str(record[name]) for name in inputs if name in record)} for record in gold]
+    options: dict[str, Any] = {"ratios": SMALL_RATIOS if len(gold) < SMALL else DATASET_SPLITS}
+    options["factors"] = [name for name in outputs if types.get(name, "").startswith("Literal")]
+    division = split(texts, **options)
     if division.empty or any(deviation.mean > UNEVEN for deviation in division.deviations):
         message = "texts of one form are nearly the same, so near duplicates stand on both sides of the split"
         logging.getLogger("goldassay").warning("%s; goldassay gold validate names them", message)
-        division = split(texts, ratios=ratios, factors=labels, near=100.0)
-    return [{"id": record["id"], "split": division.of[record["id"]], **record} for record in records]
+        division = split(texts, **options, near=100.0)
+    return [{"id": record["id"], "split": division.of[record["id"]], **record} for record in gold]
 
 
 def _examples(inputs: Sequence[str], outputs: Sequence[str], model: Schema | None) -> list[dict[str, Any]]:
@@ -191,10 +189,9 @@ def _words(
     task: str, inputs: Sequence[str], outputs: Sequence[str], types: Mapping[str, str], model: Schema | None
 ) -> dict[str, Any]:
     """What the templates are filled with."""
-    kinds = {name: types.get(name, "str") for name in (*inputs, *outputs)}
-    kinds |= {"record": model.name} if model else {}
-    fields = [f"    {name}: {kinds[name]} = dspy.InputField()" for name in inputs]
-    fields += [f"    {name}: {kinds[name]} = dspy.OutputField()" for name in outputs]
+    kinds = {name: types.get(name, "str") for name in (*inputs, *outputs)} | ({"record": model.name} if model else {})
+    compare = schemas.by_schema(model.text) if model else {}
+    sides = {"Input": inputs, "Output": outputs}
     return {
         "task": task,
         "title": task.replace("_", " "),
@@ -203,15 +200,15 @@ def _words(
         "imports": MODEL.format(model=model.name, copy=model.copy) if model else "",
         "paths": "from pathlib import Path\n" if model else "",
         "workspace": "\nfrom goldassay import workspace\n" if model else "",
-        "model": model.name if model else "",
-        "copy": model.copy if model else "",
-        "compare": "".join(f"    {name!r}: {chosen!r},\n" for name, chosen in schemas.by_schema(model.text).items())
-        if model
-        else "",
-        "typing": "Any, Literal" if any("Literal" in kind for kind in kinds.values()) else "Any",
-        "asked": " and ".join(name.replace("_", " ") for name in outputs),
-        "given": " and ".join(name.replace("_", " ") for name in inputs),
-        "fields": "\n".join(fields),
+        "model": model and model.name,
+        "copy": model and model.copy,
+        "compare": "".join(f"    {name!r}: {chosen!r},\n" for name, chosen in compare.items()),
+        "typing": "Any, Literal" if "Literal" in str(kinds) else "Any",
+        "asked": " and ".join(outputs).replace("_", " "),
+        "given": " and ".join(inputs).replace("_", " "),
+        "fields": "\n".join(
+            f"    {name}: {kinds[name]} = dspy.{side}Field()" for side, names in sides.items() for name in names
+        ),
         "outputs": tuple(outputs),
         "parameters": ", ".join(f"{name}: {kinds[name]}" for name in inputs),
         "arguments": ", ".join(f"{name}={name}" for name in inputs),
