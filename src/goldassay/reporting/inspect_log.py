@@ -27,17 +27,22 @@ def to_inspect(run: Run) -> bytes:
     >>> zipfile.ZipFile(io.BytesIO(to_inspect(run))).namelist()
     ['samples/0_epoch_1.json', 'samples/1_epoch_1.json', 'summaries.json', 'header.json']
     """
-    about, rows = run.about, run.rows
-    head = {"created": about.get("started") or "1970-01-01T00:00:00+00:00", "task": run.name}
-    head |= {"task_id": str(about["gold"].get("sha256")), "model": about.get("lm") or "none/none"}
-    head |= {"dataset": {"samples": len(rows), "sample_ids": [row["id"] for row in rows]}}
-    head["config"] = {"epochs": run.repeats}
+    about = run.about
+    head = {
+        "created": about.get("started") or "1970-01-01T00:00:00+00:00",
+        "task": run.name,
+        "task_id": str(about["gold"].get("sha256")),
+        "model": about.get("lm") or "none/none",
+        "dataset": {"samples": len(run.rows), "sample_ids": [row["id"] for row in run.rows]},
+        "config": {"epochs": run.repeats},
+    }
     scores = []
     for name, ends in run.intervals.items():
         metrics = {"corpus": run.values[name], "low": ends.low, "high": ends.high}
         named = {each: {"name": each, "value": value} for each, value in metrics.items()}
         scores.append({"name": name, "scorer": name, "metrics": named})
-    results = {"total_samples": len(rows), "completed_samples": len(rows) - run.folded.failed, "scores": scores}
+    total = len(run.rows)
+    results = {"total_samples": total, "completed_samples": total - run.folded.failed, "scores": scores}
     status = "success" if about.get("status") == "finished" else "cancelled"
     samples = [_sample(row, run) for row in run.answers]
     members: dict[str, Any] = {f"samples/{each['id']}_epoch_{each['epoch']}.json": each for each in samples}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,17 +100,17 @@ def draft(
 def asked(places: Iterable[Path | str]) -> dict[str, Asked]:
     """The inputs that the sources share or have alone, with all answers that did not fail."""
     items: dict[str, Asked] = {}
-    homes: dict[str, Path] = {}  # of the systems and ids, so that two of one name are told apart
+    homes: dict[str, Path] = {}  # of the systems, so that two of one name are told apart
     for place in places:
         file, _ = split_name(place)
         for system, name, inputs, strata, answer in _answers(file):
             if not isinstance(inputs, Mapping) or not inputs:
                 raise GoldassayError(f"{place} was stored without inputs, so no gold can be drafted from it")
+            if (key := _key(inputs)) not in items:
+                taken = any(item.id == name for item in items.values())
+                items[key] = Asked(f"{file.stem}-{name}" if taken else name, inputs, strata)
             source = system if homes.setdefault(system, file) == file else f"{system} ({file.stem})"
-            if _key(inputs) not in items:
-                taken = name in {item.id for item in items.values()}
-                items[_key(inputs)] = Asked(f"{file.stem}-{name}" if taken else name, inputs, strata)
-            items[_key(inputs)].answers.append((source, answer))
+            items[key].answers.append((source, answer))
     if not items:
         raise GoldassayError("these sources have no answers that did not fail")
     return items
@@ -123,17 +123,13 @@ def _answers(file: Path) -> Iterator[tuple[str, str, Any, Any, Any]]:
         for row in run.rows:
             if row.get("prediction") is not None and "error" not in row:
                 yield run.name, str(row["id"]), row.get("inputs"), row.get("strata", {}), row["prediction"]
-        return
-    try:
-        systems = systems_in(file)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
-    if not systems:
+    elif systems := systems_in(file):
+        for system in systems:
+            for sample in system.samples:
+                if not sample.error:
+                    yield system.name, sample.id, _inner(sample.inputs), {}, _inner(sample.prediction)
+    else:
         raise DataError(f"no traces and no log that can be read; there are readers for {KINDS}", file=file)
-    for system in systems:
-        for sample in system.samples:
-            if not sample.error:
-                yield system.name, str(sample.id), _inner(sample.inputs), {}, _inner(sample.prediction)
 
 
 def _inner(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -155,12 +151,12 @@ def choose(items: Sequence[Asked], n: int, by: str | None, rng: random.Random) -
     if by == "disagreement":
         shuffled.sort(key=lambda item: -item.disagreement)
     elif by == "stratum":  # one of each stratum in turn
-        seen: dict[str, int] = defaultdict(int)
-        turn = {}
+        seen = Counter[str]()
+        turns = {}
         for item in shuffled:
-            turn[id(item)] = seen[_key(item.strata)]
+            turns[item.id] = seen[_key(item.strata)]
             seen[_key(item.strata)] += 1
-        shuffled.sort(key=lambda item: turn[id(item)])
+        shuffled.sort(key=lambda item: turns[item.id])
     return shuffled[:n], by
 
 

@@ -8,7 +8,7 @@ instruction copies an example if it has eight words in a row of its inputs, or a
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,7 @@ from goldassay.text.similarity import NEAR, near_pairs, plain
 
 FEW, PAIRS = 50, 500_000  # so many texts, or comparisons, cost less than an index
 WORDS, SHORT = 8, 5  # as many words in a row are a copy, not chance; a shorter input counts if it stands there whole
+NEAREST = "the nearest examples"
 INPUTS = ("text", "question", "query")  # of examples that do not say which fields are inputs
 TOKEN = re.compile(r"\w+")
 
@@ -75,23 +76,22 @@ def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
         if index not in leaks or leaks[index].similarity < similarity:
             leaks[index] = Leak(index, identity(gold[index], index), place, similarity)
 
-    demonstrations: dict[frozenset[str], list[tuple[str, str]]] = {}
+    shown: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)
     for name, predictor in predictors:
-        place = f"a demonstration of {name!r}"
         for demo in predictor.demos or []:
             for shared, text in _inputs(demo, keys, signature_of(predictor).input_fields):
-                demonstrations.setdefault(shared, []).append((text, place))
-    for shared, pairs in demonstrations.items():
-        texts = [plain(text_of(example, shared)) for example in gold]
+                shown[shared].append((text, f"a demonstration of {name!r}"))
+    shown[keys] += [(text_of(example, keys), NEAREST) for example in _pool(program)]
+    for shared, pairs in shown.items():
+        own = [text_of(example, shared) for example in gold]
+        texts = list(map(plain, own))
         count = Counter(texts)  # what several examples share, such as their language, is none of them
         for mine, other, similarity in _near([plain(text) for text, _ in pairs], texts):
-            if shared == keys or count[texts[other]] == 1:
-                add(other, pairs[mine][1], similarity)
+            text, place = pairs[mine]
+            itself = place == NEAREST and text == own[other]
+            if not itself and (shared == keys or count[texts[other]] == 1):
+                add(other, place, similarity)
     texts = [text_of(example, keys) for example in gold]
-    pool = [text_of(example, keys) for example in _pool(program)]
-    for mine, other, similarity in _near(list(map(plain, pool)), list(map(plain, texts))) if pool else ():
-        if pool[mine] != texts[other]:
-            add(other, "the nearest examples", similarity)
     copied = Copies(prompt_texts(program))
     words = {text: copied.of(text) for text in texts}
     count = Counter(gram for grams in words.values() for gram in grams)  # a phrase that texts share is none of them

@@ -41,6 +41,7 @@ def test_inspect_gives_the_means_that_inspect_says() -> None:
     assert (run.repeats, run.unit, run.about["lm"], run.warnings) == (2, "3 documents", "mockllm/model", [])
     assert run.zero.weights == {"match": 1.0, "partly": 1.0, "length": 0.0}  # a length is no rate
     assert run.rows[5]["errors"][0]["message"] == "both: 4 letters"
+    assert run.rows[0]["latency_s"] == 0.124  # its total_time
 
 
 def test_a_failed_sample_is_a_failed_row_and_counts() -> None:
@@ -128,6 +129,8 @@ def test_promptfoo_gives_the_means_that_promptfoo_says() -> None:
         assert (run.size, run.zero.weights["pass"], run.zero.weights["score"]) == ("12 examples in 3 documents", 1, 0)
     assert runs[2].warnings == ["2 of 12 samples failed and count; promptfoo may leave them out of its means"]
     assert [row["error"] for row in runs[2].rows if "error" in row] == ["no answer"] * 2
+    assert runs[0].rows[0]["usage"] == {"prompt_tokens": 9, "completion_tokens": 3}
+    assert runs[0].rows[0]["latency_s"] == log["results"]["results"][0]["latencyMs"] / 1000
 
 
 def test_a_log_of_several_systems_is_several_runs() -> None:

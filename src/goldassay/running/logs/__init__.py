@@ -38,21 +38,20 @@ def read_log(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
         DataError: The file is damaged, or has no scores.
     """
     file, name = split_name(place)
-    try:
-        systems = systems_in(file)
-        named = [(system, file if len(systems) == 1 else Path(f"{file}:{system.name}")) for system in systems]
-        runs = [as_run(system, at, document) for system, at in named if name in ("", system.name)]
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
-    if systems and not runs:
+    systems = systems_in(file)
+    chosen = [system for system in systems if name in ("", system.name)]
+    if systems and not chosen:
         raise GoldassayError(f"{file} has no system {name!r}; it has {', '.join(system.name for system in systems)}")
-    return runs
+    return [as_run(each, file if len(systems) == 1 else Path(f"{file}:{each.name}"), document) for each in chosen]
 
 
 def systems_in(file: Path) -> list[System]:
     """The systems in another tool's log, whose samples need no scores; empty if it is none that is known."""
     content = _content(file)
-    return next((systems for tool in TOOLS if (systems := tool.systems(content, file))), [])
+    try:
+        return next((systems for tool in TOOLS if (systems := tool.systems(content, file))), [])
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
 
 
 def runs_at(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
@@ -68,10 +67,10 @@ def runs_at(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
 
 def split_name(place: Path | str) -> tuple[Path, str]:
     """The file, and the name of a system in it, which may hold colons itself."""
-    text = str(place)
-    ends = (at for at, sign in enumerate(text) if sign == ":" and Path(text[:at]).is_file())
-    at = next(ends, len(text))
-    return run_at(Path(text[:at])), text[at + 1 :]
+    parts = str(place).split(":")
+    ends = (at for at in range(1, len(parts)) if Path(":".join(parts[:at])).is_file())
+    at = next(ends, len(parts))
+    return run_at(Path(":".join(parts[:at]))), ":".join(parts[at:])
 
 
 def _content(file: Path) -> Any:

@@ -16,7 +16,7 @@ from goldassay.running.logs.system import Sample, System
 def systems(content: Any, file: Path) -> list[System]:
     """The one system of a test run; none if this is another file."""
     content = content.get("testRunData", content) if isinstance(content, dict) else {}
-    cases = content.get("testCases") or content.get("test_results") or content.get("conversationalTestCases")
+    cases = content.get("testCases") or content.get("test_results")
     if not cases:
         return []
     lower: set[str] = set()
@@ -35,10 +35,11 @@ def _sample(case: dict[str, Any], lower: set[str]) -> Sample:
     return Sample(
         case.get("order", case.get("index")),
         {name: metric.get("score") for name, metric in metrics.items()},
-        {"input": case.get("input", case.get("scenario"))},
+        {"input": case.get("input")},
         {"output": case.get("expected_output")},
         {"output": case.get("actual_output")},
         case.get("metadata") or {},
         "; ".join(f"{name}: {metric['error']}" for name, metric in metrics.items() if metric.get("error")),
         {name: metric.get("reason") for name, metric in metrics.items() if not metric["success"]},
+        seconds=case.get("completion_time"),
     )

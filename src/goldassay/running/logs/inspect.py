@@ -52,7 +52,7 @@ def systems(content: Any, file: Path) -> list[System]:
 
 def _sample(sample: dict[str, Any]) -> Sample:
     values: dict[str, Any] = {}
-    reasons = {}
+    reasons, usage = {}, list((sample.get("model_usage") or {}).values())
     for scorer, score in (sample.get("scores") or {}).items():
         values |= score["value"] if isinstance(score["value"], dict) else {scorer: score["value"]}
         if score.get("explanation") != score.get("answer"):
@@ -67,4 +67,6 @@ def _sample(sample: dict[str, Any]) -> Sample:
         (sample.get("error") or {}).get("message", ""),
         reasons,
         sample["epoch"],
+        sample.get("total_time"),
+        (sum(each["input_tokens"] for each in usage), sum(each["output_tokens"] for each in usage)) if usage else None,
     )

@@ -58,7 +58,20 @@ def _sample(place: int, trace: dict[str, Any]) -> Sample:
         values[name], reasons[name] = feedback.get("value"), assessment.get("rationale")
         errors += [f"{name}: {feedback['error'].get('error_message')}"] if feedback.get("error") else []
     metadata, answer = {"document": _inputs(trace), **trace["tags"]}, {"output": trace["response"]}
-    return Sample(place, values, {"inputs": trace["request"]}, gold, answer, metadata, "; ".join(errors), reasons)
+    milliseconds = trace.get("execution_duration_ms", trace.get("execution_duration"))
+    usage = json.loads(trace["trace_metadata"].get("mlflow.trace.tokenUsage") or "{}")
+    return Sample(
+        place,
+        values,
+        {"inputs": trace["request"]},
+        gold,
+        answer,
+        metadata,
+        "; ".join(errors),
+        reasons,
+        seconds=None if milliseconds is None else milliseconds / 1000,
+        tokens=(usage["input_tokens"], usage["output_tokens"]) if usage else None,
+    )
 
 
 def _table(columns: list[str], rows: list[list[Any]], file: Path) -> list[System]:

@@ -30,7 +30,7 @@ def systems(content: Any, file: Path) -> list[System]:
 
 
 def _sample(result: dict[str, Any]) -> Sample:
-    variables = result["vars"]
+    variables, tokens = result["vars"], (result.get("response") or {}).get("tokenUsage") or {}
     same = {"document": json.dumps(variables, sort_keys=True)}  # --repeat asks again with the same variables
     return Sample(
         result["testIdx"],
@@ -41,4 +41,6 @@ def _sample(result: dict[str, Any]) -> Sample:
         {**same, **variables, **(result["testCase"].get("metadata") or {})},
         result["error"] if result["failureReason"] == ERROR else "",
         {"promptfoo": (result["gradingResult"] or {}).get("reason")},
+        seconds=result["latencyMs"] / 1000,
+        tokens=(tokens["prompt"], tokens["completion"]) if "prompt" in tokens else None,
     )

@@ -7,6 +7,7 @@ that failed is a failed row: what the tool did not score counts as the worst val
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,7 @@ from goldassay.tally import Mean
 from goldassay.tally.evidence import Evidence
 
 DOCUMENT = "document"
+USAGE = ("prompt_tokens", "completion_tokens")
 MOST = 300  # characters of an explanation or an error
 WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
 
@@ -30,7 +32,8 @@ WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0, "true": 
 class Sample:
     """One scored answer; logs are on the same examples if their ids and ``inputs`` are the same.
 
-    ``values`` are the scores as the tool writes them, ``reasons`` what it says of them, by the same names.
+    ``values`` are the scores as the tool writes them, ``reasons`` what it says of them, by the same names. ``tokens``
+    are those of the prompt and of the answer.
     """
 
     id: Any
@@ -42,6 +45,8 @@ class Sample:
     error: str = ""
     reasons: Mapping[str, Any] = field(default_factory=dict)
     repeat: int = 1
+    seconds: float | None = None
+    tokens: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         self.id, self.values = str(self.id), {str(name): number(value) for name, value in self.values.items()}
@@ -77,17 +82,19 @@ def number(value: object) -> float | None:
 def as_run(system: System, place: Path, document: str = DOCUMENT) -> Run:
     """The run of a system; ``place`` is what messages call it, ``document`` the metadata that names the cluster."""
     samples = sorted(system.samples, key=lambda sample: (len(sample.id), sample.id, sample.repeat))
-    names = dict.fromkeys(name for sample in samples for name in sample.values)
-    scores = {name: [value for each in samples if (value := each.values.get(name)) is not None] for name in names}
+    scores: dict[str, list[float]] = defaultdict(list)
+    for sample in samples:
+        for name, value in sample.values.items():
+            scores[name] += [] if value is None else [value]
     if not any(scores.values()):
         raise DataError(f"{system.name} has no scores: nothing was scored, or the log was cut off", file=place)
     about = dict.fromkeys(key for sample in samples for key in sample.metadata)
     if document not in {DOCUMENT, *about}:
         raise DataError(f"no {document!r} in the metadata, which has {', '.join(about) or 'no fields'}", file=place)
-    rates = [name for name, values in scores.items() if all(0 <= value <= 1 for value in values)]
-    weights = {name: float(name in ([system.main] if system.main else rates or names)) for name in names}
+    counted = [system.main] if system.main else [n for n in scores if all(0 <= x <= 1 for x in scores[n])] or scores
+    weights = {name: float(name in counted) for name in scores}
     lower = {name: max([1.0, *scores[name]]) for name in system.lower_is_better}
-    measures = {name: Returned(name, lower_is_better=name in lower, most=lower.get(name)) for name in names}
+    measures = {name: Returned(name, lower_is_better=name in lower, most=lower.get(name)) for name in scores}
     zero = Evidence.empty(measures, weights)
     questions = {sample.id: sample.inputs for sample in samples}
     places = {key: index for index, key in enumerate(questions)}
@@ -99,7 +106,7 @@ def as_run(system: System, place: Path, document: str = DOCUMENT) -> Run:
         "name": system.name,
         "status": "finished",
         "lm": system.lm,
-        "gold": {"examples": len(places), "sha256": gold_hash(list(questions.items()))},
+        "gold": {"examples": len(questions), "sha256": gold_hash(list(questions.items()))},
         "settings": {"log": system.tool, "file": place.name},
         "measures": described_measures(measures, weights),
         "repeats": max(row["repeat"] for row in rows),
@@ -119,6 +126,8 @@ def _row(index: int, sample: Sample, zero: Evidence, document: str) -> dict[str,
     row = {"index": index, "id": sample.id, "repeat": sample.repeat, "score": score}
     row |= {"tallies": {name: tally.state() for name, tally in tallies.items()}}
     row |= {"inputs": sample.inputs, "gold": sample.gold, "prediction": sample.prediction}
+    row |= {} if sample.seconds is None else {"latency_s": sample.seconds}
+    row |= {"usage": dict(zip(USAGE, sample.tokens, strict=True))} if sample.tokens else {}
     if sample.metadata.get(document) is not None:
         row["document"] = str(sample.metadata[document])
     if sample.error:
