@@ -295,7 +295,7 @@ def test_the_command_ranks_by_five_metrics_from_its_caches(tmp_path: Path) -> No
     again = CLI.invoke(app, [*asked, *weights], catch_exceptions=False)
     assert json.loads(again.stdout)["rankings"] == rows  # also the seconds: nothing was asked
     assert (tmp_path / "out" / "raw_responses.csv").read_text() == said
-    CLI.invoke(app, [*asked, *weights, "--ask-again"], catch_exceptions=False)
+    CLI.invoke(app, [*asked, *weights, "--force"], catch_exceptions=False)
     assert (tmp_path / "out" / "raw_responses.csv").read_text() != said
 
 

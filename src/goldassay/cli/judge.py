@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as jsons
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import typer
 from goldassay import files
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError, RunStopped
+from goldassay.gold import anyfields
 from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
@@ -24,20 +24,14 @@ if TYPE_CHECKING:
     from goldassay.judges.questions import Question
 
 app = use.commands("Judges: ask one about a file, compare it with people, audit it for biases.")
-Columns = Annotated[
-    str | None,
-    use.for_gold("--map", metavar="NAME=COLUMN,…", help="Columns under other names: label=human,id=key."),
-]
 Origin = Annotated[
     str,
     use.for_gold(
-        "--origin",
         metavar="HOW",
         help="How the labelled items were chosen: random, verdict (judge plan), elsewhere or unknown.",
     ),
 ]
 SUPPORT = "support"
-SCALE = re.compile(r"-?\d+-\d+")
 RUBRICS = (".yaml", ".yml", ".json")
 
 
@@ -48,16 +42,13 @@ class QuestionOptions:
     judge: Annotated[
         str,
         use.for_model(
-            "--judge",
             metavar="NAME|FILE|1-5|FOLDER",
             help="The question: support, relevance, criterion, preference, type or link; a yaml or json file with "
             "levels and their meanings, the worst first; a scale; a judge tuned with tune --judge.",
         ),
     ] = SUPPORT
-    map: Columns = None
-    positive: Annotated[
-        str | None, use.for_gold("--positive", metavar="LABEL", help="The label that counts as positive.")
-    ] = None
+    map: use.FieldMap = None
+    positive: Annotated[str | None, use.for_gold(metavar="LABEL", help="The label that counts as positive.")] = None
 
     def question(self) -> Question:
         """The question with its positive label; a tuned judge answers its own."""
@@ -66,13 +57,12 @@ class QuestionOptions:
 
         if self.state:
             chosen = question_of(self.state)
-        elif SCALE.fullmatch(self.judge):
+        elif self.judge[:1].isdigit():
             chosen = scale(self.judge)
-        elif self.judge == "rubric" or Path(self.judge).suffix in RUBRICS:
-            levels = files.yaml_value(Path(self.judge)) if self.judge != "rubric" else None
+        elif Path(self.judge).suffix in RUBRICS:
+            levels = files.yaml_value(Path(self.judge))
             if not isinstance(levels, dict):
-                what = "a yaml or json file with levels and their meanings, the worst first"
-                raise GoldassayError(f"a rubric is --judge FILE ({what}) or a scale, --judge 1-5")
+                raise DataError("a rubric has levels and their meanings, the worst first", file=self.judge)
             chosen = rubric(levels)
         else:
             chosen = question(self.judge)
@@ -87,16 +77,15 @@ class QuestionOptions:
     def labels(self, path: Path, limit: int | None = None, labelled: bool = True) -> Labels:
         """The labels of a file, without those that a tuned judge was tuned on."""
         from goldassay.judges.labels import read
+        from goldassay.judges.tuning import unseen
 
-        labels = read(path, self.question(), labelled=labelled, columns=columns(self.map))
+        labels = read(path, self.question(), labelled=labelled, columns=anyfields.mapping(self.map))
         if self.state is not None:
-            from goldassay.judges.tuning import unseen
-
             fresh = unseen(self.state, labels)
             if seen := len(labels.items) - len(fresh.items):
                 terminal.warn(f"{seen} items are left out: the judge was tuned on them")
             labels = fresh
-        return labels if limit is None else replace(labels, items=labels.items[:limit])
+        return replace(labels, items=labels.items[:limit])
 
 
 @dataclass(frozen=True)
@@ -106,43 +95,41 @@ class JudgeOptions:
     lm: Annotated[
         list[str] | None,
         use.for_model(
-            "--lm",
             metavar="MODEL",
             help="The judge's model, or nli:MODEL. Several vote (repeat); a model that is repeated is sampled again.",
         ),
     ] = None
-    store: Annotated[
-        Path | None, use.for_model("--store", metavar="FILE", help="Store the verdicts here and reuse them.")
-    ] = None
+    store: Annotated[Path | None, use.for_model(metavar="FILE", help="Store the verdicts here and reuse them.")] = None
     threads: use.Threads = 1
     budget: use.Budget = None
 
     def load(self, question: QuestionOptions) -> Any:
         """The judge or panel that answers a question."""
-        from goldassay.judges.judge import Verdicts
+        from goldassay import lm as models
+        from goldassay.judges.judge import ENTAILMENT, Judge, Verdicts, named
         from goldassay.judges.panel import Panel
+        from goldassay.judges.tuning import judge_of
 
         logging.getLogger("dspy").setLevel(logging.ERROR)
         names: list[str | None] = [*self.lm] if self.lm else [None]
         verdicts = Verdicts(self.store) if self.store else {}
-        members = [self._member(question, name, names[:at].count(name), verdicts) for at, name in enumerate(names)]
+        members: list[Any] = []
+        for at, name in enumerate(names):
+            if name and name.startswith(ENTAILMENT):
+                if len(names) > 1 or question.state or question.question().name != SUPPORT:
+                    raise GoldassayError(f"{name} only judges support: no samples, no panel, no tuned judge")
+                return named(name)
+            model = models.resolve(name)
+            options: dict[str, Any] = {
+                "adapter": models.adapter(model),
+                "sample": names[:at].count(name),
+                "verdicts": verdicts,
+            }
+            members.append(judge_of(question.state, model, **options) if question.state else Judge(model, **options))
         return members[0] if len(members) == 1 else Panel(members)
 
-    def _member(self, question: QuestionOptions, name: str | None, sample: int, verdicts: Any) -> Any:
-        from goldassay import lm as models
-        from goldassay.judges.judge import ENTAILMENT, Judge, named
-        from goldassay.judges.tuning import judge_of
-
-        if name and name.startswith(ENTAILMENT):
-            if len(self.lm or ()) > 1 or question.state or question.question().name != SUPPORT:
-                raise GoldassayError(f"{name} only judges support: no samples, no panel, no tuned judge")
-            return named(name)
-        model = models.resolve(name)
-        options = {"adapter": models.adapter(model), "sample": sample, "verdicts": verdicts}
-        return judge_of(question.state, model, **options) if question.state else Judge(model, **options)
-
     @contextmanager
-    def within_budget(self, judge: object) -> Iterator[None]:
+    def within_budget(self) -> Iterator[None]:
         """Count the calls of the judge against the budget; when it is spent, stored verdicts are kept."""
         from goldassay.running.calls import Account, BudgetSpent, Meter
 
@@ -150,15 +137,14 @@ class JudgeOptions:
             with Account(Meter(self.budget)).open():
                 yield
         except BudgetSpent as error:
-            stored = f"the verdicts so far are in {self.store}; the same command continues"
-            lost = "the verdicts so far are lost; with --store FILE they are stored, and the same command continues"
-            raise RunStopped(f"{error}; {stored if self.store else lost}") from None
+            stored = f"stored in {self.store}, and" if self.store else "lost; with --store FILE they are stored, and"
+            raise RunStopped(f"{error}; the verdicts so far are {stored} the same command continues") from None
 
     def votes(self, judge: Any, labels: Labels) -> list[Vote]:
         """The judge's vote on every item, with a warning about verdicts that are unknown."""
         from goldassay.judges.panel import poll
 
-        with terminal.progress("judging", len(labels.items)) as update, self.within_budget(judge):
+        with terminal.progress("judging", len(labels.items)) as update, self.within_budget():
             votes = poll(
                 judge, labels.question, labels.items, threads=self.threads, on_vote=lambda done, _: update(done)
             )
@@ -173,7 +159,7 @@ def evaluate(
     question: QuestionOptions,
     judge: JudgeOptions,
     out: Annotated[
-        Path | None, use.for_result("--out", metavar="FILE", help="Write the items with their verdicts (jsonl).")
+        Path | None, use.for_result(metavar="FILE", help="Write the items with their verdicts (jsonl).")
     ] = None,
     origin: Origin = "unknown",
     limit: use.Limit = None,
@@ -188,13 +174,9 @@ def evaluate(
     labels = question.labels(items, limit, labelled=False)
     member = judge.load(question)
     votes = judge.votes(member, labels)
-    result = estimate(labels, votes, member, origin=origin)
     if out is not None:
         write(out, labels, votes)
-    if json:
-        terminal.answer(result.state())
-    else:
-        tables.estimate(result, out)
+    terminal.output(estimate(labels, votes, member, origin=origin), json, lambda result: tables.estimate(result, out))
 
 
 def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
@@ -210,15 +192,11 @@ def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
 
 @use.command(app)
 def align(
-    labels: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="Human labels: jsonl, csv or tsv."),
-    ],
+    labels: Annotated[Path, typer.Argument(metavar="FILE", help="Human labels: jsonl, csv or tsv.")],
     question: QuestionOptions,
     judge: JudgeOptions,
     split: Annotated[
-        str | None,
-        use.for_gold("--split", metavar="NAME", help="Only these items (default: test, if the file has splits)."),
+        str | None, use.for_gold(metavar="NAME", help="Only these items (default: test, if the file has splits).")
     ] = None,
     origin: Origin = "unknown",
     limit: use.Limit = None,
@@ -238,8 +216,7 @@ def align(
         name, votes = "verdicts of the file", people.votes
     else:
         member = judge.load(question)
-        votes = judge.votes(member, people)
-        name = str(member)
+        name, votes = str(member), judge.votes(member, people)
     alignment = compare(people, votes, origin=origin)
     if json:
         terminal.answer({"judge": name, **alignment.state()})
@@ -251,7 +228,7 @@ def align(
 def plan(
     judged: Annotated[Path, typer.Argument(metavar="FILE", help="Items with verdicts (judge eval --out).")],
     question: QuestionOptions,
-    labels: Annotated[int, typer.Option("--labels", metavar="N", min=1, help="How many items people can label.")] = 50,
+    labels: Annotated[int, typer.Option(metavar="N", min=1, help="How many items people can label.")] = 50,
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -260,8 +237,7 @@ def plan(
     from goldassay.reporting import judge as tables
 
     items = question.labels(judged, labelled=False)
-    result = choose(items, items.votes, labels, seed=seed)
-    terminal.answer(result.state()) if json else tables.plan(result)
+    terminal.output(choose(items, items.votes, labels, seed=seed), json, tables.plan)
 
 
 @use.command(app)
@@ -277,17 +253,14 @@ def drift(
     from goldassay.reporting import judge as tables
 
     before, after = (question.labels(path, labelled=False) for path in (old, new))
-    result = compare(before, after, before.votes, after.votes, seed=seed)
-    terminal.answer(result.state()) if json else tables.drift(result)
+    terminal.output(compare(before, after, before.votes, after.votes, seed=seed), json, tables.drift)
 
 
 @use.command(app)
 def mean(
     numbers: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv: verdict, and label on some.")],
-    scale: Annotated[
-        str | None, typer.Option("--scale", metavar="LOW-HIGH", help="The ends of the scale: 0-1, 1-5.")
-    ] = None,
-    map: Columns = None,
+    scale: Annotated[str | None, typer.Option(metavar="LOW-HIGH", help="The ends of the scale: 0-1, 1-5.")] = None,
+    map: use.FieldMap = None,
     origin: Origin = "unknown",
     json: bool = False,
 ) -> None:
@@ -299,14 +272,11 @@ def mean(
 
     ends = sorted(levels(scale).unit) if scale else None
     bounds = (ends[0], ends[1]) if ends else None
-    people, verdicts = read_grades(numbers, columns(map), bounds)
+    people, verdicts = read_grades(numbers, anyfields.mapping(map), bounds)
     result = mean_grade(people, verdicts, bounds, origin=origin)
     if result.naive is None:
         raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=numbers)
-    if json:
-        terminal.answer(result.state())
-    else:
-        tables.average(result)
+    terminal.output(result, json, tables.average)
 
 
 @use.command(app)
@@ -316,9 +286,8 @@ def audit(
         str, use.for_model("--judge", metavar="NAME|FOLDER", help="support, or the folder of a tuned judge of it.")
     ] = SUPPORT,
     gold: Annotated[
-        str, use.for_gold("--gold", metavar="SET|FILE", help="A gold set with answering, for the probes.")
+        str, use.for_gold(metavar="SET|FILE", help="A gold set with answering, for the probes.")
     ] = "heritage",
-    only: Annotated[list[str] | None, typer.Option("--only", metavar="NAME", help="Only this check (repeat).")] = None,
     limit: use.Limit = 20,
     seed: int = 0,
     gate: Annotated[bool, use.for_result("--gate", help="Exit with status 1 if a check fails.")] = False,
@@ -326,31 +295,17 @@ def audit(
 ) -> None:
     """Look for biases without labels: planted faults, orders in texts, swapped pairs, length, echo, repeats."""
     from goldassay.gold import load
-    from goldassay.judges.audit import OF_SUPPORT, TESTS
+    from goldassay.judges.audit import TESTS
     from goldassay.judges.audit import audit as run_checks
     from goldassay.judges.probes import probes_of
-    from goldassay.measures.judged import can_answer
     from goldassay.reporting import judge as tables
 
     question = QuestionOptions(tuned)
     if question.question().name != SUPPORT:
         raise GoldassayError(f"the audit asks whether claims are supported; {tuned} answers another question")
     chosen = probes_of(load(gold, task="answering" if Path(gold).is_file() else None), limit=limit, seed=seed)
-    member = judge.load(question)
-    checks = len(only or ()) or len(TESTS if can_answer(member, "relevance") else OF_SUPPORT)
-    with terminal.progress("auditing", checks * len(chosen)) as update, judge.within_budget(member):
-        result = run_checks(member, chosen, only=only or (), threads=judge.threads, on_case=update)
-    if json:
-        terminal.answer(result.state())
-    else:
-        tables.audit(result)
+    with terminal.progress("auditing", len(TESTS) * len(chosen)) as update, judge.within_budget():
+        result = run_checks(judge.load(question), chosen, threads=judge.threads, on_case=update)
+    terminal.output(result, json, tables.audit)
     if gate and not result.passed:
         raise SystemExit(1)
-
-
-def columns(text: str | None) -> dict[str, str]:
-    """The columns of a file by the names that they stand for."""
-    pairs = [part.partition("=") for part in text.split(",")] if text else []
-    if wrong := next((f"{a}{b}{c}" for a, b, c in pairs if not a.strip() or not c.strip()), None):
-        raise GoldassayError(f"--map expects NAME=COLUMN such as label=human, got {wrong!r}")
-    return {name.strip(): column.strip() for name, _, column in pairs}

@@ -74,6 +74,14 @@ def answer(value: object) -> None:
     print(text, file=_answers or sys.stdout)
 
 
+def output(result: Any, json: bool, table: Callable[[Any], None]) -> None:
+    """Prints a result: its state as JSON, or as a table."""
+    if json:
+        answer(result.state())
+    else:
+        table(result)
+
+
 @contextmanager
 def answers_alone() -> Iterator[None]:
     """Reserves standard output for `answer`; anything else printed there, in any thread, goes to standard error."""
