@@ -276,7 +276,7 @@ def test_a_patch_for_another_version_of_the_program_says_so(workspace: Path, pro
         says = refused("patch", *words)
         assert "was made for version 0123456789abcdef of the program" in says
         assert "any version" in says
-    run("patch", "apply", "extraction", name, "--any-version")
+    run("patch", "apply", "extraction", name, "--force")
     assert [row["action"] for row in json.loads((proposed / "applied.json").read_text())] == ["add_instruction"]
 
 

@@ -60,11 +60,11 @@ app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=False, prett
 @app.callback(invoke_without_command=True)
 def top(
     context: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="Print exactly one JSON object on standard output.")] = False,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The seed of all random choices.")] = 0,
-    force: Annotated[bool, typer.Option("--force", help="Write over existing files.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    json: Annotated[bool, use.flag("--json", "Print exactly one JSON object on standard output.")] = False,
+    seed: Annotated[int, use.option("N", "The seed of all random choices.")] = 0,
+    force: Annotated[bool, use.flag("--force", "Write over existing files.")] = False,
+    quiet: Annotated[bool, use.flag("--quiet", "Show no progress.")] = False,
+    version: Annotated[bool, use.flag("--version", "Print the version.")] = False,
 ) -> None:
     """Score DSPy programs against gold, and tune them in the same loop.
 
@@ -84,9 +84,7 @@ def top(
 @use.command(app)
 def demo(
     lm: use.Lm = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", metavar="N", min=2, help="Use only N examples of each split.")
-    ] = None,
+    limit: Annotated[int | None, use.option("N", "Use only N examples of each split.", min=2)] = None,
 ) -> None:
     """The whole loop, offline, in minutes: measure, tune, measure again."""
     from goldassay.demo import run

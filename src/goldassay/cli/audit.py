@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from goldassay import workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
@@ -24,32 +22,28 @@ class AuditOptions(use.GoldOptions):
 
     split: Annotated[
         str | None,
-        use.for_gold("--split", metavar="NAME", help="The split of --gold (default: test with --program, else dev)."),
+        use.for_gold("NAME", "The split of --gold (default: test with --program, else dev)."),
     ] = None
     program: Annotated[
         str | None,
-        use.for_model("--program", metavar="TASK|FILE", help="The program whose saved states are run on --gold."),
+        use.for_model("TASK|FILE", "The program whose saved states are run on --gold."),
     ] = None
-    baseline: Annotated[
-        str | None, use.for_gold("--baseline", metavar="NAME", help="The candidate that was there before.")
-    ] = None
+    baseline: Annotated[str | None, use.for_gold("NAME", "The candidate that was there before.")] = None
     threads: use.Threads = 1
     repeats: use.Repeats = 1
     resume: use.Resume = None
-    out: Annotated[
-        Path | None, use.for_result("--out", metavar="FILE", help="Write the verdict as an HTML page here.")
-    ] = None
+    out: Annotated[Path | None, use.for_result("FILE", "Write the verdict as an HTML page here.")] = None
     fail_unless_better: Annotated[
-        bool, use.for_result("--fail-unless-better", help='Exit with status 1 unless the verdict is "helped".')
+        bool, use.flag("--fail-unless-better", 'Exit with status 1 unless the verdict is "helped".')
     ] = False
 
 
 def audit(
     results: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="RESULT... | [BEFORE] AFTER --program FILE",
-            help="What an optimizer left (goldassay.audit.save, GEPA's to_dict(), a tuning folder, a CSV "
+        use.argument(
+            "RESULT... | [BEFORE] AFTER --program FILE",
+            "What an optimizer left (goldassay.audit.save, GEPA's to_dict(), a tuning folder, a CSV "
             "example,candidate,score); two or more runs or files of dspy.Evaluate, the baseline first; or the saved "
             "states of a program.",
         ),
@@ -61,20 +55,16 @@ def audit(
     seed: int = 0,
 ) -> None:
     """Did the optimizer help? The gain corrected for luck, leaks, and what would settle it."""
-    if options.out is not None:
-        use.new_place(options.out, force)
+    from goldassay.reporting import tuning as tables
+
+    use.new_place(options.out, force)
     audit, runs = _proven(results, options, models, seed) if options.program else (_audited(results, options), [])
     if options.out is not None:
         from goldassay.files import save
         from goldassay.reporting.pages import report
 
         save(options.out, report(runs, audit=audit, title="Did the optimizer help?"))
-    if json:
-        terminal.answer(audit.state())
-    else:
-        from goldassay.reporting import tuning as tables
-
-        tables.audit(audit)
+    terminal.output(audit, json, tables.audit)
     if options.fail_unless_better and not audit.better:
         raise SystemExit(1)
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from goldassay import fields
 from goldassay.cli import options as use
 from goldassay.cli.settings import Setting, settings
@@ -42,58 +40,52 @@ DEFAULT_VALUES = {
 class SystemOptions:
     """What is compared, besides runs, and how the systems are tested and ranked."""
 
-    gold: Annotated[str | None, use.for_gold(metavar="SET|FILE", help="The gold.")] = None
+    gold: Annotated[str | None, use.for_gold("SET|FILE", "The gold.")] = None
     pred: Annotated[
         list[Path] | None,
-        use.for_gold(metavar="FILE|RUN", help="Predictions (repeat); the first are the baseline."),
+        use.for_gold("FILE|RUN", "Predictions (repeat); the first are the baseline."),
     ] = None
     program: Annotated[
         list[str] | None,
         use.for_model(
-            metavar="NAME|FILE|FOLDER",
-            help="A program of the task, a file, the folder of a tuned program, or reader:MODEL, a transformers model "
+            "NAME|FILE|FOLDER",
+            "A program of the task, a file, the folder of a tuned program, or reader:MODEL, a transformers model "
             "for question answering (repeat).",
         ),
     ] = None
     state: Annotated[
         list[Path] | None,
         use.for_model(
-            metavar="FILE",
-            help="A saved state of the program, from program.save (repeat); one alone is compared with the program as "
+            "FILE",
+            "A saved state of the program, from program.save (repeat); one alone is compared with the program as "
             "it is.",
         ),
     ] = None
-    lm: Annotated[
-        list[str] | None, use.for_model(metavar="MODEL", help="Run each program with this model (repeat).")
-    ] = None
+    lm: Annotated[list[str] | None, use.for_model("MODEL", "Run each program with this model (repeat).")] = None
     split: use.Split = "dev"
     limit: use.Limit = None
     threads: use.Threads = 1
     repeats: use.Repeats = 1
-    test: Annotated[
-        str, use.for_result(metavar="NAME", help="permutation, bootstrap, paired_t, wilcoxon or mcnemar.")
-    ] = "permutation"
+    test: Annotated[str, use.for_result("NAME", "permutation, bootstrap, paired_t, wilcoxon or mcnemar.")] = (
+        "permutation"
+    )
     metric: Annotated[
         str | None,
         use.for_gold(
-            metavar="FILE:NAME|five",
-            help="The metric of programs (default: metrics/TASK.py:metric); five ranks answers by accuracy, quality, "
+            "FILE:NAME|five",
+            "The metric of programs (default: metrics/TASK.py:metric); five ranks answers by accuracy, quality, "
             "confidence, speed and robustness.",
         ),
     ] = None
     weight: Annotated[
         list[str] | None,
-        use.for_result(metavar="MEASURE=W", help="The weight of a measure in the ranking (repeat)."),
+        use.for_result("MEASURE=W", "The weight of a measure in the ranking (repeat)."),
     ] = None
-    out: Annotated[
-        Path | None, use.for_result(metavar="FOLDER", help="Write the ranking, its tables and a report here.")
-    ] = None
+    out: Annotated[Path | None, use.for_result("FOLDER", "Write the ranking, its tables and a report here.")] = None
 
 
 def compare(
-    runs: Annotated[
-        list[str], typer.Argument(metavar="RUN RUN... | TASK", help="Run folders, logs of other tools, or a task.")
-    ],
+    runs: Annotated[list[str], use.argument("RUN RUN... | TASK", "Run folders, logs of other tools, or a task.")],
     systems: SystemOptions,
     reading: use.FileOptions,
     seed: int = 0,

@@ -31,11 +31,11 @@ class RunningOptions(use.WorkOptions):
 
     engine: Annotated[
         str,
-        use.for_running(metavar="threads|ray[:N]", help="threads, or N Ray actors (the cluster is RAY_ADDRESS)."),
+        use.for_running("threads|ray[:N]", "threads, or N Ray actors (the cluster is RAY_ADDRESS)."),
     ] = "threads"
-    timeout: Annotated[float | None, use.for_running(metavar="SECONDS", help="The time limit of one example.")] = None
+    timeout: Annotated[float | None, use.for_running("SECONDS", "The time limit of one example.")] = None
     max_failures: Annotated[
-        float, use.for_running(metavar="SHARE", min=0, max=1, help="Stop if more fail (after 20); 1 never stops.")
+        float, use.for_running("SHARE", "Stop if more fail (after 20); 1 never stops.", min=0, max=1)
     ] = 0.5
     repeats: use.Repeats = 1
 
@@ -57,32 +57,31 @@ class RunningOptions(use.WorkOptions):
 class ResultOptions:
     """What becomes of a run."""
 
-    runs: Annotated[Path, use.for_result(metavar="FOLDER", help="The folder for run folders.")] = Path("runs")
+    runs: Annotated[Path, use.for_result("FOLDER", "The folder for run folders.")] = Path("runs")
     earlier: Annotated[
         Path | None,
         use.for_result(
-            metavar="RUN",
-            help="An earlier run of the same program on more of the gold: correct the values of a random part by it.",
+            "RUN", "An earlier run of the same program on more of the gold: correct the values of a random part by it."
         ),
     ] = None
     judge_labels: Annotated[
         Path | None,
-        use.for_result(metavar="FILE", help="Human labels (id, label) that correct the judged values."),
+        use.for_result("FILE", "Human labels (id, label) that correct the judged values."),
     ] = None
     no_trace: Annotated[
-        bool, use.for_result("--no-trace", help="Leave inputs, gold, prompts and raw answers out of the rows.")
+        bool, use.flag("--no-trace", "Leave inputs, gold, prompts and raw answers out of the rows.")
     ] = False
-    gate: Annotated[bool, use.for_result("--gate", help="Exit with status 1 if a target is missed.")] = False
+    gate: Annotated[bool, use.flag("--gate", "Exit with status 1 if a target is missed.")] = False
     sure: Annotated[
         bool,
-        use.for_result("--sure", help="Let --gate pass only if the interval does, corrected for repeated looks."),
+        use.flag("--sure", "Let --gate pass only if the interval does, corrected for repeated looks."),
     ] = False
     errors: Annotated[
-        bool, use.for_result("--errors", help="Show the error patterns, most costly first (as patch patterns RUN).")
+        bool, use.flag("--errors", "Show the error patterns, most costly first (as patch patterns RUN).")
     ] = False
-    stages: Annotated[
-        bool, use.for_result("--stages", help="Replace each stage by gold in turn, to see what each one costs.")
-    ] = False
+    stages: Annotated[bool, use.flag("--stages", "Replace each stage by gold in turn, to see what each one costs.")] = (
+        False
+    )
 
 
 def evaluate(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
-
-import typer
 
 from goldassay.cli import options as use
 from goldassay.cli.settings import Setting, settings
@@ -33,9 +30,7 @@ class ReadingOptions(use.FormatOptions):
 def validate(
     gold: use.GoldSet,
     reading: ReadingOptions,
-    fix: Annotated[
-        Path | None, typer.Option("--fix", metavar="PLACE", help="Write a copy with corrected offsets here.")
-    ] = None,
+    fix: Annotated[Path | None, use.option("PLACE", "Write a copy with corrected offsets here.")] = None,
     json: bool = False,
 ) -> None:
     """Find everything that is wrong in gold; exit with status 1 if anything is."""
@@ -44,10 +39,7 @@ def validate(
     from goldassay.reporting import gold as tables
 
     result = audit(gold, **reading.reading())
-    if json:
-        terminal.answer(result.state())
-    else:
-        tables.audit(result)
+    terminal.output(result, json, tables.audit)
     if fix is not None:
         fixed = repaired(find(gold), fix, result.findings)
         terminal.warn(f"{fixed} of {len(result.findings)} findings corrected in {fix}")
@@ -69,32 +61,16 @@ def stats(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> Non
         tables.stats(counts)
 
 
-@dataclass(frozen=True)
-class DivisionOptions:
-    """How gold is split."""
-
-    ratios: Annotated[
-        str | None,
-        typer.Option("--ratios", metavar="NAME=SHARE,…", help="Default: train=0.7,dev=0.15,test=0.15."),
-    ] = None
-    by: Annotated[
-        list[str] | None,
-        typer.Option("--by", metavar="NAME", help="Keep this stratum or field in proportion (repeat)."),
-    ] = None
-    group: Annotated[
-        str | None,
-        typer.Option("--group", metavar="NAME", help="Keep examples with the same value of this field together."),
-    ] = None
-
-
 @use.command(app)
 def split(
     gold: use.GoldSet,
     reading: ReadingOptions,
-    division: DivisionOptions,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FOLDER", help="Write the records with their split here.")
+    ratios: Annotated[str | None, use.option("NAME=SHARE,…", "Default: train=0.7,dev=0.15,test=0.15.")] = None,
+    by: Annotated[list[str] | None, use.option("NAME", "Keep this stratum or field in proportion (repeat).")] = None,
+    group: Annotated[
+        str | None, use.option("NAME", "Keep examples with the same value of this field together.")
     ] = None,
+    out: Annotated[Path | None, use.option("FOLDER", "Write the records with their split here.")] = None,
     seed: int = 0,
     force: bool = False,
     json: bool = False,
@@ -103,56 +79,30 @@ def split(
 
     All tasks of a set are split together, so that a document is on the same side in all of them.
     """
-    from goldassay.gold import write
-    from goldassay.gold.sets import load
-    from goldassay.gold.splits import split as divide
+    from goldassay.gold import sets, splits, write
     from goldassay.reporting import gold as tables
 
-    loaded = load(gold, **reading.reading())
+    loaded = sets.load(gold, **reading.reading())
     records = [record for part in loaded.tasks.values() for record in part.records]
-    ratios, factors = shares(division.ratios), division.by or None
-    division_of = divide(records, ratios=ratios, factors=factors, group=division.group, seed=seed)
+    shares = use.numbers("--ratios", ratios.split(",")) if ratios else splits.DATASET_SPLITS
+    division = splits.split(records, ratios=shares, factors=by or None, group=group, seed=seed)
     if out is not None:
         for task in loaded.tasks:
             use.new_place(out / f"{task}.jsonl", force)
         for task, part in loaded.tasks.items():
-            rows = [{**record, "split": division_of.of[str(record["id"])]} for record in part.records]
+            rows = [{**record, "split": division.of[str(record["id"])]} for record in part.records]
             write(out / f"{task}.jsonl", rows, format="jsonl", task=task)
-    if json:
-        terminal.answer(division_of.state())
-    else:
-        tables.split(division_of, len(records), out)
-
-
-def shares(text: str | None) -> Mapping[str, float]:
-    """``train=0.8,test=0.2`` as shares.
-
-    >>> shares("train=0.8, test=0.2")
-    {'train': 0.8, 'test': 0.2}
-    """
-    from goldassay.gold.splits import DATASET_SPLITS
-
-    if text is None:
-        return DATASET_SPLITS
-    try:
-        pairs = [part.split("=") for part in text.split(",")]
-        return {name.strip(): float(share) for name, share in pairs}
-    except ValueError:
-        raise GoldassayError(f"--ratios expects train=0.7,dev=0.15,test=0.15, got {text!r}") from None
+    terminal.output(division, json, lambda result: tables.split(result, len(records), out))
 
 
 @use.command(app)
 def agree(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="One file an annotator, or one corrected draft.")
-    ],
+    files: Annotated[list[Path], use.argument("FILE...", "One file an annotator, or one corrected draft.")],
     task: use.OfTask = None,
     format: use.Format = None,
     level: Annotated[
-        str | None,
-        typer.Option("--level", metavar="NAME", help="For Krippendorff's alpha: nominal, ordinal, interval or ratio."),
+        str | None, use.option("NAME", "For Krippendorff's alpha: nominal, ordinal, interval or ratio.")
     ] = None,
-    limit: use.Show = 20,
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -160,24 +110,17 @@ def agree(
 
     One file alone is a corrected draft (gold from-traces): its labels are held against its suggestions.
     """
-    from goldassay.gold import read
-    from goldassay.gold.agreement import agree_files, corrections
+    from goldassay.gold import agreement, read
     from goldassay.reporting import gold as tables
 
     name = use.format_and_column(format)["format"]
     job = task or _task(files[0], name)
     if len(files) == 1:
-        corrected = corrections(read(files[0], task=job, format=name), job, level=level, seed=seed)
-        if json:
-            terminal.answer(corrected.state())
-        else:
-            tables.corrections(corrected, limit)
-        return
-    agreement = agree_files(files, job, format=name, level=level, seed=seed)
-    if json:
-        terminal.answer(agreement.state())
+        corrected = agreement.corrections(read(files[0], task=job, format=name), job, level=level, seed=seed)
+        terminal.output(corrected, json, tables.corrections)
     else:
-        tables.agreement(agreement, limit)
+        agreed = agreement.agree_files(files, job, format=name, level=level, seed=seed)
+        terminal.output(agreed, json, tables.agreement)
 
 
 def _task(file: Path, format: str | None) -> str:
@@ -193,21 +136,15 @@ def _task(file: Path, format: str | None) -> str:
 
 @use.command(app)
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="FROM", help="The file to read.")],
-    target: Annotated[Path, typer.Argument(metavar="TO", help="The file to write.")],
+    source: Annotated[Path, use.argument("FROM", "The file to read.")],
+    target: Annotated[Path, use.argument("TO", "The file to write.")],
     reading: ReadingOptions,
-    to: Annotated[
-        str | None, typer.Option("--to", metavar="NAME", help="The format of TARGET, if its name does not imply it.")
-    ] = None,
+    to: Annotated[str | None, use.option("NAME", "The format of TARGET, if its name does not imply it.")] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(
-            "--option",
-            metavar="NAME=VALUE",
-            help="topics=FILE: the texts of the queries of trec, id<TAB>text a line.",
-        ),
+        use.option("NAME=VALUE", "topics=FILE: the texts of the queries of trec, id<TAB>text a line."),
     ] = None,
-    pred: Annotated[bool, typer.Option("--pred", help="Convert predictions, not gold.")] = False,
+    pred: Annotated[bool, use.flag("--pred", "Convert predictions, not gold.")] = False,
     force: bool = False,
 ) -> None:
     """Convert gold from one format to another, and report what is lost."""
@@ -232,18 +169,16 @@ def convert(
 def from_traces(
     sources: Annotated[
         list[Path],
-        typer.Argument(metavar="SOURCE...", help="Run folders, traces of MLflow or OpenTelemetry (JSON)."),
+        use.argument("SOURCE...", "Run folders, traces of MLflow or OpenTelemetry (JSON)."),
     ],
-    task: Annotated[str, use.for_gold("--task", metavar="TASK", help="The task of the gold.")],
+    task: Annotated[str, use.for_gold("TASK", "The task of the gold.")],
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="FILE", help=".jsonl, .csv, .json (Label Studio), .html to correct by keys."),
+        use.option("FILE", ".jsonl, .csv, .json (Label Studio), .html to correct by keys."),
     ],
     map: use.FieldMap = None,
-    n: Annotated[int, typer.Option("--n", metavar="N", min=1, help="At most so many records.")] = 50,
-    by: Annotated[
-        str | None, typer.Option("--by", metavar="WAY", help="disagreement (of the sources), stratum or random.")
-    ] = None,
+    n: Annotated[int, use.option("N", "At most so many records.", min=1)] = 50,
+    by: Annotated[str | None, use.option("WAY", "disagreement (of the sources), stratum or random.")] = None,
     seed: int = 0,
     force: bool = False,
 ) -> None:
@@ -270,9 +205,7 @@ def from_traces(
 
 
 @use.command(app)
-def schema(
-    task: use.Task, pred: Annotated[bool, typer.Option("--pred", help="Of predictions, not gold.")] = False
-) -> None:
+def schema(task: use.Task, pred: Annotated[bool, use.flag("--pred", "Of predictions, not gold.")] = False) -> None:
     """Print the JSON Schema of a task's records."""
     import json
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 
 PARTS = ("programs", "metrics", "gold/heritage", "gold/records")
@@ -18,30 +17,22 @@ PARTS = ("programs", "metrics", "gold/heritage", "gold/records")
 class OwnTask:
     """A task of the user's own."""
 
-    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="The name of a task of your own.")] = None
-    inputs: Annotated[
-        str | None, typer.Option("--inputs", metavar="A,B", help="With --task: the fields that the program gets.")
-    ] = None
-    outputs: Annotated[
-        str | None, typer.Option("--outputs", metavar="C,D", help="With --task: the fields that it predicts.")
-    ] = None
+    task: Annotated[str | None, use.option("NAME", "The name of a task of your own.")] = None
+    inputs: Annotated[str | None, use.option("A,B", "With --task: the fields that the program gets.")] = None
+    outputs: Annotated[str | None, use.option("C,D", "With --task: the fields that it predicts.")] = None
     source: Annotated[
         str | None,
-        typer.Option("--from", metavar="FILE", help="With --task: gold as jsonl, json, csv, tsv, parquet or hf:NAME."),
+        use.option("FILE", "With --task: gold as jsonl, json, csv, tsv, parquet or hf:NAME.", "--from"),
     ] = None
     schema: Annotated[
         str | None,
-        typer.Option(
-            "--schema", metavar="FILE:MODEL", help="With --task: the pydantic model of the records to predict."
-        ),
+        use.option("FILE:MODEL", "With --task: the pydantic model of the records to predict."),
     ] = None
-    map: Annotated[
-        str | None, typer.Option("--map", metavar="NAME=PATH,…", help="Fields under other names: text=body.content.")
-    ] = None
+    map: Annotated[str | None, use.option("NAME=PATH,…", "Fields under other names: text=body.content.")] = None
 
 
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the workspace.")],
+    folder: Annotated[Path, use.argument("DIR", "The folder of the workspace.")],
     own: OwnTask,
     force: bool = False,
 ) -> None:

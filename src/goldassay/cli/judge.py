@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from goldassay import files
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError, RunStopped
@@ -26,10 +24,7 @@ if TYPE_CHECKING:
 app = use.commands("Judges: ask one about a file, compare it with people, audit it for biases.")
 Origin = Annotated[
     str,
-    use.for_gold(
-        metavar="HOW",
-        help="How the labelled items were chosen: random, verdict (judge plan), elsewhere or unknown.",
-    ),
+    use.for_gold("HOW", "How the labelled items were chosen: random, verdict (judge plan), elsewhere or unknown."),
 ]
 SUPPORT = "support"
 RUBRICS = (".yaml", ".yml", ".json")
@@ -42,13 +37,13 @@ class QuestionOptions:
     judge: Annotated[
         str,
         use.for_model(
-            metavar="NAME|FILE|1-5|FOLDER",
-            help="The question: support, relevance, criterion, preference, type or link; a yaml or json file with "
+            "NAME|FILE|1-5|FOLDER",
+            "The question: support, relevance, criterion, preference, type or link; a yaml or json file with "
             "levels and their meanings, the worst first; a scale; a judge tuned with tune --judge.",
         ),
     ] = SUPPORT
     map: use.FieldMap = None
-    positive: Annotated[str | None, use.for_gold(metavar="LABEL", help="The label that counts as positive.")] = None
+    positive: Annotated[str | None, use.for_gold("LABEL", "The label that counts as positive.")] = None
 
     def question(self) -> Question:
         """The question with its positive label; a tuned judge answers its own."""
@@ -95,11 +90,11 @@ class JudgeOptions:
     lm: Annotated[
         list[str] | None,
         use.for_model(
-            metavar="MODEL",
-            help="The judge's model, or nli:MODEL. Several vote (repeat); a model that is repeated is sampled again.",
+            "MODEL",
+            "The judge's model, or nli:MODEL. Several vote (repeat); a model that is repeated is sampled again.",
         ),
     ] = None
-    store: Annotated[Path | None, use.for_model(metavar="FILE", help="Store the verdicts here and reuse them.")] = None
+    store: Annotated[Path | None, use.for_model("FILE", "Store the verdicts here and reuse them.")] = None
     threads: use.Threads = 1
     budget: use.Budget = None
 
@@ -155,12 +150,10 @@ class JudgeOptions:
 
 @use.command(app, "eval")
 def evaluate(
-    items: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv with ids and inputs.")],
+    items: Annotated[Path, use.argument("FILE", "jsonl, csv or tsv with ids and inputs.")],
     question: QuestionOptions,
     judge: JudgeOptions,
-    out: Annotated[
-        Path | None, use.for_result(metavar="FILE", help="Write the items with their verdicts (jsonl).")
-    ] = None,
+    out: Annotated[Path | None, use.for_result("FILE", "Write the items with their verdicts (jsonl).")] = None,
     origin: Origin = "unknown",
     limit: use.Limit = None,
     force: bool = False,
@@ -192,11 +185,11 @@ def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
 
 @use.command(app)
 def align(
-    labels: Annotated[Path, typer.Argument(metavar="FILE", help="Human labels: jsonl, csv or tsv.")],
+    labels: Annotated[Path, use.argument("FILE", "Human labels: jsonl, csv or tsv.")],
     question: QuestionOptions,
     judge: JudgeOptions,
     split: Annotated[
-        str | None, use.for_gold(metavar="NAME", help="Only these items (default: test, if the file has splits).")
+        str | None, use.for_gold("NAME", "Only these items (default: test, if the file has splits).")
     ] = None,
     origin: Origin = "unknown",
     limit: use.Limit = None,
@@ -226,9 +219,9 @@ def align(
 
 @use.command(app)
 def plan(
-    judged: Annotated[Path, typer.Argument(metavar="FILE", help="Items with verdicts (judge eval --out).")],
+    judged: Annotated[Path, use.argument("FILE", "Items with verdicts (judge eval --out).")],
     question: QuestionOptions,
-    labels: Annotated[int, typer.Option(metavar="N", min=1, help="How many items people can label.")] = 50,
+    labels: Annotated[int, use.option("N", "How many items people can label.", min=1)] = 50,
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -242,8 +235,8 @@ def plan(
 
 @use.command(app)
 def drift(
-    old: Annotated[Path, typer.Argument(metavar="OLD", help="The old version's verdicts (judge eval --out).")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The new version's, on the same items.")],
+    old: Annotated[Path, use.argument("OLD", "The old version's verdicts (judge eval --out).")],
+    new: Annotated[Path, use.argument("NEW", "The new version's, on the same items.")],
     question: QuestionOptions,
     seed: int = 0,
     json: bool = False,
@@ -258,8 +251,8 @@ def drift(
 
 @use.command(app)
 def mean(
-    numbers: Annotated[Path, typer.Argument(metavar="FILE", help="jsonl, csv or tsv: verdict, and label on some.")],
-    scale: Annotated[str | None, typer.Option(metavar="LOW-HIGH", help="The ends of the scale: 0-1, 1-5.")] = None,
+    numbers: Annotated[Path, use.argument("FILE", "jsonl, csv or tsv: verdict, and label on some.")],
+    scale: Annotated[str | None, use.option("LOW-HIGH", "The ends of the scale: 0-1, 1-5.")] = None,
     map: use.FieldMap = None,
     origin: Origin = "unknown",
     json: bool = False,
@@ -283,14 +276,12 @@ def mean(
 def audit(
     judge: JudgeOptions,
     tuned: Annotated[
-        str, use.for_model("--judge", metavar="NAME|FOLDER", help="support, or the folder of a tuned judge of it.")
+        str, use.for_model("NAME|FOLDER", "support, or the folder of a tuned judge of it.", "--judge")
     ] = SUPPORT,
-    gold: Annotated[
-        str, use.for_gold(metavar="SET|FILE", help="A gold set with answering, for the probes.")
-    ] = "heritage",
+    gold: Annotated[str, use.for_gold("SET|FILE", "A gold set with answering, for the probes.")] = "heritage",
     limit: use.Limit = 20,
     seed: int = 0,
-    gate: Annotated[bool, use.for_result("--gate", help="Exit with status 1 if a check fails.")] = False,
+    gate: Annotated[bool, use.flag("--gate", "Exit with status 1 if a check fails.")] = False,
     json: bool = False,
 ) -> None:
     """Look for biases without labels: planted faults, orders in texts, swapped pairs, length, echo, repeats."""

@@ -24,60 +24,66 @@ from goldassay.exceptions import GoldassayError
 SHARED = ("json", "seed", "force")
 """The parameters of commands that stand for options of the whole program."""
 
+
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """An option with a value; without names it is called as its parameter."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
+
+def flag(name: str, help: str) -> Any:
+    """An option without a value."""
+    return typer.Option(name, help=help)
+
+
+def argument(metavar: str, help: str) -> Any:
+    """A positional argument."""
+    return typer.Argument(metavar=metavar, help=help)
+
+
 for_gold, for_model, for_running, for_result = (
-    partial(typer.Option, rich_help_panel=name) for name in ("Gold", "Model", "Running", "Result")
+    partial(option, rich_help_panel=name) for name in ("Gold", "Model", "Running", "Result")
 )
-Name = Annotated[str, typer.Argument(metavar="TASK|FILE", help="A task, TASK:NAME or FILE:NAME.")]
+Name = Annotated[str, argument("TASK|FILE", "A task, TASK:NAME or FILE:NAME.")]
 Task = Annotated[
     str,
-    typer.Argument(
-        metavar="TASK", help="extraction, classification, linking, retrieval, answering, triples or records."
-    ),
+    argument("TASK", "extraction, classification, linking, retrieval, answering, triples or records."),
 ]
-Run = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run folder, or a log of another tool (FILE, or FILE:SYSTEM).")
-]
-GoldSet = Annotated[str, typer.Argument(metavar="SET|FILE", help="The name of a gold set, its folder, or a file.")]
-OfTask = Annotated[str | None, for_gold(metavar="TASK", help="The task, if the file does not imply it.")]
+Run = Annotated[Path, argument("RUN", "A run folder, or a log of another tool (FILE, or FILE:SYSTEM).")]
+GoldSet = Annotated[str, argument("SET|FILE", "The name of a gold set, its folder, or a file.")]
+OfTask = Annotated[str | None, for_gold("TASK", "The task, if the file does not imply it.")]
 Format = Annotated[
     str | None,
     for_gold(
-        metavar="NAME[:COLUMN]",
-        help="The format of a file, if its name does not imply it; the column of tags, as in hipe:NE-COARSE-LIT.",
+        "NAME[:COLUMN]",
+        "The format of a file, if its name does not imply it; the column of tags, as in hipe:NE-COARSE-LIT.",
     ),
 ]
-FieldMap = Annotated[
-    str | None, for_gold(metavar="NAME=PATH,…", help="Fields under other names: text=body.content,label=cat.")
-]
-Split = Annotated[str, for_gold(metavar="NAME", help="train, dev, test or all.")]
-Metric = Annotated[str | None, for_gold(metavar="FILE:NAME", help="The metric (default: metrics/TASK.py:metric).")]
+FieldMap = Annotated[str | None, for_gold("NAME=PATH,…", "Fields under other names: text=body.content,label=cat.")]
+Split = Annotated[str, for_gold("NAME", "train, dev, test or all.")]
+Metric = Annotated[str | None, for_gold("FILE:NAME", "The metric (default: metrics/TASK.py:metric).")]
 Lm = Annotated[
     str | None,
     for_model(
-        metavar="MODEL",
-        help="A model that dspy.LM knows, local/smollm2-135m (default), local:FILE.gguf or models.yaml:NAME.",
+        "MODEL", "A model that dspy.LM knows, local/smollm2-135m (default), local:FILE.gguf or models.yaml:NAME."
     ),
 ]
-ReflectionLm = Annotated[
-    str | None, for_model(metavar="MODEL", help="The model that writes instructions (default: --lm).")
-]
-Threads = Annotated[int, for_running(metavar="N", min=1, help="The number of examples in flight.")]
+ReflectionLm = Annotated[str | None, for_model("MODEL", "The model that writes instructions (default: --lm).")]
+Threads = Annotated[int, for_running("N", "The number of examples in flight.", min=1)]
 Budget = Annotated[
     str | None,
-    for_running(metavar="WHAT=N", help="Stop after so many calls, tokens, usd or minutes: calls=500."),
+    for_running("WHAT=N", "Stop after so many calls, tokens, usd or minutes: calls=500."),
 ]
-Resume = Annotated[Path | None, for_running(metavar="FOLDER", help="Continue an interrupted run in its folder.")]
+Resume = Annotated[Path | None, for_running("FOLDER", "Continue an interrupted run in its folder.")]
 Repeats = Annotated[
     int,
-    for_running(metavar="N", min=1, help="Ask each example N times, without a cache, to measure the model's noise."),
+    for_running("N", "Ask each example N times, without a cache, to measure the model's noise.", min=1),
 ]
-Limit = Annotated[int | None, for_gold(metavar="N", min=1, help="Use only the first N examples.")]
-Show = Annotated[int, for_result("--limit", metavar="N", min=1, help="Show at most N.")]
+Limit = Annotated[int | None, for_gold("N", "Use only the first N examples.", min=1)]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME=VALUE",
-        help="A setting of the task (repeat): labels=A,B or FILE; weight=FIELD; costs=FILE; "
+    option(
+        "NAME=VALUE",
+        "A setting of the task (repeat): labels=A,B or FILE; weight=FIELD; costs=FILE; "
         "bounds=word; malformed=strict; scheme=NAME; "
         "equivalent=FILE; na_probs=FILE; ontology=FILE; train=FILE; skip_bad=N; of records schema=FILE, "
         "compare=FIELD=HOW;…, blank=null, ordered=LIST. Of another tool's log: document=FIELD of its "
@@ -92,9 +98,9 @@ RENAMED = {"columns": "map", "measures": "measure", "any_version": "force"}
 class SetOptions:
     """Which gold."""
 
-    gold: Annotated[
-        str | None, for_gold(metavar="SET|FILE", help="A gold set or a file (default: gold/TASK, else heritage).")
-    ] = None
+    gold: Annotated[str | None, for_gold("SET|FILE", "A gold set or a file (default: gold/TASK, else heritage).")] = (
+        None
+    )
     task: OfTask = None
 
 
@@ -133,17 +139,17 @@ class ModelOptions:
     lm_option: Annotated[
         list[str] | None,
         for_model(
-            metavar="NAME=VALUE",
-            help="An option of the model (repeat): temperature=0.2, api_base=URL, rpm=60, cache=false, adapter=json.",
+            "NAME=VALUE",
+            "An option of the model (repeat): temperature=0.2, api_base=URL, rpm=60, cache=false, adapter=json.",
         ),
     ] = None
     state: Annotated[
         Path | None,
-        for_model(metavar="FILE|FOLDER", help="A saved program: what program.save or tune wrote (JSON)."),
+        for_model("FILE|FOLDER", "A saved program: what program.save or tune wrote (JSON)."),
     ] = None
     judge_lm: Annotated[
         str | None,
-        for_model(metavar="MODEL", help="The model for judged measures, or nli:MODEL; it is never --lm."),
+        for_model("MODEL", "The model for judged measures, or nli:MODEL; it is never --lm."),
     ] = None
 
     @property
@@ -184,12 +190,10 @@ class WorkOptions:
 class FileOptions(FormatOptions):
     """How files of predictions are read and counted."""
 
-    protocol: Annotated[
-        str | None, for_gold(metavar="NAME", help="An official protocol: hipe, docred, hotpotqa, drop …")
-    ] = None
+    protocol: Annotated[str | None, for_gold("NAME", "An official protocol: hipe, docred, hotpotqa, drop …")] = None
     measures: Annotated[
         list[str] | None,
-        typer.Option("--measure", metavar="NAME", help="Only this measure, as strict_f1 or nDCG@10 (repeat)."),
+        option("NAME", "Only this measure, as strict_f1 or nDCG@10 (repeat).", "--measure"),
     ] = None
     option: Settings = None
 
@@ -204,7 +208,7 @@ class FileOptions(FormatOptions):
 class TableOptions(FileOptions):
     """The same of gold with splits."""
 
-    split: Annotated[str | None, for_gold(metavar="NAME", help="Only gold of this split.")] = None
+    split: Annotated[str | None, for_gold("NAME", "Only gold of this split.")] = None
 
 
 def format_and_column(text: str | None) -> dict[str, str | None]:

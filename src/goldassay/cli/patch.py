@@ -12,10 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from goldassay import workspace
 from goldassay.cli import options as use
+from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
@@ -23,10 +22,7 @@ if TYPE_CHECKING:
     from goldassay.tuning.service import PatchFolder
 
 app = use.commands("Edits of a program's prompts, made from its errors: propose, test, apply, revert.")
-AnyVersion = Annotated[
-    bool, typer.Option("--any-version", help="Use patches that were made for another version of the program, too.")
-]
-Patches = Annotated[list[str], typer.Argument(metavar="PATCH...", help="Ids or files.")]
+Patches = Annotated[list[str], use.argument("PATCH...", "Ids or files.")]
 
 
 def place(target: workspace.Target) -> Path:
@@ -41,7 +37,7 @@ def _folder(target: workspace.Target) -> PatchFolder:
 
 
 @use.command(app)
-def patterns(run: use.Run, limit: use.Show = 20, json: bool = False) -> None:
+def patterns(run: use.Run, json: bool = False) -> None:
     """Show the error patterns of a run, most costly first."""
     from goldassay.reporting import tuning as tables
     from goldassay.running import Run
@@ -49,18 +45,17 @@ def patterns(run: use.Run, limit: use.Show = 20, json: bool = False) -> None:
 
     errors = find(Run.load(run).cases)
     if json:
-        terminal.answer({"patterns": [pattern.state() for pattern in errors[:limit]]})
+        terminal.answer({"patterns": [pattern.state() for pattern in errors]})
     else:
-        tables.patterns(errors, limit)
+        tables.patterns(errors, 20)
 
 
 @use.command(app)
 def propose(
     program: use.Name,
-    run: Annotated[Path, use.for_gold("--run", metavar="RUN", help="A run of this program on the train split.")],
+    run: Annotated[Path, use.for_gold("RUN", "A run of this program on the train split.")],
     source: use.SetOptions,
     reflection_lm: use.ReflectionLm = None,
-    limit: use.Show = 12,
     json: bool = False,
 ) -> None:
     """Propose patches for the error patterns of a run, and write them as files."""
@@ -77,7 +72,7 @@ def propose(
     if reflection_lm:
         edits.append(partial(reflection, lm=for_program(patches.current, reflection_lm).lm))
     train = examples(source.gold, target, "train").examples
-    if not patches.propose(Run.load(run), train, edits=edits, most=limit) and not json:
+    if not patches.propose(Run.load(run), train, edits=edits) and not json:
         terminal.line("This run has no errors that a patch could be made from.")
         return
     _show(patches.all(), json)
@@ -98,18 +93,15 @@ class TestOptions(use.SetOptions):
 def test(
     program: use.Name,
     source: TestOptions,
-    patches: Annotated[
-        list[str] | None, typer.Argument(metavar="PATCH...", help="Ids or files (default: all).")
-    ] = None,
-    any_version: AnyVersion = False,
+    patches: Annotated[list[str] | None, use.argument("PATCH...", "Ids or files (default: all).")] = None,
+    force: bool = False,
     json: bool = False,
 ) -> None:
     """Test patches against the current program: paired, corrected for their number.
 
-    Choose on dev; test is for the final proof.
+    Choose on dev; test is for the final proof. --force tests patches that were made for another version, too.
     """
     from goldassay.cli.evaluate import examples
-    from goldassay.exceptions import GoldassayError
     from goldassay.lm import for_program
     from goldassay.running.options import RunOptions
     from goldassay.tuning.service import SPLITS
@@ -119,18 +111,10 @@ def test(
     target = workspace.target(program, source.task)
     folder = _folder(target)
     data = examples(source.gold, target, source.split)
-    model = for_program(folder.current, source.lm)
-    metric = workspace.metric(target.task, source.metric)
+    model, metric = for_program(folder.current, source.lm), workspace.metric(target.task, source.metric)
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)
-    tested = folder.test(
-        patches or [],
-        data.examples,
-        metric,
-        source.split,
-        any_version=any_version,
-        passages=data.passages,
-        options=options,
-    )
+    more = {"any_version": force, "passages": data.passages}
+    tested = folder.test(patches or [], data.examples, metric, source.split, options=options, **more)
     _show(tested, json)
     for _, patch in tested:
         if not any(effect.split == source.split for effect in patch.effects):
@@ -138,15 +122,12 @@ def test(
 
 
 @use.command(app)
-def apply(program: use.Name, patches: Patches, any_version: AnyVersion = False) -> None:
-    """Apply patches; `eval --state programs/patches/TASK` uses them."""
+def apply(program: use.Name, patches: Patches, force: bool = False) -> None:
+    """Apply patches (with --force also those of another version); `eval --state programs/patches/TASK` uses them."""
     target = workspace.target(program)
-    applied = _folder(target).apply(patches, any_version=any_version)
-    for patch in applied:
-        if patch.status == "rejected":
-            terminal.line(f"note: {patch.id} was rejected: {patch.reason}")
-    for patch in applied:
-        terminal.line(f"Applied {patch.id}.")
+    for patch in _folder(target).apply(patches, any_version=force):
+        note = f" Note: it was rejected: {patch.reason}" if patch.status == "rejected" else ""
+        terminal.line(f"Applied {patch.id}.{note}")
     terminal.line(f"Try it:  goldassay eval {program} --state {place(target)}")
 
 
@@ -176,12 +157,9 @@ def _show(patches: Sequence[tuple[Path, Patch]], json: bool) -> None:
 @use.command(app)
 def show(
     program: use.Name,
-    name: Annotated[str, typer.Argument(metavar="PATCH", help="Id or file.")],
-    lm: use.Lm = None,
+    name: Annotated[str, use.argument("PATCH", "Id or file.")],
 ) -> None:
     """Show a patch: its reason, its effects and the diff of the prompt."""
-    from goldassay.lm import for_program
     from goldassay.reporting import tuning as tables
 
-    folder = _folder(workspace.target(program))
-    tables.patch(*folder.show(name, for_program(folder.program, lm).adapter))
+    tables.patch(*_folder(workspace.target(program)).show(name))

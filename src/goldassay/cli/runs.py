@@ -8,15 +8,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from goldassay import workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
 
 app = use.commands("Run folders: list, show, export, prune.")
-RunsFolder = Annotated[Path, typer.Argument(metavar="[RUNS]", help="The folder of runs.")]
+RunsFolder = Annotated[Path, use.argument("[RUNS]", "The folder of runs.")]
 LISTED = ("name", "lm", "status", "started", "finished", "value", "values", "intervals", "cost", "gold", "settings")
 
 
@@ -56,14 +54,12 @@ def export(
     run: use.Run,
     format: Annotated[
         str,
-        typer.Option(
-            metavar="NAME",
-            help="csv (a row an example), latex (values with intervals), junit, inspect (for inspect view) or mlflow.",
+        use.option(
+            "NAME",
+            "csv (a row an example), latex (values with intervals), junit, inspect (for inspect view) or mlflow.",
         ),
     ],
-    out: Annotated[
-        str, typer.Option(metavar="FILE|URI", help="The file, or MLflow's tracking store, as sqlite:///mlflow.db.")
-    ],
+    out: Annotated[str, use.option("FILE|URI", "The file, or MLflow's tracking store, as sqlite:///mlflow.db.")],
     force: bool = False,
 ) -> None:
     """Write a run for other tools (MLflow's experiment: MLFLOW_EXPERIMENT_NAME)."""
@@ -84,11 +80,9 @@ def export(
 @use.command(app)
 def prune(
     runs: RunsFolder = Path("runs"),
-    keep: Annotated[
-        int | None, typer.Option("--keep", metavar="N", min=0, help="Keep the newest N of each program.")
-    ] = None,
-    unfinished: Annotated[bool, typer.Option("--unfinished", help="Only runs that did not finish.")] = False,
-    delete: Annotated[bool, typer.Option("--delete", help="Delete them.")] = False,
+    keep: Annotated[int | None, use.option("N", "Keep the newest N of each program.", min=0)] = None,
+    unfinished: Annotated[bool, use.flag("--unfinished", "Only runs that did not finish.")] = False,
+    delete: Annotated[bool, use.flag("--delete", "Delete them.")] = False,
     json: bool = False,
 ) -> None:
     """List runs to delete, and delete them with --delete. The runs of a tuning are kept with it."""
@@ -117,19 +111,17 @@ def prune(
 def report(
     runs: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="RUN...",
-            help="Run folders or logs of other tools, the baseline first; the folder of a tuning; the output of judge "
+        use.argument(
+            "RUN...",
+            "Run folders or logs of other tools, the baseline first; the folder of a tuning; the output of judge "
             "align --json. With --serve and --site a folder of runs (default: runs).",
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The page to write.")] = Path("report.html"),
+    out: Annotated[Path, use.option("FILE", "The page to write.")] = Path("report.html"),
     serve: Annotated[
-        bool, typer.Option("--serve", help="Show a folder of runs in the browser, with its history. Ctrl-C ends it.")
+        bool, use.flag("--serve", "Show a folder of runs in the browser, with its history. Ctrl-C ends it.")
     ] = False,
-    site: Annotated[
-        Path | None, typer.Option("--site", metavar="DIR", help="Write a folder of runs as static pages.")
-    ] = None,
+    site: Annotated[Path | None, use.option("DIR", "Write a folder of runs as static pages.")] = None,
     force: bool = False,
 ) -> None:
     """Write runs as one HTML page that opens offline, or show a folder of runs."""

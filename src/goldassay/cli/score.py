@@ -27,21 +27,20 @@ PROTOCOLS = ("extraction", "linking", "triples", "answering")
 
 def score(
     task: use.Task,
-    gold: Annotated[Path, use.for_gold(metavar="FILE", help="The gold file or folder.")],
-    pred: Annotated[Path, use.for_gold(metavar="FILE|RUN", help="Predictions in the same format, or a run folder.")],
+    gold: Annotated[Path, use.for_gold("FILE", "The gold file or folder.")],
+    pred: Annotated[Path, use.for_gold("FILE|RUN", "Predictions in the same format, or a run folder.")],
     reading: use.TableOptions,
     fail_under: Annotated[
         list[str] | None,
-        use.for_result(metavar="NAME=VALUE", help="Exit with 1 if the value is lower (repeat)."),
+        use.for_result("NAME=VALUE", "Exit with 1 if the value is lower (repeat)."),
     ] = None,
     claimed: Annotated[
         list[str] | None,
         use.for_result(
-            metavar="NAME=VALUE",
-            help="A number from elsewhere, as strict_f1=.7435: find the conventions that give it (repeat).",
+            "NAME=VALUE", "A number from elsewhere, as strict_f1=.7435: find the conventions that give it (repeat)."
         ),
     ] = None,
-    intervals: Annotated[bool | None, use.for_result(help="95 % intervals (default: up to 2,000 examples).")] = None,
+    intervals: Annotated[bool | None, typer.Option(help="95 % intervals (default: up to 2,000 examples).")] = None,
     json: bool = False,
 ) -> None:
     """Score existing predictions against gold."""

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from goldassay import workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import GoldassayError, RunStopped, StorageError
@@ -19,6 +17,8 @@ from goldassay.reporting import terminal
 if TYPE_CHECKING:
     import dspy
 
+FOR_JUDGES = ("gold", "map", "limit", "lm")  # of the options of programs, those of tune --judge
+
 
 @dataclass(frozen=True)
 class TuningOptions(use.WorkOptions):
@@ -26,18 +26,13 @@ class TuningOptions(use.WorkOptions):
 
     optimizer: Annotated[
         str,
-        use.for_running(
-            "--optimizer",
-            metavar="NAME",
-            help="bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches.",
-        ),
+        use.for_running("NAME", "bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches."),
     ] = "bootstrap"
     option: Annotated[
         list[str] | None,
         use.for_running(
-            "--option",
-            metavar="NAME=VALUE",
-            help="A setting of the optimizer (repeat): rounds=5; of patches, guarded=recall,f1=.01, the measures that "
+            "NAME=VALUE",
+            "A setting of the optimizer (repeat): rounds=5; of patches, guarded=recall,f1=.01, the measures that "
             "must not drop (by more).",
         ),
     ] = None
@@ -45,9 +40,7 @@ class TuningOptions(use.WorkOptions):
     repeats: use.Repeats = 1
     out: Annotated[
         Path | None,
-        use.for_result(
-            "--out", metavar="FOLDER", help="The folder of the tuned program (default: a new one in runs/)."
-        ),
+        use.for_result("FOLDER", "The folder of the tuned program (default: a new one in runs/)."),
     ] = None
 
     def keywords(self, seed: int) -> dict[str, Any]:
@@ -69,14 +62,14 @@ def tune(
     models: use.ModelOptions,
     tuning: TuningOptions,
     program: Annotated[
-        str | None, typer.Argument(help="A task, TASK:NAME or FILE:NAME; none with --judge.", metavar="TASK|FILE")
+        str | None, use.argument("TASK|FILE", "A task, TASK:NAME or FILE:NAME; none with --judge.")
     ] = None,
     judge: Annotated[
         str | None,
-        use.for_model("--judge", metavar="NAME|FILE|1-5", help="Tune a judge on human labels (--gold) instead."),
+        use.for_model("NAME|FILE|1-5", "Tune a judge on human labels (--gold) instead."),
     ] = None,
     plan: Annotated[
-        bool, use.for_result("--plan", help="Only say what can be shown and what it costs, after a pilot on dev.")
+        bool, use.flag("--plan", "Only say what can be shown and what it costs, after a pilot on dev.")
     ] = False,
     json: bool = False,
     seed: int = 0,
@@ -99,10 +92,9 @@ def tune(
         raise GoldassayError(f"--option guarded is for the optimizer patches, not for {tuning.optimizer}")
     folder = _folder(tuning, f"tune-{target.label.replace(':', '-')}-{tuning.optimizer}")
     metric, _ = models.metric(target.task, source.metric, folder)
-    options |= {"lm": model.lm, "adapter": model.adapter, "folder": folder, "resume": tuning.resume is not None}
-    options["repeats"] = tuning.repeats
-    tuned = _tuned(student, splits, metric, tuning.optimizer, options)
-    _show(tuned, folder, json)
+    options |= {"lm": model.lm, "adapter": model.adapter, "folder": folder}
+    options |= {"resume": tuning.resume is not None, "repeats": tuning.repeats}
+    _show(_tuned(student, splits, metric, tuning.optimizer, options), folder, json)
 
 
 def _student(
@@ -153,10 +145,7 @@ def _plan(student: Any, splits: Any, metric: Any, model: Any, tuning: TuningOpti
     with terminal.working("a pilot on dev"):
         sizes = from_sizes(tuning.optimizer, splits, optimizer_settings(tuning.option or ()))
         plan = from_pilot(sizes, student, splits, metric, options=options)
-    if json:
-        terminal.answer(plan.state())
-    for line in plan.lines() if not json else ():
-        terminal.line(line)
+    terminal.output(plan, json, lambda plan: terminal.line("\n".join(plan.lines())))
     if plan.refusal:
         raise GoldassayError(plan.refusal)
 
@@ -169,20 +158,9 @@ def _tune_judge(
     from goldassay.cli.judge import QuestionOptions
     from goldassay.judges.tuning import tune_judge
 
-    options: dict[str, Any] = {
-        "format": source.format,
-        "task": source.task,
-        "metric": source.metric,
-        "judge-lm": models.judge_lm,
-    }
-    options |= {
-        "repeats": tuning.repeats > 1,
-        "state": models.state,
-        "resume": tuning.resume,
-        "lm-option": models.lm_option,
-    }
-    if unused := [f"--{name}" for name, value in options.items() if value]:
-        raise GoldassayError(f"tune --judge takes no {', '.join(unused)}: those are for programs")
+    given = {**vars(models), **vars(source), "resume": tuning.resume, "repeats": tuning.repeats > 1}
+    if unused := next((name for name, value in given.items() if value and name not in FOR_JUDGES), None):
+        raise GoldassayError(f"tune --judge takes no --{unused.replace('_', '-')}, which is for programs")
     question = QuestionOptions(judge, source.map)
     if question.state:
         raise GoldassayError(f"{question.state} is a tuned judge; tune --judge takes the question, and tunes it anew")
@@ -214,22 +192,14 @@ def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
     """
     import yaml
 
-    out: dict[str, Any] = {}
-    for text in options:
-        name, equals, value = text.partition("=")
+    values: dict[str, Any] = {}
+    for name, equals, text in (option.partition("=") for option in options):
         if not (name and equals):
-            raise GoldassayError(f"--option expects NAME=VALUE such as rounds=5, got {text!r}")
+            raise GoldassayError(f"--option expects NAME=VALUE such as rounds=5, got {name!r}")
+        guards = [part.partition("=") for part in text.split(",")]
         try:
-            out[name] = guards(value) if name == "guarded" else yaml.safe_load(value)
-        except yaml.YAMLError:
-            raise GoldassayError(f"the value of --option {name} cannot be read: {value!r}") from None
-    return out
-
-
-def guards(text: str) -> dict[str, float]:
-    """Measures that must not drop, each with the drop that is tolerated."""
-    pairs = [part.partition("=") for part in text.split(",")]
-    try:
-        return {name.strip(): float(drop or 0) for name, _, drop in pairs}
-    except ValueError:
-        raise GoldassayError(f"guarded expects strict_f1 or strict_f1,partial_f1=0.01, got {text!r}") from None
+            guarded = name == "guarded"
+            values[name] = {key.strip(): float(n or 0) for key, _, n in guards} if guarded else yaml.safe_load(text)
+        except (ValueError, yaml.YAMLError):
+            raise GoldassayError(f"the value of --option {name} cannot be read: {text!r}") from None
+    return values

@@ -19,25 +19,23 @@ from goldassay.reporting import terminal
 app = use.commands("Compare what a program reads from Wikipedia articles with Wikidata.")
 Profile = Annotated[
     str,
-    typer.Option(metavar="TASK|FILE", help="A program (triples:Articles, FILE:NAME), or YAML with program, lm, …"),
+    use.option("TASK|FILE", "A program (triples:Articles, FILE:NAME), or YAML with program, lm, …"),
 ]
-Results = Annotated[Path, typer.Option(metavar="FILE", help="The result of an evaluation.")]
-Output = Annotated[Path | None, typer.Option(metavar="FILE", help="The file to write.")]
+Results = Annotated[Path, use.option("FILE", "The result of an evaluation.")]
+Output = Annotated[Path | None, use.option("FILE", "The file to write.")]
 
 
 @dataclass(frozen=True)
 class ArticleOptions:
     """Which articles, and where they come from."""
 
-    article: Annotated[list[str] | None, typer.Option(metavar="TITLE", help="An article (repeat).")] = None
-    dataset: Annotated[Path | None, typer.Option(metavar="FILE", help="A benchmark: YAML with articles.")] = None
+    article: Annotated[list[str] | None, use.option("TITLE", "An article (repeat).")] = None
+    dataset: Annotated[Path | None, use.option("FILE", "A benchmark: YAML with articles.")] = None
     limit: use.Limit = None
-    language: Annotated[str | None, typer.Option(metavar="CODE", help="The Wikipedia's language (default: en).")] = None
-    endpoint: Annotated[
-        str | None, typer.Option(metavar="URL|FILE", help="A SPARQL endpoint, or a file of Wikidata.")
-    ] = None
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Fetch everything again.")] = False
-    cache_only: Annotated[bool, typer.Option("--cache-only", help="Fetch nothing; use only the cache.")] = False
+    language: Annotated[str | None, use.option("CODE", "The Wikipedia's language (default: en).")] = None
+    endpoint: Annotated[str | None, use.option("URL|FILE", "A SPARQL endpoint, or a file of Wikidata.")] = None
+    no_cache: Annotated[bool, use.flag("--no-cache", "Fetch everything again.")] = False
+    cache_only: Annotated[bool, use.flag("--cache-only", "Fetch nothing; use only the cache.")] = False
     threads: use.Threads = 1
 
     def refs(self, seed: int = 0) -> tuple[Sequence[Any], dict[str, Any]]:
@@ -88,11 +86,11 @@ def evaluate(
     articles: ArticleOptions,
     profile: Profile = "triples:Articles",
     lm: use.Lm = None,
-    timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="How long an article may take.")] = None,
+    timeout: Annotated[float | None, use.option("SECONDS", "How long an article may take.")] = None,
     out: Output = None,
-    annotations: Annotated[Path | None, typer.Option(metavar="FILE", help="Verdicts on novel triples.")] = None,
+    annotations: Annotated[Path | None, use.option("FILE", "Verdicts on novel triples.")] = None,
     fail_under: Annotated[
-        str | None, typer.Option(metavar="f1=VALUE", help="Exit with status 1 if F1 is lower, or gold is missing.")
+        str | None, use.option("f1=VALUE", "Exit with status 1 if F1 is lower, or gold is missing.")
     ] = None,
     json: bool = False,
     seed: int = 0,
@@ -162,7 +160,7 @@ def _show(report: Any, place: Path | None, json: bool, table: Any) -> None:
 @use.command(app)
 def gaps(
     results: Results,
-    threshold: Annotated[float, typer.Option(metavar="SHARE", min=0, max=1, help="Recall below this is a gap.")] = 0.5,
+    threshold: Annotated[float, use.option("SHARE", "Recall below this is a gap.", min=0, max=1)] = 0.5,
     out: Output = None,
     force: bool = False,
     json: bool = False,
@@ -208,7 +206,7 @@ def tune(
 
 @use.command(app)
 def alignment(
-    table: Annotated[Path | None, typer.Argument(metavar="TABLE", help="A table (default: goldassay's own).")] = None,
+    table: Annotated[Path | None, use.argument("TABLE", "A table (default: goldassay's own).")] = None,
     json: bool = False,
 ) -> None:
     """Check an alignment table: repeated, unreachable and contradicting rows; exit status 1 if there are any."""
@@ -235,10 +233,10 @@ class Action(StrEnum):
 @use.command(app)
 def novel(
     action: Annotated[Action, typer.Argument(help="sample: draw triples; annotate: judge them; report: the rate.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The annotations (YAML).")],
-    results: Annotated[Path | None, typer.Option(metavar="FILE", help="sample: the result of an evaluation.")] = None,
-    share: Annotated[float, typer.Option(metavar="SHARE", min=0, max=1, help="sample: the share of triples.")] = 0.1,
-    annotator: Annotated[str, typer.Option(metavar="NAME", help="annotate: who judges.")] = "human",
+    file: Annotated[Path, use.argument("FILE", "The annotations (YAML).")],
+    results: Annotated[Path | None, use.option("FILE", "sample: the result of an evaluation.")] = None,
+    share: Annotated[float, use.option("SHARE", "sample: the share of triples.", min=0, max=1)] = 0.1,
+    annotator: Annotated[str, use.option("NAME", "annotate: who judges.")] = "human",
     json: bool = False,
     seed: int = 0,
 ) -> None:
