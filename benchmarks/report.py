@@ -1,4 +1,4 @@
-"""Writing a report of two runs with 100,000 rows each: processor seconds and size.
+"""A report of two runs with 100,000 rows each: processor seconds to write it, and how fast Chromium shows it.
 
 ``GOLDASSAY_EXAMPLES=20000`` sets another number of rows. The rows carry inputs, gold, prediction, errors and one call
 with its prompt, as those of `goldassay eval` do.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import dspy
@@ -64,6 +66,40 @@ def two_runs(folder: Path, examples: int) -> list[Path]:
     return [folder / "thirds", folder / "fifths"]
 
 
+CLICK = """(selector) => new Promise((done) => {
+    const start = performance.now();
+    document.querySelector(selector).click();
+    requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start)));
+})"""
+"""How long a click takes until its result has been drawn, in milliseconds."""
+FILTERS = ("wrong", "right", "different", "won", "lost", "all")
+
+
+def in_browser(page: str, folder: Path) -> str:
+    """The fastest of three openings and the slowest of the filters, in Chromium; nothing without it."""
+    place = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if place is None or find_spec("playwright") is None:
+        return "no Chromium with playwright here, so nothing was opened"
+    from playwright.sync_api import sync_playwright
+
+    file = folder / "report.html"
+    file.write_text(page, encoding="utf-8")
+    ready, filters = [], dict.fromkeys(FILTERS, float("inf"))
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=place, args=["--no-sandbox", "--disable-gpu"])
+        for _ in range(3):
+            tab = browser.new_page(viewport={"width": 1440, "height": 900})
+            tab.goto(f"{file.as_uri()}#examples")
+            tab.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+            ready.append(float(tab.evaluate("goldassay.ready")) / 1000)
+            for name in FILTERS:
+                filters[name] = min(filters[name], float(tab.evaluate(CLICK, f"[data-show={name}]")))
+            tab.close()
+        browser.close()
+    shown = ", ".join(f"{name} {took:.0f}" for name, took in filters.items())
+    return f"ready after {' / '.join(f'{each:.2f}' for each in ready)} s; filters in ms: {shown}"
+
+
 def main() -> None:
     """Times each step."""
     examples = int(os.environ.get("GOLDASSAY_EXAMPLES", "100000"))
@@ -74,10 +110,12 @@ def main() -> None:
         loaded = time.process_time()
         page = pages.report(runs)
         written = time.process_time()
+        browser = in_browser(page, Path(place))
     print(
         f"report of 2 × {examples:,} rows: reading {loaded - start:.1f} s, writing {written - loaded:.1f} s "
         f"of processor time, {len(page) / 1e6:.1f} MB"
     )
+    print(f"in Chromium: {browser}")
 
 
 if __name__ == "__main__":

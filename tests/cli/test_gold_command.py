@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from typer.testing import CliRunner
 
 from goldassay.cli import app
-from goldassay.cli.gold import shares
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import load
 
@@ -121,11 +119,6 @@ def test_split_shows_and_writes_nothing_without_out(root: Path) -> None:
     assert "nothing written" in shown
     found = json.loads(run("split", heritage, "--task", "extraction", "--json"))
     assert sum(found["sizes"].values()) == 228
-
-
-def test_shares_are_told_how_to_be_written() -> None:
-    with pytest.raises(GoldassayError, match="train=0.7,dev=0.15,test=0.15, got 'half'"):
-        shares("half")
 
 
 def test_agree(tmp_path: Path) -> None:

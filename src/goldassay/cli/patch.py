@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from goldassay import workspace
 from goldassay.cli import options as use
@@ -113,7 +113,7 @@ def test(
     data = examples(source.gold, target, source.split)
     model, metric = for_program(folder.current, source.lm), workspace.metric(target.task, source.metric)
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)
-    more = {"any_version": force, "passages": data.passages}
+    more: dict[str, Any] = {"any_version": force, "passages": data.passages}
     tested = folder.test(patches or [], data.examples, metric, source.split, options=options, **more)
     _show(tested, json)
     for _, patch in tested:

@@ -1,0 +1,50 @@
+"""The pictures of the README and the docs: a report, a list of runs and a tuning, as Chromium shows them.
+
+    python docs/pictures.py BASELINE RUN TUNING RUNS
+
+BASELINE and RUN are runs on the same gold, TUNING is the folder of a tuning, RUNS a folder of runs: those that
+`goldassay demo` and `goldassay tune extraction --optimizer patches` write will do.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from goldassay.reporting import pages
+from goldassay.reporting.pages.dashboard import Server
+
+IMAGES = Path(__file__).parent / "images"
+WIDTH = 1180
+HEIGHTS = {"report": 820, "tuning": 820, "runs": 560}
+
+
+def main() -> None:
+    """Takes the pictures."""
+    baseline, run, tuning, runs = map(Path, sys.argv[1:])
+    with tempfile.TemporaryDirectory() as folder, Server(runs) as server, sync_playwright() as play:
+        addresses = {"runs": server.address}
+        for name, places in (("report", [baseline, run]), ("tuning", [tuning])):
+            sources, file = pages.sources(places), Path(folder) / f"{name}.html"
+            file.write_text(pages.report(sources.runs, tuning=sources.tuning), encoding="utf-8")
+            addresses[name] = file.as_uri()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        place = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+        browser = play.chromium.launch(executable_path=place, args=["--no-sandbox", "--disable-gpu"])
+        for name, address in addresses.items():
+            page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHTS[name]}, color_scheme="light")
+            page.goto(address)
+            page.evaluate("goldassay.charts()")
+            page.wait_for_timeout(500)
+            page.screenshot(path=IMAGES / f"{name}.png")
+        browser.close()
+        server.shutdown()
+
+
+if __name__ == "__main__":
+    main()
