@@ -153,9 +153,8 @@ def test_audit_prints_marks_and_gates() -> None:
     shown = run("audit", "--limit", 6, "--gate", code=1)
     for part in ("order of a pair", "0.00 [0.00, 0.39]", "FAIL", "Not passed."):
         assert part in shown
-    assert "Not passed" in run("audit", "--limit", 4, "--only", "length")  # always the first: nothing to learn from
-    found = json.loads(run("audit", "--limit", 4, "--only", "echo", "--json"))
-    assert [(check["name"], check["passed"], check["rate"]["n"]) for check in found["checks"]] == [("echo", False, 4)]
+    found = json.loads(run("audit", "--limit", 4, "--json"))
+    assert [(check["passed"], check["rate"]["n"]) for check in found["checks"] if check["name"] == "echo"] == [(False, 4)]
 
 
 def test_only_the_test_split_where_there_is_one(tmp_path: Path) -> None:
@@ -203,7 +202,6 @@ def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
     found = json.loads(run("align", file, "--judge", levels, "--json"))
     assert (found["question"], found["positive"], found["n"]) == ("rubric", "full", 2)  # the engine says full
     assert found["confusion"]["some"]["full"] == 1
-    assert "a rubric is --judge FILE (a yaml or json file" in refused("align", file, "--judge", "rubric")
 
 
 def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
@@ -236,7 +234,6 @@ def test_refusals(labels: Path, tmp_path: Path) -> None:
     assert "no question 'beauty'" in refused("align", labels, "--judge", "beauty")
     assert "no input 'text'; support asks for text, claim" in refused("eval", labels)
     assert "criterion has no label 'good'" in refused("align", labels, "--judge", "criterion", "--positive", "good")
-    assert "no check 'x'" in refused("audit", "--only", "x", "--limit", 1)
     assert "only judges support" in refused("eval", labels, "--judge", "criterion", "--lm", "nli:absent")
     assert "no tuned judge here" in refused("eval", labels, "--judge", tmp_path)
     same = tmp_path / "same.jsonl"

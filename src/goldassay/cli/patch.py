@@ -56,6 +56,7 @@ def propose(
     run: Annotated[Path, use.for_gold("RUN", "A run of this program on the train split.")],
     source: use.SetOptions,
     reflection_lm: use.ReflectionLm = None,
+    limit: Annotated[int, use.for_result("N", "Propose at most N.", min=1)] = 12,
     json: bool = False,
 ) -> None:
     """Propose patches for the error patterns of a run, and write them as files."""
@@ -72,7 +73,7 @@ def propose(
     if reflection_lm:
         edits.append(partial(reflection, lm=for_program(patches.current, reflection_lm).lm))
     train = examples(source.gold, target, "train").examples
-    if not patches.propose(Run.load(run), train, edits=edits) and not json:
+    if not patches.propose(Run.load(run), train, edits=edits, most=limit) and not json:
         terminal.line("This run has no errors that a patch could be made from.")
         return
     _show(patches.all(), json)

@@ -11,6 +11,7 @@ from goldassay.gold.audit import KINDS, Audit
 from goldassay.gold.splits import Split
 from goldassay.reporting.summary import shortened
 from goldassay.reporting.terminal import bounds, line, number, print_table, warn
+from goldassay.statistics import wilson
 
 MANY = 50
 
@@ -77,6 +78,9 @@ def agreement(result: Agreement, most: int = 20) -> None:
         rows.append([figure.name, between, figure.type or "", f"{figure.units:,}", value])
     title = f"{result.task}, {result.records} records, {', '.join(result.annotators)}"
     print_table(title, ["figure", "between", "type", "units", "value [95 %]"], rows, left=3)
+    if any(figure.value == 1.0 and figure.name == "observed" for figure in result.figures):
+        n = result.records
+        line(f"All {n} records agree, so the bootstrap has no width; Wilson's interval is [{wilson(n, n)[0]:.4f}, 1].")
     if any(figure.name == "word_kappa" for figure in result.figures):
         line("word_kappa counts every word outside of spans as agreement, so it is too high; use F1.")
     rows = [
