@@ -154,7 +154,9 @@ def test_audit_prints_marks_and_gates() -> None:
     for part in ("order of a pair", "0.00 [0.00, 0.39]", "FAIL", "Not passed."):
         assert part in shown
     found = json.loads(run("audit", "--limit", 4, "--json"))
-    assert [(check["passed"], check["rate"]["n"]) for check in found["checks"] if check["name"] == "echo"] == [(False, 4)]
+    assert [(check["passed"], check["rate"]["n"]) for check in found["checks"] if check["name"] == "echo"] == [
+        (False, 4)
+    ]
 
 
 def test_only_the_test_split_where_there_is_one(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def top(
 @use.command(app)
 def demo(
     lm: use.Lm = None,
-    limit: Annotated[int | None, use.option("N", "Use only N examples of each split.", min=2)] = None,
+    limit: int | None = use.option("N", "Use only N examples of each split.", min=2),
 ) -> None:
     """The whole loop, offline, in minutes: measure, tune, measure again."""
     from goldassay.demo import run

@@ -20,22 +20,14 @@ if TYPE_CHECKING:
 class AuditOptions(use.GoldOptions):
     """What is audited, and what becomes of the verdict."""
 
-    split: Annotated[
-        str | None,
-        use.for_gold("NAME", "The split of --gold (default: test with --program, else dev)."),
-    ] = None
-    program: Annotated[
-        str | None,
-        use.for_model("TASK|FILE", "The program whose saved states are run on --gold."),
-    ] = None
-    baseline: Annotated[str | None, use.for_gold("NAME", "The candidate that was there before.")] = None
+    split: str | None = use.for_gold("NAME", "The split of --gold (default: test with --program, else dev).")
+    program: str | None = use.for_model("TASK|FILE", "The program whose saved states are run on --gold.")
+    baseline: str | None = use.for_gold("NAME", "The candidate that was there before.")
     threads: use.Threads = 1
     repeats: use.Repeats = 1
     resume: use.Resume = None
-    out: Annotated[Path | None, use.for_result("FILE", "Write the verdict as an HTML page here.")] = None
-    fail_unless_better: Annotated[
-        bool, use.flag("--fail-unless-better", 'Exit with status 1 unless the verdict is "helped".')
-    ] = False
+    out: Path | None = use.for_result("FILE", "Write the verdict as an HTML page here.")
+    fail_unless_better: bool = use.flag("--fail-unless-better", 'Exit with status 1 unless the verdict is "helped".')
 
 
 def audit(

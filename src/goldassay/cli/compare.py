@@ -40,48 +40,30 @@ DEFAULT_VALUES = {
 class SystemOptions:
     """What is compared, besides runs, and how the systems are tested and ranked."""
 
-    gold: Annotated[str | None, use.for_gold("SET|FILE", "The gold.")] = None
-    pred: Annotated[
-        list[Path] | None,
-        use.for_gold("FILE|RUN", "Predictions (repeat); the first are the baseline."),
-    ] = None
-    program: Annotated[
-        list[str] | None,
-        use.for_model(
-            "NAME|FILE|FOLDER",
-            "A program of the task, a file, the folder of a tuned program, or reader:MODEL, a transformers model "
-            "for question answering (repeat).",
-        ),
-    ] = None
-    state: Annotated[
-        list[Path] | None,
-        use.for_model(
-            "FILE",
-            "A saved state of the program, from program.save (repeat); one alone is compared with the program as "
-            "it is.",
-        ),
-    ] = None
-    lm: Annotated[list[str] | None, use.for_model("MODEL", "Run each program with this model (repeat).")] = None
+    gold: str | None = use.for_gold("SET|FILE", "The gold.")
+    pred: list[Path] | None = use.for_gold("FILE|RUN", "Predictions (repeat); the first are the baseline.")
+    program: list[str] | None = use.for_model(
+        "NAME|FILE|FOLDER",
+        "A program of the task, a file, the folder of a tuned program, or reader:MODEL, a transformers model "
+        "for question answering (repeat).",
+    )
+    state: list[Path] | None = use.for_model(
+        "FILE",
+        "A saved state of the program, from program.save (repeat); one alone is compared with the program as it is.",
+    )
+    lm: list[str] | None = use.for_model("MODEL", "Run each program with this model (repeat).")
     split: use.Split = "dev"
     limit: use.Limit = None
     threads: use.Threads = 1
     repeats: use.Repeats = 1
-    test: Annotated[str, use.for_result("NAME", "permutation, bootstrap, paired_t, wilcoxon or mcnemar.")] = (
-        "permutation"
+    test: str = use.for_result("NAME", "permutation, bootstrap, paired_t, wilcoxon or mcnemar.", default="permutation")
+    metric: str | None = use.for_gold(
+        "FILE:NAME|five",
+        "The metric of programs (default: metrics/TASK.py:metric); five ranks answers by accuracy, quality, "
+        "confidence, speed and robustness.",
     )
-    metric: Annotated[
-        str | None,
-        use.for_gold(
-            "FILE:NAME|five",
-            "The metric of programs (default: metrics/TASK.py:metric); five ranks answers by accuracy, quality, "
-            "confidence, speed and robustness.",
-        ),
-    ] = None
-    weight: Annotated[
-        list[str] | None,
-        use.for_result("MEASURE=W", "The weight of a measure in the ranking (repeat)."),
-    ] = None
-    out: Annotated[Path | None, use.for_result("FOLDER", "Write the ranking, its tables and a report here.")] = None
+    weight: list[str] | None = use.for_result("MEASURE=W", "The weight of a measure in the ranking (repeat).")
+    out: Path | None = use.for_result("FOLDER", "Write the ranking, its tables and a report here.")
 
 
 def compare(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay import workspace
 from goldassay.cli import options as use
@@ -29,14 +29,13 @@ SPLITS = ("train", "dev", "test", "all")
 class RunningOptions(use.WorkOptions):
     """How a run is made."""
 
-    engine: Annotated[
-        str,
-        use.for_running("threads|ray[:N]", "threads, or N Ray actors (the cluster is RAY_ADDRESS)."),
-    ] = "threads"
-    timeout: Annotated[float | None, use.for_running("SECONDS", "The time limit of one example.")] = None
-    max_failures: Annotated[
-        float, use.for_running("SHARE", "Stop if more fail (after 20); 1 never stops.", min=0, max=1)
-    ] = 0.5
+    engine: str = use.for_running(
+        "threads|ray[:N]", "threads, or N Ray actors (the cluster is RAY_ADDRESS).", default="threads"
+    )
+    timeout: float | None = use.for_running("SECONDS", "The time limit of one example.")
+    max_failures: float = use.for_running(
+        "SHARE", "Stop if more fail (after 20); 1 never stops.", min=0, max=1, default=0.5
+    )
     repeats: use.Repeats = 1
 
     def run_options(self) -> dict[str, Any]:
@@ -57,31 +56,16 @@ class RunningOptions(use.WorkOptions):
 class ResultOptions:
     """What becomes of a run."""
 
-    runs: Annotated[Path, use.for_result("FOLDER", "The folder for run folders.")] = Path("runs")
-    earlier: Annotated[
-        Path | None,
-        use.for_result(
-            "RUN", "An earlier run of the same program on more of the gold: correct the values of a random part by it."
-        ),
-    ] = None
-    judge_labels: Annotated[
-        Path | None,
-        use.for_result("FILE", "Human labels (id, label) that correct the judged values."),
-    ] = None
-    no_trace: Annotated[
-        bool, use.flag("--no-trace", "Leave inputs, gold, prompts and raw answers out of the rows.")
-    ] = False
-    gate: Annotated[bool, use.flag("--gate", "Exit with status 1 if a target is missed.")] = False
-    sure: Annotated[
-        bool,
-        use.flag("--sure", "Let --gate pass only if the interval does, corrected for repeated looks."),
-    ] = False
-    errors: Annotated[
-        bool, use.flag("--errors", "Show the error patterns, most costly first (as patch patterns RUN).")
-    ] = False
-    stages: Annotated[bool, use.flag("--stages", "Replace each stage by gold in turn, to see what each one costs.")] = (
-        False
+    runs: Path = use.for_result("FOLDER", "The folder for run folders.", default=Path("runs"))
+    earlier: Path | None = use.for_result(
+        "RUN", "An earlier run of the same program on more of the gold: correct the values of a random part by it."
     )
+    judge_labels: Path | None = use.for_result("FILE", "Human labels (id, label) that correct the judged values.")
+    no_trace: bool = use.flag("--no-trace", "Leave inputs, gold, prompts and raw answers out of the rows.")
+    gate: bool = use.flag("--gate", "Exit with status 1 if a target is missed.")
+    sure: bool = use.flag("--sure", "Let --gate pass only if the interval does, corrected for repeated looks.")
+    errors: bool = use.flag("--errors", "Show the error patterns, most costly first (as patch patterns RUN).")
+    stages: bool = use.flag("--stages", "Replace each stage by gold in turn, to see what each one costs.")
 
 
 def evaluate(

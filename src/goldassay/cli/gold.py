@@ -30,7 +30,7 @@ class ReadingOptions(use.FormatOptions):
 def validate(
     gold: use.GoldSet,
     reading: ReadingOptions,
-    fix: Annotated[Path | None, use.option("PLACE", "Write a copy with corrected offsets here.")] = None,
+    fix: Path | None = use.option("PLACE", "Write a copy with corrected offsets here."),
     json: bool = False,
 ) -> None:
     """Find everything that is wrong in gold; exit with status 1 if anything is."""
@@ -65,12 +65,10 @@ def stats(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> Non
 def split(
     gold: use.GoldSet,
     reading: ReadingOptions,
-    ratios: Annotated[str | None, use.option("NAME=SHARE,…", "Default: train=0.7,dev=0.15,test=0.15.")] = None,
-    by: Annotated[list[str] | None, use.option("NAME", "Keep this stratum or field in proportion (repeat).")] = None,
-    group: Annotated[
-        str | None, use.option("NAME", "Keep examples with the same value of this field together.")
-    ] = None,
-    out: Annotated[Path | None, use.option("FOLDER", "Write the records with their split here.")] = None,
+    ratios: str | None = use.option("NAME=SHARE,…", "Default: train=0.7,dev=0.15,test=0.15."),
+    by: list[str] | None = use.option("NAME", "Keep this stratum or field in proportion (repeat)."),
+    group: str | None = use.option("NAME", "Keep examples with the same value of this field together."),
+    out: Path | None = use.option("FOLDER", "Write the records with their split here."),
     seed: int = 0,
     force: bool = False,
     json: bool = False,
@@ -100,9 +98,7 @@ def agree(
     files: Annotated[list[Path], use.argument("FILE...", "One file an annotator, or one corrected draft.")],
     task: use.OfTask = None,
     format: use.Format = None,
-    level: Annotated[
-        str | None, use.option("NAME", "For Krippendorff's alpha: nominal, ordinal, interval or ratio.")
-    ] = None,
+    level: str | None = use.option("NAME", "For Krippendorff's alpha: nominal, ordinal, interval or ratio."),
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -139,12 +135,11 @@ def convert(
     source: Annotated[Path, use.argument("FROM", "The file to read.")],
     target: Annotated[Path, use.argument("TO", "The file to write.")],
     reading: ReadingOptions,
-    to: Annotated[str | None, use.option("NAME", "The format of TARGET, if its name does not imply it.")] = None,
-    option: Annotated[
-        list[str] | None,
-        use.option("NAME=VALUE", "topics=FILE: the texts of the queries of trec, id<TAB>text a line."),
-    ] = None,
-    pred: Annotated[bool, use.flag("--pred", "Convert predictions, not gold.")] = False,
+    to: str | None = use.option("NAME", "The format of TARGET, if its name does not imply it."),
+    option: list[str] | None = use.option(
+        "NAME=VALUE", "topics=FILE: the texts of the queries of trec, id<TAB>text a line."
+    ),
+    pred: bool = use.flag("--pred", "Convert predictions, not gold."),
     force: bool = False,
 ) -> None:
     """Convert gold from one format to another, and report what is lost."""
@@ -177,8 +172,8 @@ def from_traces(
         use.option("FILE", ".jsonl, .csv, .json (Label Studio), .html to correct by keys."),
     ],
     map: use.FieldMap = None,
-    n: Annotated[int, use.option("N", "At most so many records.", min=1)] = 50,
-    by: Annotated[str | None, use.option("WAY", "disagreement (of the sources), stratum or random.")] = None,
+    n: int = use.option("N", "At most so many records.", min=1, default=50),
+    by: str | None = use.option("WAY", "disagreement (of the sources), stratum or random."),
     seed: int = 0,
     force: bool = False,
 ) -> None:
@@ -205,7 +200,7 @@ def from_traces(
 
 
 @use.command(app)
-def schema(task: use.Task, pred: Annotated[bool, use.flag("--pred", "Of predictions, not gold.")] = False) -> None:
+def schema(task: use.Task, pred: bool = use.flag("--pred", "Of predictions, not gold.")) -> None:
     """Print the JSON Schema of a task's records."""
     import json
 

@@ -17,18 +17,12 @@ PARTS = ("programs", "metrics", "gold/heritage", "gold/records")
 class OwnTask:
     """A task of the user's own."""
 
-    task: Annotated[str | None, use.option("NAME", "The name of a task of your own.")] = None
-    inputs: Annotated[str | None, use.option("A,B", "With --task: the fields that the program gets.")] = None
-    outputs: Annotated[str | None, use.option("C,D", "With --task: the fields that it predicts.")] = None
-    source: Annotated[
-        str | None,
-        use.option("FILE", "With --task: gold as jsonl, json, csv, tsv, parquet or hf:NAME.", "--from"),
-    ] = None
-    schema: Annotated[
-        str | None,
-        use.option("FILE:MODEL", "With --task: the pydantic model of the records to predict."),
-    ] = None
-    map: Annotated[str | None, use.option("NAME=PATH,…", "Fields under other names: text=body.content.")] = None
+    task: str | None = use.option("NAME", "The name of a task of your own.")
+    inputs: str | None = use.option("A,B", "With --task: the fields that the program gets.")
+    outputs: str | None = use.option("C,D", "With --task: the fields that it predicts.")
+    source: str | None = use.option("FILE", "With --task: gold as jsonl, json, csv, tsv, parquet or hf:NAME.", "--from")
+    schema: str | None = use.option("FILE:MODEL", "With --task: the pydantic model of the records to predict.")
+    map: str | None = use.option("NAME=PATH,…", "Fields under other names: text=body.content.")
 
 
 def init(

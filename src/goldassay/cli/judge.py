@@ -34,16 +34,14 @@ RUBRICS = (".yaml", ".yml", ".json")
 class QuestionOptions:
     """What a judge is asked."""
 
-    judge: Annotated[
-        str,
-        use.for_model(
-            "NAME|FILE|1-5|FOLDER",
-            "The question: support, relevance, criterion, preference, type or link; a yaml or json file with "
-            "levels and their meanings, the worst first; a scale; a judge tuned with tune --judge.",
-        ),
-    ] = SUPPORT
+    judge: str = use.for_model(
+        "NAME|FILE|1-5|FOLDER",
+        "The question: support, relevance, criterion, preference, type or link; a yaml or json file with "
+        "levels and their meanings, the worst first; a scale; a judge tuned with tune --judge.",
+        default=SUPPORT,
+    )
     map: use.FieldMap = None
-    positive: Annotated[str | None, use.for_gold("LABEL", "The label that counts as positive.")] = None
+    positive: str | None = use.for_gold("LABEL", "The label that counts as positive.")
 
     def question(self) -> Question:
         """The question with its positive label; a tuned judge answers its own."""
@@ -87,14 +85,11 @@ class QuestionOptions:
 class JudgeOptions:
     """The judge, or the panel of judges, that answers."""
 
-    lm: Annotated[
-        list[str] | None,
-        use.for_model(
-            "MODEL",
-            "The judge's model, or nli:MODEL. Several vote (repeat); a model that is repeated is sampled again.",
-        ),
-    ] = None
-    store: Annotated[Path | None, use.for_model("FILE", "Store the verdicts here and reuse them.")] = None
+    lm: list[str] | None = use.for_model(
+        "MODEL",
+        "The judge's model, or nli:MODEL. Several vote (repeat); a model that is repeated is sampled again.",
+    )
+    store: Path | None = use.for_model("FILE", "Store the verdicts here and reuse them.")
     threads: use.Threads = 1
     budget: use.Budget = None
 
@@ -153,7 +148,7 @@ def evaluate(
     items: Annotated[Path, use.argument("FILE", "jsonl, csv or tsv with ids and inputs.")],
     question: QuestionOptions,
     judge: JudgeOptions,
-    out: Annotated[Path | None, use.for_result("FILE", "Write the items with their verdicts (jsonl).")] = None,
+    out: Path | None = use.for_result("FILE", "Write the items with their verdicts (jsonl)."),
     origin: Origin = "unknown",
     limit: use.Limit = None,
     force: bool = False,
@@ -188,9 +183,7 @@ def align(
     labels: Annotated[Path, use.argument("FILE", "Human labels: jsonl, csv or tsv.")],
     question: QuestionOptions,
     judge: JudgeOptions,
-    split: Annotated[
-        str | None, use.for_gold("NAME", "Only these items (default: test, if the file has splits).")
-    ] = None,
+    split: str | None = use.for_gold("NAME", "Only these items (default: test, if the file has splits)."),
     origin: Origin = "unknown",
     limit: use.Limit = None,
     json: bool = False,
@@ -221,7 +214,7 @@ def align(
 def plan(
     judged: Annotated[Path, use.argument("FILE", "Items with verdicts (judge eval --out).")],
     question: QuestionOptions,
-    labels: Annotated[int, use.option("N", "How many items people can label.", min=1)] = 50,
+    labels: int = use.option("N", "How many items people can label.", min=1, default=50),
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -252,7 +245,7 @@ def drift(
 @use.command(app)
 def mean(
     numbers: Annotated[Path, use.argument("FILE", "jsonl, csv or tsv: verdict, and label on some.")],
-    scale: Annotated[str | None, use.option("LOW-HIGH", "The ends of the scale: 0-1, 1-5.")] = None,
+    scale: str | None = use.option("LOW-HIGH", "The ends of the scale: 0-1, 1-5."),
     map: use.FieldMap = None,
     origin: Origin = "unknown",
     json: bool = False,
@@ -275,13 +268,13 @@ def mean(
 @use.command(app)
 def audit(
     judge: JudgeOptions,
-    tuned: Annotated[
-        str, use.for_model("NAME|FOLDER", "support, or the folder of a tuned judge of it.", "--judge")
-    ] = SUPPORT,
-    gold: Annotated[str, use.for_gold("SET|FILE", "A gold set with answering, for the probes.")] = "heritage",
+    tuned: str = use.for_model(
+        "NAME|FOLDER", "support, or the folder of a tuned judge of it.", "--judge", default=SUPPORT
+    ),
+    gold: str = use.for_gold("SET|FILE", "A gold set with answering, for the probes.", default="heritage"),
     limit: use.Limit = 20,
     seed: int = 0,
-    gate: Annotated[bool, use.flag("--gate", "Exit with status 1 if a check fails.")] = False,
+    gate: bool = use.flag("--gate", "Exit with status 1 if a check fails."),
     json: bool = False,
 ) -> None:
     """Look for biases without labels: planted faults, orders in texts, swapped pairs, length, echo, repeats."""
@@ -291,7 +284,7 @@ def audit(
     from goldassay.judges.probes import probes_of
     from goldassay.reporting import judge as tables
 
-    question = QuestionOptions(tuned)
+    question = QuestionOptions(tuned, None, None)
     if question.question().name != SUPPORT:
         raise GoldassayError(f"the audit asks whether claims are supported; {tuned} answers another question")
     chosen = probes_of(load(gold, task="answering" if Path(gold).is_file() else None), limit=limit, seed=seed)

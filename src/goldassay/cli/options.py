@@ -25,19 +25,26 @@ SHARED = ("json", "seed", "force")
 """The parameters of commands that stand for options of the whole program."""
 
 
-def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
-    """An option with a value; without names it is called as its parameter."""
-    return typer.Option(*names, metavar=metavar, help=help, **more)
+def option(metavar: str | None, help: str, *names: str, default: Any = None, **more: Any) -> Any:
+    """An option, as the default of a parameter or field, or in an ``Annotated`` type that several share.
+
+    Without names it is called as its parameter; without a metavar it is a flag.
+    """
+    info: Any = typer.Option(*names, metavar=metavar, help=help, **more)
+    info.preset = default
+    return info
 
 
 def flag(name: str, help: str) -> Any:
     """An option without a value."""
-    return typer.Option(name, help=help)
+    return option(None, help, name, default=False)
 
 
-def argument(metavar: str, help: str) -> Any:
-    """A positional argument."""
-    return typer.Argument(metavar=metavar, help=help)
+def argument(metavar: str, help: str, default: Any = None) -> Any:
+    """A positional argument: in an ``Annotated`` type it is required, as a default it is not."""
+    info: Any = typer.Argument(metavar=metavar, help=help)
+    info.preset = default
+    return info
 
 
 for_gold, for_model, for_running, for_result = (
@@ -98,9 +105,7 @@ RENAMED = {"columns": "map", "measures": "measure", "any_version": "force"}
 class SetOptions:
     """Which gold."""
 
-    gold: Annotated[str | None, for_gold("SET|FILE", "A gold set or a file (default: gold/TASK, else heritage).")] = (
-        None
-    )
+    gold: str | None = for_gold("SET|FILE", "A gold set or a file (default: gold/TASK, else heritage).")
     task: OfTask = None
 
 
@@ -136,21 +141,12 @@ class ModelOptions:
     """The models."""
 
     lm: Lm = None
-    lm_option: Annotated[
-        list[str] | None,
-        for_model(
-            "NAME=VALUE",
-            "An option of the model (repeat): temperature=0.2, api_base=URL, rpm=60, cache=false, adapter=json.",
-        ),
-    ] = None
-    state: Annotated[
-        Path | None,
-        for_model("FILE|FOLDER", "A saved program: what program.save or tune wrote (JSON)."),
-    ] = None
-    judge_lm: Annotated[
-        str | None,
-        for_model("MODEL", "The model for judged measures, or nli:MODEL; it is never --lm."),
-    ] = None
+    lm_option: list[str] | None = for_model(
+        "NAME=VALUE",
+        "An option of the model (repeat): temperature=0.2, api_base=URL, rpm=60, cache=false, adapter=json.",
+    )
+    state: Path | None = for_model("FILE|FOLDER", "A saved program: what program.save or tune wrote (JSON).")
+    judge_lm: str | None = for_model("MODEL", "The model for judged measures, or nli:MODEL; it is never --lm.")
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -190,11 +186,8 @@ class WorkOptions:
 class FileOptions(FormatOptions):
     """How files of predictions are read and counted."""
 
-    protocol: Annotated[str | None, for_gold("NAME", "An official protocol: hipe, docred, hotpotqa, drop …")] = None
-    measures: Annotated[
-        list[str] | None,
-        option("NAME", "Only this measure, as strict_f1 or nDCG@10 (repeat).", "--measure"),
-    ] = None
+    protocol: str | None = for_gold("NAME", "An official protocol: hipe, docred, hotpotqa, drop …")
+    measures: list[str] | None = option("NAME", "Only this measure, as strict_f1 or nDCG@10 (repeat).", "--measure")
     option: Settings = None
 
     def chosen(self, task: str) -> dict[str, Any]:
@@ -208,7 +201,7 @@ class FileOptions(FormatOptions):
 class TableOptions(FileOptions):
     """The same of gold with splits."""
 
-    split: Annotated[str | None, for_gold("NAME", "Only gold of this split.")] = None
+    split: str | None = for_gold("NAME", "Only gold of this split.")
 
 
 def format_and_column(text: str | None) -> dict[str, str | None]:
@@ -258,19 +251,17 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
     """Register a command, with dataclasses spelled out as options and the shared options taken from the program."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        named = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
         given = inspect.signature(function, eval_str=True).parameters.values()
         shared = [each.name for each in given if each.name in SHARED]
         groups: dict[str, Any] = {each.name: each.annotation for each in given if is_dataclass(each.annotation)}
+        own: list[tuple[str, Any, Any]] = [("context", typer.Context, inspect.Parameter.empty)]
         for parameter in given:
             if parameter.name in groups:
                 kind = groups[parameter.name]
                 hints = get_type_hints(kind, include_extras=True)
-                for each in fields(kind):
-                    option = inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, annotation=hints[each.name])
-                    named.append(option.replace(default=each.default))
+                own += [(each.name, hints[each.name], each.default) for each in fields(kind)]
             elif parameter.name not in SHARED:
-                named.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+                own.append((parameter.name, parameter.annotation, parameter.default))
 
         def call(context: typer.Context, **values: Any) -> None:
             for group, kind in groups.items():
@@ -282,12 +273,19 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
             function(**values, **chosen)
 
         call.__name__, call.__doc__ = function.__name__, function.__doc__
-        call.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+        call.__signature__ = inspect.Signature([_parameter(*each) for each in own])  # type: ignore[attr-defined]
         also = ", ".join(f"--{key}" for key in [*shared, "quiet"])
         app.command(name, epilog=f"Also: {also} (see goldassay --help).")(call)
         return function
 
     return register
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    """A parameter as typer reads it: what describes an option stands in the type, and its default is the value."""
+    if hasattr(default, "preset"):
+        kind, default = Annotated[kind, default], default.preset
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def commands(help: str) -> typer.Typer:

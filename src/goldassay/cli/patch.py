@@ -56,7 +56,7 @@ def propose(
     run: Annotated[Path, use.for_gold("RUN", "A run of this program on the train split.")],
     source: use.SetOptions,
     reflection_lm: use.ReflectionLm = None,
-    limit: Annotated[int, use.for_result("N", "Propose at most N.", min=1)] = 12,
+    limit: int = use.for_result("N", "Propose at most N.", min=1, default=12),
     json: bool = False,
 ) -> None:
     """Propose patches for the error patterns of a run, and write them as files."""
@@ -94,7 +94,7 @@ class TestOptions(use.SetOptions):
 def test(
     program: use.Name,
     source: TestOptions,
-    patches: Annotated[list[str] | None, use.argument("PATCH...", "Ids or files (default: all).")] = None,
+    patches: list[str] | None = use.argument("PATCH...", "Ids or files (default: all)."),
     force: bool = False,
     json: bool = False,
 ) -> None:

@@ -80,9 +80,9 @@ def export(
 @use.command(app)
 def prune(
     runs: RunsFolder = Path("runs"),
-    keep: Annotated[int | None, use.option("N", "Keep the newest N of each program.", min=0)] = None,
-    unfinished: Annotated[bool, use.flag("--unfinished", "Only runs that did not finish.")] = False,
-    delete: Annotated[bool, use.flag("--delete", "Delete them.")] = False,
+    keep: int | None = use.option("N", "Keep the newest N of each program.", min=0),
+    unfinished: bool = use.flag("--unfinished", "Only runs that did not finish."),
+    delete: bool = use.flag("--delete", "Delete them."),
     json: bool = False,
 ) -> None:
     """List runs to delete, and delete them with --delete. The runs of a tuning are kept with it."""
@@ -109,19 +109,14 @@ def prune(
 
 
 def report(
-    runs: Annotated[
-        list[Path] | None,
-        use.argument(
-            "RUN...",
-            "Run folders or logs of other tools, the baseline first; the folder of a tuning; the output of judge "
-            "align --json. With --serve and --site a folder of runs (default: runs).",
-        ),
-    ] = None,
-    out: Annotated[Path, use.option("FILE", "The page to write.")] = Path("report.html"),
-    serve: Annotated[
-        bool, use.flag("--serve", "Show a folder of runs in the browser, with its history. Ctrl-C ends it.")
-    ] = False,
-    site: Annotated[Path | None, use.option("DIR", "Write a folder of runs as static pages.")] = None,
+    runs: list[Path] | None = use.argument(
+        "RUN...",
+        "Run folders or logs of other tools, the baseline first; the folder of a tuning; the output of judge "
+        "align --json. With --serve and --site a folder of runs (default: runs).",
+    ),
+    out: Path = use.option("FILE", "The page to write.", default=Path("report.html")),
+    serve: bool = use.flag("--serve", "Show a folder of runs in the browser, with its history. Ctrl-C ends it."),
+    site: Path | None = use.option("DIR", "Write a folder of runs as static pages."),
     force: bool = False,
 ) -> None:
     """Write runs as one HTML page that opens offline, or show a folder of runs."""

@@ -30,16 +30,10 @@ def score(
     gold: Annotated[Path, use.for_gold("FILE", "The gold file or folder.")],
     pred: Annotated[Path, use.for_gold("FILE|RUN", "Predictions in the same format, or a run folder.")],
     reading: use.TableOptions,
-    fail_under: Annotated[
-        list[str] | None,
-        use.for_result("NAME=VALUE", "Exit with 1 if the value is lower (repeat)."),
-    ] = None,
-    claimed: Annotated[
-        list[str] | None,
-        use.for_result(
-            "NAME=VALUE", "A number from elsewhere, as strict_f1=.7435: find the conventions that give it (repeat)."
-        ),
-    ] = None,
+    fail_under: list[str] | None = use.for_result("NAME=VALUE", "Exit with 1 if the value is lower (repeat)."),
+    claimed: list[str] | None = use.for_result(
+        "NAME=VALUE", "A number from elsewhere, as strict_f1=.7435: find the conventions that give it (repeat)."
+    ),
     intervals: Annotated[bool | None, typer.Option(help="95 % intervals (default: up to 2,000 examples).")] = None,
     json: bool = False,
 ) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay import workspace
 from goldassay.cli import options as use
@@ -24,24 +24,17 @@ FOR_JUDGES = ("gold", "map", "limit", "lm")  # of the options of programs, those
 class TuningOptions(use.WorkOptions):
     """How a program is tuned."""
 
-    optimizer: Annotated[
-        str,
-        use.for_running("NAME", "bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches."),
-    ] = "bootstrap"
-    option: Annotated[
-        list[str] | None,
-        use.for_running(
-            "NAME=VALUE",
-            "A setting of the optimizer (repeat): rounds=5; of patches, guarded=recall,f1=.01, the measures that "
-            "must not drop (by more).",
-        ),
-    ] = None
+    optimizer: str = use.for_running(
+        "NAME", "bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches.", default="bootstrap"
+    )
+    option: list[str] | None = use.for_running(
+        "NAME=VALUE",
+        "A setting of the optimizer (repeat): rounds=5; of patches, guarded=recall,f1=.01, the measures that "
+        "must not drop (by more).",
+    )
     reflection_lm: use.ReflectionLm = None
     repeats: use.Repeats = 1
-    out: Annotated[
-        Path | None,
-        use.for_result("FOLDER", "The folder of the tuned program (default: a new one in runs/)."),
-    ] = None
+    out: Path | None = use.for_result("FOLDER", "The folder of the tuned program (default: a new one in runs/).")
 
     def keywords(self, seed: int) -> dict[str, Any]:
         """The keyword arguments that tuning a program and tuning a judge have in common."""
@@ -61,16 +54,9 @@ def tune(
     source: use.GoldOptions,
     models: use.ModelOptions,
     tuning: TuningOptions,
-    program: Annotated[
-        str | None, use.argument("TASK|FILE", "A task, TASK:NAME or FILE:NAME; none with --judge.")
-    ] = None,
-    judge: Annotated[
-        str | None,
-        use.for_model("NAME|FILE|1-5", "Tune a judge on human labels (--gold) instead."),
-    ] = None,
-    plan: Annotated[
-        bool, use.flag("--plan", "Only say what can be shown and what it costs, after a pilot on dev.")
-    ] = False,
+    program: str | None = use.argument("TASK|FILE", "A task, TASK:NAME or FILE:NAME; none with --judge."),
+    judge: str | None = use.for_model("NAME|FILE|1-5", "Tune a judge on human labels (--gold) instead."),
+    plan: bool = use.flag("--plan", "Only say what can be shown and what it costs, after a pilot on dev."),
     json: bool = False,
     seed: int = 0,
 ) -> None:
@@ -161,7 +147,7 @@ def _tune_judge(
     given = {**vars(models), **vars(source), "resume": tuning.resume, "repeats": tuning.repeats > 1}
     if unused := next((name for name, value in given.items() if value and name not in FOR_JUDGES), None):
         raise GoldassayError(f"tune --judge takes no --{unused.replace('_', '-')}, which is for programs")
-    question = QuestionOptions(judge, source.map)
+    question = QuestionOptions(judge, source.map, None)
     if question.state:
         raise GoldassayError(f"{question.state} is a tuned judge; tune --judge takes the question, and tunes it anew")
     labels = question.labels(Path(source.gold or "heritage"), limit=source.limit)

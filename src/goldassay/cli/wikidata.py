@@ -29,13 +29,13 @@ Output = Annotated[Path | None, use.option("FILE", "The file to write.")]
 class ArticleOptions:
     """Which articles, and where they come from."""
 
-    article: Annotated[list[str] | None, use.option("TITLE", "An article (repeat).")] = None
-    dataset: Annotated[Path | None, use.option("FILE", "A benchmark: YAML with articles.")] = None
+    article: list[str] | None = use.option("TITLE", "An article (repeat).")
+    dataset: Path | None = use.option("FILE", "A benchmark: YAML with articles.")
     limit: use.Limit = None
-    language: Annotated[str | None, use.option("CODE", "The Wikipedia's language (default: en).")] = None
-    endpoint: Annotated[str | None, use.option("URL|FILE", "A SPARQL endpoint, or a file of Wikidata.")] = None
-    no_cache: Annotated[bool, use.flag("--no-cache", "Fetch everything again.")] = False
-    cache_only: Annotated[bool, use.flag("--cache-only", "Fetch nothing; use only the cache.")] = False
+    language: str | None = use.option("CODE", "The Wikipedia's language (default: en).")
+    endpoint: str | None = use.option("URL|FILE", "A SPARQL endpoint, or a file of Wikidata.")
+    no_cache: bool = use.flag("--no-cache", "Fetch everything again.")
+    cache_only: bool = use.flag("--cache-only", "Fetch nothing; use only the cache.")
     threads: use.Threads = 1
 
     def refs(self, seed: int = 0) -> tuple[Sequence[Any], dict[str, Any]]:
@@ -86,12 +86,10 @@ def evaluate(
     articles: ArticleOptions,
     profile: Profile = "triples:Articles",
     lm: use.Lm = None,
-    timeout: Annotated[float | None, use.option("SECONDS", "How long an article may take.")] = None,
+    timeout: float | None = use.option("SECONDS", "How long an article may take."),
     out: Output = None,
-    annotations: Annotated[Path | None, use.option("FILE", "Verdicts on novel triples.")] = None,
-    fail_under: Annotated[
-        str | None, use.option("f1=VALUE", "Exit with status 1 if F1 is lower, or gold is missing.")
-    ] = None,
+    annotations: Path | None = use.option("FILE", "Verdicts on novel triples."),
+    fail_under: str | None = use.option("f1=VALUE", "Exit with status 1 if F1 is lower, or gold is missing."),
     json: bool = False,
     seed: int = 0,
 ) -> None:
@@ -160,7 +158,7 @@ def _show(report: Any, place: Path | None, json: bool, table: Any) -> None:
 @use.command(app)
 def gaps(
     results: Results,
-    threshold: Annotated[float, use.option("SHARE", "Recall below this is a gap.", min=0, max=1)] = 0.5,
+    threshold: float = use.option("SHARE", "Recall below this is a gap.", min=0, max=1, default=0.5),
     out: Output = None,
     force: bool = False,
     json: bool = False,
@@ -206,7 +204,7 @@ def tune(
 
 @use.command(app)
 def alignment(
-    table: Annotated[Path | None, use.argument("TABLE", "A table (default: goldassay's own).")] = None,
+    table: Path | None = use.argument("TABLE", "A table (default: goldassay's own)."),
     json: bool = False,
 ) -> None:
     """Check an alignment table: repeated, unreachable and contradicting rows; exit status 1 if there are any."""
@@ -234,9 +232,9 @@ class Action(StrEnum):
 def novel(
     action: Annotated[Action, typer.Argument(help="sample: draw triples; annotate: judge them; report: the rate.")],
     file: Annotated[Path, use.argument("FILE", "The annotations (YAML).")],
-    results: Annotated[Path | None, use.option("FILE", "sample: the result of an evaluation.")] = None,
-    share: Annotated[float, use.option("SHARE", "sample: the share of triples.", min=0, max=1)] = 0.1,
-    annotator: Annotated[str, use.option("NAME", "annotate: who judges.")] = "human",
+    results: Path | None = use.option("FILE", "sample: the result of an evaluation."),
+    share: float = use.option("SHARE", "sample: the share of triples.", min=0, max=1, default=0.1),
+    annotator: str = use.option("NAME", "annotate: who judges.", default="human"),
     json: bool = False,
     seed: int = 0,
 ) -> None:
