@@ -192,8 +192,8 @@ def test_a_budget_counts_the_judge_and_stops(made: Set) -> None:
         last = made.program(question="q3")
         with pytest.raises(BudgetSpent, match="7 calls is spent"):
             made.metric(made.gold[3], last)
-    assert (made.answering.calls, made.judging.calls, meter.calls) == (4, 3, 7)
-    assert meter.tokens == 70
+    assert (made.answering.calls, made.judging.calls, meter.used["calls"]) == (4, 3, 7)
+    assert meter.used["tokens"] == 70
     assert made.judge.unknown == 0  # a spent budget is no verdict
 
 

@@ -35,7 +35,7 @@ def test_tokens_and_money_add_up_also_for_the_meter_around() -> None:
     meter.add(tokens=7, usd=0.5)
     meter.check()
     meter.add(tokens=3, usd=0.25)
-    assert (meter.tokens, meter.usd, outer.tokens, outer.usd) == (10, 0.75, 10, 0.75)
+    assert [(each.used["tokens"], each.used["usd"]) for each in (meter, outer)] == [(10, 0.75), (10, 0.75)]
     for one, limit in ((meter, "8 tokens"), (outer, "10 tokens")):
         with pytest.raises(BudgetSpent, match=limit):
             one.check()

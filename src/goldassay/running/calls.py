@@ -70,12 +70,7 @@ class Meter:
     def __init__(self, budget: Budget | str | None = None, outer: Meter | None = None) -> None:
         self.budget = (Budget.parse(budget) if isinstance(budget, str) else budget) or Budget()
         self.outer, self.unpriced, self._lock = outer, "", threading.Lock()
-        self.calls, self.cached, self.tokens, self.usd, self.started = 0, 0, 0, 0.0, time.monotonic()
-
-    @property
-    def minutes(self) -> float:
-        """Minutes since the meter was made."""
-        return (time.monotonic() - self.started) / 60
+        self.used, self.started = dict.fromkeys(("calls", "cached", "tokens", "usd"), 0.0), time.monotonic()
 
     def check(self) -> None:
         """Raise if nothing is left, or if that cannot be known."""
@@ -83,9 +78,9 @@ class Meter:
             raise BudgetSpent(
                 f"{self.unpriced} has no known price, so a budget in usd cannot stop it; use calls, tokens or minutes"
             )
-        for unit in UNITS:
-            limit = getattr(self.budget, unit)
-            if limit is not None and getattr(self, unit) >= limit:
+        used = {**self.used, "minutes": (time.monotonic() - self.started) / 60}
+        for unit, limit in vars(self.budget).items():
+            if limit is not None and used[unit] >= limit:
                 raise BudgetSpent(f"the budget of {limit:g} {unit} is spent")
 
     def take(self) -> None:
@@ -94,29 +89,24 @@ class Meter:
             self.outer.take()
         with self._lock:
             self.check()
-            self.calls += 1
+            self.used["calls"] += 1
 
-    def add(self, calls: int = 0, cached: int = 0, tokens: int = 0, usd: float = 0.0, unpriced: str = "") -> None:
-        """Add what calls used.
+    def add(self, unpriced: str = "", **used: float) -> None:
+        """Add what calls used, and the name of a model whose price is not known.
 
-        Args:
-            calls: How many; a reserved call that the cache answered gives ``calls=-1, cached=1``.
-            cached: How many answers came from the cache.
-            tokens: Prompt and completion tokens.
-            usd: Their price.
-            unpriced: A model whose price is not known.
+        A reserved call that the cache answered gives ``calls=-1, cached=1``.
         """
         if self.outer is not None:
-            self.outer.add(calls, cached, tokens, usd, unpriced)
+            self.outer.add(unpriced, **used)
         with self._lock:
-            self.calls, self.cached = self.calls + calls, self.cached + cached
-            self.tokens, self.usd = self.tokens + tokens, self.usd + usd
             self.unpriced = self.unpriced or unpriced
+            for name, amount in used.items():
+                self.used[name] += amount
 
     def state(self) -> dict[str, float]:
         """What was used, as JSON."""
-        used = {"calls": self.calls, "cached": self.cached, "tokens": self.tokens, "usd": round(self.usd, 6)}
-        return {**used, "seconds": round(self.minutes * 60, 3)}
+        whole = {name: int(self.used[name]) for name in ("calls", "cached", "tokens")}
+        return {**whole, "usd": round(self.used["usd"], 6), "seconds": round(time.monotonic() - self.started, 3)}
 
 
 class Account(BaseCallback):  # type: ignore[misc]

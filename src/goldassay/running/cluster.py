@@ -62,8 +62,7 @@ class Worker:
             cloudpickle.dumps(row)
         except Exception:  # noqa: BLE001  what cannot travel does so as in the run's folder
             row = json.loads(jsonl.dumps(row))
-        used = {name: getattr(meter, name) for name in ("calls", "cached", "tokens", "usd", "unpriced")}
-        return row, self.measuring.hopeless, used, rest.usage
+        return row, self.measuring.hopeless, {**meter.used, "unpriced": meter.unpriced}, rest.usage
 
 
 class Cluster:

@@ -240,7 +240,7 @@ class _Evaluation:
         cost = Counter({"calls": 0, "cached": 0, **dict.fromkeys(TOKENS, 0)}, **outside)
         for row in self.rows:
             cost.update(row.get("usage", {}))
-        usd = self.meter.usd + float(before.get("usd", 0.0))
+        usd = self.meter.used["usd"] + float(before.get("usd", 0.0))
         rest = {"usd": round(usd, 6), "outside_rows": dict(outside)}
         seconds += float(before.get("seconds", 0.0))
         return {**cost, "seconds": round(seconds, 3), **{name: value for name, value in rest.items() if value}}
