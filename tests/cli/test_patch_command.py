@@ -105,6 +105,7 @@ def test_from_a_run_to_an_applied_patch_and_back(workspace: Path, proposed: Path
     assert "on dev:" in diff
     assert "\n+" in diff
     assert f"{best} is applied already" in refused("patch", "apply", "extraction", best)
+    assert f"{best} is applied: revert it" in refused("patch", "test", "extraction", best, "--gold", "names")
     run("patch", "revert", "extraction", best)
     assert evaluated("dev", "--state", proposed)["value"] == before["value"]
     assert "is not applied" in refused("patch", "revert", "extraction", best)

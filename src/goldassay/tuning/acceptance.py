@@ -120,23 +120,15 @@ class Ledger:
         reason: str,
         effect: Effect | None = None,
     ) -> None:
-        """Write down a test of a candidate, and how it ended; patches that it rejects are marked so.
-
-        Args:
-            round_: The round, from 1.
-            candidate: The name of the candidate.
-            patches: The patches of the candidate.
-            status: How it ended.
-            reason: Why.
-            effect: The paired difference, if it was measured.
-        """
+        """Write down a test of a candidate, and how it ended; patches that it rejects are marked so."""
         for patch in patches if status == "rejected" else ():
             patch.reject(reason)
-        entry: dict[str, Any] = {"round": round_, "candidate": candidate}
-        entry |= {"patches": [patch.id for patch in patches], "edits": [patch.edit for patch in patches]}
-        entry |= {"status": str(status), "reason": reason}
-        effect = effect.as_chosen if effect and status in CHOSEN else effect
-        self.entries.append(entry | ({effect.split: effect.model_dump(exclude={"split"})} if effect else {}))
+        entry: dict[str, Any] = {"round": round_, "candidate": candidate, "patches": [patch.id for patch in patches]}
+        entry |= {"edits": [patch.edit for patch in patches], "status": status, "reason": reason}
+        if effect is not None:
+            effect = effect.as_chosen if status in CHOSEN else effect
+            entry[effect.split] = effect.model_dump(exclude={"split"})
+        self.entries.append(entry)
 
 
 def proves(result: CandidateResult, alpha: float = ALPHA) -> bool:
@@ -163,11 +155,8 @@ def judge(patches: Sequence[Patch], split: str, alpha: float = ALPHA) -> None:
     """Each patch alone: kept if dev shows it better, proven if test does; what dev rejected, test cannot prove."""
     adjusted = corrected(patches)
     for patch in patches:
-        p = adjusted[patch.id]
-        patch.reason = f"corrected p {p:.4f} on {split}"
-        if patch.status == Status.APPLIED:
-            continue
-        better = patch.effects[-1].difference > 0 and p <= alpha
+        better = patch.effects[-1].difference > 0 and adjusted[patch.id] <= alpha
+        patch.reason = f"corrected p {adjusted[patch.id]:.4f} on {split}"
         if better and split == "test" and patch.status == Status.REJECTED:
             patch.reason += ", but rejected on dev"
         elif better:

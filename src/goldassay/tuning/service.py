@@ -139,6 +139,8 @@ class PatchFolder:
             raise GoldassayError(f"there are no patches in {self.folder} to test; goldassay patch propose makes some")
         patches, program, programs = [read(file) for file in files], self.current, []
         for patch in patches:
+            if patch.status == Status.APPLIED:
+                raise GoldassayError(f"{patch.id} is applied: revert it to test it")
             check_patch(patch, {split: examples})
             programs.append(self._with(program, patch, any_version))
 

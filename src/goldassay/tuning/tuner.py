@@ -13,7 +13,7 @@ from typing import Any
 import dspy
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import clusters, shared_text
+from goldassay.fields import shared_text
 from goldassay.metric import AnyMetric
 from goldassay.running import Run, leaks
 from goldassay.running.calls import Account, Budget, BudgetSpent, Meter
@@ -129,7 +129,7 @@ def tune(
             sides = (("before", program), ("after", optimized))
             runs = [measured(each, splits[split], metric, f"{split}-{when}", options) for when, each in sides]
             chosen = split == "dev" and name not in optimizers.BLIND
-            trials[split] = replace(_paired(runs[0], runs[1], splits[split], options), chosen=chosen)
+            trials[split] = replace(_paired(runs[0], runs[1], options.seed), chosen=chosen)
         ledger, note, test = job.ledger, job.metric.note, trials.get("test")
         patched, references = name.casefold() == "patches", dict[str, Trial]()
         if patched and test is not None and not stopped:  # a budget that is spent is for nothing else
@@ -201,11 +201,11 @@ def _optimized(
     return job, unguarded(optimized), stopped, meter
 
 
-def _paired(before: Run, after: Run, examples: Sequence[dspy.Example], options: TuneOptions) -> Trial:
+def _paired(before: Run, after: Run, seed: int) -> Trial:
     """Two runs on the same examples and the paired difference of the metric."""
-    documents = clusters(examples)
-    difference = compare(after.evidence, before.evidence, after.zero, clusters=documents, seed=options.seed)
-    return Trial(before, after, difference)
+    return Trial(
+        before, after, compare(after.evidence, before.evidence, after.zero, clusters=before.clusters, seed=seed)
+    )
 
 
 def measured(
@@ -245,7 +245,7 @@ def _references(
         try:
             program = unguarded(optimizers.OPTIMIZERS[name](plain))
             run = measured(program, examples, metric, f"test-{name}", options)
-            trials[name] = _paired(run, after, examples, options)
+            trials[name] = _paired(run, after, options.seed)
         except GoldassayError as error:
             note = f"{name} is not available beside it: {error}"
     return trials, note
