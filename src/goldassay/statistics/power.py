@@ -24,7 +24,6 @@ def smallest_detectable(standard_error: float, power: float = 0.80, alpha: float
     >>> round(smallest_detectable(0.05), 4)
     0.1401
     """
-    _check(standard_error, alpha, power)
     return float((special.ndtri(1 - alpha / 2) + special.ndtri(power)) * standard_error)
 
 
@@ -41,16 +40,7 @@ def examples_needed(difference: float, standard_error: float, n: int, power: flo
     """
     if difference == 0:
         raise GoldassayError("no number of examples shows a difference of 0")
-    if n < 1:
-        raise GoldassayError(f"the standard error is that of at least one example, not of {n}")
     return math.ceil(n * (smallest_detectable(standard_error, power, alpha) / difference) ** 2)
-
-
-def _check(standard_error: float, *chances: float) -> None:
-    if not standard_error >= 0:
-        raise GoldassayError(f"a standard error is not negative: {standard_error}")
-    if not all(0 < chance < 1 for chance in chances):
-        raise GoldassayError(f"alpha and power lie between 0 and 1, not {', '.join(map(str, chances))}")
 
 
 Numbers = Sequence[float] | NDArray[np.float64]
@@ -88,11 +78,8 @@ def cliffs_delta(a: Numbers, b: Numbers) -> float:
     0.25
     """
     left, right = np.sort(np.asarray(a, dtype=float)), np.sort(np.asarray(b, dtype=float))
-    if not (len(left) and len(right)):
-        raise GoldassayError("Cliff's delta compares values, and one side has none")
-    more = np.searchsorted(right, left, "left").sum()
-    less = (len(right) - np.searchsorted(right, left, "right")).sum()
-    return float((more - less) / (len(left) * len(right)))
+    more, less = (right.searchsorted(left, side).mean() for side in ("left", "right"))
+    return float((more + less) / len(right) - 1)
 
 
 def odds_ratio(a: Numbers, b: Numbers) -> float:
@@ -103,8 +90,6 @@ def odds_ratio(a: Numbers, b: Numbers) -> float:
     >>> odds_ratio([1, 1, 1, 0, 1], [0, 0, 0, 1, 1])
     3.0
     """
-    if len(a) != len(b):
-        raise GoldassayError(f"a paired comparison needs the same examples: {len(a)} against {len(b)}")
     gaps = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
     wins, losses = int((gaps > 0).sum()), int((gaps < 0).sum())
     return wins / losses if losses else float("inf") if wins else 1.0

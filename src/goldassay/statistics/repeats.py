@@ -70,8 +70,6 @@ def variance_parts(
     evidences = Evidences(answers, zero)
     names: dict[object, int] = {}
     place = np.array([names.setdefault(name, len(names)) for name in examples])
-    if len(place) != len(evidences.matrix):
-        raise GoldassayError(f"{len(place)} examples for {len(evidences.matrix)} answers; the lengths must agree")
     sizes = np.bincount(place)
     weighted = evidences.matrix / sizes[place][:, None]
     rows = clustered(weighted, examples if clusters is None else clusters)
@@ -102,6 +100,4 @@ def pass_all(k: int, answers: int, passed: int) -> float:
     >>> pass_all(2, 5, 4)       # C(4, 2) / C(5, 2)
     0.6
     """
-    if not 1 <= k <= answers or not 0 <= passed <= answers:
-        raise GoldassayError(f"pass@{k} of {passed} that pass among {answers} answers: expected 1 ≤ k ≤ answers")
     return math.comb(passed, k) / math.comb(answers, k)
