@@ -88,8 +88,13 @@ def heartbeat(text: Callable[[], str]) -> Iterator[None]:
         done.set()
 
 
-class Bar:
+@contextmanager
+def run_progress(
+    total: int, done: int, *, shown: bool, name: str, measure: str
+) -> Iterator[Callable[[int, Any, int], None]]:
     """How far a run is: program, value so far, done, elapsed, left; a bar, or a line every `EVERY` s elsewhere.
+
+    What it yields shows how many examples are done, the evidence of all of them, and how many failed.
 
     Args:
         total: How many examples there are.
@@ -98,39 +103,24 @@ class Bar:
         name: The program.
         measure: What its value is called.
     """
+    console, measure = standard_error(), measure[:16]
+    room = max(8, console.width - 56 - len(measure))  # the numbers stay whole on a narrow terminal
+    name = name if len(name) <= room else f"{name[: room - 1]}…"
+    started = last = time.monotonic()
 
-    def __init__(self, total: int, done: int = 0, shown: bool = True, *, name: str = "", measure: str = "") -> None:
-        self._console = standard_error()
-        self._measure = measure[:16]
-        room = max(8, self._console.width - 56 - len(self._measure))  # the numbers stay whole on a narrow terminal
-        self._name = name if len(name) <= room else f"{name[: room - 1]}…"
-        self._progress = bar(self._console, shown)
-        self.shown = not self._progress.disable
-        self._lines = shown and not self.shown and not quiet()
-        self._total, self._before, self._started = total, done, time.monotonic()
-        self._next = self._started + EVERY
-        self._task = self._progress.add_task(escape(self._name), total=total, completed=done)
+    def show(count: int, evidence: Any, failed: int) -> None:
+        nonlocal last
+        value, now = f" {measure} {float(evidence.value):.3f}" if count else "", time.monotonic()
+        if not progress.disable:
+            progress.update(task, completed=count, description=escape(name + value))
+        elif shown and not quiet() and now >= last + EVERY:
+            each = (now - started) / (count - done) if count > done else 0.0
+            left = f", {each * (total - count):.0f} s left" if each else ""
+            failures = f", {failed} failed" if failed else ""
+            how_far = f"evaluated {count} of {total}{failures}, {now - started:.0f} s{left}{waiting()}"
+            print(f"{name or 'run'}{value and ','}{value}, {how_far}", file=console.file, flush=True)
+            last = now
 
-    def __enter__(self) -> Bar:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def show(self, done: int, evidence: Any, failed: int = 0) -> None:
-        """Redraw, with the corpus value so far; or print a line if it is time."""
-        if self.shown:
-            value = f" {self._measure} {float(evidence.value):.3f}" if done else ""
-            self._progress.update(self._task, completed=done, description=escape(self._name + value))
-        elif self._lines and time.monotonic() >= self._next:
-            self._next = time.monotonic() + EVERY
-            print(self._line(done, evidence, failed) + waiting(), file=self._console.file, flush=True)
-
-    def _line(self, done: int, evidence: Any, failed: int) -> str:
-        elapsed = time.monotonic() - self._started
-        value = f", {self._measure} {float(evidence.value):.3f}" if done else ""
-        each = elapsed / (done - self._before) if done > self._before else 0.0
-        left = f", {each * (self._total - done):.0f} s left" if each else ""
-        failures = f", {failed} failed" if failed else ""
-        return f"{self._name or 'run'}{value}, evaluated {done} of {self._total}{failures}, {elapsed:.0f} s{left}"
+    with bar(console, shown) as progress:
+        task = progress.add_task(escape(name), total=total, completed=done)
+        yield show

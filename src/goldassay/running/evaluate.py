@@ -16,7 +16,7 @@ from goldassay._dspy_compat import without_cache
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.fields import check_unique, shared_text
 from goldassay.metric import AnyMetric, Metric
-from goldassay.progress import Bar
+from goldassay.progress import run_progress
 from goldassay.running.calls import TOKENS, Account, BudgetSpent, Meter, current
 from goldassay.running.cluster import Cluster
 from goldassay.running.example import Measuring, Program, check_inputs, with_fresh_answers
@@ -203,7 +203,6 @@ class _Evaluation:
         repeats, zero = self.options.repeats, self.metric.zero
         weighted = [key for key in zero if zero.weights.get(key, 1.0)]
         measure = weighted[0] if len(weighted) == 1 else "metric"
-        bar = Bar(self.size, len(self.rows), self.options.progress, name=str(self.about["name"]), measure=measure)
 
         def evidence(row: Row) -> Any:  # for the progress; a function's own values are known by their rows only
             return zero.from_state({key: state for key, state in row["tallies"].items() if key in zero})
@@ -225,10 +224,9 @@ class _Evaluation:
             total = total + evidence(row)
             return failures.add(str(row["id"]), str(row.get("error") or ""), engine.hopeless)
 
-        def show() -> None:
-            bar.show(len(self.rows), total, failures.failed)
-
-        with bar:
+        name, shown = str(self.about["name"]), self.options.progress
+        with run_progress(self.size, len(self.rows), shown=shown, name=name, measure=measure) as bar:
+            show = lambda: bar(len(self.rows), total, failures.failed)  # noqa: E731
             return work_through(self.rows.missing(len(self.gold)), make, keep, threads=self.threads, show=show)
 
     def _cost(self, before: Mapping[str, Any], seconds: float) -> dict[str, Any]:
