@@ -160,16 +160,12 @@ def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> tuple[Artic
     """
     if n < 1:
         raise GoldassayError(f"a sample needs at least one article, got {n}")
-    if n >= len(articles):
-        return tuple(articles)
-    members: dict[str, list[int]] = {}
-    for index, article in enumerate(articles):
-        members.setdefault(article.domain, []).append(index)
-    exact = {name: n * len(indices) / len(articles) for name, indices in members.items()}
-    take = dict.fromkeys(members, 1 if n >= len(members) else 0)
-    while sum(take.values()) < n:  # one more of the domain that is furthest below its share
-        short = [name for name in take if take[name] < len(members[name])]
-        take[max(short, key=lambda name: exact[name] - take[name])] += 1
+    domains = dict.fromkeys(article.domain for article in articles)
+    members = {name: [at for at, article in enumerate(articles) if article.domain == name] for name in domains}
+    take = dict.fromkeys(members, int(n >= len(members)))
+    while sum(take.values()) < min(n, len(articles)):  # one more of the domain that is furthest below its share
+        short = {name: n * len(members[name]) / len(articles) - take[name] for name in take}
+        take[max((name for name in take if take[name] < len(members[name])), key=short.__getitem__)] += 1
     rng = random.Random(seed)
     chosen = [index for name, indices in members.items() for index in rng.sample(indices, take[name])]
     return tuple(articles[index] for index in sorted(chosen))

@@ -23,6 +23,7 @@ from goldassay import __version__
 from goldassay.exceptions import DataError, FetchError, RunStopped
 from goldassay.fields import read
 from goldassay.lm import Model, for_program
+from goldassay.metric import Metric
 from goldassay.progress import standard_error
 from goldassay.running.evaluate import evaluate
 from goldassay.running.identity import code_hash
@@ -156,17 +157,8 @@ def evaluate_articles(
     }
     folder = output.with_name(f"{output.stem}-run-{_digest([conventions, [article.key for article in articles]])}")
     gold = [scoring.example(article) for article in articles]
-    resumed, rows = 0, list[dict[str, Any]]()
-    if gold:
-        exists = (folder / "run.json").exists()
-        resumed = sum("error" not in row for row in Run.load(folder).rows) if exists else 0
-        settings = settings.changed(lm=model.lm, adapter=model.adapter, name="wikidata")
-        settings = settings.changed(**{"resume" if exists else "folder": folder})
-        try:
-            evaluate(ArticleProgram(program, articles, scoring), gold, scoring.metric, settings)
-        except RunStopped as stop:
-            raise RunStopped(f"{str(stop).partition('; ')[0]}; the same command resumes the evaluation") from None
-        rows = list(Run.load(folder).rows)  # as written: secrets in error messages are redacted
+    settings = settings.changed(lm=model.lm, adapter=model.adapter, name="wikidata")
+    rows, resumed = _run(ArticleProgram(program, articles, scoring), gold, scoring.metric, folder, settings)
     about = {
         "date": datetime.now(UTC).isoformat(),
         "goldassay_version": __version__,
@@ -178,6 +170,21 @@ def evaluate_articles(
         "run": folder.name,
     }
     return results.fold(rows, articles, [example.toDict() for example in gold], failed, about, scoring, output)
+
+
+def _run(
+    program: ArticleProgram, gold: list[dspy.Example], metric: Metric, folder: Path, options: RunOptions
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows of the run in this folder, which is resumed if it exists; how many were there before."""
+    if not gold:
+        return [], 0
+    exists = (folder / "run.json").exists()
+    resumed = sum("error" not in row for row in Run.load(folder).rows) if exists else 0
+    try:
+        evaluate(program, gold, metric, options.changed(**{"resume" if exists else "folder": folder}))
+    except RunStopped as stop:
+        raise RunStopped(f"{str(stop).partition('; ')[0]}; the same command resumes the evaluation") from None
+    return list(Run.load(folder).rows), resumed  # as written: secrets in error messages are redacted
 
 
 def _digest(value: object) -> str:

@@ -59,7 +59,8 @@ def fold(
         output: The file of the result.
     """
     predictions = [row["prediction"] if "error" not in row else {"triples": []} for row in rows]
-    evidence = [scoring.evidence(own["triples"], said["triples"]) for own, said in zip(gold, predictions, strict=True)]
+    pairs = zip(gold, predictions, strict=True)
+    evidence = [scoring.evidence(statements["triples"], answer["triples"]) for statements, answer in pairs]
     card = scorecard(gold, predictions, **scoring.options)
     stored = [
         {
@@ -73,11 +74,6 @@ def fold(
     ]
     file = rows_file(output)
     jsonl.replace(file, "".join(f"{jsonl.dumps(row)}\n" for row in stored))
-    by_domain = {}
-    for name in sorted({article.domain for article in articles}):
-        members = [index for index, article in enumerate(articles) if article.domain == name]
-        part = scorecard([gold[i] for i in members], [predictions[i] for i in members], **scoring.options)
-        by_domain[name] = _values(part, [evidence[i]["counts"] for i in members])
     results = [_article(*parts) for parts in zip(articles, rows, stored, strict=True)]
     single = {"article_result": results[0]} if metadata.get("mode") == "single_article" and results else {}
     return {
@@ -94,7 +90,7 @@ def fold(
             **_values(card, [each["counts"] for each in evidence]),
             "intervals": _intervals(card) if len(rows) > 1 else {},
         },
-        "by_domain": by_domain,
+        "by_domain": _by_domain(articles, gold, predictions, evidence, scoring),
         "by_property": _by_property(card, stored, scoring),
         "calibration_curve": _calibration_curve(card),
         "alignment_gaps": _alignment_gaps(stored, scoring),
@@ -102,6 +98,18 @@ def fold(
         "failed_articles": list(failed),
         **single,
     }
+
+
+def _by_domain(
+    articles: Sequence[Subject], gold: Rows, predictions: Rows, evidence: Rows, scoring: Scoring
+) -> dict[str, Any]:
+    """The values of the articles of each domain."""
+    values = {}
+    for name in sorted({article.domain for article in articles}):
+        members = [index for index, article in enumerate(articles) if article.domain == name]
+        card = scorecard([gold[i] for i in members], [predictions[i] for i in members], **scoring.options)
+        values[name] = _values(card, [evidence[i]["counts"] for i in members])
+    return values
 
 
 def _values(card: Scorecard, counts: Sequence[Counter[str]]) -> dict[str, Any]:
@@ -158,14 +166,14 @@ def _by_property(card: Scorecard, stored: Rows, scoring: Scoring) -> dict[str, A
                 examples.append({"article": row["article_title"], "domain": row["domain"], **words})
     rows = {}
     for name, values in card.by["property"].items():
-        said = supported.get(name, Counter(tp=0, fp=0, fn=0))
+        in_text = supported.get(name, Counter(tp=0, fp=0, fn=0))
         rows[name] = {
             "label": scoring.table.label(name),
             **{key: values[key] for key in RATES},
             "count": int(values["tp"] + values["fn"]),
             **{full: int(values[key]) for key, full in COUNTS.items()},
-            "recall_supported": rates(said)["recall"],
-            "supported_count": said.total(),
+            "recall_supported": rates(in_text)["recall"],
+            "supported_count": in_text.total(),
             "missed_examples": missed.get(name, []),
         }
     return rows

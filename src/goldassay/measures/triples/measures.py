@@ -124,7 +124,7 @@ class Matched(Measure[T]):
 def _comparing(measure: Matched[Any]) -> Comparing:
     """A measure's conventions; ids and names that are one thing are looked up as given and folded."""
     own = {name: getattr(measure, name) for name in OPTIONS[len(TABLES) :]}
-    folded = {normal(one): normal(other) for one, other in measure.equivalents}
+    folded = {normal(name): normal(other) for name, other in measure.equivalents}
     table = Alignment(measure.alignment, measure.prefixes)
     return Comparing(**own, table=table, equivalents=dict(measure.equivalents) | folded)
 

@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 MILLENNIUM, CENTURY, DECADE, YEAR, MONTH, DAY = 6, 7, 8, 9, 10, 11
 Date = tuple[int, int, int, int]
@@ -107,7 +108,7 @@ def _number(text: str) -> int:
     if text.isdigit():
         return int(text)
     figures = [ROMAN[letter] for letter in text.upper()]
-    return sum(-one if one < following else one for one, following in zip(figures, [*figures[1:], 0], strict=True))
+    return sum(-left if left < right else left for left, right in pairwise([*figures, 0]))
 
 
 def _date(year: int, month: str, day: int = 0) -> Date | None:

@@ -207,7 +207,7 @@ def _laid(sides: Sequence[Sequence[str]], linked: bool = True) -> Laid:
     after = len(places) - 1 - common[-1] if places[common[-1]] == len(runs) - 1 else 0
     # Each stretch of other words is a span of its own, named by the shared words that stand before it.
     rest = range(before, len(places) - after)
-    others = [1 + sum(at < here for at in common) for here in rest if here not in common]
+    others = [1 + sum(at < place for at in common) for place in rest if place not in common]
     if not linked:
         before = after = 0
     spans, current, begin = list[tuple[int, int]](), 0, 0
