@@ -6,8 +6,9 @@ covered once. Precision and recall are closed-world; since a knowledge base is n
 as an interval under open-world knowledge, which verdicts narrow.
 
 Read in this order: `records` (what is read), `matching`, `measures` (what counts), `ontology`, `mistakes` (the errors,
-in words), `scorecard` (everything over a set). Beside: `objects` and what it compares (`times`, `numeric`), `terms` (items and predicates by their names), `places`
-(where a text says a value), the protocol `text2kgbench`, and the measures of `docred`, `carb` and `webnlg`.
+in words), `scorecard` (everything over a set). Beside: `objects` and what it compares (`times`, `numeric`), `terms`
+(items and predicates by their names), `places` (where a text says a value), the protocol `text2kgbench`, and the
+measures of `docred`, `carb` and `webnlg`.
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023; Wikidata's data model,
 https://www.mediawiki.org/wiki/Wikibase
