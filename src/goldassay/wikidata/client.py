@@ -45,9 +45,9 @@ PREFIX owl: <http://www.w3.org/2002/07/owl#>
 ID = re.compile(r"[QP][1-9][0-9]*")
 TIME = re.compile(r"([+-]?\d+)-(\d\d)-(\d\d)(T.*)?")
 VALUE_PARTS = (
-    {"precision": "timePrecision", "calendar": "timeCalendarModel"},
+    {"precision": "timePrecision", "calendarmodel": "timeCalendarModel"},
     {"amount": "quantityAmount", "unit": "quantityUnit"},
-    {"upper": "quantityUpperBound", "lower": "quantityLowerBound"},
+    {"upperBound": "quantityUpperBound", "lowerBound": "quantityLowerBound"},
     {"latitude": "geoLatitude", "longitude": "geoLongitude"},
     {"grain": "geoPrecision"},
     {"globe": "geoGlobe"},
@@ -326,16 +326,15 @@ def _value(row: Binding, datatype: str) -> Any:
     if term["type"] == "bnode" or "/.well-known/genid/" in text:
         return None
     if "precision" in parts:
-        precision, calendar = int(parts["precision"]), row["calendar"]["value"]
+        precision, calendar = int(parts["precision"]), row["calendarmodel"]["value"]
         return {"time": from_rdf(text, precision, calendar), "precision": precision, "calendarmodel": calendar}
     if datatype == "quantity":
-        unit = parts.get("unit", "")
-        value = {"amount": parts.get("amount", text), "unit": "" if unit == "Q199" else unit}
-        return value | ({"upperBound": parts["upper"], "lowerBound": parts["lower"]} if "upper" in parts else {})
+        names = ("amount", "unit", "upperBound", "lowerBound")
+        return {"amount": text, **{name: parts[name] for name in names if name in parts}}
     if "latitude" in parts:
-        names = {"latitude": "latitude", "longitude": "longitude", "grain": "precision"}
-        numbers: dict[str, Any] = {name: float(parts[key]) for key, name in names.items() if key in parts}
-        return numbers | ({"globe": parts["globe"]} if "globe" in parts else {})
+        numbers = {"latitude": "latitude", "longitude": "longitude", "precision": "grain"}
+        value: dict[str, Any] = {name: float(parts[key]) for name, key in numbers.items() if key in parts}
+        return value | ({"globe": parts["globe"]} if "globe" in parts else {})
     return {"text": text, "language": term["xml:lang"]} if "xml:lang" in term else text
 
 

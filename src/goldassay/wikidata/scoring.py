@@ -108,12 +108,10 @@ class Scoring:
 
     def is_value(self, triple: Mapping[str, Any], statement: Mapping[str, Any]) -> bool:
         """Whether a stored triple's object is a stored statement's value."""
-        if triple["object"]["id"] and statement["value_id"]:
-            return bool(triple["object"]["id"] == statement["value_id"])
         gold = {"object": statement["value"], "object_type": statement["type"], "object_id": statement["value_id"]}
+        answer = {"object": triple["triple"][2], "object_id": triple["object"]["id"]}
         kind = objects.kind(gold)
-        value = objects.read({"object": triple["triple"][2]}, kind)
-        return objects.same(objects.read(gold, kind), value, self.comparing)
+        return objects.same(objects.read(gold, kind), objects.read(answer, kind), self.comparing)
 
     def _explain(self, matching: Matching, index: int) -> dict[str, Any]:
         """A prediction with its kind, and the statement that it covers, repeats or contradicts."""

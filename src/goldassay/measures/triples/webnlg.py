@@ -133,22 +133,20 @@ def _normal(triple: Any) -> Parts:
 def _rates(reference: Parts, candidate: Parts, closed: bool) -> tuple[float, ...]:
     """Precision, recall and F1 of a pair in each matching."""
     places = list(range(len(PARTS)))
-    laid = [_laid(_tokens(*pair)) for pair in zip(reference, candidate, strict=True)]
+    laid = [_laid(*pair) for pair in zip(reference, candidate, strict=True)]
     starts = [0, laid[0].width, laid[0].width + laid[1].width]
     for left, right in SWAPS:
         if laid[left].shared or laid[right].shared:
             continue
-        pairs = [_tokens(reference[a], candidate[b], WHOLE) for a, b in ((left, right), (right, left))]
-        swapped = [_laid(pair) for pair in pairs]
-        if any(part.shared for part in swapped):
+        swapped = [_laid(reference[a], candidate[b], WHOLE) for a, b in ((left, right), (right, left))]
+        if swapped[0].shared or swapped[1].shared:
             places[left], places[right] = right, left
-            if left == 0:
-                starts[1] = swapped[0].width
-            if right == 2:  # sic: where subject and object are exchanged, the predicate keeps its old width
-                starts[2] = starts[1] + (swapped[0] if left == 1 else laid[1]).width
             laid[left], laid[right] = swapped
-            if (left, right) == (0, 2):
-                laid[1] = _laid(pairs[1], linked=False)  # sic: the script lays the object's words for the predicate
+            starts[1] = laid[0].width
+            if right == 2:  # sic: where subject and object are exchanged, the predicate keeps its old width
+                starts[2] = starts[1] + laid[1].width
+            if (left, right) == (0, 2):  # sic: the script lays the object's words for the predicate
+                laid[1] = _laid(reference[right], candidate[left], WHOLE, linked=False)
             break
     gold, pred = list[Span](), list[Span]()
     for place, (part, start) in enumerate(zip(laid, starts, strict=True)):
@@ -183,26 +181,23 @@ def _semeval(gold: Sequence[Span], pred: Sequence[Span], closed: bool) -> tuple[
     return tuple(rates)
 
 
-def _tokens(reference: str, candidate: str, left_out: Sequence[str] = SIGNS) -> list[list[str]]:
-    """The words of both, without those that a pattern of that side leaves out."""
-    sides = zip((reference, candidate), left_out, strict=True)
-    return [[word for word in words(text) if not re.fullmatch(pattern, word)] for text, pattern in sides]
-
-
-def _laid(sides: Sequence[Sequence[str]], linked: bool = True) -> Laid:
-    """A candidate's words laid on the reference's.
+def _laid(gold: str, pred: str, left_out: Sequence[str] = SIGNS, linked: bool = True) -> Laid:
+    """A candidate's words laid on the reference's, without those that a pattern of that side leaves out.
 
     ``linked`` words before the run that begins the reference, and after the one that ends it, belong to that run.
     """
-    reference, candidate = sides
+    reference, candidate = (
+        [word for word in words(text) if not re.fullmatch(pattern, word)]
+        for text, pattern in zip((gold, pred), left_out, strict=True)
+    )
     runs, places = _runs(reference, candidate)
     common = [at for at, place in enumerate(places) if isinstance(place, int)]
     if not common:
         # Either side by itself; a reference without a candidate takes one place, whatever its length.
         counted = candidate or not reference
         width = len(reference) + len(candidate) if counted else 1
-        gold = ((0, len(reference) - 1),) if reference else ()
-        return Laid(gold, ((len(reference), width - 1),) if counted else (), width, False)
+        whole = ((0, len(reference) - 1),) if reference else ()
+        return Laid(whole, ((len(reference), width - 1),) if counted else (), width, False)
     before = common[0] if places[common[0]] == 0 else 0
     after = len(places) - 1 - common[-1] if places[common[-1]] == len(runs) - 1 else 0
     # Each stretch of other words is a span of its own, named by the shared words that stand before it.
