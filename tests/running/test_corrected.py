@@ -102,7 +102,7 @@ def test_labels_that_correct_nothing_are_refused() -> None:
     metric = Metric({ExactMatch(): 1.0, Relevance(Kind()): 0.0})
     run = evaluate(answered, GOLD, metric, progress=False, judge_labels={"relevance": LABELS})
     for labels, says in (
-        ({"exact_match": LABELS}, "labels are for exact_match, which no judge gives here; relevance"),
+        ({"exact_match": LABELS}, "labels are for exact_match, which no judge gives here"),
         (
             {"relevance": {"q1": 2.0, "q2": 0.0}},
             "a label of relevance is a number from 0 to 1, not 2.0",

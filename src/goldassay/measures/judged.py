@@ -203,30 +203,22 @@ def corrected(
     >>> round(result.naive.value, 3), result.corrected.value     # λ is 0.5: 0.5 · 1 + 1/3 − 0.5 · 2/3
     (0.833, 0.5)
     """
-    judged = [name for name, rows in tallies.items() if all(isinstance(row, JudgedMean) for row in rows)]
     values = {}
     for name, by_id in labels.items():
-        if name not in judged:
-            raise GoldassayError(f"labels are for {name}, which no judge gives here; {', '.join(judged) or 'none is'}")
-        rows = tallies[name]
-        if any(row.weight > 1 for row in rows):
-            raise GoldassayError(f"{name} has several verdicts an example; labels correct values with one")
-        people, verdicts = [], []
+        rows = tallies.get(name, ())
+        if not rows or not all(isinstance(row, JudgedMean) and row.weight <= 1 for row in rows):
+            raise GoldassayError(f"labels are for {name}, which no judge gives here with one verdict an example")
         pairs = zip(map(str, ids), rows, strict=True)
         judgements = {id_: float(row.value) for id_, row in pairs if row.weight and not row.unknown}
+        people, verdicts = [], []
         for id_, label in by_id.items():
-            pair = [label, judgements.get(id_)] if isinstance(label, (int, float)) else list(label)
+            pair = (label, judgements.pop(id_, None)) if isinstance(label, (int, float)) else tuple(label)
+            if wrong := [each for each in pair if each is not None and not 0 <= each <= 1]:
+                raise GoldassayError(f"a label of {name} is a number from 0 to 1, not {wrong[0]!r} (example {id_})")
             if pair[1] is not None:
-                people.append(_label(pair[0], name, id_))
-                verdicts.append(_label(pair[1], name, id_))
-        own = {id_ for id_, label in by_id.items() if isinstance(label, (int, float))}
-        others = [verdict for id_, verdict in judgements.items() if id_ not in own]
-        if len(people) > 1 and others:
+                people.append(float(pair[0]))
+                verdicts.append(float(pair[1]))
+        if len(people) > 1 and judgements:
+            others = list(judgements.values())
             values[name] = by_labels(people, verdicts, others, level=level, bounds=(0.0, 1.0))
     return values
-
-
-def _label(value: Any, name: str, id_: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise GoldassayError(f"a label of {name} is a number from 0 to 1, not {value!r} (example {id_})")
-    return float(value)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from string import punctuation
 
@@ -32,7 +32,6 @@ from rapidfuzz import fuzz
 ARTICLES = ("a", "an", "the")
 _DELETE = str.maketrans("", "", punctuation)
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
-_BETWEEN = "\x00"
 
 
 def squad(text: str) -> str:
@@ -42,19 +41,6 @@ def squad(text: str) -> str:
     'rijksmuseum amsterdams'
     """
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_DELETE)).split())
-
-
-def squad_all(texts: Sequence[str]) -> list[str]:
-    """Many texts by SQuAD's rules: joined, so that each step runs once, in C.
-
-    >>> squad_all(["A museum.", "THE archive"])
-    ['museum', 'archive']
-    """
-    joined = _BETWEEN.join(texts)
-    if joined.count(_BETWEEN) != len(texts) - 1:
-        return [squad(text) for text in texts]
-    parts = _ARTICLE.sub(" ", joined.lower().translate(_DELETE)).split(_BETWEEN)
-    return [" ".join(part.split()) for part in parts]
 
 
 _SPACED = str.maketrans(dict.fromkeys(f"{punctuation}‘’´`", " "))
@@ -81,8 +67,8 @@ def unicode(text: str, articles: Iterable[str] = ARTICLES) -> str:
     ('москва', 'film létoile')
     """
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_marks())
-    pattern = _pattern(tuple(articles))
-    return " ".join((pattern.sub(" ", folded) if pattern else folded).split())
+    words = "|".join(map(re.escape, articles))
+    return " ".join((re.sub(rf"\b(?:{words})\b", " ", folded) if words else folded).split())
 
 
 @cache
@@ -90,11 +76,6 @@ def _marks() -> dict[int, None]:
     """All punctuation of Unicode, and the ASCII symbols that SQuAD counts as punctuation."""
     marks = [code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)).startswith("P")]
     return dict.fromkeys([*marks, *map(ord, punctuation)])
-
-
-@cache
-def _pattern(articles: tuple[str, ...]) -> re.Pattern[str] | None:
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, articles))})\b") if articles else None
 
 
 MLQA_ARTICLES = {
@@ -115,7 +96,6 @@ JOINED = {
     "my": "\u1000-\u109f",
 }
 """The languages that do not separate words, with the characters that are words of their own."""
-MLQA = (*MLQA_ARTICLES, *JOINED)
 
 
 def mlqa(text: str, language: str) -> str:
@@ -128,7 +108,7 @@ def mlqa(text: str, language: str) -> str:
     if pattern := MLQA_ARTICLES.get(language):
         folded = re.sub(pattern, " ", folded)
     if language in JOINED:
-        folded = _joined(JOINED[language]).sub(r" \g<0> ", folded)
+        folded = re.sub(f"[{JOINED[language]}]", r" \g<0> ", folded)
     return " ".join(folded.split())
 
 
@@ -138,15 +118,10 @@ def joined(text: str) -> str:
     >>> joined("在 1800 年"), joined("1800年に"), joined("กรุงเทพ"), joined("In 1800")
     ('zh', 'ja', 'th', '')
     """
-    if text.isascii() or not _joined("".join(JOINED.values())).search(text):
+    if text.isascii() or not re.search(f"[{''.join(JOINED.values())}]", text):
         return ""
     scripts = {"ja": "\u3040-\u30ff", **{code: JOINED[code] for code in ("th", "lo", "km", "my")}}
-    return next((code for code, script in scripts.items() if _joined(script).search(text)), "zh")
-
-
-@cache
-def _joined(characters: str) -> re.Pattern[str]:
-    return re.compile(f"[{characters}]")
+    return next((code for code, script in scripts.items() if re.search(f"[{script}]", text)), "zh")
 
 
 NUMBERS = re.compile(r"\d+|\b(?=[ivx])x{0,3}(?:ix|iv|v?i{0,3})(?<=[ivx])\b")
