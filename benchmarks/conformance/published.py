@@ -46,6 +46,13 @@ RAGCHECKER = {"precision": "claim_precision", "recall": "claim_recall", "f1": "c
     "claim_recall": "retrieved_claim_recall"
 }
 """Its names of four rates; the others are ours."""
+TABLES = {
+    "answer_by_gold": "answer2response",
+    "gold_by_answer": "response2answer",
+    "answer_by_context": "retrieved2response",
+    "gold_by_context": "retrieved2answer",
+}
+WORDS = {"Entailment": True, "Neutral": False, "Contradiction": False, None: None}
 CASES: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
     ("Denver Broncos", ("Denver Broncos", "The Denver Broncos"), 1, 1),
     ("the Broncos!", ("Broncos",), 1, 1),  # articles and punctuation are no words
@@ -70,7 +77,7 @@ def ragchecker(data: Path) -> SuiteResult:
         raise DataError("not RAGChecker's output: an object with 'results' and 'metrics' is needed", file=path)
     rows = []
     for row in found["results"]:
-        shares = answering.Support.of(row, row.get("query_id")).values
+        shares = answering.Support.of(support(row), row.get("query_id")).values
         theirs = {ours: name for name, ours in RAGCHECKER.items()}
         ours = {theirs.get(name, name): share.value for name, share in shares.items()}
         rows.append(ours)
@@ -80,6 +87,15 @@ def ragchecker(data: Path) -> SuiteResult:
         for name, official in group.items():
             result.add(f"mean {name}", official, _mean(rows, name))
     return result
+
+
+def support(row: dict[str, Any]) -> dict[str, Any]:
+    """The verdicts of an answer of RAGChecker's file, as ours."""
+
+    def truths(part: Any) -> Any:
+        return [truths(each) for each in part] if isinstance(part, list) else WORDS[part]
+
+    return {ours: truths(row[theirs]) for ours, theirs in TABLES.items() if theirs in row}
 
 
 def _mean(rows: list[dict[str, Any]], name: str) -> float | None:

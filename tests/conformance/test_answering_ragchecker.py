@@ -30,14 +30,18 @@ def test_the_measures_give_the_eleven_means(shared_data: Path) -> None:
     for name, measure in MEASURES.items():
         total = measure.zero
         for row in data["results"]:
-            total = total + measure({"answers": [row["gt_answer"]]}, {**row, "answer": row["response"]}).tally
+            pred = {"answer": row["response"], "support": published.support(row)}
+            total = total + measure({"answers": [row["gt_answer"]]}, pred).tally
         assert round(100 * float(total.value), 1) == official[name], name
 
 
 def test_the_scorecard_reads_the_same_verdicts(shared_data: Path) -> None:
     data = json.loads((shared_data / "ragchecker" / "checking_outputs.json").read_text(encoding="utf-8"))
     gold = [{"id": row["query_id"], "answers": [row["gt_answer"]]} for row in data["results"]]
-    pred = [{"id": row["query_id"], "answer": row["response"], "meta": {"support": row}} for row in data["results"]]
+    pred = [
+        {"id": row["query_id"], "answer": row["response"], "meta": {"support": published.support(row)}}
+        for row in data["results"]
+    ]
     values = answering.scorecard(gold, pred, embedder=None, tokens=None).values
     assert round(100 * (values["faithfulness"] or 0), 1) == 68.2
     assert round(100 * (values["claim_f1"] or 0), 1) == 68.3
@@ -54,14 +58,13 @@ def test_a_changed_verdict_is_a_difference(shared_data: Path, tmp_path: Path) ->
 
 
 def test_what_is_no_verdict_is_said() -> None:
-    with pytest.raises(DataError, match="record 7, answer_by_gold: no verdict 'Maybe'"):
-        Support.of({"answer2response": ["Maybe"]}, 7)
-    with pytest.raises(DataError, match="expected a list of verdicts, found 'Entailment'"):
-        Support.of({"answer2response": "Entailment"})
+    for wrong in (["Maybe"], "Entailment"):
+        with pytest.raises(DataError, match="record 7, answer_by_gold: expected a list of verdicts"):
+            Support.of({"answer_by_gold": wrong}, 7)
     with pytest.raises(DataError, match="disagree on how many claims or passages"):
-        Support.of({"answer2response": ["Neutral", "Neutral"], "retrieved2response": [["Neutral"]]})
+        Support.of({"answer_by_gold": [True, True], "answer_by_context": [[True]]})
     with pytest.raises(DataError, match="disagree on how many claims or passages"):
-        Support.of({"retrieved2response": [["Neutral"], ["Neutral", "Neutral"]]})
+        Support.of({"answer_by_context": [[True], [True, False]]})
 
 
 def test_squads_rules_and_identities_come_out(shared_data: Path) -> None:

@@ -21,9 +21,7 @@ from goldassay.text.words import places
             ["\u05e9\u05b8\u05dc\u05d5\u05b9\u05dd", "\u05d0"],
         ),  # vowel points
         ("\u0939\u093f\u0928\u094d\u0926\u0940", ["\u0939\u093f\u0928\u094d\u0926\u0940"]),  # vowel signs, a virama
-        ("\U0001f468\u200d\U0001f469\u200d\U0001f467!", ["\U0001f468\u200d\U0001f469\u200d\U0001f467", "!"]),  # joined
         ("\U0001f3db\ufe0f\U0001f3db", ["\U0001f3db\ufe0f", "\U0001f3db"]),  # a variation selector; two signs are two
-        ("\U0001f44d\U0001f3fd", ["\U0001f44d\U0001f3fd"]),  # a skin tone
         ("\u0301a", ["\u0301", "a"]),  # a mark with nothing before it is a sign
     ],
 )

@@ -99,7 +99,7 @@ def test_every_claim_is_grounded_known_or_invented_or_not_known(found: Support) 
 
 
 def test_an_unknown_verdict_stays_in_the_denominator_the_evidence_and_the_warning() -> None:
-    pred = {"answer": "x", "support": {"answer_by_context": [["yes"], [None]]}, "answer_claims": ["a", "b"]}
+    pred = {"answer": "x", "support": {"answer_by_context": [[True], [None]]}, "answer_claims": ["a", "b"]}
     found = ClaimRate("faithfulness")({"answers": ["x"]}, pred)
     assert (found.tally.value, found.tally.highest, found.tally.unknown) == (0.5, 1.0, 1)
     assert [error.kind for error in found.errors] == ["unknown"]

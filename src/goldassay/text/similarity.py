@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz import fuzz, process
+from rapidfuzz import fuzz
 
 NEAR = 90.0  # per cent of similar characters, as for the leak guard of tuning
 SPACE = re.compile(r"\s+")
@@ -45,17 +46,13 @@ def near_pairs(texts: Sequence[str], near: float = NEAR) -> Iterator[tuple[int, 
     >>> [(i, j) for i, j, _ in near_pairs(["The museum opened in 1885.", "Delft", "The museum opened in 1886."])]
     [(0, 2)]
     """
-    folded = [plain(text) for text in texts]
-    if len(folded) > ALL:
-        yield from _proposed(folded, near)
-        return
-    filled = [index for index, text in enumerate(folded) if text]
-    for place, index in enumerate(filled):
-        earlier = [folded[other] for other in filled[:place]]
-        for _, score, other in process.extract(
-            folded[index], earlier, scorer=fuzz.ratio, score_cutoff=near, limit=None
-        ):
-            yield filled[other], index, score
+    filled = [(place, folded) for place, text in enumerate(texts) if (folded := plain(text))]
+    several = len(filled) > ALL
+    pairs = candidates([text for _, text in filled]) if several else combinations(range(len(filled)), 2)
+    for first, second in pairs:
+        (one, text), (other, near_text) = filled[first], filled[second]
+        if score := fuzz.ratio(text, near_text, score_cutoff=near):
+            yield one, other, score
 
 
 def distinct(texts: Sequence[str]) -> list[list[int]]:
@@ -69,16 +66,6 @@ def distinct(texts: Sequence[str]) -> list[list[int]]:
         places.setdefault(plain(text), []).append(index)
     places.pop("", None)
     return list(places.values())
-
-
-def _proposed(folded: Sequence[str], near: float) -> Iterator[tuple[int, int, float]]:
-    """The pairs of a large collection; texts that are the same are candidates like any other."""
-    order = [index for index, text in enumerate(folded) if text]
-    filled = [folded[index] for index in order]
-    for first, second in candidates(filled):
-        score = fuzz.ratio(filled[first], filled[second], score_cutoff=near)
-        if score:
-            yield order[first], order[second], score
 
 
 ROWS, BANDS = 3, 40

@@ -7,8 +7,8 @@ words of more than three letters, as in rouge-score.
 
 `places` splits a text into words and signs, for formats and coefficients that need tokens where gold has none. A word
 is a run of letters, digits and underscores; every other character that is not white space is a sign of its own.
-Combining marks (Unicode category M: accents, vowel points, variation selectors), joiners and skin tones stay with their
-character, so that a decomposed é or an emoji of a family stays whole.
+Combining marks (Unicode category M: accents, vowel points, variation selectors) stay with their character, so that a
+decomposed é stays whole.
 
 `statement` gives the words by which two statements are compared; it knows the small words of English, Dutch, German and
 French (and negations of Spanish and Italian). ``1,800``, ``1.800`` and ``1 800`` (with a narrow or a no-break space)
@@ -65,10 +65,15 @@ def ascii_words(text: str) -> list[bytes]:
 
 
 @cache
+def _marks() -> str:
+    """All marks of Unicode: accents, vowel points, variation selectors."""
+    return "".join(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M")
+
+
+@cache
 def _any_script() -> re.Pattern[str]:
     r"""Runs of letters, digits and marks: ``\w`` alone would break Devanagari at every vowel sign."""
-    marks = "".join(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M")
-    return re.compile(rf"[^\W_][^\W_{marks}]*(?:[{marks}]+[^\W_]*)*")
+    return re.compile(rf"[^\W_][^\W_{_marks()}]*(?:[{_marks()}]+[^\W_]*)*")
 
 
 @cache
@@ -98,10 +103,6 @@ def _porter() -> Callable[[str], str]:
     return stem
 
 
-JOINER = "\u200d"
-SCRIPTS = (range(0x300, 0x20000), range(0xE0100, 0xE01F0))  # where Unicode has its marks
-
-
 def places(text: str) -> list[tuple[int, int]]:
     """The offsets of the words and signs of a text.
 
@@ -110,7 +111,14 @@ def places(text: str) -> list[tuple[int, int]]:
     >>> places("cafe\u0301!")
     [(0, 5), (5, 6)]
     """
-    return [match.span() for match in (ASCII if text.isascii() else _any()).finditer(text)]
+    return [match.span() for match in _words_and_signs(text.isascii()).finditer(text)]
+
+
+@cache
+def _words_and_signs(plain: bool) -> re.Pattern[str]:
+    """The pattern; that with all marks of Unicode takes a moment to compile, so only texts that need it pay."""
+    marks = "" if plain else _marks()
+    return re.compile(rf"\w[\w{marks}]*|[^\w\s][{marks}]*" if marks else r"\w+|[^\w\s]")
 
 
 def around(text: str, start: int, end: int, most: int = 200) -> str:
@@ -142,17 +150,6 @@ def quote(text: str, start: int, end: int, most: int = 30) -> str:
         after = re.sub(r"\S+\Z", "", after)
     words = " ".join(f"{before}{text[start:end]}{after}".split())
     return f"{'…' * cut_before}{words}{'…' * cut_after}" if words else ""
-
-
-ASCII = re.compile(r"\w+|[^\w\s]")
-
-
-@cache
-def _any() -> re.Pattern[str]:
-    """The pattern with all marks of Unicode; compiling it takes a moment, so only texts that need it pay."""
-    marks = [point for script in SCRIPTS for point in script if unicodedata.category(chr(point)).startswith("M")]
-    carried = "".join(map(chr, [*marks, 0x200C, ord(JOINER), *range(0x1F3FB, 0x1F400)]))
-    return re.compile(rf"\w[\w{carried}]*|[^\w\s](?:[{carried}]|(?<={JOINER})[^\w\s])*")
 
 
 def _words(*lines: str) -> frozenset[str]:

@@ -118,11 +118,8 @@ def verdicts(pred: object) -> list[Cited]:
         if not isinstance(row, Mapping) or "together" not in row:
             return []
         name, field = read(pred, "id", None), f"citations[{place}]"
-        values = [row["together"]], row.get("alone", ()), row.get("without", ())
-        (together,), alone, without = (
-            claims.verdicts(value, name, f"{field}.{key}")
-            for key, value in zip(("together", "alone", "without"), values, strict=True)
-        )
+        fields = {"together": [row["together"]], "alone": row.get("alone", ()), "without": row.get("without", ())}
+        (together,), alone, without = (claims.verdicts(v, name, f"{field}.{key}") for key, v in fields.items())
         if len(alone) != len(without):
             what = f"{len(alone)} verdicts alone, {len(without)} without; each citation has one of both"
             raise DataError(what, record=name, field=field)

@@ -48,14 +48,12 @@ TABLES = BY_GOLD, BY_ANSWER, BY_CONTEXT, IN_CONTEXT = (
     "answer_by_context",
     "gold_by_context",
 )
-RAGCHECKER = ("answer2response", "response2answer", "retrieved2response", "retrieved2answer")
-"""RAGChecker's names of the tables."""
+LABELS: dict[str | None, Entailed] = {
+    "supported": True,
+    "contradicted": False,
+    "not_stated": False,
+}  # a judge's; any other is unknown
 SHORT = 4  # an answer of fewer words means something only together with its question
-WORDS: dict[str, Entailed] = {
-    **dict.fromkeys(("entailment", "supported", "yes", "true"), True),
-    **dict.fromkeys(("neutral", "contradiction", "contradicted", "not_stated", "unsupported", "no", "false"), False),
-    **dict.fromkeys(("unknown", "none", ""), None),
-}
 
 
 class BoundedShare(NamedTuple):
@@ -189,19 +187,18 @@ class Support:
 
     @classmethod
     def of(cls, record: Mapping[str, Any], name: object = None, claims: Mapping[str, Sequence[Any]] = {}) -> Support:
-        """From a record (of this name) with our names or RAGChecker's, and verdicts as words or truth values.
+        """From a record (of this name) with some of the four tables.
 
-        >>> Support.of({"answer2response": ["Entailment", "Neutral", None]}).tables
+        >>> Support.of({"answer_by_gold": [True, False, None]}).tables
         {'answer_by_gold': ((True,), (False,), (None,))}
         """
         tables: dict[str, tuple[tuple[Entailed, ...], ...]] = {}
-        for ours, theirs in zip(TABLES, RAGCHECKER, strict=True):
-            rows = record.get(ours, record.get(theirs))
-            if rows is not None and ours.endswith("context"):
-                places = range(len(rows))
-                tables[ours] = tuple(verdicts(rows[place], name, f"{ours}[{place}]") for place in places)
+        for table in TABLES:
+            rows = record.get(table)
+            if rows is not None and table.endswith("context"):
+                tables[table] = tuple(verdicts(rows[at], name, f"{table}[{at}]") for at in range(len(rows)))
             elif rows is not None:
-                tables[ours] = tuple((verdict,) for verdict in verdicts(rows, name, ours))
+                tables[table] = tuple((verdict,) for verdict in verdicts(rows, name, table))
         sizes = [{len(tables[each]) for each in sides if each in tables} for sides in (TABLES[::2], TABLES[1::2])]
         widths = {len(row) for each in (BY_CONTEXT, IN_CONTEXT) for row in tables.get(each, ())}
         if any(len(each) > 1 for each in (*sizes, widths)):
@@ -252,30 +249,22 @@ class Support:
 
 
 def verdicts(values: Any, record: object, field: str) -> tuple[Entailed, ...]:
-    """A list of verdicts, given as truth values or by their words.
-
-    >>> verdicts(["Entailment", "no", None], "a", "alone")
-    (True, False, None)
-    """
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise DataError(f"expected a list of verdicts, found {values!r}", record=record, field=field)
-    words = [str(value).strip().lower().replace(" ", "_") for value in values]
-    if wrong := [value for value, word in zip(values, words, strict=True) if word not in WORDS]:
-        message = f"no verdict {wrong[0]!r}; verdicts are Entailment, Neutral, Contradiction, or null"
-        raise DataError(message, record=record, field=field)
-    return tuple(WORDS[word] for word in words)
+    """A list of verdicts: ``True``, ``False``, or ``None`` for one that did not come back."""
+    if not isinstance(values, (list, tuple)) or not all(value in (True, False, None) for value in values):
+        raise DataError(
+            f"expected a list of verdicts (true, false or null), found {values!r}", record=record, field=field
+        )
+    return tuple(values)
 
 
 def from_prediction(pred: object) -> Support | None:
-    """The verdicts that come with a prediction, in ``support`` or under RAGChecker's names; ``None`` if none do.
+    """The verdicts that come with a prediction, in ``support``; ``None`` if none do.
 
     >>> support = from_prediction({"support": {"answer_by_gold": [True, None]}, "answer_claims": ["a", "b"]})
     >>> support.errors("answer_by_gold")[0].kind
     'unknown'
     """
     tables = extra(pred, "support")
-    if tables is None and pred is not None:
-        tables = {key: table for key in RAGCHECKER if (table := read(pred, key, None)) is not None} or None
     if tables is None:
         return None
     name = read(pred, "id", None)
@@ -313,7 +302,7 @@ def judge_claims(
             ]
             for claim in claims[name.partition("_")[0]]
         ]
-        support[name] = tuple(tuple(WORDS[each.label or ""] for each in row) for row in rows)
+        support[name] = tuple(tuple(LABELS.get(each.label) for each in row) for row in rows)
         quotes[name] = [next((each.quote for each in row if each.label == "contradicted"), "") for row in rows]
     return Support(support, claims, quotes)
 
@@ -322,9 +311,9 @@ def judge_claims(
 class ClaimRate(JudgedMeasure):
     """A rate of claims, one of `RATES`; its mean over answers. Without a judge the verdicts come with the prediction.
 
-    They stand in a field ``support`` (or ``meta.support``) with the four tables, or under RAGChecker's four names. An
-    unknown verdict stays in the denominator and is not counted as true; `JudgedMean.highest` says what the value could
-    be. The claims that precision, recall, faithfulness and retrieved recall count against are their errors.
+    They stand in a field ``support`` (or ``meta.support``) with the four tables. An unknown verdict stays in the
+    denominator and is not counted as true; `JudgedMean.highest` says what the value could be. The claims that
+    precision, recall, faithfulness and retrieved recall count against are their errors.
 
     >>> ClaimRate("faithfulness")({}, {"support": {"answer_by_context": [[False, True], [False, None]]}}).tally
     JudgedMean(total=0.5, weight=1.0, most=1.0, unknown=1.0)

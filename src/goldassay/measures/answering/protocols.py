@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy
@@ -26,18 +26,13 @@ from goldassay.tally import Mean, divide
 from goldassay.text.normal import squad
 
 Rates = tuple[float, float, float]  # precision, recall, exact
-RATES = ("f1", "exact", "precision", "recall")
+RATES = ("precision", "recall", "exact", "f1")
 NOTHING = (0.0, 0.0, 0.0)
 WHOLE = {"yes", "no", "noanswer"}  # share words with nothing else
 
 
-def _rate(rates: Rates, rate: str) -> float:
-    precision, recall, exact = rates
-    return {"f1": _f1(precision, recall), "exact": exact, "precision": precision, "recall": recall}[rate]
-
-
 def _f1(precision: float, recall: float) -> float:
-    return divide(2 * precision * recall, precision + recall)
+    return float(divide(2 * precision * recall, precision + recall))
 
 
 def _facts(gold: object, pred: object) -> Rates:
@@ -61,7 +56,7 @@ def _answer(gold: object, pred: object) -> Rates:
         common = (Counter(words) & Counter(others)).total()
         if mine == reference or not {mine, reference} & WHOLE:
             rates = divide(common, len(words)), divide(common, len(others)), float(mine == reference)
-            best = max(best, rates, key=lambda rates: (_rate(rates, "f1"), rates[2]))
+            best = max(best, rates, key=lambda rates: (_f1(*rates[:2]), rates[2]))
     return best
 
 
@@ -84,7 +79,7 @@ class SupportingFacts(Measure[Mean]):
     pred_fields = ("answer", "supporting_facts")
     attains_one = False  # F1 of no facts is 0, also where there are none
     choices = {"rate": RATES, "of": ("facts", "answer", "joint")}
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed = {
         "facts": "sets",
         "normalisation": "SQuAD (ASCII)",
         "yes, no, noanswer": "whole",
@@ -102,7 +97,7 @@ class SupportingFacts(Measure[Mean]):
             return Mean()
         parts = {"facts": (_facts,), "answer": (_answer,), "joint": (_facts, _answer)}[self.of]
         rates: Any = np.prod([part(gold, pred) for part in parts], axis=0).tolist()
-        return Mean.of(_rate(rates, self.rate))
+        return Mean.of([*rates, _f1(*rates[:2])][RATES.index(self.rate)])
 
 
 def _is_number(word: str) -> bool:
@@ -163,7 +158,7 @@ class Drop(Measure[Mean]):
     gold_fields = ("answers",)
     pred_fields = ("answer",)
     choices = {"rate": ("exact", "f1")}
-    fixed: ClassVar[Mapping[str, str]] = {
+    fixed = {
         "spans": "aligned",
         "numbers": "equal",
         "rounding": "2 places",
@@ -234,7 +229,7 @@ class Kilt(Measure[Mean]):
     pred_fields = ("answer", "results")
     attains_one = False
     choices = {"of": ("r_precision", "recall@5", "rouge_l")}
-    fixed: ClassVar[Mapping[str, str]] = {"documents": "sets", "failed": "0"}
+    fixed = {"documents": "sets", "failed": "0"}
     formula = "documents of a gold set among the first R results / R, best set; whole sets at 5 / sets; mean"
     source = "Petroni et al., NAACL 2021 (KILT)"
 
@@ -318,7 +313,7 @@ class Conditional(Measure[Mean]):
     zero = Mean()
     shares = ("measure", "on")
     choices = {"on": tuple(CONDITIONS)}
-    fixed: ClassVar[Mapping[str, str]] = {"elsewhere": "0"}
+    fixed = {"elsewhere": "0"}
 
     measure: Any
     on: str = "provenance"
