@@ -16,7 +16,7 @@ import pytest
 
 from goldassay.cache import user_cache
 from goldassay.exceptions import ModelError
-from goldassay.lm.files import EMBEDDED, Embedded, located
+from goldassay.lm.local import EMBEDDED, Embedded, located
 
 WEIGHTS = b"GGUF and weights"
 Pip = Callable[[Path], "tuple[int, str]"]

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, create_model
 
 from goldassay.lm import DEFAULT, Asked, Copied, LocalLM, TerseAdapter
-from goldassay.lm.grammar import bound, json_grammar
-from goldassay.lm.lines import Lines
+from goldassay.lm.grammar import Lines, bound, json_grammar
 from goldassay.lm.local import Server
 
 WORDS = st.text(st.characters(categories=("L", "N")), min_size=1, max_size=8)

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.lm.grammar import bound, json_grammar
-from goldassay.lm.lines import CHARACTERS, ITEMS, TOP_CHARACTERS
+from goldassay.lm.grammar import CHARACTERS, ITEMS, TOP_CHARACTERS, bound, json_grammar
 
 
 def test_an_open_array_of_open_strings_is_bound() -> None:

@@ -32,10 +32,9 @@ import dspy
 from goldassay._dspy_compat import LM_ERRORS
 from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.files import yaml_value
-from goldassay.lm.files import located
+from goldassay.lm.grammar import Asked, Copied
 from goldassay.lm.limits import limited
-from goldassay.lm.lines import Asked, Copied
-from goldassay.lm.local import LocalLM, require
+from goldassay.lm.local import LocalLM, located, require
 from goldassay.lm.terse import TerseAdapter
 from goldassay.secrets import remember
 

@@ -1,17 +1,230 @@
-"""The JSON schema of a local model's answer: lists and texts bounded, copied fields limited to runs of the input.
+r"""The grammars that constrain a local model's answer: lines where a schema has one output, else JSON.
 
-Without bounds a small model fills a list until it runs out of tokens.
+A list of names is ``TOP: Delft``, one a line, where JSON needs braces, quotes and the name of every field for each. A
+line with a hyphen ends the list (without that mark a small model goes on until it runs out of tokens). One label is the
+label alone. The same form renders demonstrations (`Lines.render`), gives the grammar that constrains a local model
+(`Lines.grammar`) and reads the answer (`Lines.read`).
+
+A *copied* field is decoded as a run of the input's own words, so a name cannot be invented:
+
+* the ``text`` of an object that has a ``type`` or ``label`` beside it (a mention),
+* a field whose type is `Copied` (in a signature or in a pydantic model).
+
+What has several outputs, or deeper ones, is JSON (`json_grammar`), with lists and texts bounded: without bounds a small
+model fills a list until it runs out of tokens. What is copied is copied from all inputs except those whose type is
+`Asked`: a question holds no answer. Do not mark a field that rephrases, translates or normalises the input. Copying
+does not stop a model from choosing the wrong words.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
-from goldassay.lm.lines import CHARACTERS, ITEMS, LETTERS, TOP_CHARACTERS
+from pydantic import Field as FieldInfo
+
+Schema = Mapping[str, Any]
+Copied = Annotated[str, FieldInfo(json_schema_extra={"copied": True})]
+"""The type of a text that is copied from the input, word for word."""
+Asked = Annotated[str, FieldInfo(json_schema_extra={"copied": False})]
+"""The type of an input that nothing is copied from, such as a question."""
+NOTHING = "-"
+ITEMS, CHARACTERS, TOP_CHARACTERS = 12, 64, 400
+"""Bounds where a schema states none: items of a list, characters of a text in a list and of a text of its own."""
+LETTERS = 8  # of a word: bounds in characters become bounds in words for copied text
+NUMBERS = {"integer": "/-?[0-9]{1,12}/", "number": r"/-?[0-9]{1,12}(\.[0-9]{1,6})?/", "boolean": '"true" | "false"'}
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A value on one line: one of several labels, a text, a number, yes or no."""
+
+    kind: str
+    labels: tuple[str, ...] = ()
+    copied: bool = False
+    optional: bool = False
+    max_length: int | None = None
+
+    def line(self, value: Any) -> str:
+        """The value on one line."""
+        if value is None or value == "":
+            return NOTHING
+        return str(value).lower() if self.kind == "boolean" else " ".join(str(value).split())
+
+    def parse(self, text: str) -> Any:
+        """The value of a line. A text that does not fit the kind stays a text: the adapter reports it."""
+        text = text.strip()
+        if text == NOTHING:
+            return None if self.optional else ("" if self.kind == "text" else text)
+        try:
+            return text if self.kind == "text" else json.loads(text)
+        except ValueError:
+            return text
+
+    def rule(self, grammar: Grammar, listed: bool) -> str:
+        """The grammar of a line; ``listed`` for an item of a list, or a part of an object on one line."""
+        length = self.max_length or (grammar.characters if listed else TOP_CHARACTERS)
+        if self.labels:
+            rule = " | ".join(map(_quoted, self.labels))
+        elif self.kind in NUMBERS:
+            rule = NUMBERS[self.kind]
+        elif self.copied and grammar.source:
+            # a letter or digit first, or a mark before it other than the hyphen, which ends a list
+            words = rf"/[^ \-]*[\p{{L}}\p{{N}}][^ ]*( [^ ]+){{0,{max(1, length // LETTERS) - 1}}}/"
+            runs = (json.dumps({"substring_words": line}, ensure_ascii=False) for line in grammar.source)
+            rule = f"({' | '.join(grammar.name(f'%regex {run}') for run in runs)}) & {words}"
+        else:
+            rule = f"/[^\\n|]{{1,{length}}}/"
+        name = grammar.name(rule)
+        return f"({name} | {_quoted(NOTHING)})" if self.optional or (self.copied and not listed) else name
+
+
+@dataclass(frozen=True)
+class Lines:
+    r"""The form of an answer: one value (under no name), an object of them, or a list of either, an item a line.
+
+    An object stands on one line: ``TYPE: text`` for a label and a text, else its values between bars.
+
+    >>> form = Lines.of({"type": "object", "properties": {"names": {"type": "array", "items": {"type": "object",
+    ...     "properties": {"text": {"type": "string"}, "type": {"enum": ["TOP", "TMP"]}}}}}})
+    >>> form.render({"names": [{"text": "Delft", "type": "TOP"}, {"text": "1667", "type": "TMP"}]})
+    'TOP: Delft\nTMP: 1667\n-'
+    >>> form.read("TOP: Delft\nTMP: 1667\n-")["names"][1]
+    {'type': 'TMP', 'text': '1667'}
+    >>> Lines.of({"type": "object", "properties": {"deep": {"type": "object"}}}) is None
+    True
+    """
+
+    name: str
+    parts: Mapping[str, Scalar]
+    separator: str = ""
+    listed: bool = False
+    max_items: int | None = None
+
+    @classmethod
+    def of(cls, schema: Schema) -> Lines | None:
+        """The form of a schema; None if it has several outputs, or one deeper than lines can show."""
+        if len(schema.get("properties", {})) != 1:
+            return None
+        ((output, part),) = schema["properties"].items()
+        part = _resolved(part, schema)
+        listed, most = part.get("type") == "array", part.get("maxItems")
+        part = _resolved(part.get("items") or {}, schema) if listed else part
+        fields = part.get("properties", {"": part})
+        parts: dict[str, Scalar] = {}
+        for name, inner in fields.items():
+            scalar = _scalar(_resolved(inner, schema), schema)
+            if scalar is None:
+                return None
+            mention = name == "text" and scalar.kind == "text" and fields.keys() & {"type", "label"}
+            parts[name] = replace(scalar, copied=True) if mention and not scalar.labels else scalar
+        labels = [name for name, each in parts.items() if each.labels]
+        texts = [name for name, each in parts.items() if each.kind == "text" and not each.labels]
+        if len(parts) == 2 and len(labels) == len(texts) == 1:
+            return cls(output, {name: parts[name] for name in labels + texts}, ": ", listed, most)
+        return cls(output, parts, "" if "" in parts else " | ", listed, most)
+
+    def render(self, values: Mapping[str, Any]) -> str:
+        """The values, as a demonstration shows them."""
+        if self.name not in values:
+            return ""
+        value = values[self.name]
+        return "\n".join([*map(self._line, value), NOTHING]) if self.listed else self._line(value)
+
+    def _line(self, value: Any) -> str:
+        return self.separator.join(part.line(value.get(name) if name else value) for name, part in self.parts.items())
+
+    def read(self, text: str) -> dict[str, Any]:
+        """The values of an answer."""
+        lines = text.strip().splitlines()
+        if not self.listed:
+            return {self.name: self._parse(" ".join(lines))}
+        texts = (line.removeprefix("- ").strip() for line in lines)
+        items = [self._parse(text) for text in texts if text and text != NOTHING]
+        return {self.name: [item for item in items if item is not None]}
+
+    def _parse(self, text: str) -> Any:
+        """The value of a line; None if it lacks a part."""
+        if not self.separator:
+            return self.parts[""].parse(text)
+        texts = text.split(self.separator, len(self.parts) - 1)
+        values = {name: part.parse(text) for (name, part), text in zip(self.parts.items(), texts, strict=False)}
+        return values if len(values) == len(self.parts) else None
+
+    def grammar(
+        self, source: str, items: int = ITEMS, characters: int = CHARACTERS, end_tokens: Sequence[int] = ()
+    ) -> str:
+        """The grammar of an answer, in llguidance's Lark syntax (https://github.com/guidance-ai/llguidance).
+
+        Args:
+            source: what copied fields are copied from; nothing is copied from an empty source.
+            items: the most items of a list whose schema states no limit.
+            characters: the most characters of a text in a list, likewise.
+            end_tokens: the tokens that end the model's turn. They are named after open-ended text, because what ends a
+                turn for llguidance does not for every model: it refused SmolLM2's ``<|im_end|>``, and answers ran on
+                to their bound.
+        """
+        grammar = Grammar(characters, [line.strip() for line in source.splitlines() if line.strip()], {})
+        inner, parts = self.listed or bool(self.separator), list(self.parts.values())
+        start = f" {_quoted(self.separator)} ".join(part.rule(grammar, inner) for part in parts)
+        if self.listed:
+            start = f'({start} "\\n"){{0,{self.max_items or items}}} {_quoted(NOTHING)}'
+        elif end_tokens and not (parts[-1].labels or parts[-1].kind == "boolean"):
+            start = f"({start}) <[{','.join(map(str, end_tokens))}]>"
+        rules = [f"start: {start}", *(f"{name}: {rule}" for rule, name in grammar.rules.items())]
+        return "%llguidance {}\n" + "\n".join(rules) + "\n"
+
+
+@dataclass
+class Grammar:
+    """A grammar that is being written: its bound of characters, the lines to copy from, and the named rules."""
+
+    characters: int
+    source: list[str]
+    rules: dict[str, str]
+
+    def name(self, rule: str) -> str:
+        """The name of a rule, which is written once."""
+        return self.rules.setdefault(rule, f"VALUE_{len(self.rules)}")
+
+
+def _scalar(part: Schema, root: Schema) -> Scalar | None:
+    copied, optional = bool(part.get("copied")), False
+    if "anyOf" in part:
+        options = [_resolved(option, root) for option in part["anyOf"]]
+        rest = [option for option in options if option.get("type") != "null"]
+        if len(rest) != 1:
+            return None
+        part, optional = rest[0], len(rest) < len(options)
+    if "const" in part or "enum" in part:
+        labels = [part["const"]] if "const" in part else part["enum"]
+        plain = all(isinstance(x, str) and x.strip() == x != NOTHING and "\n" not in x for x in labels)
+        return Scalar("text", tuple(labels), optional=optional) if plain else None
+    kind = part.get("type")
+    if kind == "string" and not part.keys() & {"pattern", "format"}:
+        return Scalar("text", (), copied or bool(part.get("copied")), optional, part.get("maxLength"))
+    return Scalar(str(kind), optional=optional) if kind in NUMBERS else None
+
+
+def _resolved(part: Schema, root: Schema) -> Schema:
+    """A part with its reference followed; what stands beside the reference is kept."""
+    if len(part.get("allOf", ())) == 1:
+        return {**_resolved(part["allOf"][0], root), **{key: value for key, value in part.items() if key != "allOf"}}
+    if "$ref" not in part:
+        return part
+    target: Any = root
+    for key in part["$ref"].removeprefix("#/").split("/"):
+        target = target.get(key, {})
+    return {**target, **{key: value for key, value in part.items() if key != "$ref"}}
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
 
 MARKS = ".,;:!?()[]\"'“”„‘’«»"
 INNER = {"items", "prefixItems", "$defs", "definitions"}  # where texts are names and labels

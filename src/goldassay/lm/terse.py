@@ -12,8 +12,7 @@ from pydantic import PydanticUserError, create_model
 
 from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import GoldassayError
-from goldassay.lm.grammar import json_grammar
-from goldassay.lm.lines import Lines
+from goldassay.lm.grammar import Lines, json_grammar
 from goldassay.lm.local import LocalLM
 
 FORMS = ("auto", "json", "lines")
@@ -26,7 +25,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     the answer is left to the grammar.
 
     Args:
-        form: ``json``, ``lines`` (`goldassay.lm.lines`), or ``auto``: lines where an output is a list, which is where
+        form: ``json``, ``lines`` (`goldassay.lm.grammar`), or ``auto``: lines where an output is a list, which is where
             JSON costs most tokens, else JSON.
         copied: whether a local model may only copy the input's words into the fields that are copied.
 

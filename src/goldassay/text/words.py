@@ -117,7 +117,7 @@ def places(text: str) -> list[tuple[int, int]]:
 @cache
 def _words_and_signs(plain: bool) -> re.Pattern[str]:
     """The pattern; that with all marks of Unicode takes a moment to compile, so only texts that need it pay."""
-    marks = "" if plain else _marks()
+    marks = "" if plain else _marks() + "\u200c\u200d"  # Persian writes the former inside of words
     return re.compile(rf"\w[\w{marks}]*|[^\w\s][{marks}]*" if marks else r"\w+|[^\w\s]")
 
 
