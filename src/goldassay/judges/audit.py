@@ -100,25 +100,25 @@ def _fault(name: str, judge: Judge, case: AuditCase) -> Outcome:
 def _both_orders(judge: Judge, case: AuditCase, other: str) -> tuple[str | None, str | None]:
     """The verdicts on the probe's answer and another, in both orders; the second in terms of the first."""
     pair, question = (case.probe.answer, other), case.probe.question
-    here, there = (
+    straight, swapped = (
         judge.verdict(ONE_ORDER, question=question, first=first, second=second).label
         for first, second in (pair, pair[::-1])
     )
-    return here, there and SWAPPED[there]
+    return straight, swapped and SWAPPED[swapped]
 
 
 def _order(judge: Judge, case: AuditCase) -> Outcome:
     if case.other is None:
         return SKIPPED
-    here, there = _both_orders(judge, case, case.other.answer)
-    return None if here is None or there is None else here == there
+    straight, swapped = _both_orders(judge, case, case.other.answer)
+    return None if straight is None or swapped is None else straight == swapped
 
 
 def _length(judge: Judge, case: AuditCase) -> Outcome:
-    here, there = _both_orders(judge, case, f"{case.probe.answer} {case.probe.phrase(REPEATED)}")
-    if here is None or there is None:
+    straight, swapped = _both_orders(judge, case, f"{case.probe.answer} {case.probe.phrase(REPEATED)}")
+    if straight is None or swapped is None:
         return None
-    return here != "second" if here == there else SKIPPED
+    return straight != "second" if straight == swapped else SKIPPED
 
 
 def _relevance_of(judge: Judge, case: AuditCase, answer: str) -> str | None:

@@ -100,17 +100,17 @@ def read(
         needs = "write label (or labels, or label_NAME), or name its column (`columns=label=COLUMN`)"
         raise DataError(f"no item has a label; {needs}; there are {column_names(rows)}", file=path)
     judged = any("verdict" in row for _, row in rows)
-    given = {_folded(label) for label in [*answers, *(row.get("verdict") for _, row in rows)] if label not in EMPTY}
+    words = {_folded(label) for label in [*answers, *(row.get("verdict") for _, row in rows)] if label not in EMPTY}
     truths = {*TRUTHS, f"not_{_folded(question.positive)}"} - {_folded(label) for label in question.labels}
-    asked = question.yes_or_no() if given & truths and not question.ordered else question
+    narrowed = question.yes_or_no() if words & truths and not question.ordered else question
     items: dict[str, JudgedItem] = {}
     for line, row in rows:
         with at_row(path, line, row):
-            item = _item(row, asked, judged)
+            item = _item(row, narrowed, judged)
             if item.id in items:
                 raise DataError("the id stands twice; give each item one of its own")
             items[item.id] = item
-    return Labels(list(items.values()), asked, judged, str(path))
+    return Labels(list(items.values()), narrowed, judged, str(path))
 
 
 @contextmanager

@@ -68,15 +68,15 @@ def count(ballots: Sequence[str | None], worth: Mapping[str, float] | None = Non
     >>> count(["full", "none"], {"full": 1.0, "partial": 0.5, "none": 0.0}, "mean").label
     'partial'
     """
-    known = [ballot for ballot in ballots if ballot is not None]
-    mean, ranks = None, Counter(known)
-    if worth and known:
-        mean = sum(worth[ballot] for ballot in known) / len(known)
+    cast = [ballot for ballot in ballots if ballot is not None]
+    mean, ranks = None, Counter(cast)
+    if worth and cast:
+        mean = sum(worth[ballot] for ballot in cast) / len(cast)
         if how == "mean":
             gaps = {label: round(abs(value - mean), 12) for label, value in worth.items()}
             ranks = Counter({label: ranks[label] for label, gap in gaps.items() if gap == min(gaps.values())})
     first = [label for label, votes in ranks.items() if votes == max(ranks.values())]
-    decided = len(first) == 1 and 2 * len(known) >= len(ballots)
+    decided = len(first) == 1 and 2 * len(cast) >= len(ballots)
     return Vote(first[0] if decided else None, tuple(ballots), mean)
 
 
