@@ -49,7 +49,7 @@ def test_patterns_are_of_fields_and_cost_what_they_lose() -> None:
     assert lines.loss == pytest.approx(80 / (80 + 8 + 8) - value)
     assert day.loss == pytest.approx(64 / (64 + 16) - value)
     words = LabelWords(dspy.Predict("text -> record"), [])
-    assert _rules(lines, words, 6) == ["Give lines wherever the text says it."]
+    assert _rules(lines, words) == ["Give lines wherever the text says it."]
 
 
 def test_feedback_names_the_leaves_for_the_predictor_that_wrote_them() -> None:

@@ -55,9 +55,7 @@ OF_NAMES = {
 """Rules for each kind of error in names and answers; one is left out where there is no form to quote, or no place."""
 
 
-def rules(
-    diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None, surfaces: int = 6
-) -> dict[str, list[Patch]]:
+def rules(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None) -> dict[str, list[Patch]]:
     """Rules in words for each pattern, the general ones first.
 
     They say what is what, what to look for and in which language, what to leave out, where a name begins and ends. A
@@ -66,14 +64,14 @@ def rules(
     words = LabelWords(diagnosis.program, diagnosis.train)
 
     def propose(pattern: Pattern) -> list[Patch]:
-        texts = _rules(pattern, words, surfaces)
+        texts = _rules(pattern, words)
         return [diagnosis.draft(pattern, "rules", action="add_instruction", text=text) for text in texts]
 
     return by_pattern(diagnosis, "rules", propose, patterns, each)
 
 
-def _rules(pattern: Pattern, words: LabelWords, surfaces: int) -> list[str]:
-    kind, quoted = pattern.kind, _quoted(pattern.surfaces[:surfaces])
+def _rules(pattern: Pattern, words: LabelWords) -> list[str]:
+    kind, quoted = pattern.kind, _quoted(pattern.surfaces[:6])
     if kind in OF_FIELDS and pattern.errors[0].field == pattern.gold_type:  # of a record
         return [OF_FIELDS[kind].format(field=pattern.gold_type, values=quoted)]
     gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
@@ -125,8 +123,8 @@ class LabelWords:
             return str(self.words[label])
         return label if not label or not self.written or label in self.written else self.called.get(label)
 
-    def cues(self, label: str, other: str, most: int = 3) -> list[str]:
-        """Words in at least two train texts of one label and in none of the other, commonest first."""
+    def cues(self, label: str, other: str) -> list[str]:
+        """At most three words in at least two train texts of one label and in none of the other, commonest first."""
         counts: dict[str, Counter[str]] = {label: Counter(), other: Counter()}
         for example in self.train:
             values = {str(value) for _, value in example.items() if isinstance(value, str)}
@@ -134,7 +132,7 @@ class LabelWords:
                 if side in values or self.of(side) in values:
                     words.update(set(re.findall(r"[^\W\d_]{4,}", text_of(example).casefold())))
         own = [(word, count) for word, count in counts[label].items() if count > 1 and word not in counts[other]]
-        return [word for word, _ in sorted(own, key=lambda pair: (-pair[1], pair[0]))[:most]]
+        return [word for word, _ in sorted(own, key=lambda pair: (-pair[1], pair[0]))[:3]]
 
     def difference(self, gold: str, pred: str) -> list[str]:
         """A rule that names the cues of a label against another; none without such words."""
@@ -181,12 +179,12 @@ def _boundary(pattern: Pattern, what: str) -> list[str]:
     return [*texts, f"Include {often[1]} in {what}: give the whole name."] if missing else texts
 
 
-def definitions(diagnosis: Diagnosis, most: int = 3) -> dict[str, list[Patch]]:
+def definitions(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
     """A line for each confused pair of labels, with examples of both (slot ``definitions``)."""
     words, lines = LabelWords(diagnosis.program, diagnosis.train), []
     confused = [pattern for pattern in diagnosis.patterns if pattern.kind == "wrong_type"]
     confused = [pattern for pattern in confused if pattern.gold_type and pattern.pred_type]
-    for pattern in confused[:most]:
+    for pattern in confused[:3]:
         gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
         names, others = (_names(diagnosis.train, label) for label in (gold, pred))
         if gold and pred and names and others:
@@ -197,15 +195,15 @@ def definitions(diagnosis: Diagnosis, most: int = 3) -> dict[str, list[Patch]]:
     return {"definitions": [diagnosis.draft(confused[0], "definitions", action="add_instruction", text=text)]}
 
 
-def _names(train: Sequence[dspy.Example], label: str | None, most: int = 3) -> list[str]:
-    """Names that the demonstrations have under a label, those with the most different letters first."""
+def _names(train: Sequence[dspy.Example], label: str | None) -> list[str]:
+    """At most three names that the demonstrations have under a label, those with the most different letters first."""
     names: dict[str, None] = {}
     for example in train:
         for item in (item for _, value in example.items() if isinstance(value, list) for item in value):
             row = item if isinstance(item, dict) else getattr(item, "__dict__", {})
             if label in row.values():
                 names.update({str(text): None for text in row.values() if isinstance(text, str) and text != label})
-    return sorted(names, key=lambda name: (len(name) > 40, -len(set(name))))[:most]
+    return sorted(names, key=lambda name: (len(name) > 40, -len(set(name))))[:3]
 
 
 def list_length(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
@@ -242,7 +240,7 @@ class Reflect(dspy.Signature):  # type: ignore[misc]
 
 
 def reflection(
-    diagnosis: Diagnosis, lm: Any, patterns: int | None = None, each: int | None = None, evidence: int = 8
+    diagnosis: Diagnosis, lm: Any, patterns: int | None = None, each: int | None = None
 ) -> dict[str, list[Patch]]:
     """Edits that a language model proposes from the evidence of a pattern; none is trusted before it is tested.
 
@@ -251,7 +249,6 @@ def reflection(
         lm: The model.
         patterns: For how many patterns it is asked; by default for all.
         each: How many of its edits are taken for a pattern; by default all.
-        evidence: How many mistakes it is shown.
     """
 
     def propose(pattern: Pattern) -> list[Patch]:
@@ -261,7 +258,7 @@ def reflection(
                 answer = dspy.Predict(Reflect)(
                     instruction=text,
                     mistakes=f"{pattern.name}: {pattern.count} times, loss {pattern.loss:.4f}",
-                    evidence=[error.message for error in pattern.errors[:evidence]],
+                    evidence=[error.message for error in pattern.errors[:8]],
                     tried=list(diagnosis.tried[-12:]),
                 )
             except Exception as error:

@@ -81,14 +81,14 @@ class Pattern:
             "strata": {name: dict(counts) for name, counts in self.strata.items()},
         }
 
-    def reported(self, most: int = 5) -> dict[str, object]:
+    def reported(self) -> dict[str, object]:
         """As a report of a tuner has it: with its name, its documents, and its first errors in full."""
         return {
             "name": self.name,
             **self.state(),
             "count": self.count,
             "documents": list(self.documents),
-            "examples": [error.state() for error in self.errors[:most]],
+            "examples": [error.state() for error in self.errors[:5]],
         }
 
 
@@ -135,7 +135,7 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
     return sorted(patterns, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
 
 
-def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[tuple[int, Error]]]:
+def _clusters(members: list[tuple[int, Error]]) -> list[list[tuple[int, Error]]]:
     """Split a group by surface form: agglomerative clustering of their n-grams, small rests kept together."""
     forms = sorted({form for _, error in members if (form := error.gold or error.pred).strip()})
     if len(forms) < 6 or len(forms) > 2000 or all(error.kind in BY_FIELD for _, error in members):
@@ -145,7 +145,7 @@ def _clusters(members: list[tuple[int, Error]], near: float = 0.6) -> list[list[
 
     vectors: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms)
     none: Any = None  # scikit-learn's stubs expect a number
-    model = AgglomerativeClustering(n_clusters=none, distance_threshold=near, metric="cosine", linkage="average")
+    model = AgglomerativeClustering(n_clusters=none, distance_threshold=0.6, metric="cosine", linkage="average")
     label = dict(zip(forms, model.fit_predict(vectors.toarray()).tolist(), strict=True))
     sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
     clusters: dict[int, list[tuple[int, Error]]] = {}

@@ -200,10 +200,9 @@ def from_pilot(
     program: dspy.Module,
     splits: Mapping[str, Sequence[dspy.Example]],
     metric: AnyMetric,
-    pilot: int = PILOT,
     options: RunOptions = QUIET,
 ) -> Plan:
-    """The plan with what a pilot measures on ``pilot`` examples of dev: as it is, with four nearest examples of train,
+    """The plan with what a pilot measures on `PILOT` examples of dev: as it is, with four nearest examples of train,
     and with answers in the other form. Leaks between the splits and into the program are refused before any call.
 
     Args:
@@ -211,10 +210,9 @@ def from_pilot(
         program: The program.
         splits: Examples by split.
         metric: A `Metric`, or any function of (gold, prediction).
-        pilot: How many examples are tried.
         options: How the program is run.
     """
-    train, dev = list(splits["train"]), list(splits["dev"])[:pilot]
+    train, dev = list(splits["train"]), list(splits["dev"])[:PILOT]
     if not train or not dev:
         raise DataError("a plan needs examples in train and in dev")
     check_splits(program, splits)

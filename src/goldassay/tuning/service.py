@@ -40,14 +40,14 @@ SPLITS = ("dev", "test")
 EDITS: tuple[Edit, ...] = (rules, covering)  # those that need no model
 
 
-def check_train(cases: Sequence[Case], train: Sequence[dspy.Example], hint: str = "") -> None:
+def check_train(cases: Sequence[Case], train: Sequence[dspy.Example]) -> None:
     """Raise if errors were made on examples that are not in train: patches are made from train errors only."""
     ids = {identity(example, index) for index, example in enumerate(train)}
     outside = [case.id for case in cases if case.id not in ids]
     if outside:
         raise GoldassayError(
             f"{len(outside)} examples of the run are not in train (such as {outside[0]}): patches are made from "
-            f"train errors only{hint}"
+            "train errors only; evaluate the program on the train split first"
         )
 
 
@@ -99,7 +99,7 @@ class PatchFolder:
         """
         program = self.current
         examples = demonstrations(program, train)
-        check_train(run.cases, examples, "; evaluate the program on the train split first")
+        check_train(run.cases, examples)
         proposed = propose_patches(Diagnosis(find(run.cases), program, examples), edits)
         versions = fingerprint(self.program), fingerprint(program)
         present = {old.id for _, old in self.all() if old.status == Status.APPLIED or old.program in versions}
