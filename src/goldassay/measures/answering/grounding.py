@@ -18,7 +18,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from rapidfuzz.distance import LCSseq
@@ -31,7 +30,7 @@ from goldassay.measures.answering.records import answer, answers, contexts, extr
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
 from goldassay.text import normal
-from goldassay.text.words import CONTRACTED, NE_PAIRS, NEGATIONS, found_entities, sentences, statement
+from goldassay.text.words import NE_PAIRS, NEGATIONS, found_entities, sentences, statement
 
 MATCHES = ("exact", "normalised", "alias", "id")
 Aliases = tuple[tuple[str, ...], ...]
@@ -166,14 +165,13 @@ ENOUGH = 0.6  # a sentence with less support is an error
 
 
 def negations(words: Sequence[str]) -> int:
-    """How many negations there are among the words ("n't" is one; French ne … pas is one).
+    """How many negations there are among the words of a `statement`; French ne … pas is one.
 
-    >>> negations(["it", "didn", "t", "open"]), negations(["il", "ne", "ouvre", "pas"]), negations(["never"])
+    >>> negations(["it", "did", "not", "open"]), negations(["il", "ne", "ouvre", "pas"]), negations(["never"])
     (1, 1, 1)
     """
-    count = sum(word in NEGATIONS for word in words)
-    count += sum(one in CONTRACTED and other == "t" for one, other in pairwise(words))
-    return count - min(words.count("ne"), sum(map(words.count, NE_PAIRS)))
+    closed = min(words.count("ne"), sum(map(words.count, NE_PAIRS)))
+    return sum(word in NEGATIONS for word in words) - closed
 
 
 def sentence_supports(text: str, texts: Sequence[str]) -> list[tuple[str, float]]:
@@ -234,18 +232,18 @@ class LexicalSupport(Measure[Mean]):
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The mean over the sentences of one answer."""
-        texts = None if failed(pred) else contexts(pred)
-        value = None if texts is None else lexical_support(answer(pred, gold), texts)
-        return Mean() if value is None else Mean.of(value)
+        values = [value for _, value in self._supports(gold, pred)]
+        return Mean.of(sum(values) / len(values)) if values else Mean()
 
     def errors(self, gold: object, pred: object) -> Review:
         """The sentences without support."""
-        texts = None if failed(pred) else contexts(pred)
-        if texts is None:
-            return (), ()
-        low = [one for one, value in sentence_supports(answer(pred, gold), texts) if value < ENOUGH]
+        low = [sentence for sentence, value in self._supports(gold, pred) if value < ENOUGH]
         message = "“{}” does not stand in the retrieved texts."
         return tuple(Error("unsupported", message.format(one), pred=one, field="answer") for one in low), ()
+
+    def _supports(self, gold: object, pred: object) -> list[tuple[str, float]]:
+        texts = None if failed(pred) else contexts(pred)
+        return [] if texts is None else sentence_supports(answer(pred, gold), texts)
 
 
 OUTCOMES = ("correct", "incorrect", "unsupported")

@@ -113,7 +113,7 @@ def _default(quality: Measure[Any], accuracy: Measure[Any]) -> Named:
         *(ROUGE(kind) for kind in ("1", "2", "L")),
         *(quality, accuracy, ContextEntityRecall()),
         *(ClaimRate(), Relevance(), FactualAccuracy(), LexicalSupport()),
-        *(ClaimRate(rate) for rate in RATES if rate != "faithfulness"),
+        *(ClaimRate(rate) for rate in RATES),
         *(CitationRate("recall"), CitationRate("precision"), LostByRetrieval()),
         *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
         *(BestThreshold(score, part) for score in ("exact", "f1") for part in ("value", "threshold")),

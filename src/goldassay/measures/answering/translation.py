@@ -162,8 +162,8 @@ class ChrF(Translation[CharacterGrams]):
     def _counted(self, text: str, golds: Sequence[str]) -> CharacterGrams:
         tallies = []
         for gold in golds:
-            tally = CharacterGrams()
             mine, theirs = ("".join(side.split()) for side in (text, gold))
+            tally = CharacterGrams()
             for n in range(1, CHARACTERS + 1):
                 left, right = _grams(mine, n), _grams(theirs, n)
                 hits, predicted = float((left & right).total()), float(left.total()) if right else 0.0
