@@ -24,7 +24,8 @@ from rapidfuzz.distance import LCSseq
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error, Measure, Review, failed, gold_field
+from goldassay.measure import Assessment, Error, Review, failed, gold_field
+from goldassay.measures.answering.matching import AnsweringMean
 from goldassay.measures.answering.measures import ExactMatch
 from goldassay.measures.answering.records import answer, answers, contexts, extra, reference
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
@@ -205,16 +206,14 @@ def lexical_support(text: str, texts: Sequence[str]) -> float | None:
 
 
 @dataclass(frozen=True)
-class LexicalSupport(Measure[Mean]):
+class LexicalSupport(AnsweringMean):
     """Lexical support of the answer by ``retrieved_contexts``; an empty answer and absent contexts are left out.
 
     >>> LexicalSupport()({}, {"answer": "In 1800", "retrieved_contexts": ["It opened in 1800."]}).tally.value
     1.0
     """
 
-    task = "answering"
     name = "lexical_support"
-    zero = Mean()
     pred_fields = ("answer", "retrieved_contexts")
     fixed = {
         "unit": "sentence",
@@ -314,7 +313,7 @@ def _texts(rows: Any, name: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class FactualAccuracy(Measure[Mean]):
+class FactualAccuracy(AnsweringMean):
     """The share of the answer's verifiable ``claims`` that the gold facts say; mean over claims.
 
     The facts are gold's ``supporting_facts`` and its ``reference``; a prediction without ``claims`` has no evidence.
@@ -325,9 +324,7 @@ class FactualAccuracy(Measure[Mean]):
     (0.5, 'incorrect')
     """
 
-    task = "answering"
     name = "factual_accuracy"
-    zero = Mean()
     gold_fields = ("supporting_facts", "reference")
     pred_fields = ("claims",)
     fixed = {
@@ -366,7 +363,7 @@ class FactualAccuracy(Measure[Mean]):
 
 
 @dataclass(frozen=True)
-class LostByRetrieval(Measure[Mean]):
+class LostByRetrieval(AnsweringMean):
     """The share of wrong answers whose passage was not retrieved; lower is better, at 0 the reader is to blame.
 
     >>> gold = {"answers": ["1800"], "documents": ["nl-1"]}
@@ -376,9 +373,7 @@ class LostByRetrieval(Measure[Mean]):
     0.0
     """
 
-    task = "answering"
     name = "lost_by_retrieval"
-    zero = Mean()
     gold_fields = ("answers", "documents")
     pred_fields = ("answer", "results")
     fixed = {"lost": "exact_match=0, answerable", "no documents": "skip"}

@@ -233,3 +233,10 @@ class Answering(Measure[T]):
     def tallies(self, batch: Batch) -> T:
         """The evidence of each question; measures that cannot count many at once write `tally`."""
         return super().tallies(zip(batch.gold, batch.pred, strict=True))
+
+
+class AnsweringMean(Measure[Mean]):
+    """A measure of answering that counts one pair at a time in `tally`; its value is a mean."""
+
+    task = "answering"
+    zero = Mean()

@@ -20,6 +20,7 @@ import scipy
 
 from goldassay.fields import read
 from goldassay.measure import Measure, failed, gold_field, parse, pred_field, stored
+from goldassay.measures.answering.matching import AnsweringMean
 from goldassay.measures.answering.measures import F1, ExactMatch
 from goldassay.measures.answering.records import answer, answers, extra
 from goldassay.tally import Mean, divide
@@ -61,7 +62,7 @@ def _answer(gold: object, pred: object) -> Rates:
 
 
 @dataclass(frozen=True)
-class SupportingFacts(Measure[Mean]):
+class SupportingFacts(AnsweringMean):
     """HotpotQA: supporting facts as sets (``facts``), the words of the ``answer``, or the product of both (``joint``).
 
     A question whose gold has no field ``supporting_facts`` is left out.
@@ -73,8 +74,6 @@ class SupportingFacts(Measure[Mean]):
     """
 
     name = "{of}_{rate}"
-    task = "answering"
-    zero = Mean()
     gold_fields = ("answers", "supporting_facts")
     pred_fields = ("answer", "supporting_facts")
     attains_one = False  # F1 of no facts is 0, also where there are none
@@ -145,7 +144,7 @@ def _overlap(pred: frozenset[str], gold: frozenset[str]) -> float:
 
 
 @dataclass(frozen=True)
-class Drop(Measure[Mean]):
+class Drop(AnsweringMean):
     """DROP's and Quoref's exact match (``exact``) or F1 of answers that may have several spans, best gold answer.
 
     >>> Drop()({"answers": [["red", "blue"], ["red"]]}, {"answer": ["red"]}).tally.value
@@ -153,8 +152,6 @@ class Drop(Measure[Mean]):
     """
 
     name = "drop_{rate}"
-    task = "answering"
-    zero = Mean()
     gold_fields = ("answers",)
     pred_fields = ("answer",)
     choices = {"rate": ("exact", "f1")}
@@ -210,7 +207,7 @@ def _recall(sets: Sequence[set[str]], ids: Sequence[str], k: int = 5) -> float:
 
 
 @dataclass(frozen=True)
-class Kilt(Measure[Mean]):
+class Kilt(AnsweringMean):
     """KILT: R-precision of the best set of gold documents in the results, ``recall@5`` of all sets, or ``rouge_l``.
 
     A set is recalled if its last document stands among the first 5 places; the documents of a set fill one place.
@@ -223,8 +220,6 @@ class Kilt(Measure[Mean]):
     """
 
     name = "kilt_{of}"
-    task = "answering"
-    zero = Mean()
     gold_fields = ("answers", "documents")
     pred_fields = ("answer", "results")
     attains_one = False
@@ -297,7 +292,7 @@ CONDITIONS = {"provenance": _provenance, "answerable": _answerable}
 
 
 @dataclass(frozen=True)
-class Conditional(Measure[Mean]):
+class Conditional(AnsweringMean):
     """The value of another measure of answering, or 0 unless more than the answer is right.
 
     ``on="provenance"``: KILT's R-precision is 1. ``on="answerable"``: of all versions of a question (MuSiQue) the
@@ -309,8 +304,6 @@ class Conditional(Measure[Mean]):
     [0.0, 1.0]
     """
 
-    task = "answering"
-    zero = Mean()
     shares = ("measure", "on")
     choices = {"on": tuple(CONDITIONS)}
     fixed = {"elsewhere": "0"}

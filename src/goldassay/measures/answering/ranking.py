@@ -29,7 +29,7 @@ from goldassay.embedding import DEFAULT
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Error, Measure, Review, failed
 from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
-from goldassay.measures.answering.matching import Answering, Batch, empty
+from goldassay.measures.answering.matching import Answering, AnsweringMean, Batch, empty
 from goldassay.measures.answering.records import answer, answers, confidence, extra, number
 from goldassay.tally import By, Mean, divide
 from goldassay.tally.sums import Number, Sums
@@ -125,16 +125,14 @@ class Confidence(Measure[Owned]):
 
 
 @dataclass(frozen=True)
-class Speed(Measure[Mean]):
+class Speed(AnsweringMean):
     """The ranking's speed, from the prediction's ``latency_ms``; left out without one, and for a ``warmup``.
 
     >>> Speed()({"answers": []}, {"answer": "", "latency_ms": 500}).tally.value
     0.75
     """
 
-    task = "answering"
     name = "speed"
-    zero = Mean()
     pred_fields = ("latency_ms",)
     fixed = {"warm-up": "left out", "failed": "left out"}
     formula = "1 − ms / limit, clamped to 0–1; mean"
@@ -150,18 +148,16 @@ class Speed(Measure[Mean]):
 
 
 @dataclass(frozen=True)
-class Robustness(Measure[Mean]):
+class Robustness(AnsweringMean):
     """The ranking's robustness: no errors, no essays, nothing where there is no answer.
 
     >>> Robustness()({"answers": []}, {"answer": "It opened in 1800."}).tally.value
     0.6
     """
 
-    task = "answering"
     name = "robustness"
     gold_fields = ("answers",)
     pred_fields = ("answer",)
-    zero = Mean()
     fixed = {"empty": "no letter or digit", "failed": "0"}
     formula = (
         "0 on an error; answerable: 0.3 empty, 0.7 above 50 words, else 1; "
