@@ -68,11 +68,7 @@ def scorecard(
     """
     shared, facts = Batches(gold, pred), _Facts()
     if isinstance(measures, str):
-        check_choice("protocol", measures, (*PROTOCOLS,))
-        card = fold("answering", PROTOCOLS[measures], shared)
-        card.values = {name: value for name, value in card.values.items() if value is not None}
-        card.protocol = measures
-        return card
+        return _of_protocol(measures, shared)
     asked = [name for name in measures or () if isinstance(name, str)]
     vectors = _model(embedder, available, {*asked} & {*QUALITY, FINAL})
     of_tokens = _model(tokens, available_tokens, {*asked} & {*ACCURACY, FINAL})
@@ -98,6 +94,14 @@ def scorecard(
         table.update((name, entries[name]) for name in kept if name in entries)
     card.by.update(facts.by_kind(card))
     card.warnings += facts.warnings(card)
+    return card
+
+
+def _of_protocol(name: str, shared: Batches) -> Scorecard:
+    """The values of an official protocol; those without evidence are left out."""
+    check_choice("protocol", name, (*PROTOCOLS,))
+    card = fold("answering", PROTOCOLS[name], shared)
+    card.values, card.protocol = {key: value for key, value in card.values.items() if value is not None}, name
     return card
 
 
