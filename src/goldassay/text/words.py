@@ -31,7 +31,7 @@ from itertools import pairwise
 from goldassay.exceptions import GoldassayError
 
 TOKENIZERS = ("rouge-score", "unicode")
-_LETTERS = bytes(code if chr(code) in "abcdefghijklmnopqrstuvwxyz0123456789" else 32 for code in range(256))
+_LETTERS = bytes(code if code in b"abcdefghijklmnopqrstuvwxyz0123456789" else 32 for code in bytes(range(256)).lower())
 
 
 def tokens(text: str, tokenizer: str = "rouge-score", stem: bool = False) -> list[str]:
@@ -61,7 +61,8 @@ def ascii_words(text: str) -> list[bytes]:
     >>> ascii_words("Het Rijksmuseum, café")
     [b'het', b'rijksmuseum', b'caf']
     """
-    return text.lower().encode("ascii", "replace").translate(_LETTERS).split()
+    folded = text if text.isascii() else text.lower()  # some capitals of other scripts have small letters of ASCII
+    return folded.encode("ascii", "replace").translate(_LETTERS).split()
 
 
 @cache

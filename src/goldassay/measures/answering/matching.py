@@ -117,34 +117,32 @@ def rouge(
         number = defaultdict(count().__next__)
         ids = np.array([number[stemmed(word)] for word in distinct], int)[ids]
         words = [part.tolist() for part in np.split(ids, np.cumsum(lengths)[:-1])]
-    places = np.repeat(np.arange(2 * n), lengths)  # the text of each word: first those of all answers
     values = {}
     for kind in kinds:
         check_choice("kind", kind, KINDS)
-        totals, grams, texts = lengths, ids, places
+        totals, grams = lengths, ids
         if kind == "Lsum":
             values[kind] = _by_line(predictions, references, partial(tokens, tokenizer=tokenizer, stem=stem))
             continue
         if kind == "2":
-            inside = np.flatnonzero(places[1:] == places[:-1])
-            grams, texts = ids[inside] * len(number) + ids[inside + 1], places[inside]
-            totals = np.maximum(lengths - 1, 0)
+            totals, last = np.maximum(lengths - 1, 0), np.cumsum(lengths)[lengths > 0] - 1
+            grams = np.delete(ids * len(number) + np.append(ids[1:], 0), last)
         if kind == "L":
             common = cpdist(words[:n], words[n:], scorer=LCSseq.similarity, dtype=np.int64) if n else np.zeros(0)
         else:
-            common = _overlap(grams, len(number) ** int(kind), texts, n)
+            common = _overlap(grams, len(number) ** int(kind), totals, n)
         precision, recall = common / np.maximum(totals[:n], 1), common / np.maximum(totals[n:], 1)
         values[kind] = np.stack([precision, recall, divide(2 * precision * recall, precision + recall)], axis=1)
     return values
 
 
-def _overlap(grams: Ints, size: int, texts: Ints, n: int) -> Floats:
-    """How many grams the two texts of each pair share, each as often as both have it."""
+def _overlap(grams: Ints, size: int, totals: Ints, n: int) -> Floats:
+    """How many grams the two texts of each pair share, each as often as both have it; ``totals`` are those of each."""
     if n * size >= 2**61:  # a key would not fit: number the grams that occur
         grams, size = np.unique(grams, return_inverse=True)[1], len(grams)
     # Each (pair, gram) is a key whose lowest bit says the side: sorted, equal keys stand together.
-    side = texts >= n
-    keys = ((texts - n * side) * size + grams) * 2 + side
+    text = np.arange(2 * n)
+    keys = np.repeat(text % max(n, 1) * (2 * size) + text // max(n, 1), totals) + 2 * grams
     keys.sort()
     first = np.flatnonzero(np.diff(keys >> 1, prepend=-1))
     theirs, both = np.add.reduceat(keys & 1, first), np.diff(first, append=len(keys))

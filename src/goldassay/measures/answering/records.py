@@ -103,7 +103,7 @@ def check_texts(name: str, values: Sequence[object]) -> None:
     Traceback (most recent call last):
     goldassay.exceptions.GoldassayError: predictions are not a list of texts: ['a', None]
     """
-    if isinstance(values, str) or values is None or not all(isinstance(value, str) for value in values):
+    if isinstance(values, str) or values is None or not all(issubclass(kind, str) for kind in {*map(type, values)}):
         shown = repr(values)
         raise GoldassayError(f"{name} are not a list of texts: {shown if len(shown) <= 60 else shown[:57] + '...'}")
 
