@@ -12,6 +12,7 @@ from goldassay.reporting.ranking import Ranking, leader
 from goldassay.reporting.runs import difference_rows, ranking_rows, value_cells
 from goldassay.reporting.scorecards import convention, titled
 from goldassay.reporting.summary import values as reported
+from goldassay.reporting.summary import warnings
 from goldassay.reporting.terminal import bounds, number
 from goldassay.reporting.verdicts import against, run_sentence
 from goldassay.running.comparing import RunComparisons
@@ -41,7 +42,7 @@ def _(result: Run) -> Card:
     columns = ["value", "[95 %]", "target", "met"]
     rows = [[str(value_cells(value)[column]) for column in columns] for value in reported(result)]
     sentence = run_sentence(result, result.name) if result.rows else f"{result.name} has no rows."
-    return Card([("", sentence)], columns, rows if result.rows else (), result.warnings)
+    return Card([("", sentence)], columns, rows if result.rows else (), warnings(result))
 
 
 @card.register

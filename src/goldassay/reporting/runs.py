@@ -49,7 +49,7 @@ def run(run: Run) -> None:
     corrected(run)
     for text in summary.noise_lines(run):
         line(text)
-    for text in warnings(run):
+    for text in summary.warnings(run):
         warn(text)
     cost = run.cost
     cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
@@ -67,14 +67,6 @@ def value_cells(value: ReportedValue) -> dict[str, object]:
         "target": "" if value.target is None else f"{value.target:.2f}",
         "met": {True: Cell("yes", "better"), False: Cell("no", "worse"), None: ""}[value.met],
     }
-
-
-def warnings(run: Run) -> list[str]:
-    """What failed, and what makes the values doubtful."""
-    failed = [row for row in run.rows if row.get("error")]
-    first = f"the first, {failed[0]['id']}: {failed[0]['error']}" if failed else ""
-    counted = f"{len(failed)} of {len(run.rows)} examples failed, and their gold counts as missed; {first}"
-    return [*([counted] if failed else []), *run.warnings]
 
 
 def strata(run: Run, measure: str, most: int = 8) -> None:
@@ -251,9 +243,8 @@ def moved(difference: Difference, places: tuple[int, int]) -> None:
     ]
     if rows:
         print_table(f"{title}, by stratum", ["stratum", "n", "before", "after", "change [95 %]"], rows)
-    kinds = [kind for kind in difference.kinds if kind[1] != kind[2]][:MANY]
-    if kinds:
-        print_table(f"{title}, errors by type", ["type", "before", "after"], kinds)
+    if difference.kinds:
+        print_table(f"{title}, errors by type", ["type", "before", "after"], difference.kinds[:MANY])
 
 
 def verdict(difference: Difference) -> None:

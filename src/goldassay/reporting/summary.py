@@ -134,6 +134,16 @@ def labels(runs: Sequence[Run]) -> list[str]:
     return [name if names.count(name) == 1 else f"{name} #{place}" for place, name in enumerate(names, start=1)]
 
 
+def warnings(run: Run) -> list[str]:
+    """What failed, and what makes the values doubtful."""
+    failed = [row for row in run.rows if row.get("error")]
+    if not failed:
+        return run.warnings
+    first = f"the first, {failed[0]['id']}: {failed[0]['error']}"
+    share = f"{len(failed)} of {len(run.rows)} examples failed, and their gold counts as missed; {first}"
+    return [share, *run.warnings]
+
+
 def shortened(names: Sequence[object], most: int) -> str:
     """The first names of a list, and how many more there are.
 

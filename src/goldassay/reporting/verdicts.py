@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -88,7 +88,7 @@ class Difference:
     measures: Sequence[RunComparison]
     changes: Sequence[tuple[str, float]]
     parts: Sequence[PartDifference] = ()
-    kinds: Sequence[tuple[str, int, int]] = field(default=())
+    kinds: Sequence[tuple[str, int, int]] = ()
 
     @property
     def won(self) -> list[str]:
@@ -139,11 +139,6 @@ class Difference:
         """The three parts that moved most, weighted by their size."""
         moved = [part for part in self.parts if part.n >= FEW and part.size > 1e-9]
         return sorted(moved, key=lambda part: -part.size * part.n)[:3]
-
-    @property
-    def moved_kinds(self) -> list[tuple[str, int, int]]:
-        """The three kinds of error whose number changed most."""
-        return [kind for kind in self.kinds if kind[1] != kind[2]][:3]
 
 
 def differences(
@@ -246,7 +241,7 @@ def _type_differences(first: RunSummary, second: RunSummary) -> Iterator[PartDif
 
 
 def _kind_changes(first: Run, run: Run) -> list[tuple[str, int, int]]:
-    """How many errors of each kind both runs have, the largest change first."""
+    """The kinds of error whose number changed: before and after, the largest change first."""
     before, after = (
         Counter(
             f"{error['kind']} {error.get('gold_type') or error.get('pred_type') or ''}".replace("_", " ").strip()
@@ -255,7 +250,7 @@ def _kind_changes(first: Run, run: Run) -> list[tuple[str, int, int]]:
         )
         for each in (first, run)
     )
-    changes = [(kind, before[kind], after[kind]) for kind in before | after]
+    changes = [(kind, before[kind], after[kind]) for kind in before | after if before[kind] != after[kind]]
     return sorted(changes, key=lambda change: (-abs(change[2] - change[1]), change[0]))
 
 

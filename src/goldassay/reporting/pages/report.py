@@ -175,13 +175,10 @@ def _notes(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     """What a reader has to know before believing a number."""
     notes = []
     for run, name in zip(runs, names, strict=True):
-        size, failed = len(run.rows), run.folded.failed
         if run.about.get("status") not in ("finished", "given"):
             examples = run.about.get("gold", {}).get("examples", "?")
-            notes.append(f"{name} is {run.about.get('status', 'unfinished')}: {size} of {examples} examples.")
-        notes += [f"{name}: {text}." for text in (*run.warnings, *summary.noise_lines(run))]
-        if failed:
-            notes.append(f"{name}: {failed} of {size} examples failed; their gold counts as missed.")
+            notes.append(f"{name} is {run.about.get('status', 'unfinished')}: {len(run.rows)} of {examples} examples.")
+        notes += [f"{name}: {text}." for text in (*summary.warnings(run), *summary.noise_lines(run))]
         if "inputs" not in run.rows[0]:
             notes.append(f"{name} has no trace, so its inputs and gold are not shown.")
     return notes
