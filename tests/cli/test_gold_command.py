@@ -161,8 +161,8 @@ def test_agree_asks_where_the_files_do_not_tell(tmp_path: Path) -> None:
 
 def test_convert_and_schema(tmp_path: Path) -> None:
     file = save(tmp_path / "gold.jsonl", [document("a")])
-    target = tmp_path / "gold.json"
+    target = tmp_path / "copy.jsonl"
     assert "1 records, read back the same" in run("convert", file, target, "--task", "extraction").replace("\n", "")
-    assert json.loads(target.read_text(encoding="utf-8"))[0]["ner_annotations"][0]["text"] == "Delft"
+    assert json.loads(target.read_text(encoding="utf-8"))["entities"][0]["text"] == "Delft"
     assert json.loads(run("schema", "retrieval"))["required"] == ["id", "query", "relevant"]
     assert json.loads(run("schema", "retrieval", "--pred"))["required"] == ["id", "results"]

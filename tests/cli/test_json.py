@@ -49,7 +49,7 @@ judge plan open.jsonl --judge support --labels 2
 judge drift items.jsonl items.jsonl --judge support
 judge mean numbers.jsonl
 audit RUN OTHER
-judge audit --gold heritage --limit 2 --only echo
+judge audit --gold heritage --limit 2
 gold validate names
 gold stats names
 gold split names

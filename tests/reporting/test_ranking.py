@@ -83,7 +83,7 @@ def test_the_command_ranks_programs_and_says_what_is_wrong(tmp_path: Path) -> No
     assert len(body["comparisons"]) == len(found[0]["values"])
     assert {one.name for one in (tmp_path / "out").iterdir()} == {*OUTPUTS, "report.html", "runs", "systems.tex"}
     wrong = CLI.invoke(app, [*asked, "--weight", "accuracy=-1"])
-    assert "expects a number of 0 or more" in str(wrong.exception)
+    assert "expects numbers of 0 or more" in str(wrong.exception)
 
 
 @pytest.fixture

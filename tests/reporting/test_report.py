@@ -105,10 +105,10 @@ def test_a_run_on_other_gold_stands_beside_without_a_difference(two: list[Run]) 
     assert 'id="against"' not in text
 
 
-def test_of_an_unfinished_baseline_it_is_said_that_the_baseline_is_unfinished(two: list[Run]) -> None:
+def test_a_run_that_stopped_earlier_is_not_compared_and_says_why(two: list[Run]) -> None:
     begun = Run(two[0].about, list(two[0].rows)[:30], two[0].zero, Path("runs/begun"))
-    assert "runs/begun has 30 of 40 rows; resume it first" in pages.report([begun, two[1]])
-    assert "runs/begun has 30 of 40 rows; resume it first" in pages.report([two[1], begun])
+    assert "stopped at different examples; resume them first" in pages.report([begun, two[1]])
+    assert "stopped at different examples; resume them first" in pages.report([two[1], begun])
 
 
 def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:

@@ -248,8 +248,10 @@ def novel(
         if json:
             raise GoldassayError("annotate asks a person, one key a triple; --json is for sample and report")
         report.annotate(file, annotator)
-    elif results is None or file.exists():
-        raise GoldassayError(f"name the result to sample from (--results FILE), and a new file instead of {file}")
+    elif results is None:
+        raise GoldassayError("name the result to sample from: --results FILE")
+    elif file.exists():
+        raise GoldassayError(f"{file} exists; name another file, so that no verdict is lost")
     else:
         entries = annotations.sample_novel(load_rows(results), share, seed)
         if not entries:

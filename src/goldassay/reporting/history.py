@@ -55,7 +55,8 @@ class RunEntry:
     @property
     def examples(self) -> int:
         """How many gold examples it covers."""
-        return int(self.about.get("gold", {}).get("examples") or 0)
+        examples = self.about.get("gold", {}).get("examples")
+        return examples if isinstance(examples, int) else 0  # an odd run hides no other
 
     @property
     def value(self) -> float | None:
