@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from goldassay import files
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError, RunStopped
-from goldassay.gold import anyfields
 from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
@@ -69,6 +68,7 @@ class QuestionOptions:
 
     def labels(self, path: Path, limit: int | None = None, labelled: bool = True) -> Labels:
         """The labels of a file, without those that a tuned judge was tuned on."""
+        from goldassay.gold import anyfields
         from goldassay.judges.labels import read
         from goldassay.judges.tuning import unseen
 
@@ -251,6 +251,7 @@ def mean(
     json: bool = False,
 ) -> None:
     """The mean of a judge's numbers, corrected by human labels of some items (PPI++)."""
+    from goldassay.gold import anyfields
     from goldassay.judges.agreement import mean_grade
     from goldassay.judges.labels import read_grades
     from goldassay.judges.questions import scale as levels

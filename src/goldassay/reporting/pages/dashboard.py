@@ -148,7 +148,7 @@ def file_names(texts: Iterable[str]) -> dict[str, str]:
     """A page for each text, whose name works everywhere; of names that would be the same, all but one get a hash.
 
     >>> list(file_names(["run x/y", "run x-y"]).values())
-    ['run-x-y.html', 'run-x-y-12ff6c.html']
+    ['run-x-y.html', 'run-x-y-473bc5.html']
     """
     names: dict[str, str] = {}
     for text in texts:
