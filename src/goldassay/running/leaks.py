@@ -81,7 +81,8 @@ def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
         for demo in predictor.demos or []:
             for shared, text in _inputs(demo, keys, signature_of(predictor).input_fields):
                 shown[shared].append((text, f"a demonstration of {name!r}"))
-    shown[keys] += [(text_of(example, keys), NEAREST) for example in _pool(program)]
+    for example in _pool(program):
+        shown[keys].append((text_of(example, keys), NEAREST))
     for shared, pairs in shown.items():
         own = [text_of(example, shared) for example in gold]
         texts = list(map(plain, own))
