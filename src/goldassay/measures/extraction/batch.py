@@ -35,8 +35,7 @@ T = TypeVar("T")
 MISSED_LABEL, SPURIOUS_LABEL = "MISSED", "SPURIOUS"
 SCHEMA_OF = {"strict": "strict", "partial": "type", "type": "type", "exact": "exact"}
 """The SemEval schema whose correct pairs are the true positives of a match."""
-BARE = "\0"  # a character of a document without a text
-TOKEN = re.compile(rf"{BARE}|[^\s{BARE}]+")
+TOKEN = re.compile(r"\S+")
 Cells = tuple[Ints, Ints, Ints]
 """What is right, what is in gold and what is predicted: for each thing its document and its type."""
 
@@ -183,9 +182,11 @@ class Batch:
         for side in (self.gold, self.pred):
             rows = bare[side.document]
             np.maximum.at(reach, side.document[rows], side.end[rows])
-        joined = "\n".join(text or BARE * size for text, size in zip(texts, reach.tolist(), strict=True))
-        starts, ends = np.array([token.span() for token in TOKEN.finditer(joined)], int).reshape(-1, 2).T
         base, types = np.cumsum(reach + 1) - reach - 1, max(1, len(self.types))
+        joined = "\n".join(text or "\n" * size for text, size in zip(texts, reach.tolist(), strict=True))
+        places = np.array([token.span() for token in TOKEN.finditer(joined)], int).reshape(-1, 2)
+        _, letters = ranges(base[bare], base[bare] + reach[bare])
+        starts, ends = np.sort(np.vstack((places, np.stack((letters, letters + 1), axis=1))), axis=0).T
         document = np.searchsorted(base, starts, "right") - 1
 
         def covered(side: Side) -> Ints:
