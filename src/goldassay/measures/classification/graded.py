@@ -45,9 +45,6 @@ class Grades(Confusion):
         super().__init__(pairs)
         self.statistic = statistic
 
-    def with_items(self, items: Any) -> Grades:  # type: ignore[override]
-        return type(self)(items, self.statistic)
-
     @property
     def value(self) -> Number:
         """The correlation."""

@@ -155,17 +155,22 @@ def _example(node: Mapping[str, Any], name: str, number: int) -> Any:
         parts = node.get("prefixItems") or [node.get("items", {})] * max(1, node.get("minItems", 1))
         items = [_example(part, name, number) for part in parts]
         return [] if items == [None] else items
-    values: dict[str, Any] = {
+    day = f"2024-01-{number:02}"
+    values: dict[Any, Any] = {
         "integer": number,
         "number": float(number),
         "boolean": bool(number % 2),
         "null": None,
         "object": {},
+        "date": day,
+        "date-time": f"{day}T10:00:00",
+        "time": "10:00:00",
+        "duration": f"PT{number}M",
+        "email": f"{number}@example.org",
+        "uri": f"https://example.org/{number}",
+        "uuid": f"00000000-0000-4000-8000-{number:012}",
     }
-    formats = {"date": f"2024-01-{number:02}", "date-time": f"2024-01-{number:02}T10:00:00", "time": "10:00:00"}
-    formats |= {"duration": f"PT{number}M", "email": f"{number}@example.org", "uri": f"https://example.org/{number}"}
-    formats |= {"uuid": f"00000000-0000-4000-8000-{number:012}"}
-    return values.get(str(node.get("type")), formats.get(str(node.get("format")), f"{name or 'value'} {number}"))
+    return values.get(node.get("format"), values.get(node.get("type"), f"{name or 'value'} {number}"))
 
 
 def from_records(records: Iterable[object]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ Source: Kim et al. 2022, OCR-free Document Understanding Transformer (Donut), se
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,34 +34,32 @@ def accuracy(gold: Any, pred: Any) -> float | None:
     >>> accuracy({"menu": [{"name": "cake"}]}, {"menu": [{"name": "cafe"}]})      # 1 edit of 3 nodes and 4 letters
     0.8571428571428572
     """
-    left, right = tree(normalised(gold)), tree(normalised(pred))
+    left, right = tree(gold), tree(pred)
     size = int(_postorder(left).costs[:-1].sum())  # from the bare root all other nodes are inserted
     if not size:
         return 0.0 if right.children else None
     return 1.0 if left == right else max(0.0, 1 - distance(right, left) / size)
 
 
-def normalised(value: Any) -> Any:
-    """Donut's normal form: every value a list, keys sorted, nothing empty."""
-    if not value:
-        return {}
-    if isinstance(value, dict):
-        inner = {key: normalised(value[key]) for key in sorted(value, key=lambda key: (len(key), key))}
-        return {key: part if isinstance(part, list) else [part] for key, part in inner.items() if part}
-    if isinstance(value, list):
-        if all(isinstance(item, dict) for item in value):
-            return [part for item in value if (part := normalised(item))]
-        return [text for item in value if type(item) in (str, int, float) and (text := str(item).strip())]
-    return [str(value).strip()]
-
-
 def tree(value: Any, name: str = "<root>") -> Node:
-    """The tree of a record in normal form."""
+    """The tree of a value, in Donut's normal form."""
+    return Node(name, children=tuple(_children(value)))
+
+
+def _children(value: Any) -> Iterator[Node]:
     if isinstance(value, dict):
-        return Node(name, children=tuple(tree(part, key) for key, part in value.items()))
-    if all(isinstance(item, dict) for item in value):
-        return Node(name, children=tuple(tree(item, "<subtree>") for item in value))
-    return Node(name, children=tuple(Node(str(item), leaf=True) for item in value))
+        for key in sorted(value, key=lambda key: (len(key), key)):
+            part = value[key]
+            node = tree([part] if isinstance(part, dict) else part, key)
+            if node.children:
+                yield node
+    elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        yield from (node for item in value if (node := tree(item, "<subtree>")).children)
+    elif isinstance(value, list):
+        texts = (str(item).strip() for item in value if type(item) in (str, int, float))
+        yield from (Node(text, leaf=True) for text in texts if text)
+    elif value:
+        yield Node(str(value).strip(), leaf=True)
 
 
 def distance(a: Node, b: Node) -> int:
