@@ -299,7 +299,7 @@ def parse(text: str) -> Measure[Any]:
         classes = {type(one).__name__: type(one) for one in getattr(module, "MEASURES", ())}
         kind: Any = classes.get(name) or getattr(module, name)
         if issubclass(kind, Measure):
-            return kind(*arguments, **options)
+            return kind(*arguments, **options)  # type: ignore[no-any-return]
     except (SyntaxError, ValueError, AttributeError, TypeError, KeyError):
         pass
     raise GoldassayError(f"no measure reads as {text!r}; expected something like 'extraction.SpanF1()'")
