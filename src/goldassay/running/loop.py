@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -36,22 +36,23 @@ class Failures:
     worked: int = 0
     """How many went well in an earlier part of the run."""
     rows: int = 0
-    failed: int = 0
-    first: tuple[str, str] = ("", "")
-    alike: bool = True
+    errors: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def failed(self) -> int:
+        """How many failed."""
+        return len(self.errors)
 
     def add(self, name: str, error: str, hopeless: bool = False) -> str:
         """Count a row, with its error if it failed; the reason to stop the run, or nothing."""
         self.rows += 1
         if error:
-            self.first = self.first if self.failed else (name, error)
-            self.failed += 1
-            self.alike = self.alike and error == self.first[1]
+            self.errors.append((name, error))
         if self.most >= 1 or not error:
             return ""
         if hopeless and self.failed == self.rows:
             return error
-        if self.rows == self.failed == FIRST and self.alike and not self.worked:
+        if self.rows == self.failed == FIRST and not self.worked and len({each for _, each in self.errors}) == 1:
             return f"the first {FIRST} examples failed alike: {error}"
         if self.rows >= ENOUGH and self.failed > self.most * self.rows:
             share = f"{self.failed} of {self.rows} examples failed, more than `max_failures={self.most:g}`"
@@ -63,10 +64,8 @@ class Failures:
         """That everything failed, if that is an error; else nothing."""
         if self.most >= 1 or self.worked or not self.rows or self.failed < self.rows:
             return ""
-        name, error = self.first
-        if self.rows == 1:
-            return f"the one example failed: {name}: {error}"
-        return f"all {self.rows} examples failed; the first, {name}: {error}"
+        what = "the one example failed:" if self.rows == 1 else f"all {self.rows} examples failed; the first,"
+        return f"{what} {': '.join(self.errors[0])}"
 
 
 def work_through(
