@@ -23,7 +23,7 @@ from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import Folded, Rows, example_row, facets, fold, record, values
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
-from goldassay.tally import Counts, Mean
+from goldassay.tally import Mean
 from goldassay.tally.evidence import Evidence
 
 if TYPE_CHECKING:
@@ -323,18 +323,23 @@ class Run(Displayed):
 def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> tuple[Run, Rows]:
     """A run from its folder, and its rows, numbered for at least so many repeats."""
     about = read_about(place)
-    zero = metric.zero if metric is not None else zero_of(about, place)
+    zero, more = metric.zero if metric is not None else zero_of(about, place), of_function(about)
     repeats = max(repeats, int(about.get("repeats", 1)))
     rows = Rows(place / ROWS, repeats)
-    what = "a row of this run: an index, an id, and the tallies of its measures"
-    more = of_function(about)
 
     def check(row: dict[str, Any]) -> None:
-        _check(row, zero, more)
-        if not 1 <= row.get("repeat", 1) <= repeats:
+        """Raise if this is no row of the run; those of a function may hold values of other names."""
+        new = dict.fromkeys(row["tallies"] if more else (), Mean())
+        evidence = zero.with_items({**new, **zero}).from_state(row["tallies"])
+        placed = 0 <= row["index"] < MOST and 1 <= row.get("repeat", 1) <= repeats and "id" in row
+        if not (placed and (more or evidence.keys() == zero.keys()) and math.isfinite(float(evidence.value))):
             raise ValueError
+        for error in row.get("errors", ()):
+            Error(**error)
+        dict(row.get("strata") or {})
 
     if (place / ROWS).exists():
+        what = "a row of this run: an index, an id, and the tallies of its measures"
         for row, start in jsonl.rows_with_offsets(place / ROWS, what=what, check=check):
             rows.add(row, start)
     return Run(about, rows, zero, place), rows
@@ -355,17 +360,3 @@ def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
 def of_function(about: Mapping[str, Any]) -> bool:
     """Whether a run was measured by a function, whose rows may hold values that its head does not name."""
     return any(str(measure.get("measure", "")).startswith(f"{OWN}.") for measure in about.get("measures", {}).values())
-
-
-def _check(row: dict[str, Any], zero: Evidence, more: bool) -> None:
-    """Raise if this is no row of a run with this evidence; with ``more``, it may hold values of other names."""
-    if more:
-        kinds = {key: Counts() if "tp" in state else Mean() for key, state in row["tallies"].items()}
-        zero = zero.with_items({**kinds, **zero})
-    evidence = zero.from_state(row["tallies"])
-    names = more or evidence.keys() == zero.keys()
-    if not (0 <= row["index"] < MOST and "id" in row and names and math.isfinite(float(evidence.value))):
-        raise ValueError
-    for error in row.get("errors", ()):
-        Error(**error)
-    dict(row.get("strata") or {})
