@@ -141,6 +141,7 @@ def asynchronous(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]
     async def in_thread(*args: P.args, **options: P.kwargs) -> T:
         return await asyncio.to_thread(function, *args, **options)
 
+    in_thread.__name__ = f"a{function.__name__}"
     return in_thread
 
 
