@@ -94,13 +94,17 @@ def write(
         texts[f"programs/{model.copy}"] = model.source
     if not (folder / "README.md").exists():
         texts["README.md"] = README.format(**words, note="" if records else NOTE.format(task=task))
-    written = {folder / name: text for name, text in texts.items()}
-    if not force and (existing := [str(file) for file in written if file.exists()]):
+    return _save({folder / name: text for name, text in texts.items()}, force)
+
+
+def _save(texts: Mapping[Path, str], force: bool) -> list[Path]:
+    """The written files; existing ones are overwritten with ``force`` only."""
+    if not force and (existing := [str(file) for file in texts if file.exists()]):
         raise GoldassayError(f"{existing[0]} exists; name another task or folder, or overwrite it (`force=True`)")
-    for file, text in written.items():
+    for file, text in texts.items():
         file.parent.mkdir(parents=True, exist_ok=True)
         files.save(file, text)
-    return list(written)
+    return list(texts)
 
 
 @dataclass(frozen=True)
