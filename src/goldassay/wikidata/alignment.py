@@ -183,9 +183,10 @@ def problems(table: PropertyAlignmentTable) -> Iterator[Problem]:
             yield Problem("duplicate", id_, f"{id_} has {count} rows; keep one with all predicates")
     names = [name for row in table.rows for name in (*row.predicates, *row.inverse_predicates)]
     prefixes = Counter(name.partition(":")[0] for name in names if ":" in name and "://" not in name)
-    for prefix in prefixes.keys() - {*PREFIXES, *dict(table.prefixes)}:
-        message = f"the prefix {prefix!r} ({prefixes[prefix]} predicates) is not declared, so their IRIs do not match"
-        yield Problem("prefix", prefix, message)
+    for prefix, count in prefixes.items():
+        if prefix not in {*PREFIXES, *dict(table.prefixes)}:
+            message = f"the prefix {prefix!r} ({count} predicates) is not declared, so their IRIs do not match"
+            yield Problem("prefix", prefix, message)
     by_name: dict[str, dict[str, PropertyRow]] = {}
     for row in table.rows:
         if not (row.predicates or row.inverse_predicates):

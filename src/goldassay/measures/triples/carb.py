@@ -152,9 +152,9 @@ def _steps(gold: object, pred: object, binary: bool) -> dict[tuple[str, str], fl
     before = (0.0, 0.0, 0)
     predicted = [(statement, _confidence(triple)) for triple in triples for statement in _statements([triple], binary)]
     pairs = np.array([[_rates(statement, other) for other, _ in predicted] for statement in expected], float)
-    confidences = [confidence for _, confidence in predicted]
-    for confidence in sorted(set(confidences), reverse=True):
-        confident = pairs[:, [place for place, each in enumerate(confidences) if each >= confidence]]
+    confidences = np.array([confidence for _, confidence in predicted], float)
+    for confidence in sorted(set(confidences.tolist()), reverse=True):
+        confident = pairs[:, confidences >= confidence]
         sums = (_one_to_one(confident[:, :, 0].copy()), fsum(confident[:, :, 1].max(axis=1)), confident.shape[1])
         for part, now, then in zip(PARTS, sums, before, strict=True):
             steps[repr(confidence), part] = now - then

@@ -56,7 +56,12 @@ class OntologyConformance(Measure[Mean]):
 
 @dataclass(frozen=True)
 class RelationHallucination(OntologyConformance):
-    """The share of predicted statements whose relation the ontology lacks: 1 − ontology conformance."""
+    """The share of predicted statements whose relation the ontology lacks: 1 − ontology conformance.
+
+    >>> triples = [{"subject": "a", "predicate": name, "object": "b"} for name in ("author", "year", "likes", "P577")]
+    >>> RelationHallucination(("author", "year", "P577"))({"triples": []}, {"triples": triples}).tally.value
+    0.25
+    """
 
     name = "relation_hallucination"
     lower_is_better = True
