@@ -146,15 +146,7 @@ def evaluate_articles(
     ]
     uses_model = profile.lm is not None or hasattr(program, "predictors")
     model = for_program(program, profile.lm) if uses_model else Model()
-    conventions = {
-        "code": code_hash(program),
-        "lm": model.name,
-        "language": profile.language,
-        "endpoint": sources.endpoint,
-        "verdicts": _digest(sorted(scoring.verdicts.items())),
-        "comparing": repr(scoring.comparing),
-        "table": _digest(profile.alignment.read_bytes()),
-    }
+    conventions = _conventions(program, model, sources, profile, scoring)
     folder = output.with_name(f"{output.stem}-run-{_digest([conventions, [article.key for article in articles]])}")
     gold = [scoring.example(article) for article in articles]
     settings = settings.changed(lm=model.lm, adapter=model.adapter, name="wikidata")
@@ -170,6 +162,21 @@ def evaluate_articles(
         "run": folder.name,
     }
     return results.fold(rows, articles, [example.toDict() for example in gold], failed, about, scoring, output)
+
+
+def _conventions(
+    program: Any, model: Model, sources: Sources, profile: Profile, scoring: Scoring
+) -> dict[str, str | None]:
+    """What a run depends on, beside its articles."""
+    return {
+        "code": code_hash(program),
+        "lm": model.name,
+        "language": profile.language,
+        "endpoint": sources.endpoint,
+        "verdicts": _digest(sorted(scoring.verdicts.items())),
+        "comparing": repr(scoring.comparing),
+        "table": _digest(profile.alignment.read_bytes()),
+    }
 
 
 def _run(
