@@ -11,6 +11,7 @@ goldassay.exceptions.DataError: no gold set 'no-such-set': neither a file, nor a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -21,7 +22,7 @@ from goldassay.fields import check_unique
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, squad, tables
 from goldassay.gold.large import RecordFile
-from goldassay.gold.reading import is_file, mapped, read, records_of, source_of
+from goldassay.gold.reading import is_file, mapped, records_of, source_of
 from goldassay.gold.records import INPUTS
 from goldassay.measure import TASKS
 
@@ -36,12 +37,11 @@ def passages(file: Path) -> list[Fields]:
     """A passage collection: one JSON object a line with an id (``id`` or ``doc_id``) and a text."""
     collection = []
     for number, row in files.json_lines(file):
-        names = (
-            [row[key] for key in ("id", "doc_id") if row.get(key) not in (None, "")] if isinstance(row, dict) else []
-        )
-        if not names or not isinstance(row.get("text"), str):
+        fields = row if isinstance(row, dict) else {}
+        name = next((fields[key] for key in ("id", "doc_id") if fields.get(key) not in (None, "")), None)
+        if name is None or not isinstance(fields.get("text"), str):
             raise DataError("a passage is an object with an id and a text", file=file, line=number)
-        collection.append({**row, "id": str(names[0])})
+        collection.append({**fields, "id": str(name)})
     check_unique(collection, file)
     return collection
 
@@ -52,14 +52,12 @@ def contexts(records: Iterable[Mapping[str, Any]]) -> list[Fields]:
     >>> contexts([{"documents": ["d1"], "context": "In 1800 …"}, {"documents": ["d1"], "context": "In 1800 …"}])
     [{'id': 'd1', 'text': 'In 1800 …'}]
     """
-    texts = {
-        str(record["documents"][0]): str(record["context"])
-        for record in records
-        if record.get("context") and len(record.get("documents") or ()) == 1
-    }
+    of_one = (r for r in records if r.get("context") and len(r.get("documents") or ()) == 1)
+    texts = {str(record["documents"][0]): str(record["context"]) for record in of_one}
     return [{"id": name, "text": text} for name, text in texts.items()]
 
 
+@dataclass(repr=False)
 class TaskSet:
     """The gold of one task: ``.train``, ``.dev``, ``.test`` (or whatever splits there are) and ``.all``.
 
@@ -67,13 +65,13 @@ class TaskSet:
         task: The task.
         sources: The files: of each its ``path``, and how it is read.
         folder: The folder of the set.
-        inputs: The fields that a program gets, for your own task; those of its program if not given.
+        program_inputs: The fields that a program gets, for your own task; those of its program if not given.
     """
 
-    def __init__(
-        self, task: str, sources: list[Fields], folder: Path | None = None, inputs: Sequence[str] = ()
-    ) -> None:
-        self.task, self.sources, self.folder, self.program_inputs = task, sources, folder, list(inputs)
+    task: str
+    sources: Sequence[Fields]
+    folder: Path | None = None
+    program_inputs: Sequence[str] = ()
 
     @property
     def place(self) -> Path:
@@ -84,14 +82,15 @@ class TaskSet:
     @cached_property
     def records(self) -> Sequence[Fields]:
         """The records as plain dicts, in the order of the files; those of one large JSON Lines file stay in it."""
-        if len(self.sources) == 1 and "split" not in self.sources[0]:
-            return records_of(source_of(task=self.task, **self.sources[0]))
-        records: list[Fields] = []
+        parts = []
         for options in self.sources:
-            for record in read(task=self.task, **{key: value for key, value in options.items() if key != "split"}):
-                if "split" in options:
-                    record.setdefault("split", options["split"])
-                records.append(record)
+            split = options.get("split")
+            reading: Any = {key: value for key, value in options.items() if key != "split"}
+            part = records_of(source_of(task=self.task, **reading))
+            parts.append([{"split": split, **record} for record in part] if split else part)
+        if len(parts) == 1:
+            return parts[0]
+        records = [record for part in parts for record in part]
         check_unique(records, self.place)
         return records
 
@@ -122,7 +121,7 @@ class TaskSet:
         """The fields that a program gets: of your own task those that its card names, else its program's."""
         if self.task in INPUTS:
             return [INPUTS[self.task]]
-        names = self.program_inputs or workspace.inputs(self.task) or list(anyfields.fields(self.records))
+        names = list(self.program_inputs) or workspace.inputs(self.task) or list(anyfields.fields(self.records))
         absent = [name for name in names if not any(name in record for record in self.records)]
         if absent:
             there = ", ".join(anyfields.fields(self.records))
@@ -168,11 +167,14 @@ class TaskSet:
         return f"TaskSet({self.task!r}, {len(self.records)} records, splits {self.splits})"
 
 
+@dataclass(repr=False)
 class GoldSet:
     """A gold set: its ``card`` and an attribute for each task that it has."""
 
-    def __init__(self, name: str, tasks: dict[str, TaskSet], card: dict[str, Any], folder: Path | None = None) -> None:
-        self.name, self.tasks, self.card, self.folder = name, tasks, card, folder
+    name: str
+    tasks: Mapping[str, TaskSet]
+    card: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
 
     def task(self, name: str) -> TaskSet:
         """The gold of a task."""
@@ -207,20 +209,19 @@ def load(
     if not isinstance(name_or_path, str | Path):
         if task is None:
             raise GoldassayError("records in Python need their task: load(records, task='classification')")
-        return GoldSet("records", {task: TaskSet(task, [{"path": name_or_path, **options}])}, {}, None)
+        return GoldSet("records", {task: TaskSet(task, [{"path": name_or_path, **options}])})
     place = find(name_or_path)
-    set_options = {name: value for name, value in options.items() if value is not None}
+    chosen = {name: value for name, value in options.items() if value is not None}
     if place.is_dir() and format is None and not tables.is_dataset(place):
         if not standoff(place):
-            if set_options:
-                raise GoldassayError(
-                    f"{place} is a set, whose card says how it is read; {next(iter(set_options))} is for one file"
-                )
+            if chosen:
+                what = f"{place} is a set, whose card says how it is read; {next(iter(chosen))} is for one file"
+                raise GoldassayError(what)
             return _folder(place, task)
         task = task or "extraction"
     job = task or formats.task_of(place, format, options.get("column"))
-    source = {"path": place, **({"format": format} if format else {}), **set_options}
-    return GoldSet(place.stem, {job: TaskSet(job, [source])}, {}, None)
+    source = {"path": place, **({"format": format} if format else {}), **chosen}
+    return GoldSet(place.stem, {job: TaskSet(job, [source])})
 
 
 def find(name_or_path: str | Path) -> Path:
@@ -261,14 +262,13 @@ def _folder(folder: Path, task: str | None) -> GoldSet:
     if not isinstance(inputs, list) or not all(isinstance(name, str) for name in inputs):
         raise DataError("'inputs' is a list of the fields that a program is given", file=folder / CARD, field="inputs")
     tasks = {}
-    jobs: list[str] = [*TASKS, *map(str, named), *([task] if task else [])]
-    for job in dict.fromkeys(jobs):
-        if task in (None, job):
-            sources = _sources(folder, named[job], job) if job in named else []
-            if not sources and (folder / f"{job}.jsonl").exists():
-                sources = [{"path": folder / f"{job}.jsonl", "format": "jsonl"}]
-            if sources:
-                tasks[job] = TaskSet(job, sources, folder, inputs if job not in TASKS else ())
+    jobs = dict.fromkeys([*TASKS, *map(str, named), *([task] if task else [])])
+    for job in jobs if task is None else [task]:
+        own = folder / f"{job}.jsonl"
+        sources = _sources(folder, named[job], job) if job in named else []
+        if sources or own.exists():
+            sources = sources or [{"path": own, "format": "jsonl"}]
+            tasks[job] = TaskSet(job, sources, folder, inputs if job not in TASKS else ())
     if not tasks:
         expected = f"{task}.jsonl" if task else "extraction.jsonl, …"
         raise DataError(f"no gold in this folder: neither {expected} nor files that a card names", file=folder)
@@ -279,13 +279,13 @@ def _sources(folder: Path, entry: Any, task: str) -> list[Fields]:
     """The files of a task in a card: a path, a mapping with ``path``, or a list of either."""
     sources = []
     for item in entry if isinstance(entry, list) else [entry]:
-        source = {"path": item} if isinstance(item, str) else item
-        if not isinstance(source, dict) or not isinstance(source.get("path"), str):
+        source = item if isinstance(item, dict) else {"path": item}
+        path = source.get("path")
+        if not isinstance(path, str):
             raise DataError("a file is a path, or a mapping with 'path'", file=folder / CARD, field=f"files.{task}")
-        path = folder / source["path"]
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise DataError(f"{source['path']!r} lies outside the set", file=folder / CARD, field=f"files.{task}")
-        sources.append({**source, "path": path})
+        if not (folder / path).resolve().is_relative_to(folder.resolve()):
+            raise DataError(f"{path!r} lies outside the set", file=folder / CARD, field=f"files.{task}")
+        sources.append({**source, "path": folder / path})
     return sources
 
 
