@@ -25,7 +25,7 @@ class Classify(dspy.Signature):
     """Which type of institution is the text about?"""
 
     text: str = dspy.InputField()
-    type: Name = dspy.OutputField()  # pyright: ignore[reportInvalidTypeForm]
+    type: Name = dspy.OutputField()  # type: ignore[valid-type]  # pyright: ignore[reportInvalidTypeForm]
 
 
 class Classification(dspy.Module):

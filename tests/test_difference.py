@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from goldassay.gold import pairs
 from goldassay.measures import answering, classification, extraction, retrieval
 
 
-def explain(card: Any, gold: list[Any], pred: list[Any], claim: str) -> Explanation:
+def explain(card: Any, gold: Sequence[Any], pred: Sequence[Any], claim: str) -> Explanation:
     """The explanation of a claim; bare spans become mappings."""
 
     def plain(record: Any) -> Any:

@@ -62,7 +62,7 @@ class Batch:
     (Counts(tp=1, fp=1, fn=1), Counter({('A', 'A'): 1, ('B', 'C'): 1}))
     """
 
-    def __init__(self, gold: Sequence[object], pred: Sequence[object], bounds: str = "given") -> None:
+    def __init__(self, gold: Sequence[object], pred: Sequence[object], *, bounds: str = "given") -> None:
         self.records, self.bounds, self.n = (gold, pred), bounds, len(gold)
         self.cache: dict[Any, Any] = {}  # functools.cache on a method would keep all spans alive
         left: list[Any] = [entities(record, gold_field) for record in gold]

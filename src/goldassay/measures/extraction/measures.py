@@ -70,7 +70,7 @@ class SpanMeasure(Measure[T]):
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """The spans of all documents, matched."""
-        return Batch(gold, pred, self.bounds)
+        return Batch(gold, pred, bounds=self.bounds)
 
     def errors(self, gold: object, pred: object) -> Review:
         """What is missed, spurious, of the wrong type or with the wrong boundaries."""
