@@ -160,7 +160,7 @@ def test_modules_look_down_only(root: Path) -> None:
 
 def test_the_library_names_no_options_of_the_command_line(root: Path) -> None:
     """Messages name keyword arguments (`resume=FOLDER`), which the command line turns into its options."""
-    others = {"testing.py", "files.py"}  # pytest's own options; those of pip
+    others = {"testing.py", "local.py"}  # pytest's own options; those of pip
     named = []
     for file in sorted((root / "src" / "goldassay").rglob("*.py")):
         if "cli" in file.parts or file.name in others:

@@ -56,7 +56,15 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     def __call__(
         self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]
     ) -> list[dict[str, Any]]:
-        """One call of the model: a local one gets a grammar, others what ``dspy.JSONAdapter`` sends."""
+        """One call of the model: a local one gets a grammar, others what ``dspy.JSONAdapter`` sends.
+
+        Args:
+            lm: The model.
+            lm_kwargs: Its settings for this call.
+            signature: What is asked.
+            demos: The demonstrations.
+            inputs: The values of the input fields.
+        """
         options, adapter = dict(lm_kwargs), dspy.JSONAdapter
         if isinstance(lm, LocalLM):
             options["extra_body"], adapter = {"grammar": self.grammar(lm, signature, inputs)}, dspy.Adapter

@@ -118,8 +118,10 @@ def places(text: str) -> list[tuple[int, int]]:
 @cache
 def _words_and_signs(plain: bool) -> re.Pattern[str]:
     """The pattern; that with all marks of Unicode takes a moment to compile, so only texts that need it pay."""
-    marks = "" if plain else _marks() + "\u200c\u200d"  # Persian writes the former inside of words
-    return re.compile(rf"\w[\w{marks}]*|[^\w\s][{marks}]*" if marks else r"\w+|[^\w\s]")
+    if plain:
+        return re.compile(r"\w+|[^\w\s]")
+    marks = _marks() + "\u200c\u200d"  # Persian writes the former inside of words, the latter joins signs to one emoji
+    return re.compile(rf"\w[\w{marks}]*|[^\w\s](?:[{marks}]|(?<=\u200d)[^\w\s])*")
 
 
 def around(text: str, start: int, end: int, most: int = 200) -> str:

@@ -113,17 +113,26 @@ class Ledger:
 
     def note(
         self,
-        round_: int,
+        round: int,
         candidate: str,
         patches: Sequence[Patch],
         status: str,
         reason: str,
         effect: Effect | None = None,
     ) -> None:
-        """Write down a test of a candidate, and how it ended; patches that it rejects are marked so."""
+        """Write down a test of a candidate, and how it ended; patches that it rejects are marked so.
+
+        Args:
+            round: The round of the tuning.
+            candidate: The name of the candidate.
+            patches: The patches that it has.
+            status: How the test ended.
+            reason: Why, in words.
+            effect: What the test measured; None if nothing was measured.
+        """
         for patch in patches if status == "rejected" else ():
             patch.reject(reason)
-        entry: dict[str, Any] = {"round": round_, "candidate": candidate, "patches": [patch.id for patch in patches]}
+        entry: dict[str, Any] = {"round": round, "candidate": candidate, "patches": [patch.id for patch in patches]}
         entry |= {"edits": [patch.edit for patch in patches], "status": status, "reason": reason}
         if effect is not None:
             effect = effect.as_chosen if status in CHOSEN else effect

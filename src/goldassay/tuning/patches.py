@@ -81,7 +81,7 @@ class Patch(BaseModel):
 
     >>> patch = make_patch(predictor="extract", action="add_instruction", text="Extract years.")
     >>> patch.section, patch.status.value, patch.id
-    ('system', 'proposed', 'add_instruction-8b0833cc')
+    ('system', 'proposed', 'add_instruction-24218cb0')
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -310,7 +310,7 @@ def read(file: Path) -> Patch:
     Evidence belongs to the edit that was measured: if a person changed the edit, effects and verdict are dropped.
     """
     body = files.yaml_value(file)
-    if not isinstance(body, dict):
+    if not isinstance(body, dict) or not all(isinstance(name, str) for name in body):
         raise DataError("a patch is a mapping with predictor, action, …", file=file)
     body.pop("section", None)
     written = body.pop("id", None)

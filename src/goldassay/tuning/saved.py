@@ -198,7 +198,7 @@ def save(
     adapter: dspy.Adapter | None = None,
     inputs: Mapping[str, object] | None = None,
 ) -> Path:
-    """Write a tuned program; ``state.json`` is DSPy's own and loads with ``program.load``.
+    """Write a tuned program into ``folder``; ``state.json`` is DSPy's own and loads with ``program.load``.
 
     The prompts of the program ``before`` and of the tuned one are shown as ``adapter`` writes them, for ``inputs`` if
     they depend on the input; ``plan`` is what the tuning worked on (`plan_of`).

@@ -216,7 +216,7 @@ def measured(
     options: TuneOptions,
     resume: bool = False,
 ) -> Run:
-    """A run of a program on a split, below the folder of the options.
+    """A run of a program on a split, measured by ``metric``, below the folder of the options.
 
     A program that fails on all examples has no value there: that is an error, not a loss or a tie. ``name`` is the
     split and what the program is, such as ``test-after``; with ``resume`` the rows that are there are kept, else they
