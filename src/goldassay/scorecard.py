@@ -231,7 +231,8 @@ def fold(
     """
     from goldassay.statistics.evidence import Chunks, scaled
 
-    named = dict(measures) if isinstance(measures, Mapping) else {measure.key: measure for measure in measures}
+    pairs: Any = measures.items() if isinstance(measures, Mapping) else ((each.key, each) for each in measures)
+    named: dict[str, Measure[Any]] = dict(pairs)
     every = {**named, **beside}
     chunks = Chunks({name: measure.zero for name, measure in every.items()})
     for part in shared.chunks():

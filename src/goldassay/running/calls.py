@@ -70,7 +70,8 @@ class Meter:
     def __init__(self, budget: Budget | str | None = None, outer: Meter | None = None) -> None:
         self.budget = (Budget.parse(budget) if isinstance(budget, str) else budget) or Budget()
         self.outer, self.unpriced, self._lock = outer, "", threading.Lock()
-        self.used, self.started = dict.fromkeys(("calls", "cached", "tokens", "usd"), 0.0), time.monotonic()
+        self.used: dict[str, float] = dict.fromkeys(("calls", "cached", "tokens", "usd"), 0.0)
+        self.started = time.monotonic()
 
     def check(self) -> None:
         """Raise if nothing is left, or if that cannot be known."""

@@ -60,7 +60,7 @@ def failure(error: BaseException) -> dspy.Prediction:
 
 
 def _attempt(
-    program: Program, inputs: Mapping[str, Any], heard: Callable[[BaseException], str] = lambda error: ""
+    program: Program, inputs: Any, heard: Callable[[BaseException], str] = lambda error: ""
 ) -> dspy.Prediction:
     """What a program predicts, or that it failed; ``heard`` may say more of an error."""
     try:

@@ -81,9 +81,9 @@ class Wrapped(dspy.Module):  # type: ignore[misc]
             return self.program
         nearest, program = self.nearest(**inputs), self.program.deepcopy()
         for predictor in program.predictors():
-            fields = predictor.signature.fields
-            demos = [demo for demo in nearest if fits(demo, predictor.signature)]
-            examples = [dspy.Example(**{key: demo[key] for key in fields if key in demo}) for demo in demos]
+            signature: Any = predictor.signature
+            demos = [demo for demo in nearest if fits(demo, signature)]
+            examples = [dspy.Example(**{key: demo[key] for key in signature.fields if key in demo}) for demo in demos]
             predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in examples), *examples]
         return program
 

@@ -121,7 +121,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTable) 
             if answer["kind"] == PARTIAL:
                 property_, value = answer["statement"]["property"], answer["statement"]["value"]
                 label, wrong = table.label(property_), answer["triple"][2]
-                right = surfaces.get((property_, value), value)  # in the text's own words, if it gives them
+                right = surfaces.get((property_, value)) or value  # in the text's own words, if it gives them
                 message = f"{label} of {title} is {right}, not {wrong}."
                 errors.append(Error(WRONG, message, right, wrong, label, label, field="statements"))
         evidence = Evidence({"f1": Counts(**row["tally"])})

@@ -90,7 +90,7 @@ class Study:
         if compared:
             records, evidence = zip(*compared, strict=True)
             zero: Any = Coefficient(evidence[0].kind) if isinstance(evidence[0], Coefficient) else type(evidence[0])()
-            total = sum(evidence, zero)
+            total: Any = sum(evidence, zero)
             if total.defined is not None if isinstance(total, Coefficient) else total.weight:
                 documents = clusters([next(filter(None, row)) for row in records])
                 bounds = interval(evidence, zero, clusters=documents, method="bootstrap", **self.draws)

@@ -129,11 +129,11 @@ def _record(row: dict[str, Any], source: Source) -> dict[str, Any]:
         if name != "id" and not {name, *INSTEAD.get(name, ())} & record.keys():
             there = ", ".join(header) or "none"
             raise DataError(f"no column {name}; there are {there}; rename one, or set `map={name}=COLUMN`")
-    record = {name: value for name, value in record.items() if value is not None or name in EMPTY_CELLS}
+    full: dict[str, Any] = {name: value for name, value in record.items() if value is not None or name in EMPTY_CELLS}
     others = {name: value for name, value in row.items() if value not in (None, "")}
     if others and source.format == "json":
-        return {**record, **others}  # which are no fields of this record
-    return {**record, "meta": {**others, **record.get("meta", {})}} if others else record
+        return {**full, **others}  # which are no fields of this record
+    return {**full, "meta": {**others, **full.get("meta", {})}} if others else full
 
 
 def columns_of(header: Iterable[str], task: str, side: Side) -> dict[str, str]:

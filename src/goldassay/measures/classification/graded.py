@@ -93,7 +93,7 @@ class GradedMeasure(Measure[Any]):
     """What measures of graded outputs share: the numbers of both sides."""
 
     task = "classification"
-    counted = ""  # pyright: ignore[reportIncompatibleMethodOverride]
+    counted = ""  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[Any, float | None]]:
         """The numbers of every example."""

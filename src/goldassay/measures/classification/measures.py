@@ -69,7 +69,7 @@ class LabelMeasure(Measure[Any]):
 
     task = "classification"
     source = SOURCE
-    counted = ""  # pyright: ignore[reportIncompatibleMethodOverride]
+    counted = ""  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """The labels of every example."""

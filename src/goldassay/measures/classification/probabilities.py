@@ -192,7 +192,8 @@ class Curves(By[str, Ranking]):
     @property
     def whole(self) -> list[Ranking]:
         """The curve of each label with all examples."""
-        n = self.get("", self.inner).weight
+        every: Any = self.get("", self.inner)
+        n = every.weight
         return [curve + {0.0: (n - curve.weight, 0.0, 0.0)} for label, curve in self.items() if label]  # type: ignore[operator]
 
     @property

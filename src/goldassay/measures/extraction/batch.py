@@ -68,7 +68,7 @@ class Batch:
         left: list[Any] = [entities(record, gold_field) for record in gold]
         right: list[Any] = [entities(record, pred_field) for record in pred]
         self.failed = np.array([spans is None for spans in right], bool)
-        rows = [bounds == "given" and by_column(side) for side in (left, right)]
+        rows: list[Any] = [bounds == "given" and by_column(side) for side in (left, right)]
         if not all(rows):
             left, right = [spans for spans, _, _ in self.documents], [spans for _, spans, _ in self.documents]
             rows = [one_by_one(left), one_by_one(right)]

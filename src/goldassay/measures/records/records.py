@@ -99,7 +99,8 @@ def plain(value: Any, depth: int = 0) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in dataclass_fields(value)}
     if isinstance(value, (Mapping, BaseModel)) or is_example(value):
-        return {str(key): plain(inner, depth + 1) for key, inner in dict(value).items()}
+        fields: Any = value
+        return {str(key): plain(inner, depth + 1) for key, inner in dict(fields).items()}
     try:
         return to_jsonable_python(value)  # a date, an address, a UUID and other scalars
     except PydanticSerializationError:

@@ -47,7 +47,7 @@ Judged@k, Success@k, with rel=, p=, dcg=, gain=, ideal=, ties=, missing= in brac
     """
     match: Any = NAME.fullmatch(text.strip())
     try:
-        name, k = ALIASES.get(match["name"], match["name"]), match["k"]
+        k, name = match["k"], str(ALIASES.get(match["name"], match["name"]))
         _, arguments, options = literal_call(f"f({match['inner'] or ''})")
         if "dcg" in options:
             options["gain"] = GAINS[options.pop("dcg")]
