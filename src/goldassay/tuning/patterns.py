@@ -9,10 +9,13 @@ examples (`repair`), and the value is taken again over all examples.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import log
 from typing import Any
+
+import numpy as np
 
 from goldassay.measure import RECORD_ERRORS, Error
 from goldassay.running.run import Case
@@ -140,19 +143,37 @@ def _clusters(members: list[tuple[int, Error]]) -> list[list[tuple[int, Error]]]
     forms = sorted({form for _, error in members if (form := error.gold or error.pred).strip()})
     if len(forms) < 6 or len(forms) > 2000 or all(error.kind in BY_FIELD for _, error in members):
         return [members]
-    from sklearn.cluster import AgglomerativeClustering
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    from scipy.cluster.hierarchy import fcluster, linkage  # a second faster to import than scikit-learn
+    from scipy.spatial.distance import squareform
 
-    vectors: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms)
-    none: Any = None  # scikit-learn's stubs expect a number
-    model = AgglomerativeClustering(n_clusters=none, distance_threshold=0.6, metric="cosine", linkage="average")
-    label = dict(zip(forms, model.fit_predict(vectors.toarray()).tolist(), strict=True))
+    counts = [Counter(_ngrams(form)) for form in forms]
+    among = Counter(gram for each in counts for gram in each)
+    column = {gram: place for place, gram in enumerate(among)}
+    vectors = np.zeros((len(forms), len(column)))
+    for row, each in enumerate(counts):
+        for gram, count in each.items():
+            vectors[row, column[gram]] = count * (1 + log((1 + len(forms)) / (1 + among[gram])))  # tf-idf
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    distances = squareform(np.clip(1 - vectors @ vectors.T, 0, 2), checks=False)
+    label = dict(zip(forms, fcluster(linkage(distances, "average"), 0.6, "distance").tolist(), strict=True))
     sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
     clusters: dict[int, list[tuple[int, Error]]] = {}
     for index, error in members:
         key = label.get(error.gold or error.pred, -1)
         clusters.setdefault(key if sizes[key] >= max(3, len(members) // 10) else -1, []).append((index, error))
     return list(clusters.values())
+
+
+def _ngrams(form: str) -> Iterator[str]:
+    """Runs of two to four characters inside of words, their edges as spaces.
+
+    >>> list(_ngrams("De i"))
+    [' d', 'de', 'e ', ' de', 'de ', ' de ', ' i', 'i ', ' i ']
+    """
+    for word in form.lower().split():
+        padded = f" {word} "
+        for n in range(2, min(4, len(padded)) + 1):
+            yield from (padded[start : start + n] for start in range(len(padded) - n + 1))
 
 
 def repair(tally: Any, errors: Sequence[Error], of: Sequence[Error], lower: bool = False) -> Any:
