@@ -328,7 +328,7 @@ def test_gaps_patches_and_novel_triples(place: Path) -> None:
     drawn = call("novel", "sample", "novel.yaml", "--results", "out/latest.json", "--share", "1.0")
     assert drawn.exit_code == 0, drawn.output
     again = call("novel", "sample", "novel.yaml", "--results", "out/latest.json")
-    assert "a new file instead of novel.yaml" in str(again.exception)
+    assert "novel.yaml exists; name another file" in str(again.exception)
     # one verdict, a key that means nothing, stop; then on with the other two
     first = call("novel", "annotate", "novel.yaml", "--annotator", "ann", input="cxq")
     assert "1 of 3 judged, 2 to go" in first.output
