@@ -141,7 +141,7 @@ class Folded:
 def fold(rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evidence) -> Folded:
     """Fold rows with their evidence, some at a time: those of a large run do not stay in memory."""
     folded = Folded(zero)
-    strata: dict[str, dict[str, tuple[int, Evidence]]] = {}
+    sums: dict[tuple[tuple[str, str], ...], tuple[int, Evidence]] = {}  # by what rows belong to: one addition a row
     chunks: list[dict[str, Any]] = []
     numbers: dict[Any, int] = {}
     documents: list[int] = []
@@ -150,14 +150,19 @@ def fold(rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evid
         evidence = list(map(evidence_of, chunk))
         chunks.append({key: stacked([each[key] for each in evidence], zero[key]) for key in zero})
         for place, (row, each) in enumerate(zip(chunk, evidence, strict=True), start):
-            folded.total = folded.total + each
             folded.retried += bool(row.get("retried"))
             folded.failed += bool(row.get("error"))
             folded.truncated += bool(row.get("truncated"))
             documents.append(numbers.setdefault(cluster(row, place), len(numbers)))
-            for name, key in facets(row).items():
-                size, part = strata.setdefault(name, {}).get(key, (0, zero))
-                strata[name][key] = size + 1, part + each
+            belongs = tuple(facets(row).items())
+            size, part = sums.get(belongs, (0, zero))
+            sums[belongs] = size + 1, part + each
+    strata: dict[str, dict[str, tuple[int, Evidence]]] = {}
+    for belongs, (number, each) in sums.items():
+        folded.total = folded.total + each
+        for name, key in belongs:
+            size, part = strata.setdefault(name, {}).get(key, (0, zero))
+            strata[name][key] = size + number, part + each
     folded.columns = {key: joined([columns[key] for columns in chunks], zero[key]) for key in zero if chunks}
     folded.clusters = documents if len(numbers) < len(documents) else None
     folded.by_stratum = {
