@@ -186,6 +186,7 @@ class SpanF1(SpanMeasure[Any]):
         chosen["average"] = average.get(self.average, "macro by type")
         chosen |= {} if self.match == "token" else REPEATED
         chosen["empty"] = "left out, failed=0" if self.average == "document" else EMPTY
+        chosen |= {"known_as": "HIPE fuzzy = SemEval type"} if self.match in ("partial", "type") else {}
         return f"{self.key}[{', '.join(f'{name}={value}' for name, value in chosen.items())}]"
 
 
