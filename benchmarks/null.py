@@ -35,7 +35,7 @@ from goldassay.measures import extraction
 from goldassay.running.evaluate import evaluate
 from goldassay.statistics import compare, holm, sequential_test, wilson
 from goldassay.statistics.sequential import stages
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import ALPHA, EARLY, keeps, proves
 from goldassay.tuning.measuring import CandidateResult

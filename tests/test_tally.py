@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from goldassay import Bins, By, Confusion, Counts, Mean
 from goldassay.statistics.evidence import row, stacked
-from goldassay.tally import Macro, PrecisionCounts, RecallCounts
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence, Macro, PrecisionCounts, RecallCounts
 
 small = st.integers(0, 9).map(float)
 counts = st.builds(Counts, small, small, small)

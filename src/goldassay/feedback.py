@@ -8,7 +8,7 @@ from typing import Any
 
 from goldassay.fields import is_example, names, read
 from goldassay.measure import RECORD_ERRORS, Assessment, Error, failed
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 
 LIMIT = 1500  # characters of a feedback
 

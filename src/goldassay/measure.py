@@ -156,7 +156,7 @@ class Measure(Generic[T]):
         """The worst value where lower is better (1 where there is no bound), else None.
 
         DSPy maximises what a metric returns, so such a value counts as ``1 - value / worst`` in a score
-        (`goldassay.tally.evidence.Evidence.score`); in a report it stays what it is.
+        (`goldassay.tally.Evidence.score`); in a report it stays what it is.
         """
         if not self.lower_is_better:
             return None

@@ -37,8 +37,7 @@ from goldassay.measure import (
 )
 from goldassay.scorecard import Batches, Scorecard, by_key, from_evidence
 from goldassay.scores import Score
-from goldassay.tally import Counts, Mean
-from goldassay.tally.evidence import Evidence, worst_values
+from goldassay.tally import Counts, Evidence, Mean, worst_values
 
 Assessments = dict[str, Assessment[Any]]
 BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import dspy
 
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -18,7 +18,7 @@ from goldassay.measure import TASKS, Measure, parse, stored
 from goldassay.metric import failed_with
 from goldassay.running.rows import example_row
 from goldassay.statistics.evidence import flat, stacked
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 from goldassay.tuning.patterns import repair
 
 GOLD = Path(__file__).resolve().parents[2] / "gold"

@@ -26,8 +26,7 @@ from goldassay.reporting.verdicts import differences
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 from goldassay.statistics.ppi import corrected
-from goldassay.tally import Mean
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence, Mean
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\x1b[2J{{ 7*7 }}"
 

@@ -28,8 +28,7 @@ from goldassay.reporting.verdicts import differences
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 from goldassay.running.waterfall import StageCost, Waterfall
-from goldassay.tally import Counts
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Counts, Evidence
 from goldassay.tuning.audit.verdict import judge as verdict
 
 Open = Callable[..., Any]

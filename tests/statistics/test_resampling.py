@@ -15,7 +15,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.statistics import compare, interval
 from goldassay.statistics.evidence import Evidences, flat, nested
 from goldassay.statistics.resampling import resampled, swapped
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 
 RNG = np.random.default_rng(5)
 DRAWS = 40_000

@@ -16,7 +16,7 @@ from goldassay.fields import assign_folds, clusters
 from goldassay.measures import extraction
 from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import CampaignVerdict, Ledger, keeps, proves
 from goldassay.tuning.campaign import strongest_first

@@ -10,7 +10,7 @@ import pytest
 
 from goldassay import Counts, Metric
 from goldassay.measures import extraction
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 from goldassay.tuning import tune
 from goldassay.tuning.watch import Credit, Watch
 

@@ -10,8 +10,7 @@ import pytest
 from goldassay import Counts, Error
 from goldassay.measures.extraction import SemEval, SpanF1
 from goldassay.running.run import Case
-from goldassay.tally import RATES
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import RATES, Evidence
 from goldassay.tuning.patterns import find
 
 

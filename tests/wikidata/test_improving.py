@@ -13,8 +13,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.files import save_json
 from goldassay.measure import Error
 from goldassay.running.run import Case
-from goldassay.tally import Counts
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Counts, Evidence
 from goldassay.tuning.patches import apply, make_patch
 from goldassay.tuning.saved import rendered
 from goldassay.wikidata import annotations as people

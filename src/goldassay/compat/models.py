@@ -32,8 +32,7 @@ from goldassay.measures.answering import scorecard
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS
 from goldassay.scorecard import Scorecard
 from goldassay.statistics.evidence import Evidences
-from goldassay.statistics.paired import TESTS, classical, compare
-from goldassay.statistics.power import cohens_dz
+from goldassay.statistics.paired import TESTS, classical, cohens_dz, compare
 
 if TYPE_CHECKING:
     import dspy

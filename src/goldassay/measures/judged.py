@@ -23,7 +23,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Error, Measure, plain
 from goldassay.statistics.ppi import Corrected
 from goldassay.statistics.ppi import corrected as by_labels
-from goldassay.tally.sums import Number, Sums, divide
+from goldassay.tally import Number, Sums, divide
 
 UNKNOWN = "in the denominator, not counted as true"
 NOBODY = "what stands with the prediction"

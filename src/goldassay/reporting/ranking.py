@@ -24,7 +24,7 @@ from goldassay.running.comparing import check_comparable
 from goldassay.running.run import Run
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.paired import Rank, ranks
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 
 STORED = "predictions"  # the setting of a run of existing predictions: it took no time and cost nothing
 

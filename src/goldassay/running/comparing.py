@@ -23,7 +23,7 @@ from goldassay.running.run import Run
 from goldassay.statistics import Comparison, holm
 from goldassay.statistics import compare as paired
 from goldassay.statistics.paired import Rank, ranks
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 
 if TYPE_CHECKING:
     from goldassay.metric import Metric

@@ -26,7 +26,7 @@ from goldassay.statistics import influences
 from goldassay.statistics.intervals import Interval, interval
 from goldassay.statistics.ppi import corrected
 from goldassay.statistics.repeats import VarianceParts, pass_all, pass_at, variance_parts
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 
 if TYPE_CHECKING:
     from goldassay.running.run import Run

@@ -12,7 +12,7 @@ from goldassay.gold import formats, pairs
 from goldassay.measure import TASKS, parse
 from goldassay.running.folder import ABOUT, read_about
 from goldassay.scorecard import Batches, Scorecard, fold
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 
 METRIC = "metric"
 

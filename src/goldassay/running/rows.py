@@ -18,7 +18,7 @@ from goldassay import jsonl
 from goldassay.fields import cluster, identity, read
 from goldassay.measure import Assessment
 from goldassay.statistics.evidence import flat, joined, nested, stacked
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 
 Row = dict[str, Any]
 FEW = 20_000  # rows that stay in memory too

@@ -23,8 +23,7 @@ from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import Folded, Rows, example_row, facets, fold, record, values
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
-from goldassay.tally import Mean
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence, Mean
 
 if TYPE_CHECKING:
     from goldassay.metric import Metric

@@ -1,17 +1,18 @@
 """Intervals, paired tests, power: seeded, on tallies or on plain numbers."""
 
 from goldassay.statistics.evidence import contributions, influences
-from goldassay.statistics.intervals import Interval, interval
-from goldassay.statistics.paired import Comparison, compare, holm
-from goldassay.statistics.power import (
+from goldassay.statistics.intervals import Interval, interval, wilson
+from goldassay.statistics.paired import (
+    Comparison,
     cliffs_delta,
     cohens_dz,
+    compare,
     examples_needed,
+    holm,
     odds_ratio,
     smallest_detectable,
 )
 from goldassay.statistics.ppi import Corrected, corrected
-from goldassay.statistics.rates import wilson
 from goldassay.statistics.sequential import Bets, Decision, sequential_test
 
 __all__ = [

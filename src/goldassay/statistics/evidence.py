@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
-from goldassay.tally import Counts, Mean
-from goldassay.tally.sums import Sums, T
+from goldassay.tally import Counts, Mean, Sums, T
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -32,8 +32,7 @@ import numpy as np
 import scipy
 
 from goldassay.exceptions import GoldassayError
-from goldassay.statistics.intervals import Bounds, Interval, interval, student
-from goldassay.statistics.rates import wilson
+from goldassay.statistics.intervals import Bounds, Interval, interval, student, wilson
 
 Vector = np.ndarray[tuple[int], np.dtype[np.float64]]
 UNBOUNDED = -math.inf, math.inf

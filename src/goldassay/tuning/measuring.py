@@ -31,7 +31,7 @@ from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
 from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 from goldassay.tuning.patches import Effect
 
 if TYPE_CHECKING:

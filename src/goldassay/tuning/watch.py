@@ -30,7 +30,7 @@ from goldassay.measure import failed
 from goldassay.metric import Metric, extra_arguments, failed_with
 from goldassay.progress import bar, heartbeat, standard_error
 from goldassay.scores import Score
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence
 
 if TYPE_CHECKING:
     import dspy

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from goldassay.exceptions import DataError
 from goldassay.measure import Error
 from goldassay.running.run import Case
-from goldassay.tally import Counts
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Counts, Evidence
 from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for, propose_patches
 from goldassay.tuning.patches import Patch
 from goldassay.tuning.patterns import Pattern, find

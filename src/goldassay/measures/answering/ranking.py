@@ -31,8 +31,7 @@ from goldassay.measure import Error, Measure, Review, failed
 from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
 from goldassay.measures.answering.matching import Answering, AnsweringMean, Batch, empty
 from goldassay.measures.answering.records import answer, answers, confidence, extra, number
-from goldassay.tally import By, Mean, divide
-from goldassay.tally.sums import Number, Sums
+from goldassay.tally import By, Mean, Number, Sums, divide
 
 WEIGHTS = {"accuracy": 0.25, "quality": 0.25, "confidence": 0.20, "speed": 0.15, "robustness": 0.15}
 FIVE = tuple(WEIGHTS)

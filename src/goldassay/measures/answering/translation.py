@@ -21,8 +21,7 @@ import numpy as np
 from goldassay.measures.answering.matching import Answering, Batch
 from goldassay.measures.calibration import plain
 from goldassay.statistics.evidence import stacked
-from goldassay.tally import By, Counts, Mean, Number, T, divide
-from goldassay.tally.sums import positive
+from goldassay.tally import By, Counts, Mean, Number, T, divide, positive
 
 ORDERS, CHARACTERS = 4, 6
 SPLITS = [

@@ -18,8 +18,7 @@ from goldassay.measures.calibration import ByConfidence, CalibrationMeasure, Con
 from goldassay.measures.classification.measures import Batch, LabelMeasure
 from goldassay.measures.classification.tally import NONE
 from goldassay.statistics.evidence import means
-from goldassay.tally import By, Mean, Number, divide, mean
-from goldassay.tally.sums import positive
+from goldassay.tally import By, Mean, Number, divide, mean, positive
 
 
 def probabilities(pred: object) -> dict[str, float]:

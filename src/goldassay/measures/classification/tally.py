@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from goldassay.exceptions import GoldassayError
-from goldassay.tally import Confusion, Counts, Number, divide, mean
-from goldassay.tally.sums import Sums, occurs, positive
+from goldassay.tally import Confusion, Counts, Number, Sums, divide, mean, occurs, positive
 
 NONE = "(none)"  # stands for a prediction that was not made
 OTHER = "OTHER"  # stands, in a matrix, for what the list does not have

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from goldassay.tally import Number, divide
-from goldassay.tally.sums import Sums, positive
+from goldassay.tally import Number, Sums, divide, positive
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from goldassay.measures.assignment import heaviest
 from goldassay.measures.linking.matching import OVER, Matching
 from goldassay.measures.linking.measures import KEY, LinkMeasure, suffix
 from goldassay.measures.linking.records import NIL, Answer, Mention, is_over
-from goldassay.tally import RATES, By, Confusion, Number, divide
-from goldassay.tally.sums import Sums, positive
+from goldassay.tally import RATES, By, Confusion, Number, Sums, divide, positive
 
 METRICS = {name: (name,) for name in ("muc", "b_cubed", "ceaf_m", "ceaf_e", "lea")} | {
     "conll": ("muc", "b_cubed", "ceaf_e")  # of which it is the mean

@@ -19,8 +19,7 @@ from goldassay.measure import EMPTY
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import LinkMeasure
 from goldassay.measures.linking.records import NIL, Answer, plain
-from goldassay.tally import Number, divide
-from goldassay.tally.sums import Sums
+from goldassay.tally import Number, Sums, divide
 
 Resolver = Mapping[str, object] | Callable[[str], object]
 Bases = dict[str, frozenset[str]]

@@ -20,8 +20,7 @@ from goldassay.measures.triples import mistakes, records
 from goldassay.measures.triples.matching import Matching
 from goldassay.measures.triples.records import Triple
 from goldassay.statistics.evidence import Floats
-from goldassay.tally import Counts, Number, divide
-from goldassay.tally.sums import Sums
+from goldassay.tally import Counts, Number, Sums, divide
 
 Key = tuple[str, str, str]
 FORMULAS = {

@@ -25,9 +25,8 @@ from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.records import VERDICTS
 from goldassay.measures.triples.terms import Alignment, NamePairs
 from goldassay.statistics.evidence import stacked
-from goldassay.statistics.rates import wilson
-from goldassay.tally import RATES, Counts, Macro, Number, PrecisionCounts, T, divide
-from goldassay.tally.sums import Sums
+from goldassay.statistics.intervals import wilson
+from goldassay.tally import RATES, Counts, Macro, Number, PrecisionCounts, Sums, T, divide
 from goldassay.text.normal import normal
 
 MATCHING = "one-to-one on subject, aligned predicate and object by type"

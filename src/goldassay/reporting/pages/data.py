@@ -19,8 +19,7 @@ from goldassay.reporting.pages.document import code, packed
 from goldassay.reporting.summary import ONE_SIDED, ReportedValue, RunSummary, is_wrong, model_name, tokens
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
-from goldassay.tally import Confusion
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Confusion, Evidence
 
 LABELS = 24  # labels of a confusion matrix; with more, only the largest confusions are shown
 CHUNK, TEXTS = 100, 2000  # examples in a chunk of rows, and in a chunk of text

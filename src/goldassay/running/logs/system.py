@@ -19,8 +19,7 @@ from goldassay.fields import check_unique
 from goldassay.measure import Returned
 from goldassay.running.identity import described_measures, gold_hash
 from goldassay.running.run import Run
-from goldassay.tally import Mean
-from goldassay.tally.evidence import Evidence
+from goldassay.tally import Evidence, Mean
 
 DOCUMENT = "document"
 USAGE = ("prompt_tokens", "completion_tokens")

@@ -1,0 +1,507 @@
+"""Tallies: evidence that adds up. From sums of tallies come all numbers of goldassay.
+
+A tally keeps sufficient statistics (counts, sums, bins), never a rate. ``T()`` is zero, ``+`` is associative and
+commutative, and ``value`` is the rate that the evidence gives. The fields may also be arrays of one shape, so the same
+``value`` serves a bootstrap of ten thousand resamples.
+
+No evidence (``weight == 0``) is not applicable: it weighs nothing in a fold, and its ``value`` is 1.0 by convention,
+since where there was nothing to find nothing was got wrong (``empty=1``). The bare rates ``precision``, ``recall`` and
+``f1`` are 0.0 where they are not defined, as in scikit-learn with ``zero_division=0``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from operator import add, attrgetter
+from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+
+Number: TypeAlias = Any
+"""A number, or an array of numbers, one an example or a resample: one formula serves both."""
+State = Mapping[str, Any]
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+@runtime_checkable
+class Tally(Protocol):
+    """Evidence that adds up. ``T()`` is zero; ``+`` is associative and commutative."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+    @property
+    def value(self) -> Number:
+        """The rate that this evidence gives."""
+        ...
+
+    @property
+    def weight(self) -> Number:
+        """How much evidence there is; 0 is not applicable."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """The evidence as nested dicts of numbers, for JSON and for resampling."""
+        ...
+
+    def from_state(self, state: State) -> Self:
+        """A tally of the same kind with this evidence (numbers or arrays)."""
+        ...
+
+
+T = TypeVar("T", bound=Tally)
+
+
+def divide(above: Number, below: Number, empty: float = 0.0) -> Number:
+    """``above / below``, and ``empty`` where ``below`` is 0; for numbers and arrays.
+
+    >>> divide(1, 4), divide(1, 0), divide(0, 0, empty=1.0)
+    (0.25, 0.0, 1.0)
+    """
+    if isinstance(below, (int, float)):
+        return above / below if below else empty
+    import numpy as np
+
+    out = np.full(np.shape(below), empty)
+    return np.divide(above, below, out=out, where=np.asarray(below) != 0)
+
+
+def mean(pairs: Iterable[tuple[Number, Number]]) -> Number:
+    """The mean of (value, weight) pairs; 1.0 where nothing weighs, as for any empty tally."""
+    total, weight = 0.0, 0.0
+    for value, share in pairs:
+        total, weight = total + value * share, weight + share
+    return divide(total, weight, empty=1.0)
+
+
+def positive(amount: Number) -> Number:
+    """1.0 where there is any, 0.0 where there is none; for numbers and arrays.
+
+    >>> positive(0.2), positive(0)
+    (1.0, 0.0)
+    """
+    return float(amount > 0) if isinstance(amount, (int, float)) else (amount > 0).astype(float)
+
+
+def occurs(amount: Number) -> bool:
+    """Whether there is any of it, in a number or anywhere in an array."""
+    return bool(amount) if isinstance(amount, (int, float)) else bool(amount.any())
+
+
+@cache
+def _values(kind: Any) -> Callable[[object], tuple[Number, ...]]:
+    """What reads the fields of a tally of this kind, in their order."""
+    return attrgetter(*kind.__dataclass_fields__)
+
+
+class Sums:
+    """Adds field by field; the fields of the dataclass are the evidence."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Self, /) -> Self:
+        if type(other) is not type(self):
+            return NotImplemented
+        kind: Any = type(self)
+        values = _values(kind)
+        total: Self = kind(*map(add, values(self), values(other)))
+        return total
+
+    def state(self) -> dict[str, Any]:
+        kind: Any = type(self)
+        return dict(zip(kind.__dataclass_fields__, _values(kind)(self), strict=True))
+
+    def from_state(self, state: State) -> Self:
+        return type(self)(**state)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Sums):
+    """A weighted mean: the sum of weight × value, and the sum of weights.
+
+    >>> (Mean.of(1.0) + Mean.of(0.0) + Mean.of(0.5, weight=2)).value
+    0.5
+    >>> (Mean.of(0.25) + Mean()).value      # not applicable weighs nothing
+    0.25
+    """
+
+    total: Number = 0.0
+    weight: Number = 0.0
+
+    @classmethod
+    def of(cls, value: float, weight: float = 1.0) -> Self:
+        """The evidence of one value."""
+        return cls(value * weight, weight)
+
+    @property
+    def value(self) -> Number:
+        return divide(self.total, self.weight, empty=1.0)
+
+
+class Keyed(dict[K, V]):
+    """Evidence by key, which adds up key by key. What else a tally holds are its settings."""
+
+    add: Callable[[Any, Any], Any] = staticmethod(add)
+
+    def with_items(self, items: Mapping[K, V]) -> Self:
+        """A tally of the same kind and settings that holds these items."""
+        other = type(self)(items)
+        vars(other).update(vars(self))
+        return other
+
+    def __add__(self, other: Mapping[K, V], /) -> Self:
+        if not isinstance(other, dict):
+            return NotImplemented
+        total = self.with_items(self)
+        for key, more in other.items():
+            total[key] = self.add(total[key], more) if key in total else more
+        return total
+
+
+class Bins(Keyed[int, tuple[Number, Number, Number]]):
+    """Confidence against correctness in equal bins of [0, 1]: per bin the count, the sum of confidences, the correct
+    ones.
+
+    ECE = Σ_b (n_b / n) · |accuracy_b − mean confidence_b|, with the last bin closed. Pearson's ρ is that of the filled
+    bins' midpoints and their accuracy; it is not defined (no evidence) for fewer than two filled bins or a constant
+    accuracy, and 0 in a resample of that kind.
+
+    Args:
+        items: The evidence by bin.
+        statistic: What ``value`` is: ``ece``, ``calibration`` (1 − ECE) or ``pearson``.
+        edges: How many bins there are.
+
+    >>> bins = Bins.of(0.9, correct=True) + Bins.of(0.8, correct=False)
+    >>> round(bins.ece, 3), round(bins.value, 3), Bins().value
+    (0.35, 0.65, 1.0)
+    >>> Bins({0: (1, 0.1, 0), 3: (2, 1.7, 1)}, "pearson").value
+    1.0
+    """
+
+    add = staticmethod(lambda mine, more: tuple(map(add, mine, more)))
+
+    def __init__(
+        self, items: Mapping[int, tuple[Number, Number, Number]] = {}, statistic: str = "calibration", edges: int = 4
+    ) -> None:
+        super().__init__(items)
+        self.statistic, self.edges = statistic, edges
+
+    @classmethod
+    def of(cls, confidence: float, correct: float) -> Self:
+        """The evidence of one prediction with a confidence in [0, 1]."""
+        if not 0.0 <= confidence <= 1.0:
+            raise ValueError(f"a confidence lies between 0 and 1, not {confidence!r}")
+        bins = cls()
+        bins[min(int(confidence * bins.edges), bins.edges - 1)] = (1.0, float(confidence), float(correct))
+        return bins
+
+    @property
+    def count(self) -> Number:
+        """How many predictions there are."""
+        return sum(n for n, _, _ in self.values())
+
+    @property
+    def ece(self) -> Number:
+        """Expected calibration error; 0 without evidence."""
+        return divide(sum(abs(correct - confidence) for _, confidence, correct in self.values()), self.count)
+
+    @property
+    def correlation(self) -> float | None:
+        """Pearson's ρ of midpoints and accuracy; None where it is not defined."""
+        import numpy as np
+
+        filled = sorted(index for index, (n, _, _) in self.items() if n)
+        accuracy = np.array([self[index][2] / self[index][0] for index in filled], float)
+        if len(filled) < 2 or np.ptp(accuracy) < 1e-12:
+            return None
+        return float(np.corrcoef([(index + 0.5) / self.edges for index in filled], accuracy)[0, 1])
+
+    @property
+    def weight(self) -> Number:
+        if self.statistic != "pearson":
+            return self.count
+        return self._each(lambda bins: float(bins.correlation is not None))
+
+    @property
+    def value(self) -> Number:
+        if self.statistic == "pearson":
+            return self._each(lambda bins: (bins.correlation or 0.0) if bins.count else 1.0)
+        return self.ece if self.statistic == "ece" else 1.0 - self.ece
+
+    def _each(self, value: Callable[[Self], float]) -> Number:
+        """A value of these bins, or of each row where they hold arrays."""
+        if all(isinstance(n, (int, float)) for n, _, _ in self.values()):
+            return value(self)
+        import numpy as np
+
+        columns = [np.stack(np.broadcast_arrays(*evidence), axis=-1).tolist() for evidence in self.values()]
+        return np.array(
+            [value(self.with_items(dict(zip(self, row, strict=True)))) for row in zip(*columns, strict=True)]
+        )
+
+    def state(self) -> dict[str, dict[str, Number]]:
+        return {str(i): {"n": n, "confidence": c, "correct": k} for i, (n, c, k) in sorted(self.items())}
+
+    def from_state(self, state: State) -> Self:
+        return self.with_items({int(i): (s["n"], s["confidence"], s["correct"]) for i, s in state.items()})
+
+
+FORMULAS = {"f1": "2 tp / (2 tp + fp + fn)", "precision": "tp / (tp + fp)", "recall": "tp / (tp + fn)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts(Sums):
+    """True positives, false positives and false negatives; ``value`` is F1.
+
+    P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn).
+
+    >>> counts = Counts(tp=1, fp=1) + Counts(tp=1, fn=2)
+    >>> counts, counts.precision, counts.recall
+    (Counts(tp=2, fp=1.0, fn=2.0), 0.6666666666666666, 0.5)
+    >>> Counts().value, Counts().f1     # nothing to find, nothing found: no evidence, and nothing wrong
+    (1.0, 0.0)
+    """
+
+    rate = "f1"
+    tp: Number = 0.0
+    fp: Number = 0.0
+    fn: Number = 0.0
+
+    @property
+    def support(self) -> Number:
+        """How many there are in gold."""
+        return self.tp + self.fn
+
+    @property
+    def predicted(self) -> Number:
+        """How many there are in the predictions."""
+        return self.tp + self.fp
+
+    @property
+    def precision(self) -> Number:
+        return divide(self.tp, self.predicted)
+
+    @property
+    def recall(self) -> Number:
+        return divide(self.tp, self.support)
+
+    @property
+    def f1(self) -> Number:
+        return divide(2 * self.tp, 2 * self.tp + self.fp + self.fn)
+
+    @property
+    def weight(self) -> Number:
+        return self.tp + self.fp + self.fn
+
+    @property
+    def value(self) -> Number:
+        """The rate, and 1.0 where there is no evidence at all (nothing is predicted and nothing was to find)."""
+        return getattr(self, self.rate) + (1.0 - positive(self.weight))
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionCounts(Counts):
+    """The same evidence; ``value`` is precision."""
+
+    rate = "precision"
+
+
+@dataclass(frozen=True, slots=True)
+class RecallCounts(Counts):
+    """The same evidence; ``value`` is recall."""
+
+    rate = "recall"
+
+
+RATES: dict[str, type[Counts]] = {"f1": Counts, "precision": PrecisionCounts, "recall": RecallCounts}
+"""The tally whose ``value`` is that rate: the one place where a measure's ``rate`` picks its tally."""
+
+
+class Confusion(Keyed[tuple[str, str], Number]):
+    """Counts of (gold label, predicted label); ``value`` is accuracy, the share on the diagonal.
+
+    >>> seen = Confusion({("M", "M"): 3, ("M", "G"): 1}) + Confusion({("G", "G"): 1})
+    >>> seen.value, seen.labels, seen.by_label()["M"]
+    (0.8, ('G', 'M'), Counts(tp=3, fp=0, fn=1))
+    """
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All labels seen, on either side, sorted."""
+        return tuple(sorted({label for pair in self for label in pair}))
+
+    @property
+    def weight(self) -> Number:
+        return sum(self.values())
+
+    @property
+    def correct(self) -> Number:
+        return sum(count for (gold, pred), count in self.items() if gold == pred)
+
+    @property
+    def value(self) -> Number:
+        return divide(self.correct, self.weight, empty=1.0)
+
+    def by_label(self, labels: tuple[str, ...] | None = None) -> dict[str, Counts]:
+        """Each label against all others, in one pass."""
+        table = {label: Counts(0, 0, 0) for label in (self.labels if labels is None else labels)}
+        for (gold, pred), count in self.items():
+            changes = (
+                {gold: Counts(count, 0, 0)} if gold == pred else {gold: Counts(0, 0, count), pred: Counts(0, count, 0)}
+            )
+            for label in changes.keys() & table.keys():
+                table[label] += changes[label]
+        return table
+
+    def state(self) -> dict[str, Any]:
+        table: dict[str, dict[str, Any]] = {}
+        for (gold, pred), count in self.items():
+            table.setdefault(gold, {})[pred] = count
+        return table
+
+    def from_state(self, state: State) -> Self:
+        return self.with_items({(gold, pred): count for gold, row in state.items() for pred, count in row.items()})
+
+
+class By(Keyed[K, T]):
+    """Tallies by type, stratum or measure name; itself a tally.
+
+    ``value`` is that of the pooled evidence (micro); `Macro` averages over the keys.
+
+    >>> by = By({"MUS": Counts(1, 0, 0)}) + By({"MUS": Counts(0, 0, 1), "TOP": Counts(2, 0, 0)})
+    >>> by["MUS"], round(by.value, 3)
+    (Counts(tp=1, fp=0, fn=1), 0.857)
+    """
+
+    inner: ClassVar[Any] = Counts()
+
+    @property
+    def pooled(self) -> T:
+        """The evidence of all keys together."""
+        first, *others = self.values() or [self.inner]
+        return sum(others, first)
+
+    @property
+    def weight(self) -> Number:
+        return sum(tally.weight for tally in self.values())
+
+    @property
+    def value(self) -> Number:
+        return self.pooled.value
+
+    def state(self) -> dict[str, object]:
+        return {str(key): tally.state() for key, tally in self.items()}
+
+    def from_state(self, state: State) -> Self:
+        kinds: Any = self
+        items: Any = {key: kinds.get(key, self.inner).from_state(inner) for key, inner in state.items()}
+        return self.with_items(items)
+
+
+SHARES: dict[str, Callable[[Counts], Number]] = {
+    "gold": lambda counts: positive(counts.support),
+    "seen": lambda counts: positive(counts.weight),
+    "support": lambda counts: counts.support,
+}
+
+
+class Macro(By[str, Counts]):
+    """Counts by key; ``value`` is the mean of a rate over the keys.
+
+    Args:
+        items: The counts by key.
+        rate: ``f1``, ``precision`` or ``recall``.
+        share: What a key weighs in the mean. ``gold``: 1 if it occurs in gold, else 0; ``seen``: 1 if it occurs in gold
+            or predictions; ``support``: how often it occurs in gold.
+
+    >>> by = Macro({"MUS": Counts(1, 0, 0), "TOP": Counts(1, 2, 0), "ORG": Counts(0, 1, 0)})
+    >>> by.value, round(by.mean_of("precision"), 3)       # (1 + 0.5) / 2; ORG does not occur in gold
+    (0.75, 0.667)
+    >>> Macro(by, share="seen").value                     # (1 + 0.5 + 0) / 3
+    0.5
+    """
+
+    def __init__(self, items: Mapping[str, Counts] = {}, rate: str = "f1", share: str = "gold") -> None:
+        super().__init__(items)
+        self.rate, self.share = rate, share
+
+    @property
+    def classes(self) -> list[Counts] | None:
+        """The counts of the keys that the mean is over, for its interval; None if their weights differ."""
+        share = SHARES[self.share]
+        return None if self.share == "support" else [counts for counts in self.values() if occurs(share(counts))]
+
+    def mean_of(self, rate: str) -> Number:
+        """The mean of a rate over the keys."""
+        share = SHARES[self.share]
+        return mean([(getattr(counts, rate), share(counts)) for counts in self.values()])
+
+    @property
+    def weight(self) -> Number:
+        """The weights of all keys; 0 is no value."""
+        share = SHARES[self.share]
+        return sum(share(counts) for counts in self.values())
+
+    @property
+    def value(self) -> Number:
+        return self.mean_of(self.rate)
+
+
+class Evidence(By[str, Tally]):
+    """The tallies of one or many examples by measure name, with the weights that make one number of them.
+
+    Args:
+        tallies: The tallies.
+        weights: What each measure weighs; 1 if it is not named.
+        worst: The worst value of each measure whose lower values are better (`goldassay.measure.Measure.worst`).
+
+    >>> from goldassay.tally import Mean
+    >>> both = Evidence({"accuracy": Mean.of(0.5), "brier": Mean.of(0.25)}, worst={"brier": 1.0})
+    >>> both.score("accuracy"), both.score("brier"), both.value
+    (0.5, 0.75, 0.625)
+    """
+
+    def __init__(
+        self,
+        tallies: Mapping[str, Tally] = {},
+        weights: Mapping[str, float] = {},
+        worst: Mapping[str, float] = {},
+    ) -> None:
+        super().__init__(tallies)
+        self.weights, self.worst = dict(weights), dict(worst)
+
+    @classmethod
+    def empty(cls, measures: Mapping[str, Any], weights: Mapping[str, float] = {}) -> Self:
+        """No evidence yet for these measures."""
+        return cls({key: measure.zero for key, measure in measures.items()}, weights, worst_values(measures))
+
+    def with_items(self, items: Mapping[str, Tally]) -> Self:
+        settings: Any = self if self.weights or self.worst else items
+        return type(self)(items, getattr(settings, "weights", {}), getattr(settings, "worst", {}))
+
+    def __add__(self, other: Mapping[str, Tally], /) -> Self:
+        return super().__add__(other) if self else self.with_items(other)
+
+    @property
+    def value(self) -> Number:
+        """The weighted mean of the measures' scores, over the measures that have evidence: higher is better."""
+        if len(self) == 1:
+            return self.score(next(iter(self)))
+        return mean(
+            (self.score(key), self.weights.get(key, 1.0) * positive(tally.weight)) for key, tally in self.items()
+        )
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the value is the mean of the examples' own values (up to what they weigh)."""
+        return all({"total", "weight"} <= tally.state().keys() for tally in self.values())
+
+    def score(self, key: str) -> Number:
+        """A measure's value as DSPy maximises it: 1 - value / worst where lower is better; 1 without evidence."""
+        tally, worst = self[key], self.worst.get(key)
+        return tally.value if worst is None else 1.0 - positive(tally.weight) * tally.value / worst
+
+
+def worst_values(measures: Mapping[str, Any]) -> dict[str, float]:
+    """The worst value of each measure whose lower values are better."""
+    return {key: worst for key, measure in measures.items() if (worst := measure.worst) is not None}
