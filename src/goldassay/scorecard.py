@@ -265,7 +265,7 @@ def from_evidence(
         counted = name if measure.counted == measure.key else measure.counted
         if not counted or (isinstance(total, dict) and total):  # tallies by key stand in tables
             continue
-        state = dict(flat(total.state()))  # pyright: ignore[reportAttributeAccessIssue]
+        state = flat(total.state())  # pyright: ignore[reportAttributeAccessIssue]
         if all(len(path) == 1 for path in state):
             card.counts.setdefault(counted, {path[0]: number for path, number in state.items()})
     return card

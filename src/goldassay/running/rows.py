@@ -101,8 +101,7 @@ def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> 
     row = dict(next((answer for answer in answers if not answer.get("error")), answers[0]))
     row.pop("repeat", None)
     total = sum(map(evidence, answers[1:]), evidence(answers[0]))
-    paths = list(flat(total.state()))
-    row["tallies"] = nested([path for path, _ in paths], [number / len(answers) for _, number in paths])
+    row["tallies"] = nested({path: number / len(answers) for path, number in flat(total.state()).items()})
     for name in ("score", "latency_s"):
         row |= {name: fmean(answer[name] for answer in answers)} if name in row else {}
     usage = sum((Counter(answer.get("usage", {})) for answer in answers), Counter[str]())

@@ -57,12 +57,15 @@ class Evidences:
         half = len(both.matrix) // 2
         return both, both.matrix[:half], both.matrix[half:]
 
+    def tally(self, rows: Floats) -> Any:
+        """One tally whose fields are the columns of these rows."""
+        return self.zero.from_state(nested(dict(zip(self.paths, np.ascontiguousarray(rows.T), strict=True))))
+
     def classes(self, rows: Floats) -> tuple[list[Counts], str]:
         """The counts of the classes that the value of these rows is a mean over, a number a row, and their rate."""
-        zero: Any = self.zero
-        if not hasattr(zero, "classes"):
+        if not hasattr(self.zero, "classes"):
             return [], ""
-        return zero.from_state(nested(self.paths, np.ascontiguousarray(rows.T))).classes or [], zero.rate
+        return self.tally(rows).classes or [], self.zero.rate
 
     def values(self, sums: Floats) -> Floats:
         """The value of each row of summed evidence.
@@ -72,11 +75,10 @@ class Evidences:
         if not self.paths:
             return np.ones(len(sums))
         try:
-            value = self.zero.from_state(nested(self.paths, np.ascontiguousarray(sums.T))).value
-            return np.broadcast_to(np.asarray(value, dtype=float), (len(sums),))
+            return np.broadcast_to(np.asarray(self.tally(sums).value, dtype=float), (len(sums),))
         except (TypeError, ValueError):
-            rows = (self.zero.from_state(nested(self.paths, row)) for row in sums.tolist())
-            return np.array([row.value for row in rows], dtype=float)
+            states = (nested(dict(zip(self.paths, row, strict=True))) for row in sums.tolist())
+            return np.array([self.zero.from_state(state).value for state in states], dtype=float)
 
     def of(self, rows: Floats) -> float:
         """The corpus value of these rows."""
@@ -104,7 +106,7 @@ def _numbers(values: Values) -> tuple[list[Path], Floats]:
 def _matrix(tallies: Any) -> tuple[list[Path], Floats]:
     """A row for each tally, or each entry of one whose fields are arrays; a path that a tally lacks is 0."""
     if hasattr(tallies, "from_state"):
-        columns = dict(flat(tallies.state()))
+        columns = flat(tallies.state())
         if not any(map(np.size, columns.values())):
             raise GoldassayError("no evidence: there are no examples")
         return list(columns), np.column_stack(np.broadcast_arrays(*columns.values())).astype(float)
@@ -115,14 +117,10 @@ def _matrix(tallies: Any) -> tuple[list[Path], Floats]:
         names = sorted(kind.__dataclass_fields__)  # type: ignore[attr-defined]
         rows = np.array(list(map(attrgetter(*names), tallies)), dtype=float)
         return [(name,) for name in names], rows.reshape(len(tallies), len(names))
-    states = [dict(flat(tally.state())) for tally in tallies]
+    states = [flat(tally.state()) for tally in tallies]
     paths = sorted({path for state in states for path in state})
-    place = {path: index for index, path in enumerate(paths)}
-    matrix: Floats = np.zeros((len(tallies), len(paths)))
-    for row, state in enumerate(states):
-        for path, number in state.items():
-            matrix[row, place[path]] = number
-    return paths, matrix
+    matrix = np.array([[state.get(path, 0.0) for path in paths] for state in states], float)
+    return paths, matrix.reshape(len(states), len(paths))
 
 
 def clustered(matrix: Floats, clusters: Sequence[object]) -> Floats:
@@ -136,20 +134,24 @@ def clustered(matrix: Floats, clusters: Sequence[object]) -> Floats:
     return sums
 
 
-def flat(state: Mapping[str, object], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The numbers (or arrays) of a nested state with their paths."""
+def flat(state: Mapping[str, object]) -> dict[Path, Any]:
+    """The numbers (or arrays) of a nested state by their paths.
+
+    >>> nested(flat({"MUS": {"tp": 1, "fp": 0}})) == {"MUS": {"tp": 1, "fp": 0}}
+    True
+    """
+    columns: dict[Path, Any] = {}
     for key, value in state.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, (*path, key))
-        else:
-            yield (*path, key), value
+        inner = flat(value) if isinstance(value, Mapping) else {(): value}
+        columns |= {(key, *path): number for path, number in inner.items()}
+    return columns
 
 
-def nested(paths: Sequence[Path], columns: Iterable[object]) -> dict[str, object]:
-    """The nested state that these paths and columns came from."""
-    state: dict[str, object] = {}
-    for path, column in zip(paths, columns, strict=True):
-        branch: dict[str, Any] = state
+def nested(columns: Mapping[Path, object]) -> dict[str, object]:
+    """The nested state that these numbers (or arrays) by path came from."""
+    state: dict[str, Any] = {}
+    for path, column in columns.items():
+        branch = state
         for key in path[:-1]:
             branch = branch.setdefault(key, {})
         branch[path[-1]] = column
@@ -177,7 +179,7 @@ def stacked(tallies: Sequence[T], zero: T) -> T:
     if not len(tallies):
         return zero
     paths, matrix = _matrix(tallies)
-    return zero.from_state(nested(paths, np.ascontiguousarray(matrix.T)))
+    return zero.from_state(nested(dict(zip(paths, np.ascontiguousarray(matrix.T), strict=True))))
 
 
 def joined(parts: Sequence[T], zero: T) -> T:
@@ -188,20 +190,17 @@ def joined(parts: Sequence[T], zero: T) -> T:
     >>> joined([first, more], Counts()).fn.tolist()
     [0.0, 0.0, 3.0]
     """
-    states = [dict(flat(part.state())) for part in parts]
-    sizes = [max((np.size(column) for column in state.values()), default=0) for state in states]
-    return zero.from_state(_one_after_the_other(states, sizes))
+    states = [flat(part.state()) for part in parts]
+    return zero.from_state(_joined(states, [max(map(np.size, state.values()), default=0) for state in states]))
 
 
-def _one_after_the_other(states: Sequence[Mapping[Path, Any]], sizes: Sequence[int]) -> dict[str, object]:
-    """The state of columns that come in parts; in the order of the first part where all have the same paths."""
-    paths = list(states[0]) if states else []
-    if any(state.keys() != states[0].keys() for state in states):
-        paths = sorted({path for state in states for path in state})
-    parts = list(zip(states, sizes, strict=True))
-    return nested(
-        paths, [np.concatenate([state.get(path, np.zeros(n, np.int8)) for state, n in parts]) for path in paths]
-    )
+def _joined(parts: Sequence[Mapping[Path, Any]], sizes: Sequence[int]) -> dict[str, object]:
+    """The state of columns that come in parts of these sizes; a path that a part lacks is 0 there."""
+    paths = dict.fromkeys(path for part in parts for path in part)
+    if any(part.keys() != paths.keys() for part in parts):
+        paths = dict.fromkeys(sorted(paths))
+    sized = list(zip(parts, sizes, strict=True))
+    return nested({p: np.concatenate([part.get(p, np.zeros(n, np.int8)) for part, n in sized]) for p in paths})
 
 
 def row(tallies: T, index: int) -> T:
@@ -212,13 +211,10 @@ def row(tallies: T, index: int) -> T:
     >>> row(by_type, 1)
     {'B': Counts(tp=0.0, fp=2.0, fn=0.0)}
     """
-    numbers = {
-        path: column[index].item() if isinstance(column, np.ndarray) else column
-        for path, column in flat(tallies.state())
-    }
+    columns = flat(tallies.state()).items()
+    numbers = {path: column[index].item() if isinstance(column, np.ndarray) else column for path, column in columns}
     seen = {(), *(path[:-1] for path, number in numbers.items() if number)}
-    paths = [path for path in numbers if path[:-1] in seen]
-    return tallies.from_state(nested(paths, [numbers[path] for path in paths]))
+    return tallies.from_state(nested({path: number for path, number in numbers.items() if path[:-1] in seen}))
 
 
 def summed(tally: T) -> T:
@@ -231,13 +227,12 @@ def summed(tally: T) -> T:
     own: T | None = getattr(tally, "summed", None)
     if own is not None:  # a tally that has its sums already
         return own
-    columns = dict(flat(tally.state()))
-    return tally.from_state(nested(list(columns), [np.sum(column).item() for column in columns.values()]))
+    return tally.from_state(nested({path: np.sum(column).item() for path, column in flat(tally.state()).items()}))
 
 
 def _rows(tally: Any) -> dict[Path, Any]:
     """The columns of a tally, from which `_gathered` makes it again."""
-    return dict(flat(tally.laid_out() if hasattr(tally, "laid_out") else tally.state()))
+    return flat(tally.laid_out() if hasattr(tally, "laid_out") else tally.state())
 
 
 def _gathered(zero: Any, state: Mapping[str, object]) -> Any:
@@ -251,9 +246,10 @@ def scaled(tallies: T, weights: Sequence[float]) -> T:
     >>> scaled(Mean(np.array([1.0, 0.0]), np.array([1.0, 1.0])), [3, 1]).total.tolist()
     [3.0, 0.0]
     """
-    columns = _rows(tallies)
-    times = [column if path[-1] == "confidence" else column * np.array(weights) for path, column in columns.items()]
-    again: T = _gathered(tallies, nested(list(columns), times))
+    columns, times = _rows(tallies), np.array(weights)
+    again: T = _gathered(
+        tallies, nested({path: x if path[-1] == "confidence" else x * times for path, x in columns.items()})
+    )
     return again
 
 
@@ -289,7 +285,7 @@ class Chunks(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         parts = [{path: small.astype(kind) for path, (small, kind) in part.items()} for part in self._parts[name]]
-        return _gathered(self.zeros[name], _one_after_the_other(parts, self.sizes))
+        return _gathered(self.zeros[name], _joined(parts, self.sizes))
 
 
 def _compact(values: Any) -> Any:
