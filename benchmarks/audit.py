@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from goldassay.statistics.selection import select
-from goldassay.tuning.audit.verdict import judge
+from goldassay.tuning.verdict import judge
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "audit-results.md"
 BASE = 0.5

@@ -35,7 +35,7 @@ from goldassay.running.options import RunOptions
 from goldassay.statistics import compare, wilson
 from goldassay.tuning import Patches
 from goldassay.tuning.acceptance import ALPHA, CampaignVerdict
-from goldassay.tuning.demonstrations import nearest_examples, selected_examples
+from goldassay.tuning.edits import nearest_examples, selected_examples
 from goldassay.tuning.measuring import evaluated
 from goldassay.tuning.patches import Patch, Status
 from goldassay.tuning.plan import Plan, from_pilot, from_sizes

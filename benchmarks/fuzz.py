@@ -112,7 +112,7 @@ def _others() -> Iterator[Reader]:
     from goldassay.judges.judge import Verdicts
     from goldassay.running import Run
     from goldassay.tuning import patches
-    from goldassay.tuning.states import read_about
+    from goldassay.tuning.saved import read_about
     from goldassay.wikidata.labels import LabelTable
 
     gold = "".join(f"{json.dumps(record)}\n" for record in SEED_RECORDS["extraction"]).encode()
@@ -167,7 +167,7 @@ def _settings() -> Iterator[Reader]:
     from goldassay.judges.questions import question
     from goldassay.lm import listed
     from goldassay.reporting.history import entries
-    from goldassay.tuning.states import load_state
+    from goldassay.tuning.saved import load_state
     from goldassay.wikidata import results
     from goldassay.wikidata.benchmark import read_benchmark, read_profile
 

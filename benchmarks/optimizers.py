@@ -141,9 +141,9 @@ def parts_of(seed: int) -> dict[str, list[Any]]:
 
 def reported(name: str, program: Any) -> tuple[float, bool | None]:
     """The gain that the optimizer's scores say, and whether a naive paired t test says "helped" (None without)."""
-    from goldassay.tuning.audit import results
+    from goldassay.tuning.audit import from_program
 
-    result = results.from_program(program)
+    result = from_program(program)
     if name in ("MIPROv2", "SIMBA"):
         best = max(row["score"] for row in program.candidate_programs)
         if name == "SIMBA":
@@ -159,7 +159,7 @@ def reported(name: str, program: Any) -> tuple[float, bool | None]:
 def one(name: str, gain: float, seed: int) -> dict[str, Any]:
     """An optimization with the scripted model, its truth, and what the audit says."""
     import goldassay
-    from goldassay.tuning.audit.auditor import prove
+    from goldassay.tuning.audit import prove
 
     parts = parts_of(seed)
     lm = Scripted(gain)
@@ -218,7 +218,7 @@ def embedded(times: int) -> list[dict[str, Any]]:
     import goldassay
     from goldassay import lm as models
     from goldassay.gold import load
-    from goldassay.tuning.audit.auditor import prove
+    from goldassay.tuning.audit import prove
 
     pages = load("heritage", task="classification").classification.all
     known = [page for page in pages if page.get("language")]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
     from goldassay.testing import case
     from goldassay.tuning import atune, tune
-    from goldassay.tuning.audit.auditor import audit
+    from goldassay.tuning.audit import audit
 
 __version__ = "0.1.0"
 
@@ -44,7 +44,7 @@ _HOME = {
     "acompare": "running.comparing",
     "aevaluate": "running.evaluate",
     "atune": "tuning",
-    "audit": "tuning.audit.auditor",
+    "audit": "tuning.audit",
     "case": "testing",
     "compare": "running.comparing",
     "evaluate": "running.evaluate",

@@ -28,7 +28,7 @@ from goldassay.running.evaluate import evaluate
 from goldassay.running.example import guarded, unguarded
 from goldassay.statistics import compare
 from goldassay.tuning import Patches
-from goldassay.tuning.demonstrations import nearest_examples
+from goldassay.tuning.edits import nearest_examples
 from goldassay.tuning.instructions import rules
 from goldassay.tuning.saved import rendered
 from goldassay.tuning.wrappers import demonstrations

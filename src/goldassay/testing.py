@@ -110,7 +110,7 @@ class MarkedTest:
         from goldassay.lm import for_program
         from goldassay.running import new_folder
         from goldassay.running.evaluate import evaluate
-        from goldassay.tuning.states import load_state, state_names
+        from goldassay.tuning.saved import load_state, state_names
 
         gold, options = self.gold, self.options
         if gold is None or isinstance(gold, (str, Path)):

@@ -12,7 +12,7 @@ from goldassay.measures import extraction
 from goldassay.reporting.ranking import rank
 from goldassay.reporting.verdicts import run_sentence
 from goldassay.running import Run
-from goldassay.tuning.audit.verdict import judge
+from goldassay.tuning.verdict import judge
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 from goldassay.running.waterfall import StageCost, Waterfall
 from goldassay.tally import Counts, Evidence
-from goldassay.tuning.audit.verdict import judge as verdict
+from goldassay.tuning.verdict import judge as verdict
 
 Open = Callable[..., Any]
 UNNAMED = """[...document.querySelectorAll("table, th, button, a, input, select, [role=img]")].filter((one) =>

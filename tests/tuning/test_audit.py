@@ -19,8 +19,8 @@ from goldassay.measures import extraction
 from goldassay.running.evaluate import evaluate
 from goldassay.statistics.selection import select
 from goldassay.tuning import tune
-from goldassay.tuning.audit.auditor import prove
-from goldassay.tuning.audit.verdict import judge
+from goldassay.tuning.audit import prove
+from goldassay.tuning.verdict import judge
 
 AUDITS = Path(__file__).parent / "audits"  # written by ``python -m benchmarks.optimizers --fixtures``
 KEYS = ["verdict", "gain", "interval", "naive_gain", "candidates", "examples", "clusters", "selection", "needed"]

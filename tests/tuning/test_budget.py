@@ -7,7 +7,7 @@ import pytest
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.calls import Budget, BudgetSpent, Meter
-from goldassay.tuning.watch import Watch
+from goldassay.tuning.optimizers import Watch
 
 
 @pytest.mark.parametrize("text", ["calls", "calls=x", "calls=0", "minutes=-1", "hours=2", "calls=nan"])

@@ -9,8 +9,7 @@ import pytest
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Error
-from goldassay.tuning.demonstrations import counter_example, cover, covering, nearest_examples
-from goldassay.tuning.edits import Diagnosis
+from goldassay.tuning.edits import Diagnosis, counter_example, cover, covering, nearest_examples
 from goldassay.tuning.instructions import LabelWords, definitions, list_length, rules
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import Pattern

@@ -13,8 +13,7 @@ from pydantic import BaseModel
 
 from goldassay.measure import Error
 from goldassay.tuning import instructions
-from goldassay.tuning.demonstrations import covering
-from goldassay.tuning.edits import Diagnosis
+from goldassay.tuning.edits import Diagnosis, covering
 from goldassay.tuning.patches import apply, read, write
 from goldassay.tuning.patterns import Pattern, place
 

@@ -14,8 +14,7 @@ import pytest
 from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.tuning import Patches
-from goldassay.tuning.demonstrations import nearest_examples, selected_examples, show_nearest
-from goldassay.tuning.edits import Diagnosis
+from goldassay.tuning.edits import Diagnosis, nearest_examples, selected_examples, show_nearest
 from goldassay.tuning.measuring import Bench, Race, count_measured, left_out, race_calls
 from goldassay.tuning.patches import apply
 from goldassay.tuning.wrappers import NearestDemos, demonstrations, inmost

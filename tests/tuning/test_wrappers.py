@@ -13,9 +13,8 @@ from goldassay.running.identity import fingerprint
 from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.instructions import answer_form
 from goldassay.tuning.patches import Patch, apply, make_patch
-from goldassay.tuning.saved import rendered
+from goldassay.tuning.saved import load_state, rendered
 from goldassay.tuning.service import PatchFolder
-from goldassay.tuning.states import load_state
 from goldassay.tuning.wrappers import NearestDemos, Wrapped, inmost, predictors
 
 KIND = Literal["museum", "archive"]

@@ -13,7 +13,7 @@ from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
     from goldassay.running import Run
-    from goldassay.tuning.audit.verdict import Audit
+    from goldassay.tuning.verdict import Audit
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def audit(
 
 def _audited(results: list[Path], options: AuditOptions) -> Audit:
     """The verdict on what is there."""
-    from goldassay.tuning.audit.auditor import audit
+    from goldassay.tuning.audit import audit
 
     gold: dict[str, Any] = {}
     if options.gold:
@@ -80,7 +80,7 @@ def _proven(results: list[Path], options: AuditOptions, models: use.ModelOptions
     """The verdict on two states of a program, run once on fresh examples, and the runs."""
     from goldassay.cli.evaluate import examples, prepared, run_folder
     from goldassay.running import Run
-    from goldassay.tuning.audit.auditor import prove
+    from goldassay.tuning.audit import prove
     from goldassay.tuning.tuner import TuneOptions
 
     if len(results) > 2:

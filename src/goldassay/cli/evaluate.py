@@ -80,7 +80,7 @@ def evaluate(
     """Run a program over a gold set and measure it."""
     from goldassay.running.evaluate import evaluate as measure
     from goldassay.running.gates import gates as hold_gates
-    from goldassay.tuning.states import state_names
+    from goldassay.tuning.saved import state_names
 
     if result.sure and not result.gate:
         raise GoldassayError("--sure needs --gate")

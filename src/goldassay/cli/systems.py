@@ -57,7 +57,7 @@ class System:
 def systems(job: Job, data: SplitExamples) -> list[System]:
     """Each program, in each saved state, with each model; a program that asks no model stands once."""
     from goldassay.lm import for_program
-    from goldassay.tuning.states import state_names
+    from goldassay.tuning.saved import state_names
 
     saved = job.options.state or []
     states: list[tuple[Path | None, str]] = [*zip(saved, (f"-{name}" for name in state_names(saved)), strict=True)]

@@ -162,7 +162,7 @@ def _tune_judge(
 
 def _show(tuned: Any, folder: Path, json: bool) -> None:
     from goldassay.reporting import tuning as tables
-    from goldassay.tuning.states import read_about
+    from goldassay.tuning.saved import read_about
 
     if json:
         terminal.answer(read_about(folder / "tuning.json"))

@@ -18,7 +18,7 @@ from goldassay.reporting.verdicts import against, run_sentence
 from goldassay.running.comparing import RunComparisons
 from goldassay.running.run import Run
 from goldassay.scorecard import Scorecard
-from goldassay.tuning.audit.verdict import Audit
+from goldassay.tuning.verdict import Audit
 
 
 @dataclass(frozen=True)

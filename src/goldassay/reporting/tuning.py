@@ -18,10 +18,10 @@ from goldassay.reporting.terminal import (
 )
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
-    from goldassay.tuning.audit.verdict import Audit
     from goldassay.tuning.patches import Effect, Patch
     from goldassay.tuning.patterns import Pattern
     from goldassay.tuning.saved import Tuned
+    from goldassay.tuning.verdict import Audit
 
 
 def tuned(result: Tuned, folder: object) -> None:

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from goldassay.tuning.campaign import Patches, PatchOptions
     from goldassay.tuning.optimizers import OPTIMIZERS
     from goldassay.tuning.patches import Effect, Patch
-    from goldassay.tuning.saved import Trial, Tuned
-    from goldassay.tuning.states import load_state
+    from goldassay.tuning.saved import Trial, Tuned, load_state
     from goldassay.tuning.tuner import TuneOptions, atune, tune
     from goldassay.tuning.wrappers import NearestDemos
 
@@ -18,8 +17,7 @@ _MODULES = {
     "campaign": ("Patches", "PatchOptions"),
     "optimizers": ("OPTIMIZERS",),
     "patches": ("Effect", "Patch"),
-    "saved": ("Trial", "Tuned"),
-    "states": ("load_state",),
+    "saved": ("Trial", "Tuned", "load_state"),
     "tuner": ("TuneOptions", "atune", "tune"),
     "wrappers": ("NearestDemos",),
 }

@@ -26,13 +26,15 @@ from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
 from goldassay.tuning import instructions as words
 from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, WINS, CampaignVerdict, Ledger, keeps, proves
-from goldassay.tuning.demonstrations import (
+from goldassay.tuning.edits import (
+    Diagnosis,
+    Edit,
     counter_example,
     covering,
     nearest_examples,
     selected_examples,
+    wraps,
 )
-from goldassay.tuning.edits import Diagnosis, Edit, wraps
 from goldassay.tuning.measuring import (
     FEWEST,
     MEASURED,

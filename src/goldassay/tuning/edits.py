@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import dspy
 
-from goldassay._dspy_compat import signature_of
+from goldassay._dspy_compat import serialize_for_json, signature_of
 from goldassay.exceptions import GoldassayError
 from goldassay.running.identity import fingerprint
+from goldassay.running.leaks import text_of
 from goldassay.tuning.measuring import Race
-from goldassay.tuning.patches import Patch, make_patch
-from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.wrappers import fits, predictors
+from goldassay.tuning.patches import Patch, apply, make_patch
+from goldassay.tuning.patterns import PRED_KINDS, Pattern
+from goldassay.tuning.wrappers import NearestDemos, fits, inmost, predictors, shows_nearest
 
 
 @dataclass(frozen=True)
@@ -145,3 +148,170 @@ def predictor_for(pattern: Pattern, program: dspy.Module) -> tuple[str, dspy.Pre
 
 def _plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
+BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
+LABEL = 40  # a longer text in an answer is no label
+
+
+def covering(diagnosis: Diagnosis, most: int = 6) -> dict[str, list[Patch]]:
+    """Demonstrations for the errors that they cover (slot ``demonstrations``), for every predictor.
+
+    There are none beside the nearest, which say as much.
+    """
+    if shows_nearest(diagnosis.program):
+        return {}
+    patches = []
+    for name, predictor in predictors(diagnosis.program).items():
+        chosen = cover(_unshown(diagnosis, predictor), diagnosis.patterns, predictor, most)
+        for example in reversed(chosen):  # the example that covers most stands next to the question
+            shares = zip(diagnosis.patterns, _shares(example, diagnosis.patterns), strict=True)
+            names = [pattern.name for pattern, share in shares if share]
+            why = f"covers {'; '.join(names[:3]) or 'labels that no other demonstration has'}"
+            patches.append(_show(diagnosis, name, example, "covering", why))
+    return {"demonstrations": patches} if patches else {}
+
+
+def counter_example(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
+    """An example with an empty answer, of middle length, if too much is predicted (slot ``counter-example``)."""
+    added = {*PRED_KINDS, "unanswerable", "unsupported"}
+    if not any(pattern.kind in added for pattern in diagnosis.patterns):
+        return {}
+    for name, predictor in predictors(diagnosis.program).items():
+        outputs = list(signature_of(predictor).output_fields)
+        answers = [(example, [example.get(key) for key in outputs]) for example in diagnosis.fitting(predictor)]
+        empty: tuple[Any, ...] = ([], "", {}, None)
+        pool = [row for row, values in answers if all(v in empty for v in values) and values != [None] * len(outputs)]
+        if pool:
+            example = sorted(pool, key=lambda row: len(text_of(row)))[len(pool) // 2]
+            why = "an empty answer where there is nothing"
+            return {"counter-example": [_show(diagnosis, name, example, "counter-example", why)]}
+    return {}
+
+
+def nearest_examples(diagnosis: Diagnosis, k: int = 4) -> dict[str, list[Patch]]:
+    """For each input its nearest examples, in place of the same ones for all (slot ``nearest``)."""
+    if shows_nearest(diagnosis.program):
+        return {}
+    try:
+        return {"nearest": [show_nearest(diagnosis, k, diagnosis.train, "nearest")]}
+    except GoldassayError:  # no predictor can be shown them
+        return {}
+
+
+def selected_examples(diagnosis: Diagnosis, k: int = 4, sets: int = 6) -> dict[str, list[Patch]]:
+    """The best of ``sets`` sets of ``k`` examples, for every input (slot ``selected examples``).
+
+    There is none if train has too few examples beside those that are measured.
+    """
+    race = diagnosis.race
+    if race is None or len(race.pool) < 2 * k:
+        return {}
+    drawn = [random.Random(number).sample(list(race.pool), k) for number in range(sets)]
+    try:
+        patches = [show_nearest(diagnosis, k, examples, "selected") for examples in drawn]
+    except GoldassayError:  # no predictor can be shown them
+        return {}
+    best, values = race.winner([apply(diagnosis.program, patch, any_version=True) for patch in patches])
+    patch = patches[best]
+    patch.examples = [str(example.get("id")) for example in drawn[best]]
+    patch.rationale = (
+        f"the best of {sets} sets of {k} on {len(race.bench.examples)} other train examples: "
+        f"{values[best]:.3f} ({', '.join(f'{value:.3f}' for value in sorted(values, reverse=True))} when last seen)"
+    )
+    return {"selected examples": [patch]}
+
+
+def show_nearest(diagnosis: Diagnosis, k: int, examples: Sequence[dspy.Example], proposer: str) -> Patch:
+    """The patch that shows each input its ``k`` nearest of ``examples``: the same for all if they are ``k``."""
+    nearest = NearestDemos(k).compile(inmost(diagnosis.program), trainset=list(examples))
+    return diagnosis.draft(
+        proposer=proposer,
+        action="show_nearest",
+        example={"k": k, "keys": nearest.keys, "examples": serialize_for_json(nearest.examples)},
+        rationale=f"each input is shown its {k} nearest of {len(nearest.examples)} train examples",
+    )
+
+
+def cover(
+    pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: dspy.Predict, most: int
+) -> list[dspy.Example]:
+    """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
+    weights = [max(pattern.loss, 0.0) for pattern in patterns]
+    weights = weights if sum(weights) > 0 else [float(pattern.count) for pattern in patterns]
+    shares = [_shares(example, patterns) for example in pool]
+    outputs = list(signature_of(predictor).output_fields)
+    labels = [set(leaves([example.get(key) for key in outputs])) for example in pool]
+    frequency = Counter(label for some in labels for label in some)
+    lengths = [len(str({key: example.get(key) for key in signature_of(predictor).fields})) for example in pool]
+    mean, whole = sum(lengths) / max(1, len(lengths)), sum(frequency.values()) or 1
+    uncovered = [weight / (sum(weights) or 1.0) for weight in weights]
+    chosen: list[int] = []
+    count: Counter[str] = Counter()
+
+    def gain(index: int) -> float:
+        covered = sum(rest * share for rest, share in zip(uncovered, shares[index], strict=True))
+        spread = sum(frequency[label] / whole * 0.5 ** count[label] / 2 for label in labels[index])
+        return covered + SPREAD * spread - LENGTH * lengths[index] / mean
+
+    while len(chosen) < most:
+        used = sum(lengths[index] for index in chosen)
+        left = [i for i in range(len(pool)) if i not in chosen and (used + lengths[i] <= BUDGET or not chosen)]
+        best = max(left, key=lambda i: (gain(i), -lengths[i], -i), default=None)
+        if best is None or (chosen and gain(best) <= 0):
+            break
+        uncovered = [rest * (1 - share) for rest, share in zip(uncovered, shares[best], strict=True)]
+        count.update(labels[best])
+        chosen.append(best)
+    return [pool[index] for index in chosen]
+
+
+def leaves(value: Any) -> Iterator[str]:
+    """The short texts in a nested value: the labels of an answer, and names.
+
+    >>> sorted(set(leaves([{"text": "Delft", "type": "TOP"}])))
+    ['Delft', 'TOP']
+    """
+    if hasattr(value, "model_dump"):
+        value = value.model_dump()
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple, set)):
+        for inner in value:
+            yield from leaves(inner)
+    elif value is not None:
+        text = str(getattr(value, "value", value))
+        if 0 < len(text) <= LABEL:
+            yield text
+
+
+def _show(diagnosis: Diagnosis, name: str, example: dspy.Example, proposer: str, why: str) -> Patch:
+    """The patch that adds an example to a predictor's demonstrations."""
+    keys = [key for key in signature_of(predictors(diagnosis.program)[name]).fields if example.get(key) is not None]
+    return diagnosis.draft(
+        predictor=name,
+        action="add_example",
+        example={key: serialize_for_json(example[key]) for key in keys},
+        pattern=diagnosis.patterns[0].name if diagnosis.patterns else "",
+        examples=[str(example.get("id"))] if example.get("id") is not None else [],
+        proposer=proposer,
+        rationale=why,
+    )
+
+
+def _unshown(diagnosis: Diagnosis, predictor: dspy.Predict) -> list[dspy.Example]:
+    """The examples that a predictor can be shown and is not shown yet."""
+    keys = list(signature_of(predictor).input_fields)
+    present = [[str(demo.get(key)) for key in keys] for demo in predictor.demos or []]
+    return [row for row in diagnosis.fitting(predictor) if [str(row.get(key)) for key in keys] not in present]
+
+
+def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:
+    """How surely an example shows each pattern."""
+    name = str(example.get("id"))
+    texts = set(leaves([value for _, value in example.items()]))  # a demonstration of a loaded state is a dict
+    return [
+        1.0 if name in pattern.documents else SHOWS if {pattern.gold_type, *pattern.surfaces[:6]} & texts else 0.0
+        for pattern in patterns
+    ]

@@ -20,8 +20,7 @@ from goldassay.fields import read
 from goldassay.lm.terse import TerseAdapter
 from goldassay.measure import INVALID
 from goldassay.running.leaks import text_of
-from goldassay.tuning.demonstrations import leaves
-from goldassay.tuning.edits import Diagnosis, by_pattern, predictor_for
+from goldassay.tuning.edits import Diagnosis, by_pattern, leaves, predictor_for
 from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.wrappers import Wrapped, inmost, predictors
 

@@ -7,28 +7,38 @@ from __future__ import annotations
 
 import inspect
 import io
+import json
 import pickle
 import random
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 from dspy import teleprompt
 
 from goldassay import jsonl
-from goldassay._dspy_compat import signature_of
-from goldassay.exceptions import DataError, GoldassayError, MissingExtra
-from goldassay.metric import Metric
+from goldassay._dspy_compat import BaseCallback, signature_of
+from goldassay.exceptions import DataError, GoldassayError, MissingExtra, ModelError, one_line
+from goldassay.measure import failed
+from goldassay.metric import Metric, extra_arguments, failed_with
+from goldassay.progress import bar, heartbeat, standard_error
+from goldassay.scores import Score
+from goldassay.tally import Evidence
 from goldassay.tuning.acceptance import Ledger
 from goldassay.tuning.campaign import Patches, PatchOptions
 from goldassay.tuning.measuring import QUIET, evaluated
-from goldassay.tuning.watch import REFERENCE, Credit, Watch
 from goldassay.tuning.wrappers import NearestDemos
+
+if TYPE_CHECKING:
+    import dspy
+
 
 OWN = {"metric", "prompt_model", "reflection_lm", "trainset", "valset", "seed", "held_out", "journal"}
 OWN |= {"on_candidate", "on_progress"}  # what a tuning gives to its optimizer itself, and is no setting
@@ -252,3 +262,190 @@ class _PlainUnpickler(pickle.Unpickler):
         if module == "builtins" and name in PLAIN:
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"it holds {module}.{name}, and only plain data is read")
+
+
+REFERENCE = 40  # examples are enough for a slope
+
+
+class Unreachable(BaseException):
+    """A model that the metric needs gives no answer. Not an ``Exception``, since optimizers would go on without it."""
+
+
+class Watch(BaseCallback):  # type: ignore[misc]
+    """Stands between an optimizer and the metric, and sees every evaluation on the whole dev split."""
+
+    def __init__(self, metric: Any, dev: Sequence[Any], progress: bool = True) -> None:
+        self.metric, self.dev, self._takes = metric, list(dev), 2 + extra_arguments(metric)
+        self.best: tuple[float, Any] | None = None
+        self.scored = self.failures = self.unmeasured = 0
+        self.first_failure = ""
+        self.metric_error: Exception | None = None
+        self.candidates: list[tuple[dict[str, str], float]] = []
+        """The instructions of every program that was evaluated on the whole dev split, with its corpus value."""
+        self.journal: Path | None = None
+        """A file for the candidates, for a tuning that can be resumed."""
+        self.credit: Credit | None = None
+        """What scores are turned into before the optimizer sees them, if it selects by single examples."""
+        self._progress = progress
+        self._stack = ExitStack()
+        self._evaluated: dict[str, Any] = {}
+        self._calls: dict[str, tuple[str, Any]] = {}
+        self._errors: dict[tuple[str, Any], list[str]] = {}
+        self._lock = threading.Lock()
+        self._bar = bar(standard_error(), progress)
+        self._task = self._bar.add_task("tuning", total=None)
+
+    def __enter__(self) -> Watch:
+        if not self._progress:  # DSPy's optimizers print, and show bars of their own
+            self._stack.enter_context(redirect_stdout(io.StringIO()))
+            self._stack.enter_context(redirect_stderr(io.StringIO()))
+        else:
+            self._stack.enter_context(heartbeat(lambda: f"tuning, {self.scored} answers measured"))
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+        self._stack.close()
+
+    def __call__(
+        self,
+        gold: Any,
+        pred: Any,
+        trace: Any = None,
+        pred_name: str | None = None,
+        pred_trace: Any = None,
+        program_trace: Any = None,
+    ) -> Any:
+        """The metric's score, called as DSPy calls it.
+
+        A metric that raises is remembered, since optimizers hide it, and the example counts as failed; a metric whose
+        judge cannot be reached stops the tuning at once, since every later call of the program would be wasted.
+
+        Args:
+            gold: The gold example.
+            pred: The prediction.
+            trace: As DSPy passes it, like all that follows.
+            pred_name: The predictor that feedback is for.
+            pred_trace: Its calls.
+            program_trace: The whole program's calls.
+        """
+        others = (trace, pred_name, pred_trace, program_trace)
+        try:
+            score = self.metric(*(gold, pred, *others)[: self._takes])
+        except Exception as error:
+            own = isinstance(self.metric, Metric) and not failed(pred)
+            with self._lock:
+                self.metric_error = self.metric_error or error
+                self.unmeasured += 1
+                self.scored, self.failures = self.scored + (not own), self.failures + (not own)
+            if isinstance(error, ModelError):
+                raise Unreachable(str(error)) from error
+            if not own:
+                raise
+            pred = failed_with(f"the metric raised {one_line(error)}")
+            score = self.metric(gold, pred, *others)
+        why = failed(pred) or getattr(score, "failure", "")
+        with self._lock:
+            self.scored, self.failures = self.scored + 1, self.failures + bool(why)
+            self.first_failure = self.first_failure or why
+            best = "" if self.best is None else f", best on dev {self.best[0]:.4f}"
+        self.show(f"{self.scored} examples scored{best}")
+        return score if self.credit is None else self.credit(score)
+
+    def on_evaluate_start(self, call_id: str, instance: dspy.Evaluate, inputs: dict[str, Any]) -> None:
+        """Remember which program is evaluated, if on the whole dev split."""
+        devset = inputs.get("devset") or instance.devset
+        if len(devset) == len(self.dev) and all(a is b or a == b for a, b in zip(devset, self.dev, strict=True)):
+            self._evaluated[call_id] = inputs.get("program")
+
+    def on_evaluate_end(
+        self, call_id: str, outputs: dspy.Prediction | None, exception: BaseException | None = None
+    ) -> None:
+        """Keep the best program."""
+        program = self._evaluated.pop(call_id, None)
+        if program is not None and outputs is not None:
+            self.keep(float(outputs.score) / 100, program)
+
+    def keep(self, value: float, program: dspy.Module) -> None:
+        """Keep a program that was evaluated on the whole dev split, if it is the best so far."""
+        texts = {name: str(signature_of(predictor).instructions) for name, predictor in program.named_predictors()}
+        self.candidates.append((texts, value))
+        if self.journal is not None:
+            unique = {json.dumps(candidate): (candidate, value) for candidate, value in self.candidates}
+            jsonl.replace(self.journal, json.dumps(list(unique.values()), ensure_ascii=False, indent=1))
+        if self.best is None or value > self.best[0]:
+            self.best = (value, program.deepcopy())  # some optimizers go on writing on the program
+            self.show(f"best on dev {value:.4f}")
+
+    def show(self, line: str) -> None:
+        """Show a line in the bar: what is measured, its effect so far, what is left."""
+        self._bar.update(self._task, description=f"tuning: {line}")
+
+    def on_lm_start(self, call_id: str, instance: object, inputs: dict[str, Any]) -> None:
+        """Remember which model is called."""
+        model = getattr(instance, "model", type(instance).__name__)
+        self._calls[call_id] = f"{model} failed on all {{}} calls", id(instance)
+
+    def on_adapter_parse_start(self, call_id: str, instance: object, inputs: dict[str, Any]) -> None:
+        """Remember which answer is read."""
+        fields = ", ".join(inputs["signature"].output_fields)
+        self._calls[call_id] = f"none of {{}} answers for {fields} could be read", fields
+
+    def on_lm_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
+        """Count the errors of a model, and the answers that cannot be read, since optimizers hide them."""
+        with self._lock:
+            self._errors.setdefault(self._calls.pop(call_id), []).append(
+                "" if exception is None else one_line(exception)
+            )
+
+    on_adapter_parse_end = on_lm_end
+
+    @property
+    def note(self) -> str:
+        """What never worked, though the optimizer does not say so: a model, its answers, or the metric."""
+        for (template, _), errors in self._errors.items():
+            if all(errors):
+                return f"{template.format(len(errors))}; the first: {errors[0][:300]}"
+        if self.metric_error is None:
+            return ""
+        counts = f"{self.unmeasured} of {self.scored} predictions, which count as failed"
+        return f"the metric raised on {counts}; the first: {one_line(self.metric_error)}"
+
+    def check(self) -> None:
+        """Raise if the metric raised on most predictions, or if the program never worked."""
+        error = self.metric_error
+        if isinstance(error, ModelError):
+            raise error
+        if error is not None and 2 * self.unmeasured > self.scored:
+            raise GoldassayError(f"the metric raised {one_line(error)}") from error
+        if self.scored and self.failures == self.scored:
+            raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
+
+
+class Credit:
+    """Scores by what they add to the corpus value of a reference run.
+
+    >>> from goldassay.tally import Counts
+    >>> base = [Evidence({"f1": Counts(10, 5, 5)}), Evidence({"f1": Counts(0, 0, 1)})]
+    >>> credit = Credit(base)
+    >>> round(credit.of(Evidence({"f1": Counts(8, 0, 0)})), 3), round(credit.of(Evidence({"f1": Counts(1, 0, 0)})), 3)
+    (1.008, 0.71)
+    """
+
+    def __init__(self, reference: Sequence[Evidence]) -> None:
+        self.sum = sum(reference[1:], reference[0])
+        self.n, self.value = len(reference), float(self.sum.value)
+
+    @property
+    def changes(self) -> bool:
+        """Whether credits differ from the examples' own values: not if every measure is a mean."""
+        return not self.sum.is_mean
+
+    def of(self, evidence: Evidence) -> float:
+        """The credit of one example's evidence."""
+        return (self.n + 1) * float((self.sum + evidence).value) - self.n * self.value
+
+    def __call__(self, score: Any) -> Any:
+        """The score with its credit as its number; the evidence, the feedback and the pass mark stay."""
+        return score.copy(score=self.of(score.evidence)) if isinstance(score, Score) else score

@@ -25,8 +25,7 @@ from goldassay.running.leaks import check_splits
 from goldassay.running.options import RunOptions
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
 from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
-from goldassay.tuning.demonstrations import nearest_examples
-from goldassay.tuning.edits import Diagnosis, Edit
+from goldassay.tuning.edits import Diagnosis, Edit, nearest_examples
 from goldassay.tuning.instructions import answer_form
 from goldassay.tuning.measuring import MEASURED, QUIET, Bench, count_measured, race_calls, total
 from goldassay.tuning.patches import apply

@@ -20,14 +20,12 @@ from goldassay.running.identity import fingerprint
 from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
 from goldassay.tuning.acceptance import judge
-from goldassay.tuning.demonstrations import covering
-from goldassay.tuning.edits import Diagnosis, Edit, propose_patches
+from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches
 from goldassay.tuning.instructions import rules
 from goldassay.tuning.measuring import effect, evaluated, failure
 from goldassay.tuning.patches import Patch, Status, apply, check_patch, make_patch, read, read_all, write
 from goldassay.tuning.patterns import find
-from goldassay.tuning.saved import diff
-from goldassay.tuning.states import STATE, load_state
+from goldassay.tuning.saved import STATE, diff, load_state
 from goldassay.tuning.wrappers import demonstrations
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from goldassay.tuning import optimizers, saved
 from goldassay.tuning import plan as preflight
 from goldassay.tuning.acceptance import ALPHA
 from goldassay.tuning.measuring import evaluated, failure
+from goldassay.tuning.optimizers import Unreachable, Watch
 from goldassay.tuning.saved import Trial, Tuned
-from goldassay.tuning.watch import Unreachable, Watch
 from goldassay.tuning.wrappers import check_fits, demonstrations, shows_none
 
 ROOM = 500  # tokens of an answer that writes instructions

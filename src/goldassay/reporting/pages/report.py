@@ -33,7 +33,7 @@ from goldassay.tuning.patterns import find
 PATTERNS = 25  # error patterns of a run
 
 if TYPE_CHECKING:
-    from goldassay.tuning.audit.verdict import Audit
+    from goldassay.tuning.verdict import Audit
 
 
 @dataclass

@@ -34,7 +34,7 @@ class Tuning:
     def load(cls, folder: Path) -> Tuning:
         """Reads a tuning from its folder."""
         from goldassay.tuning.patches import read
-        from goldassay.tuning.states import read_about
+        from goldassay.tuning.saved import read_about
 
         about = read_about(folder / "tuning.json")
         order = [entry["id"] for entry in about.get("patches", ())]
