@@ -36,9 +36,7 @@ from benchmarks.conformance.official import SuiteResult
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import extraction, linking
-from goldassay.measures.extraction.hipe import Outcome, decisions, known_types
-from goldassay.measures.extraction.matching import SCHEMAS
-from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.measures.extraction.matching import SCHEMAS, Outcome, SemEvalCounts, decisions, known_types
 from goldassay.measures.linking.matching import fates
 from goldassay.measures.linking.records import sides
 
@@ -72,11 +70,11 @@ def _one(each: Sequence[SemEvalCounts]) -> Figures:
     found: Figures = {name: getattr(total, name) for name in COUNTS}
     right = float(total.correct)
     found |= {"TP": right, "FP": float(total.actual) - right, "FN": float(total.possible) - right}
-    found |= {"P_micro": float(total.precision), "R_micro": float(total.recall)}
+    found |= {"P_micro": float(total.counts.precision), "R_micro": float(total.counts.recall)}
     found["F1_micro"] = float(total.value) if total.weight else 0.0
     lists = {
-        "P": [float(one.precision) for one in each if one.actual],
-        "R": [float(one.recall) for one in each if one.possible],
+        "P": [float(one.counts.precision) for one in each if one.actual],
+        "R": [float(one.counts.recall) for one in each if one.possible],
         "F1": [float(one.value) for one in each if one.actual and one.possible],
     }
     for rate, values in lists.items():

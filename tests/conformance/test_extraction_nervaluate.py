@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from nervaluate import Evaluator
 
 from goldassay.measures.extraction import Batch
-from goldassay.measures.extraction.matching import SCHEMAS
-from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts
 from goldassay.statistics.evidence import summed
 
 KINDS = ["LOC", "PER"]
@@ -95,7 +94,9 @@ def test_rates_of_many_documents(data: list[tuple[Side, Side]]) -> None:
         want, found = overall[theirs], ours[schema]
         assert plain(found) == plain(want)
         if found.weight:
-            assert (found.precision, found.recall, found.value) == pytest.approx((want.precision, want.recall, want.f1))
+            assert (found.counts.precision, found.counts.recall, found.value) == pytest.approx(
+                (want.precision, want.recall, want.f1)
+            )
 
 
 def _apart(gold: Side, pred: Side) -> bool:

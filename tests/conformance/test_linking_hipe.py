@@ -11,7 +11,7 @@ import pytest
 
 from goldassay.gold import pairs
 from goldassay.measures import linking
-from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.measures.extraction.matching import SemEvalCounts
 from goldassay.measures.linking.matching import fates, hipe
 
 # gold, system, reference, adjacent NIL, cut-off
@@ -54,8 +54,8 @@ def test_the_official_results_come_out(
                 assert getattr(found, field) == want[field], (name, theirs, field)
             counts = found.correct, found.actual - found.correct, found.possible - found.correct
             assert counts == (want["TP"], want["FP"], want["FN"]), (name, theirs)
-            assert found.precision == pytest.approx(want["P_micro"], abs=1e-9)
-            assert found.recall == pytest.approx(want["R_micro"], abs=1e-9)
+            assert found.counts.precision == pytest.approx(want["P_micro"], abs=1e-9)
+            assert found.counts.recall == pytest.approx(want["R_micro"], abs=1e-9)
             assert (found.value if found.weight else 0) == pytest.approx(want["F1_micro"], abs=1e-9)
             _macro(each, want, (name, theirs))
 
@@ -63,8 +63,8 @@ def test_the_official_results_come_out(
 def _macro(each: list[SemEvalCounts], want: dict[str, Any], where: object) -> None:
     """Means by document: those without answers leave P, without gold leave R, without either leave F1."""
     values = {
-        "P": [one.precision for one in each if one.actual],
-        "R": [one.recall for one in each if one.possible],
+        "P": [one.counts.precision for one in each if one.actual],
+        "R": [one.counts.recall for one in each if one.possible],
         "F1": [one.value for one in each if one.actual and one.possible],
     }
     for rate, found in values.items():

@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
-from goldassay.measures.extraction import Span
-from goldassay.measures.extraction.mistakes import KINDS, errors
+from goldassay.measure import Review
+from goldassay.measures.extraction import Batch, Span
+from goldassay.measures.extraction.mistakes import KINDS
 
 TEXT = "In 1885 verhuisde het Rijksmuseum naar Amsterdam Zuid, waar het nog steeds te vinden is."
+
+
+def errors(gold: list[Span], pred: list[Span], text: str = "") -> Review:
+    return Batch([{"text": text, "entities": gold}], [pred]).review
 
 
 def place(words: str, kind: str) -> Span:

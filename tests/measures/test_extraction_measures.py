@@ -10,7 +10,7 @@ from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure, parse, stored
 from goldassay.measures import extraction as ex
-from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.measures.extraction.matching import SemEvalCounts
 from goldassay.tally import Counts, Mean
 
 #       0         1         2         3         4

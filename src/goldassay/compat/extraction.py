@@ -10,7 +10,7 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import check_choice
 from goldassay.measures.extraction import Batch, evaluate_tags, spans
-from goldassay.measures.extraction.tags import RATES
+from goldassay.measures.extraction.scorecard import RATES
 from goldassay.statistics.evidence import summed
 from goldassay.tally import Counts
 from goldassay.text.tagging import named

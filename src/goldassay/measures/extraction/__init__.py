@@ -1,8 +1,8 @@
 """Extraction: spans of a text with a type.
 
 Read in this order: `records` (what a span is, and where it comes from), `matching` (which spans are pairs), `batch`
-(every count of many documents), `measures` and `tally` (what is reported), `mistakes` (errors in words), `scorecard`.
-`tags` scores tag sequences, `hipe` counts as the official HIPE scorer does.
+(every count of many documents), `measures` (what is reported), `mistakes` (errors in words), `scorecard` (everything
+over a set, of spans and of tag sequences).
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from typing import Any
 from goldassay.measure import Measure
 from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.measures import SemEval, SpanF1
-from goldassay.measures.extraction.mistakes import errors
 from goldassay.measures.extraction.records import Span, perfect, sides, spans
-from goldassay.measures.extraction.scorecard import listed, scorecard
-from goldassay.measures.extraction.tags import evaluate_tags
+from goldassay.measures.extraction.scorecard import evaluate_tags, listed, scorecard
 
 MEASURES: tuple[Measure[Any], ...] = (
     *listed(),
@@ -32,7 +30,6 @@ __all__ = [
     "SemEval",
     "Span",
     "SpanF1",
-    "errors",
     "evaluate_tags",
     "listed",
     "perfect",

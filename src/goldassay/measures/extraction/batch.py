@@ -9,25 +9,30 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
 
-from goldassay.measure import gold_field, pred_field
-from goldassay.measures.extraction.hipe import CORRECT, INCORRECT, MISSING, PARTIAL, SPURIOUS, decisions
+from goldassay.measure import Review, gold_field, pred_field
 from goldassay.measures.extraction.matching import (
+    CORRECT,
+    INCORRECT,
+    MISSING,
+    PARTIAL,
     SCHEMAS,
+    SPURIOUS,
     Pairs,
+    SemEvalCounts,
     Side,
-    by_column,
-    columns,
+    decisions,
     matched,
-    one_by_one,
     overlaps,
     ranges,
+    text_order,
 )
+from goldassay.measures.extraction.mistakes import review
 from goldassay.measures.extraction.records import Span, entities, sides, text_of
-from goldassay.measures.extraction.tally import SemEvalCounts
 from goldassay.statistics.evidence import Ints
 from goldassay.tally import Counts
 
@@ -35,7 +40,9 @@ T = TypeVar("T")
 MISSED_LABEL, SPURIOUS_LABEL = "MISSED", "SPURIOUS"
 SCHEMA_OF = {"strict": "strict", "partial": "type", "type": "type", "exact": "exact"}
 """The SemEval schema whose correct pairs are the true positives of a match."""
-TOKEN = re.compile(r"\S+")
+LETTER = "\ud800"  # stands in no text, so it can stand for any letter of one that is not there
+TOKEN = re.compile(rf"[^\s{LETTER}]+|{LETTER}")
+MARKS = {"fragments", "optional", "parent"}
 Cells = tuple[Ints, Ints, Ints]
 """What is right, what is in gold and what is predicted: for each thing its document and its type."""
 
@@ -45,12 +52,24 @@ def cached(method: Callable[..., T]) -> Callable[..., T]:
 
     def call(batch: Batch, *arguments: str) -> T:
         key = (method, *arguments)
-        if key not in batch.cache:
+        if key not in batch.cache:  # functools.cache would keep all spans alive
             batch.cache[key] = method(batch, *arguments)
         counts: T = batch.cache[key]
         return counts
 
     return call
+
+
+def plain_columns(documents: Sequence[Any]) -> list[list[Any]]:
+    """Starts, ends and types of plain dicts with valid offsets; nothing for anything else, or anything wrong."""
+    flat = list(chain.from_iterable(document or () for document in documents))
+    if {*map(type, flat)} != {dict} or not MARKS.isdisjoint(chain.from_iterable(flat)):
+        return []
+    start, end, kind = columns = [[span.get(name) for span in flat] for name in Span._fields[:3]]
+    if {*map(type, chain(start, end))} != {int} or {*map(type, kind)} != {str}:
+        return []
+    first, last = np.array(start), np.array(end)
+    return [] if (first < 0).any() or (first >= last).any() else columns
 
 
 class Batch:
@@ -63,19 +82,26 @@ class Batch:
     """
 
     def __init__(self, gold: Sequence[object], pred: Sequence[object], *, bounds: str = "given") -> None:
-        self.records, self.bounds, self.n = (gold, pred), bounds, len(gold)
-        self.cache: dict[Any, Any] = {}  # functools.cache on a method would keep all spans alive
-        left: list[Any] = [entities(record, gold_field) for record in gold]
-        right: list[Any] = [entities(record, pred_field) for record in pred]
-        self.failed = np.array([spans is None for spans in right], bool)
-        rows: list[Any] = [bounds == "given" and by_column(side) for side in (left, right)]
-        if not all(rows):
-            left, right = [spans for spans, _, _ in self.documents], [spans for _, spans, _ in self.documents]
-            rows = [one_by_one(left), one_by_one(right)]
-        self.types = sorted({kind for each in rows if each for kind in each[2]})
-        self.gold, self.pred = (
-            columns(side, each, self.types) for side, each in zip((left, right), rows, strict=True) if each
-        )
+        self.records, self.bounds, self.n, self.cache = (gold, pred), bounds, len(gold), dict[Any, Any]()
+        read: Any = zip(self.records, (gold_field, pred_field), strict=True)
+        read = [[entities(record, field) for record in side] for side, field in read]
+        self.failed = np.array([spans is None for spans in read[1]], bool)
+        # plain spans are read by column, since that is fast; all others, and all that are wrong, one by one
+        columns: list[Any] = [bounds == "given" and plain_columns(side) for side in read]
+        spans: list[Any] = [(), ()]
+        if not all(columns):
+            read = [[document[side] for document in self.documents] for side in (0, 1)]
+            spans = [[span for spans in side for span in sorted(spans, key=text_order)] for side in read]
+            columns = [[[span[at] for span in side] for at in range(3)] for side in spans]
+        self.types = sorted({kind for _, _, kinds in columns for kind in kinds})
+        codes = {kind: code for code, kind in enumerate(self.types)}
+        both = []
+        for documents, (start, end, kinds), listed in zip(read, columns, spans, strict=True):
+            document = np.repeat(np.arange(self.n), [len(each or ()) for each in documents])
+            first, last, kind = np.array([start, end, [codes[kind] for kind in kinds]], int).reshape(3, -1)
+            order = np.lexsort((kind, last, first, document))
+            both.append(Side(document[order], first[order], last[order], kind[order], listed))
+        self.gold, self.pred = both
 
     @cached_property
     def documents(self) -> list[tuple[list[Span], list[Span], str]]:
@@ -90,10 +116,12 @@ class Batch:
             np.maximum.at(extent, side.document, side.end + 2)
         return overlaps(self.gold, self.pred, np.cumsum(extent) - extent + 1)
 
-    @property
-    def unlocated(self) -> int:
-        """How many predicted spans do not occur in their text."""
-        return int((self.pred.start < 0).sum())
+    @cached_property
+    def review(self) -> Review:
+        """The errors of the one document of a batch of one, and what is right in it."""
+        gold, pred, text = self.documents[0]
+        pairs = (column.tolist() for column in matched(self.pairs, "strict"))
+        return review(sorted(gold, key=text_order), sorted(pred, key=text_order), text, *pairs)
 
     @property
     def confusion(self) -> Counter[tuple[str, str]]:
@@ -111,8 +139,7 @@ class Batch:
     @cached
     def by_type(self, match: str, matching: str = "one-to-one") -> dict[str, Counts]:
         """The same for each type by itself; types that occur."""
-        tables = map(self._table, self.cells(match, matching))
-        by_type = zip(self.types, *tables, strict=True)
+        by_type = zip(self.types, *map(self._table, self.cells(match, matching)), strict=True)
         return {kind: Counts(right, p - right, g - right) for kind, right, g, p in by_type if g.any() or p.any()}
 
     @cached
@@ -150,15 +177,14 @@ class Batch:
         """
         if matching == "hipe":
             at = SCHEMAS.index(schema)
-            decided = (
+            decided = [
                 (number, self.types.index(kind), outcome[at])
                 for number, (gold, pred, _) in enumerate(self.documents)
                 for kind, outcome in decisions(gold, pred)
-            )
-            document, kind, outcome = np.array(list(decided), int).reshape(-1, 3).T
-            return np.stack(
-                (document, np.where(outcome == SPURIOUS, -1, kind), np.where(outcome == MISSING, -1, kind), outcome)
-            )
+            ]
+            document, kind, outcome = np.array(decided, int).reshape(-1, 3).T
+            sides = (np.where(outcome == alone, -1, kind) for alone in (SPURIOUS, MISSING))
+            return np.stack((document, *sides, outcome))
         gold, pred = self.gold, self.pred
         left, right, correct = matched(self.pairs, schema)
         wrong = PARTIAL if schema == "partial" else INCORRECT
@@ -183,11 +209,8 @@ class Batch:
             rows = bare[side.document]
             np.maximum.at(reach, side.document[rows], side.end[rows])
         base, types = np.cumsum(reach + 1) - reach - 1, max(1, len(self.types))
-        joined = "\n".join(text or "\n" * size for text, size in zip(texts, reach.tolist(), strict=True))
-        places = np.array([token.span() for token in TOKEN.finditer(joined)], int).reshape(-1, 2)
-        _, letters = ranges(base[bare], base[bare] + reach[bare])
-        starts, ends = np.sort(np.vstack((places, np.stack((letters, letters + 1), axis=1))), axis=0).T
-        document = np.searchsorted(base, starts, "right") - 1
+        joined = "\n".join(text or LETTER * size for text, size in zip(texts, reach.tolist(), strict=True))
+        starts, ends = np.array([token.span() for token in TOKEN.finditer(joined)], int).reshape(-1, 2).T
 
         def covered(side: Side) -> Ints:
             """Each token with each type that it has, as one number."""
@@ -196,16 +219,16 @@ class Batch:
             if side.spans:
                 parts = [(row, *part) for row in rows.tolist() for part in side.spans[row].parts]
                 rows, start, end = np.array(parts, int).reshape(-1, 3).T
-            first, last = (
-                base[side.document[rows]] + np.minimum(at, reach[side.document[rows]]) for at in (start, end)
-            )
+            document = side.document[rows]
+            first, last = (base[document] + np.minimum(at, reach[document]) for at in (start, end))
             which, token = ranges(np.searchsorted(ends, first, "right"), np.searchsorted(starts, last, "left"))
             return np.unique(token * types + side.type[rows][which])
 
         gold, pred = covered(self.gold), covered(self.pred)
-        both = np.intersect1d(gold, pred, assume_unique=True)
+        document = np.searchsorted(base, starts, "right") - 1
         right, annotated, predicted = (
-            np.stack((document[cells // types], cells % types)) for cells in (both, gold, pred)
+            np.stack((document[cells // types], cells % types))
+            for cells in (np.intersect1d(gold, pred, assume_unique=True), gold, pred)
         )
         lost = self.pred.start < 0
         return right, annotated, np.hstack((predicted, (self.pred.document[lost], self.pred.type[lost])))

@@ -1,4 +1,4 @@
-"""The spans of many documents as columns of numbers, and which of them are pairs.
+"""Which spans are pairs, and what SemEval'13 counts them as.
 
 Spans that share a character may be paired, each with at most one of the other side. Which pairs are made depends on
 the schema of SemEval'13:
@@ -15,24 +15,86 @@ gives (1, 1, 1) or (2, 0, 0) as true positives, false positives and false negati
 How it is fast: all documents lie on one axis, one after the other, and a binary search finds which spans overlap. A
 span that overlaps one of the other side and no more, which is nearly every span, is paired without a search. Only
 crowded places (connected groups of overlapping spans) are solved as assignment problems, each by itself.
+
+The official HIPE scorer takes predictions in the order of the text (`decisions`). A prediction that equals a gold span
+(boundaries, type and words) is correct in every schema. Otherwise the first gold span decides that has the same
+boundaries and another type, or that overlaps and was not taken before, with or without the same type; the same
+boundaries and type in other words are an overlap. A prediction that no gold span decides is spurious; a gold span that
+none took is missed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from goldassay.measure import pred_field
 from goldassay.measures.assignment import heaviest
-from goldassay.measures.extraction.records import Span
+from goldassay.measures.extraction.records import PRED, Span, entities, sides, spans
 from goldassay.statistics.evidence import Flags, Ints
+from goldassay.tally import RATES, Counts, Number, Sums
 
 SCHEMAS = ("strict", "exact", "partial", "type")
-MARKS = {"fragments", "optional", "parent"}
-Rows = tuple[Ints, Ints, Sequence[str], Sequence[Span]]
-"""Starts, ends and types, and the spans themselves if they were read one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SemEvalCounts(Sums):
+    """SemEval'13 counts; ``value`` is F1, and 1.0 if there is no evidence at all.
+
+    ACT = COR + INC + PAR + SPU, POS = COR + INC + PAR + MIS, P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS. PAR is
+    only counted in the schema ``partial``, so one formula serves all four schemas.
+    """
+
+    rate = "f1"
+    correct: Number = 0.0
+    incorrect: Number = 0.0
+    partial: Number = 0.0
+    missed: Number = 0.0
+    spurious: Number = 0.0
+
+    @property
+    def actual(self) -> Number:
+        """How many were predicted (ACT)."""
+        return self.correct + self.incorrect + self.partial + self.spurious
+
+    @property
+    def possible(self) -> Number:
+        """How many are in gold (POS)."""
+        return self.correct + self.incorrect + self.partial + self.missed
+
+    @property
+    def counts(self) -> Counts:
+        """COR + ½ PAR as true positives, what is left of ACT and POS as false ones."""
+        credit = self.correct + 0.5 * self.partial
+        return RATES[self.rate](credit, self.actual - credit, self.possible - credit)
+
+    @property
+    def weight(self) -> Number:
+        """How many there are on both sides."""
+        return self.actual + self.possible
+
+    @property
+    def value(self) -> Number:
+        """The rate."""
+        return self.counts.value
+
+
+class SemEvalPrecision(SemEvalCounts):
+    """The same counts; ``value`` is precision."""
+
+    __slots__ = ()
+    rate = "precision"
+
+
+class SemEvalRecall(SemEvalCounts):
+    """The same counts; ``value`` is recall."""
+
+    __slots__ = ()
+    rate = "recall"
 
 
 class Side(NamedTuple):
@@ -57,46 +119,13 @@ class Pairs(NamedTuple):
     typed: Flags
 
 
-def by_column(documents: Sequence[Any]) -> Rows | None:
-    """Plain dicts with valid offsets, read by column; ``None`` for anything else, or anything wrong."""
-    flat = list(chain.from_iterable(document or () for document in documents))
-    if {*map(type, flat)} != {dict} or not MARKS.isdisjoint(chain.from_iterable(flat)):
-        return None
-    start, end, kind = ([span.get(name) for span in flat] for name in ("start", "end", "type"))
-    if {*map(type, chain(start, end))} != {int} or {*map(type, kind)} != {str}:
-        return None
-    first, last = np.array(start), np.array(end)
-    return None if (first < 0).any() or (first >= last).any() else (first, last, kind, ())
-
-
-def one_by_one(documents: Sequence[Sequence[Span]]) -> Rows:
-    """Any spans."""
-    flat = [span for document in documents for span in sorted(document, key=text_order)]
-    start, end = (np.array([span[at] for span in flat], int) for at in (0, 1))
-    return start, end, [span.type for span in flat], flat
-
-
 def text_order(span: Span) -> tuple[object, ...]:
     """The key that puts the spans of a document in order, so that the order of the input makes no difference."""
     return span.start, span.end, span.type, span.fragments
 
 
-def columns(documents: Sequence[Any], rows: Rows, types: Sequence[str]) -> Side:
-    """The rows of a side in order, with their documents."""
-    start, end, kinds, spans = rows
-    codes = {kind: code for code, kind in enumerate(types)}
-    kind = np.fromiter(map(codes.__getitem__, kinds), int, len(kinds))
-    document = np.repeat(np.arange(len(documents)), [len(document or ()) for document in documents])
-    order = np.lexsort((kind, end, start, document))
-    return Side(document[order], start[order], end[order], kind[order], spans)
-
-
 def ranges(first: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """All numbers from each first one to its end, and which of the ranges each is in.
-
-    >>> [numbers.tolist() for numbers in ranges(np.array([3, 7]), np.array([5, 8]))]
-    [[0, 0, 1], [3, 4, 7]]
-    """
+    """All numbers from each first one to its end, and which of the ranges each is in."""
     many = np.maximum(end - first, 0)
     which = np.repeat(np.arange(len(many)), many)
     return which, np.arange(len(which)) - np.repeat(np.cumsum(many) - many - first, many)
@@ -131,3 +160,75 @@ def matched(pairs: Pairs, schema: str) -> tuple[Ints, Ints, Flags]:
     edges = zip(left[crowded].tolist(), right[crowded].tolist(), crowded.tolist(), strict=True)
     taken[[row for _, _, row in heaviest(dict(zip(edges, weights, strict=True)))]] = True
     return left[taken], right[taken], first[taken]
+
+
+COARSE = "pers per loc org prod humanprod time work object scope date building street comp"
+FINE = (
+    "pers.ind pers.coll pers.ind.articleauthor pers.author per.author pers.editor pers.myth pers.other org.adm org.ent "
+    "org.ent.pressagency prod.media prod.doctr time.date.abs time.hour.abs loc.add loc.add.phys loc.add.elec loc.adm "
+    "loc.adm.town loc.adm.reg loc.adm.nat loc.adm.sup loc.admin.sup loc.phys loc.phys.geo loc.phys.hydro "
+    "loc.phys.astro loc.oro loc.fac loc.unk work.primlit work.seclit work.fragm object.manuscr object.museum "
+    "comp.demonym comp.function comp.name comp.qualifier comp.title"
+)
+CORRECT, INCORRECT, PARTIAL, MISSING, SPURIOUS = range(5)  # the fields of SemEvalCounts, in their order
+Outcome = tuple[int, ...]  # a field for each of `SCHEMAS`
+EQUAL: Outcome = (CORRECT,) * 4
+OTHER_TYPE: Outcome = (INCORRECT, CORRECT, CORRECT, INCORRECT)
+OVERLAPS: tuple[Outcome, Outcome] = (  # of another type, of the same
+    (INCORRECT, INCORRECT, PARTIAL, INCORRECT),
+    (INCORRECT, INCORRECT, PARTIAL, CORRECT),
+)
+MISSED_ALL: Outcome = (MISSING,) * 4
+SPURIOUS_ALL: Outcome = (SPURIOUS,) * 4
+Fit = tuple[bool, bool, bool, bool]  # one place, as it should be, not as it should be, some overlap
+
+
+def known_types(gold: Sequence[Sequence[Span]]) -> set[str]:
+    """The types that the HIPE scorer counts, in small letters: gold's and those of its tag sets of 2020 and 2022."""
+    return {*f"{COARSE} {FINE}".split(), *(span.type.casefold() for document in gold for span in document)}
+
+
+def known(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[list[Span]], int]:
+    """The predictions without those of types that do not count, and how many those are."""
+    types = known_types([sides(record, [])[0] for record in gold])
+    predicted = [spans(entities(prediction, pred_field), PRED) for prediction in pred]
+    counted = [[span for span in document if span.type.casefold() in types] for document in predicted]
+    return counted, sum(map(len, predicted)) - sum(map(len, counted))
+
+
+def decisions(gold: Sequence[Span], pred: Sequence[Span]) -> list[tuple[str, Outcome]]:
+    """The outcome of each prediction of a document, and of each gold span that none took, with the type it counts for.
+
+    >>> [outcome[3] for _, outcome in decisions([Span(0, 5, "loc")], [Span(0, 4, "loc"), Span(4, 5, "loc")])]
+    [0, 4]
+    """
+
+    def fit(span: Span, other: Span) -> Fit:
+        same, there = span.type == other.type, other.start >= 0
+        return span.place == other.place, same and there, not same, there and span.overlaps(other)
+
+    left, right = (sorted(side, key=lambda span: span[:2]) for side in (gold, pred))
+    return decided(left, right, fit, lambda span: span.type)
+
+
+def decided(
+    gold: Sequence[Any], pred: Sequence[Any], fit: Callable[[Any, Any], Fit], name: Callable[[Any], str]
+) -> list[tuple[str, Outcome]]:
+    """The same for whatever has a place and a ``form`` (other words than gold's): ``fit`` compares two of them."""
+    taken: set[int] = set()
+    outcomes: list[tuple[str, Outcome]] = []
+    for answer in pred:
+        fits = [(at, *fit(other, answer)) for at, other in enumerate(gold)]
+        ways = chain(
+            ((at, EQUAL) for at, placed, right, _, _ in fits if placed and right and not answer.form),
+            (
+                (at, OTHER_TYPE if placed and wrong else OVERLAPS[right])
+                for at, placed, right, wrong, overlaps in fits
+                if (placed and wrong) or (overlaps and at not in taken)
+            ),
+            [(-1, SPURIOUS_ALL)],
+        )
+        index, outcome = next(ways)
+        taken.add(index)
+        outcomes.append((name(answer if index < 0 else gold[index]), outcome))
+    return outcomes + [(name(other), MISSED_ALL) for index, other in enumerate(gold) if index not in taken]

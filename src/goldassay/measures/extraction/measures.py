@@ -19,34 +19,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Measure, Review, check_choice
 from goldassay.measures.extraction.batch import Batch
-from goldassay.measures.extraction.matching import SCHEMAS
-from goldassay.measures.extraction.mistakes import errors
-from goldassay.measures.extraction.records import sides
-from goldassay.measures.extraction.tally import SEMEVAL_RATES, SemEvalCounts
-from goldassay.tally import FORMULAS, RATES, Macro, Mean, T
+from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts, SemEvalPrecision, SemEvalRecall
+from goldassay.tally import RATES, Macro, Mean, T
 
 MATCHES = {
-    "strict": ("span+type", "HIPE strict, CoNLL, seqeval, SemEval strict"),
-    "partial": ("overlap+type", "HIPE fuzzy, SemEval type"),
-    "exact": ("span", "SemEval exact"),
-    "type": (
-        "type+overlap",
-        "the same as partial, HIPE fuzzy, SemEval type; SemEval's own partial ignores the type",
-    ),
-    "type_anywhere": ("type+overlap", "types of the document, wherever they stand"),
-    "token": ("token+type", r"a token (\S+) has the types of the spans that overlap it"),
+    "strict": "span+type",
+    "partial": "overlap+type",
+    "exact": "span",
+    "type": "type+overlap",
+    "type_anywhere": "type+overlap",
+    "token": "token+type",
 }
-"""What each match compares, and what else it is called."""
+"""What each match compares."""
 AVERAGES = {"macro": "gold", "macro_seen": "seen", "weighted": "support"}  # and the share of a type in the mean
 AVERAGED = ("strict", "partial")
-REPEATED = {"repeated": "each counts"}  # so a span that is predicted twice is spurious once
-_errors = lru_cache(maxsize=64)(errors)  # the measures of a metric name the same errors
+REPEATED = "each counts"  # so a span that is predicted twice is spurious once
+SEMEVAL_RATES = {"f1": SemEvalCounts, "precision": SemEvalPrecision, "recall": SemEvalRecall}
 
 
 @dataclass(frozen=True)
@@ -59,11 +52,9 @@ class SpanMeasure(Measure[T]):
     ``parent`` (`settled`).
     """
 
-    task: ClassVar[str] = "extraction"
-    gold_fields: ClassVar[tuple[str, ...]] = ("text", "entities")
-    pred_fields: ClassVar[tuple[str, ...]] = ("entities",)
-    shares: ClassVar[tuple[str, ...]] = ("bounds",)
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {"bounds": ("given", "word"), "matching": ("one-to-one", "hipe")}
+    task = "extraction"
+    shares = ("bounds",)
+    choices = {"bounds": ("given", "word"), "matching": ("one-to-one", "hipe")}
 
     bounds: str = field(default="given", kw_only=True)
     matching: str = field(default="one-to-one", kw_only=True)
@@ -72,10 +63,9 @@ class SpanMeasure(Measure[T]):
         """The spans of all documents, matched."""
         return Batch(gold, pred, bounds=self.bounds)
 
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What is missed, spurious, of the wrong type or with the wrong boundaries."""
-        left, right, text = sides(gold, pred, self.bounds)
-        return _errors(tuple(left), tuple(right), text)
+        return batch.review
 
 
 @dataclass(frozen=True)
@@ -102,7 +92,9 @@ class SpanF1(SpanMeasure[Any]):
     Counts(tp=1, fp=1, fn=0)
     """
 
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {
+    formula = "P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn); averaged as named"
+    source = "Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy, by document)"
+    choices = {
         **SpanMeasure.choices,
         "match": tuple(MATCHES),
         "rate": tuple(RATES),
@@ -154,40 +146,22 @@ class SpanF1(SpanMeasure[Any]):
         return self.match if self.average == "micro" else ""
 
     @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The rate, and what it is the mean of."""
-        rate = FORMULAS[self.rate]
-        return {
-            "micro": f"{rate} over all documents; also known as: {MATCHES[self.match][1]}",
-            "weighted": f"Σ support · {self.rate} / Σ support, with {self.rate} = {rate}",
-            "document": f"mean over documents of {rate}; those without predictions leave P and F1, "
-            "those without gold leave R and F1",
-        }.get(self.average, f"mean over types of {rate}")
-
-    @property
-    def source(self) -> str:  # type: ignore[override]
-        """Where the definition comes from."""
-        if self.average == "document":
-            return "Ehrmann et al. 2022 (HIPE)"
-        return "Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy)"
-
-    @property
     def conventions(self) -> str:
         """With what the match compares."""
-        chosen = {"bounds": self.bounds, "matching": self.matching, "match": MATCHES[self.match][0]}
-        if self.match == "token":
-            del chosen["matching"]
-        if self.match in ("type", "type_anywhere"):
-            within = "overlap" if self.match == "type" else "document"
-            chosen = {"bounds": self.bounds, "matching": self.matching, "within": within, "match": chosen["match"]}
-        if self.average.startswith("macro"):
-            chosen["over"] = AVERAGES[self.average]
         average = {"micro": "micro", "weighted": "weighted by gold support", "document": "macro by document"}
-        chosen["average"] = average.get(self.average, "macro by type")
-        chosen |= {} if self.match == "token" else REPEATED
-        chosen["empty"] = "left out, failed=0" if self.average == "document" else EMPTY
-        chosen |= {"known_as": "HIPE fuzzy = SemEval type"} if self.match in ("partial", "type") else {}
-        return f"{self.key}[{', '.join(f'{name}={value}' for name, value in chosen.items())}]"
+        token = self.match == "token"
+        chosen = {
+            "bounds": self.bounds,
+            "matching": "" if token else self.matching,
+            "within": {"type": "overlap", "type_anywhere": "document"}.get(self.match),
+            "match": MATCHES[self.match],
+            "over": AVERAGES[self.average] if self.average.startswith("macro") else "",
+            "average": average.get(self.average, "macro by type"),
+            "repeated": "" if token else REPEATED,
+            "empty": "left out, failed=0" if self.average == "document" else EMPTY,
+            "known_as": "HIPE fuzzy = SemEval type" if self.match in ("partial", "type") else "",
+        }
+        return f"{self.key}[{', '.join(f'{name}={value}' for name, value in chosen.items() if value)}]"
 
 
 @dataclass(frozen=True)
@@ -212,10 +186,15 @@ class SemEval(SpanMeasure[SemEvalCounts]):
 
     schema: str = "strict"
     rate: str = "f1"
-    choices: ClassVar[dict[str, tuple[str, ...]]] = {**SpanMeasure.choices, "schema": SCHEMAS, "rate": tuple(RATES)}
-    fixed: ClassVar[dict[str, str]] = {"average": "micro", "partial credit": "0.5", **REPEATED, "empty": EMPTY}
-    formula: ClassVar[str] = "P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS, F1 their harmonic mean"
-    source: ClassVar[str] = "Segura-Bedmar et al. 2013 (SemEval-2013 task 9)"
+    choices = {**SpanMeasure.choices, "schema": SCHEMAS, "rate": tuple(RATES)}
+    fixed = {
+        "average": "micro",
+        "partial credit": "0.5",
+        "repeated": REPEATED,
+        "empty": EMPTY,
+    }
+    formula = "P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS, F1 their harmonic mean"
+    source = "Segura-Bedmar et al. 2013 (SemEval-2013 task 9)"
 
     @property
     def name(self) -> str:  # type: ignore[override]

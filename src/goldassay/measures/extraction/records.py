@@ -44,6 +44,11 @@ class Span(NamedTuple):
         """The boundaries: two spans with equal places have the same boundaries."""
         return self.fragments or (self.start, self.end)
 
+    @property
+    def key(self) -> tuple[Place | Fragments, str]:
+        """The boundaries and the type."""
+        return self.place, self.type
+
     def overlaps(self, other: Span) -> bool:
         """Whether the two share a character."""
         return any(a < d and c < b for a, b in self.parts for c, d in other.parts)
@@ -75,25 +80,22 @@ def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> l
 
 
 def _span(item: Any) -> Span:
-    get: Any = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
     if isinstance(item, (tuple, list)) and len(item) >= 3:
-        get = dict(zip(Span._fields, item[:3], strict=False)).get
+        item = dict(zip(Span._fields, item[:3], strict=False))
+    get: Any = item.get if isinstance(item, Mapping) else lambda name: read(item, name, None)
     start, end, kind, text, parts, form, optional, parent = map(get, Span._fields)
     if not isinstance(kind, str):
         raise DataError("a span needs a type" if kind is None else f"the type must be text, not {kind!r}")
     fragments = tuple(sorted((_offset(a), _offset(b)) for a, b in parts or ()))
-    if start is None or end is None:
-        start, end = (fragments[0][0], max(b for _, b in fragments)) if fragments else (-1, -1)
-    span = Span(_offset(start), _offset(end), kind, text or "", fragments, form or "", bool(optional))
-    if span[:2] == (-1, -1):
-        return span
-    if not 0 <= span.start < span.end:
+    whole = (fragments[0][0], max(b for _, b in fragments)) if fragments else (-1, -1)
+    start, end = whole if start is None or end is None else (_offset(start), _offset(end))
+    if (start, end) != (-1, -1) and not 0 <= start < end:
         raise DataError(f"a span must begin before it ends, not {start}–{end}")
-    wrong = any(a >= b for a, b in fragments)
-    if fragments and (wrong or (fragments[0][0], max(b for _, b in fragments)) != span[:2]):
+    if fragments and (whole != (start, end) or any(a >= b for a, b in fragments)):
         raise DataError(f"the fragments {list(map(list, fragments))} do not make up {start}–{end}")
-    single = len(fragments) < 2  # which is the span itself
-    return span._replace(fragments=() if single else fragments, parent=(parent[0], parent[1]) if parent else None)
+    fragments = () if len(fragments) < 2 else fragments  # a single one is the span itself
+    above = (parent[0], parent[1]) if parent else None
+    return Span(start, end, kind, text or "", fragments, form or "", bool(optional), above)
 
 
 def _offset(value: Any) -> int:
@@ -152,19 +154,17 @@ def settled(gold: list[Span], pred: list[Span]) -> tuple[list[Span], list[Span]]
     """
     if not any(span.optional or span.parent for span in gold):
         return gold, pred
-    predicted = {(span.place, span.type) for span in pred}
+    predicted = {span.key for span in pred}
     places = {span[:2] for span in gold}
 
     def correct(span: Span, above: tuple[Span, ...] = ()) -> bool:
         parts = [part for part in gold if part.parent == span[:2] and part not in (span, *above)]
-        return (span.place, span.type) in predicted or (
-            bool(parts) and all(correct(part, (*above, span)) for part in parts)
-        )
+        return span.key in predicted or (bool(parts) and all(correct(part, (*above, span)) for part in parts))
 
     counted = [span for span in gold if not span.optional and span.parent not in places]
-    ignored = {(span.place, span.type) for span in gold} - {(span.place, span.type) for span in counted}
-    by_parts = [span for span in counted if (span.place, span.type) not in predicted and correct(span)]
-    return counted, [span for span in pred if (span.place, span.type) not in ignored] + by_parts
+    ignored = {span.key for span in gold} - {span.key for span in counted}
+    by_parts = [span for span in counted if span.key not in predicted and correct(span)]
+    return counted, [span for span in pred if span.key not in ignored] + by_parts
 
 
 def _widened(span: Span, text: str) -> Span:

@@ -22,9 +22,7 @@ from typing import NamedTuple
 
 from goldassay.measure import Review
 from goldassay.measures.assignment import assign, overlapping
-from goldassay.measures.extraction.hipe import Fit, Outcome, decided
-from goldassay.measures.extraction.matching import SCHEMAS
-from goldassay.measures.extraction.tally import SemEvalCounts
+from goldassay.measures.extraction.matching import SCHEMAS, Fit, Outcome, SemEvalCounts, decided
 from goldassay.measures.linking.records import NIL, Answer, Document, Mention, is_over, rank
 from goldassay.tally import Counts
 
@@ -152,7 +150,7 @@ def _pairs(edges: Iterable[Edge]) -> list[tuple[int, int]]:
 def fates(gold: Sequence[Mention], pred: Sequence[Answer], k: int = 1) -> list[tuple[str, Outcome]]:
     """What became of each answer, in the official order, and of each mention without one: its id and outcomes.
 
-    >>> from goldassay.measures.extraction.hipe import OVERLAPS
+    >>> from goldassay.measures.extraction.matching import OVERLAPS
     >>> from goldassay.measures.linking.records import sides
     >>> document = sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 0, "end": 4, "candidates": ["Q1"]}])
     >>> fates(document.gold, document.pred) == [("Q1", OVERLAPS[True])]
@@ -173,7 +171,7 @@ def _name(side: Mention | Answer) -> str:
 def hipe(rows: Iterable[tuple[str, Outcome]], schema: str) -> SemEvalCounts:
     """SemEval's counts in a schema.
 
-    >>> from goldassay.measures.extraction.hipe import MISSED_ALL, OVERLAPS
+    >>> from goldassay.measures.extraction.matching import MISSED_ALL, OVERLAPS
     >>> hipe([("Q1", OVERLAPS[True]), ("Q2", MISSED_ALL)], "type")
     SemEvalCounts(correct=1, incorrect=0, partial=0, missed=1, spurious=0)
     """
