@@ -89,22 +89,20 @@ class Preferred:
     people: Interval | None
 
 
-def prefer(
-    judge: Judge, labels: Labels, *, level: float = 0.95, on_pair: Callable[[int], None] | None = None
-) -> Preferred:
+def prefer(judge: Judge, labels: Labels, *, on_pair: Callable[[int], None] | None = None) -> Preferred:
     """Ask a judge about every pair in both orders, and compare with people. Orders that disagree are a tie."""
     orders = []
     for done, item in enumerate(labels.items, start=1):
         swapped = {**item.inputs, "first": item.inputs["second"], "second": item.inputs["first"]}
-        there = ONE_ORDER.ask(judge, swapped).label
-        orders.append((ONE_ORDER.ask(judge, item.inputs).label, there and SWAPPED[there]))
+        there = judge.verdict(ONE_ORDER, **swapped).label
+        orders.append((judge.verdict(ONE_ORDER, **item.inputs).label, there and SWAPPED[there]))
         if on_pair:
             on_pair(done)
-    return compare_preferences(str(judge), labels.items, orders, level)
+    return compare_preferences(str(judge), labels.items, orders)
 
 
 def compare_preferences(
-    judge: str, items: Sequence[JudgedItem], orders: Sequence[tuple[str | None, str | None]], level: float = 0.95
+    judge: str, items: Sequence[JudgedItem], orders: Sequence[tuple[str | None, str | None]]
 ) -> Preferred:
     """Verdicts of both orders (both in terms of the pair as it is given) beside people's labels.
 
@@ -122,12 +120,12 @@ def compare_preferences(
         pairs=len(items),
         unknown=len(items) - len(known),
         no_majority=sum(bool(item.labels) and item.label is None for item in items),
-        three_way=rate([label == verdict for label, verdict in both], level),
-        decided=rate([label == verdict for label, verdict in both if label != "tie"], level),
+        three_way=rate([label == verdict for label, verdict in both]),
+        decided=rate([label == verdict for label, verdict in both if label != "tie"]),
         chance=max(labels.values()) / len(both) if both else 0.0,
-        consistent=rate([here == there for _, here, there in known], level),
-        first=rate([place == "first" for place in places if place != "tie"], level),
-        people=coefficient([list(item.labels.values()) for item in items], "nominal", level),
+        consistent=rate([here == there for _, here, there in known]),
+        first=rate([place == "first" for place in places if place != "tie"]),
+        people=coefficient([list(item.labels.values()) for item in items], "nominal"),
     )
 
 

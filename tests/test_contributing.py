@@ -47,9 +47,8 @@ PROOF = {
     "Add a question for judges": """
         import dspy
         from goldassay.judges.judge import Judge
-        from goldassay.judges.panel import poll
         from goldassay.judges.questions import question
-        from goldassay.judges.labels import read
+        from goldassay.judges.labels import poll, read
         from goldassay.judges.agreement import estimate
         import json, pathlib
         rows = [{"id": str(n), "question": "q", "answer": "a", "label": "rude" if n else "polite"} for n in range(4)]

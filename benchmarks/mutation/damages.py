@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from goldassay.gold.shapes import Record
-from goldassay.judges.probes import changed_digit, negated, swapped_name
+from goldassay.judges.audit import changed_digit, negated, swapped_name
 from goldassay.measures.answering import found_entities
 from goldassay.text.words import sentences
 

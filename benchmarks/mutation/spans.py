@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.mutation.damages import Apply, Damage, each, listed
 
 from goldassay.gold.shapes import Record
-from goldassay.judges.probes import changed_digit
+from goldassay.judges.audit import changed_digit
 
 OTHER_TYPE = {
     "GRP.HER.MUS": "GRP.HER.ARC",

@@ -13,9 +13,8 @@ from sklearn.metrics import cohen_kappa_score
 from goldassay.exceptions import DataError
 from goldassay.judges.agreement import align
 from goldassay.judges.judge import Judge
-from goldassay.judges.labels import JudgedItem, Labels
-from goldassay.judges.panel import count, poll
-from goldassay.judges.questions import question, rubric
+from goldassay.judges.labels import JudgedItem, Labels, poll
+from goldassay.judges.questions import count, question, rubric
 
 YES = question("criterion")
 SENSITIVITY, SPECIFICITY = 0.85, 0.80

@@ -9,10 +9,8 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import load
-from goldassay.judges.audit import ATTACKS, TESTS, audit, cases
-from goldassay.judges.judge import Judge
-from goldassay.judges.panel import Panel
-from goldassay.judges.probes import FAULTS, Probe, entity, probes_of
+from goldassay.judges.audit import ATTACKS, FAULTS, TESTS, Probe, audit, cases, entity, probes_of
+from goldassay.judges.judge import Judge, Panel
 
 TOWNS = ["Delft", "Gouda", "Breda", "Zwolle", "Tiel", "Hoorn", "Venlo", "Sneek", "Assen", "Goes"]
 
@@ -58,8 +56,8 @@ class Oracle(Judge):
         name = self.faults.get("overlooks")
         if name is None or text not in self.truths:
             return None
-        case = next(one for one in ((case.probe, case.other) for case in cases(self.known)) if one[0].context == text)
-        return FAULTS[name](case[0], case[1] or case[0])
+        case = next(case for case in cases(self, self.known) if case.probe.context == text)
+        return FAULTS[name](case.probe, case.other or case.probe)
 
     def on_relevance(self, question: str, answer: str) -> Any:
         if unharmed(answer) is None and self.faults.get("gullible"):
@@ -119,7 +117,7 @@ def test_known_error_rates_come_out_inside_the_intervals() -> None:
     known, held = made(100), dict.fromkeys(("right claims", *FAULTS), 0)
     for salt in range(20):
         judge = Oracle(known, sensitivity=0.85, specificity=0.80, salt=salt)
-        checks = {check.name: check for check in audit(judge, known, only=held).checks}
+        checks = {check.name: check for check in audit(judge, known).checks}
         right = checks["right claims"].rate
         assert right is not None
         for name in held:
@@ -134,10 +132,10 @@ def test_known_error_rates_come_out_inside_the_intervals() -> None:
 
 def test_a_judge_that_says_nothing_is_unknown_not_failed() -> None:
     known = made(5)
-    found = audit(Oracle(known, silent=True), known, only=["right claims", "negation"])
-    assert [(check.rate, check.passed, check.unknown) for check in found.checks] == [(None, None, 5), (None, None, 0)]
-    assert not found.passed
-    assert found.warnings[-1] == "nothing could be tested of: right claims, negation"
+    found = audit(Oracle(known, silent=True), known)
+    checks = {check.name: (check.rate, check.passed, check.unknown) for check in found.checks}
+    assert (checks["right claims"], checks["negation"]) == ((None, None, 5), (None, None, 0))
+    assert found.warnings[-1].startswith("nothing could be tested of: right claims, negation")
 
 
 def test_a_panel_is_audited_like_a_judge() -> None:
@@ -146,12 +144,9 @@ def test_a_panel_is_audited_like_a_judge() -> None:
     assert found.passed
 
 
-def test_names() -> None:
-    known = made(10)
-    with pytest.raises(GoldassayError, match="no check 'beauty'; there are right claims"):
-        audit(Oracle(known), known, only=["beauty"])
+def test_an_audit_needs_probes() -> None:
     with pytest.raises(GoldassayError, match="an audit needs probes"):
-        audit(Oracle(known), [])
+        audit(Oracle([]), [])
 
 
 def test_faults_change_what_they_say_and_nothing_true() -> None:
@@ -160,7 +155,7 @@ def test_faults_change_what_they_say_and_nothing_true() -> None:
     assert entity(one, other) == "The museum number 0 of Gouda was opened in 1800."
     there = Probe("x", "q", one.answer, f"{one.context} Gouda came second, in 1801.")
     assert (FAULTS["number changed"](there, other), entity(there, other)) == (None, None)  # the text has them: no fault
-    assert [case.other for case in cases([one, one])] == [None, None]
+    assert [case.other for case in cases(None, [one, one])] == [None, None]
 
 
 def test_probes_of_the_gold_set() -> None:

@@ -17,8 +17,7 @@ from goldassay.cli import app
 from goldassay.exceptions import DataError
 from goldassay.judges.agreement import estimate, mean_grade
 from goldassay.judges.labels import JudgedItem, Labels, read_grades
-from goldassay.judges.panel import count
-from goldassay.judges.questions import question, rubric, scale
+from goldassay.judges.questions import count, question, rubric, scale
 from goldassay.statistics.ppi import corrected
 
 

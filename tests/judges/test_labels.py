@@ -69,8 +69,7 @@ def test_what_can_be_wrong(tmp_path: Path) -> None:
         tmp_path, row("a", "suported")
     )
     assert "no item has a label" in wrong(tmp_path, row("a", None))
-    assert "the id stands twice" in wrong(tmp_path, row("a"), row("a"))
-    assert "no id" in wrong(tmp_path, {**row("a"), "id": ""})
+    assert "record a: duplicate document id" in wrong(tmp_path, row("a"), row("a"))
     assert "no input 'claim'; support asks for text, claim" in wrong(
         tmp_path, {"id": "a", "text": "t", "label": "supported"}
     )
@@ -79,7 +78,8 @@ def test_what_can_be_wrong(tmp_path: Path) -> None:
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
-    for content, message in (("", "the file is empty"), ("[1]\n", "not a JSON object"), ("{\n", "1: not JSON")):
+    faults = {"": "the file is empty", "[1]\n": "1: a record is an object with fields", "{\n": "1: not JSON"}
+    for content, message in faults.items():
         file.write_text(content, encoding="utf-8")
         with pytest.raises(DataError, match=message):
             read(file, SUPPORT)
@@ -88,7 +88,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="2: 3 columns where the header has 4"):
         read(table, SUPPORT)
     table.write_text("id,text,claim,label\n", encoding="utf-8")
-    with pytest.raises(DataError, match="no items"):
+    with pytest.raises(DataError, match="there are no records"):
         read(table, SUPPORT)
     with pytest.raises(DataError, match="no such file"):
         read(tmp_path / "absent.csv", SUPPORT)

@@ -9,8 +9,8 @@ import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.judge import Judge
-from goldassay.judges.panel import Panel, count
+from goldassay.judges.judge import Judge, Panel
+from goldassay.judges.questions import count
 
 ASKED = {"criterion": "c", "question": "q", "answer": "a"}
 

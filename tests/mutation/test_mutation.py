@@ -13,7 +13,7 @@ from benchmarks.mutation.running import Reaction, examples, measures, right
 
 from goldassay.embedding import Function
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.probes import changed_digit
+from goldassay.judges.audit import changed_digit
 from goldassay.measure import TASKS
 
 HARMFUL = [pytest.param(d, id=f"{d.task}-{d.name}") for d in mutation.DAMAGES if not d.harmless]

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from goldassay import Metric, evaluate
 from goldassay.cli import app
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.run_labels import read
+from goldassay.judges.labels import read_run_labels as read
 from goldassay.measures.answering import ClaimRate, ExactMatch, Relevance
 from goldassay.measures.judged import Verdict
 from goldassay.running import Run
@@ -164,17 +164,7 @@ def test_the_labels_of_a_file(tmp_path: Path) -> None:
     both = Metric({Relevance(Kind()): 1.0, ClaimRate("faithfulness", Kind()): 1.0})
     assert of({"id": "a", "label": "evasion"}, metric=both) == {"relevance": {"a": 0.0}}
     assert of({"id": "a", "measure": "faithfulness", "label": 0.25}, metric=both) == {"faithfulness": {"a": 0.25}}
-    claim = {"id": "q1", "text": "It opened in 1885.", "claim": "It is red.", "label": "not_stated"}
-    assert of(claim, {**claim, "id": "x", "claim": "It opened in 1885.", "label": True}, metric=both) == {
-        "faithfulness": {"q1": [0.0, 1.0], "x": [1.0, 1.0]}  # this judge finds support everywhere
-    }
     for row, made, says in (
-        (
-            claim,
-            metric,
-            "labels of claims correct faithfulness, .*; say which in a column measure: judged are relevance",
-        ),
-        ({**claim, "label": "blue"}, both, "'blue' is no label of faithfulness: supported, contradicted"),
         ({"id": "a", "label": "great"}, metric, "'great' is no label of relevance: full, partial, none, evasion"),
         ({"id": "a", "label": 0.5}, both, "say which in a column measure: judged are relevance, faithfulness"),
         (

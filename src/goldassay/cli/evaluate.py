@@ -99,9 +99,9 @@ def evaluate(
             _stages(module, chosen, metric, options, result.runs / f"{label}-stages.html", json)
             return
         if result.judge_labels:
-            from goldassay.judges.run_labels import read as read_labels
+            from goldassay.judges.labels import read_run_labels
 
-            options["judge_labels"] = read_labels(result.judge_labels, metric)
+            options["judge_labels"] = read_run_labels(result.judge_labels, metric)
         settings = {"program": program, "gold": data.name, "split": source.split, "limit": source.limit}
         settings |= {"lm": model.name} | ({"state": str(models.state)} if models.state else {})
         options["settings"] = settings | ({"judge": str(judge)} if judge else {})

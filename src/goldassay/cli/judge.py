@@ -17,8 +17,7 @@ from goldassay.reporting import terminal
 
 if TYPE_CHECKING:
     from goldassay.judges.labels import Labels
-    from goldassay.judges.panel import Vote
-    from goldassay.judges.questions import Question
+    from goldassay.judges.questions import Question, Vote
 
 app = use.commands("Judges: ask one about a file, compare it with people, audit it for biases.")
 Origin = Annotated[
@@ -96,8 +95,7 @@ class JudgeOptions:
     def load(self, question: QuestionOptions) -> Any:
         """The judge or panel that answers a question."""
         from goldassay import lm as models
-        from goldassay.judges.judge import ENTAILMENT, Judge, Verdicts, named
-        from goldassay.judges.panel import Panel
+        from goldassay.judges.judge import ENTAILMENT, Judge, Panel, Verdicts, named
         from goldassay.judges.tuning import judge_of
 
         logging.getLogger("dspy").setLevel(logging.ERROR)
@@ -132,12 +130,10 @@ class JudgeOptions:
 
     def votes(self, judge: Any, labels: Labels) -> list[Vote]:
         """The judge's vote on every item, with a warning about verdicts that are unknown."""
-        from goldassay.judges.panel import poll
+        from goldassay.judges.labels import poll
 
         with terminal.progress("judging", len(labels.items)) as update, self.within_budget():
-            votes = poll(
-                judge, labels.question, labels.items, threads=self.threads, on_vote=lambda done, _: update(done)
-            )
+            votes = poll(judge, labels.question, labels.items, threads=self.threads, on_vote=update)
         if getattr(judge, "warning", ""):
             terminal.warn(judge.warning)
         return votes
@@ -219,27 +215,11 @@ def plan(
     json: bool = False,
 ) -> None:
     """Name the items to label next, for the narrowest interval of the rate."""
-    from goldassay.judges.plan import plan as choose
+    from goldassay.judges.agreement import plan as choose
     from goldassay.reporting import judge as tables
 
     items = question.labels(judged, labelled=False)
     terminal.output(choose(items, items.votes, labels, seed=seed), json, tables.plan)
-
-
-@use.command(app)
-def drift(
-    old: Annotated[Path, use.argument("OLD", "The old version's verdicts (judge eval --out).")],
-    new: Annotated[Path, use.argument("NEW", "The new version's, on the same items.")],
-    question: QuestionOptions,
-    seed: int = 0,
-    json: bool = False,
-) -> None:
-    """Compare two versions of a judge on the same items; with labels, also which one is right more often."""
-    from goldassay.judges.plan import drift as compare
-    from goldassay.reporting import judge as tables
-
-    before, after = (question.labels(path, labelled=False) for path in (old, new))
-    terminal.output(compare(before, after, before.votes, after.votes, seed=seed), json, tables.drift)
 
 
 @use.command(app)
@@ -280,9 +260,8 @@ def audit(
 ) -> None:
     """Look for biases without labels: planted faults, orders in texts, swapped pairs, length, echo, repeats."""
     from goldassay.gold import load
-    from goldassay.judges.audit import TESTS
+    from goldassay.judges.audit import TESTS, probes_of
     from goldassay.judges.audit import audit as run_checks
-    from goldassay.judges.probes import probes_of
     from goldassay.reporting import judge as tables
 
     question = QuestionOptions(tuned, None, None)

@@ -1,4 +1,4 @@
-"""A judge beside people: how often it is right, how far it agrees, corrected rates and means.
+"""A judge beside people: how often it is right, how far it agrees, corrected rates and means, what to label next.
 
 Compared are the items that have a label and a known verdict. Labels without a majority and verdicts that did not come
 back are counted, never guessed.
@@ -9,25 +9,33 @@ back are counted, never guessed.
   over items; ``people`` is α among the annotators.
 * The corrected rate or mean is what people would find over all items, from a few labels and all verdicts
   (`goldassay.statistics.ppi`); it needs two items with a label and one without.
+* `plan`: a rate from labels of each verdict, weighted by how many items have it, has the variance Σ W² p (1 − p) / n
+  over the verdicts (W: the share of the items, p: the rate among them, n: the labels). With a fixed number of labels it
+  is least where n is proportional to W √(p (1 − p)) (Neyman 1934): more labels go where the judge says less. Within a
+  verdict the items are drawn at random. Such labels are read with ``origin="verdict"``.
 """
 
 from __future__ import annotations
 
+import math
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
+
+import numpy as np
 
 from goldassay.exceptions import DataError
 from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.judges.labels import JudgedItem, Labels
-from goldassay.judges.panel import Vote
-from goldassay.judges.questions import Question
+from goldassay.judges.questions import Question, Vote
 from goldassay.statistics.intervals import Bounds, Interval, interval
 from goldassay.statistics.ppi import UNBOUNDED, Corrected, corrected
 
 UNKNOWN = "unknown"
+WIDTH = 2 * 1.96  # of a 95 % interval, in standard errors
 
 
 class Report:
@@ -38,21 +46,21 @@ class Report:
         return asdict(self)  # type: ignore[call-overload, no-any-return]
 
 
-def rate(right: Sequence[bool], level: float = 0.95) -> Interval | None:
+def rate(right: Sequence[bool]) -> Interval | None:
     """A rate with Wilson's interval; None of nothing.
 
     >>> rate([]) is None, rate([True, False]).value
     (True, 0.5)
     """
-    return interval([float(value) for value in right], bounds=(0.0, 1.0), level=level) if right else None
+    return interval([float(value) for value in right], bounds=(0.0, 1.0)) if right else None
 
 
-def coefficient(units: Sequence[Sequence[Any]], kind: str, level: float = 0.95) -> Interval | None:
+def coefficient(units: Sequence[Sequence[Any]], kind: str) -> Interval | None:
     """A coefficient of agreement with its interval; None if nothing varies or nothing can be compared."""
     tallies = [tally for unit in units if (tally := Coefficient.of([unit], kind)).weight]
     if not tallies or sum(tallies, Coefficient(kind)).defined is None:
         return None
-    return interval(tallies, Coefficient(kind), bounds=(-1.0, 1.0), level=level)
+    return interval(tallies, Coefficient(kind), bounds=(-1.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +95,20 @@ def mean_grade(
     (3.667, 3.75, 2)
     """
     rows = [(label, verdict) for label, verdict in zip(people, verdicts, strict=True) if verdict is not None]
-    both = [(label, verdict) for label, verdict in rows if label is not None]
-    others, known = [verdict for label, verdict in rows if label is None], [verdict for _, verdict in rows]
+    known, labelled = [verdict for _, verdict in rows], sum(label is not None for label, _ in rows)
     naive = interval(known, method="t", bounds=bounds or UNBOUNDED) if len(rows) > 1 else None
-    (low, high), mended = bounds or (None, None), _corrected(both, others, origin, bounds)
-    return Graded(low, high, len(both), len(rows), naive, mended, unknown=len(verdicts) - len(rows))
+    low, high = bounds or (None, None)
+    mean = _corrected(rows, origin, bounds)
+    return Graded(low, high, labelled, len(rows), naive, mean, unknown=len(verdicts) - len(rows))
+
+
+def _corrected(rows: Sequence[tuple[Any, Any]], origin: str, bounds: Bounds | None = None) -> Corrected | None:
+    """The mean corrected by (label, verdict) pairs, a label or None each; None if too few have one, or all do."""
+    both, others = [row for row in rows if row[0] is not None], [verdict for label, verdict in rows if label is None]
+    if len(both) < 2 or not others:
+        return None
+    people, verdicts = zip(*both, strict=True)
+    return corrected(people, verdicts, others, bounds=bounds, origin=origin)
 
 
 def _graded(labels: Labels, votes: Sequence[Vote], origin: str) -> Graded | None:
@@ -100,10 +117,9 @@ def _graded(labels: Labels, votes: Sequence[Vote], origin: str) -> Graded | None
     An item's label is the mean of its annotators' grades, its verdict that of a panel's known ballots, so that draws
     need no majority.
     """
-    question = labels.question
-    if not question.graded:
+    worth, (low, high) = labels.question.worth, labels.question.unit
+    if set(worth.values()) <= {0.0, 1.0}:
         return None
-    (low, high), worth = question.unit, question.worth
     grades = [fmean(worth[label] for label in item.labels.values()) if item.labels else None for item in labels.items]
     people, verdicts = (
         [None if grade is None else low + grade * (high - low) for grade in side]
@@ -112,13 +128,23 @@ def _graded(labels: Labels, votes: Sequence[Vote], origin: str) -> Graded | None
     return mean_grade(people, verdicts, (min(low, high), max(low, high)), origin)
 
 
-def _corrected(
-    both: Sequence[tuple[float, float]], others: Sequence[float], origin: str, bounds: Bounds | None = None
-) -> Corrected | None:
-    if len(both) < 2 or not others:
-        return None
-    people, verdicts = zip(*both, strict=True)
-    return corrected(people, verdicts, others, bounds=bounds, origin=origin)
+def _rate_corrected(labels: Labels, votes: Sequence[Vote], origin: str) -> Corrected | None:
+    """The rate of positive items corrected by labels; items on which people draw count neither way."""
+    positive = labels.question.positive
+    return _corrected(
+        [
+            (None if item.label is None else item.label == positive, vote.label == positive)
+            for item, vote in _pairs(labels, votes)
+            if vote.label is not None and (item.label is not None or not item.labels)
+        ],
+        origin,
+    )
+
+
+def _pairs(labels: Labels, votes: Sequence[Vote]) -> list[tuple[JudgedItem, Vote]]:
+    if len(votes) != len(labels.items):
+        raise DataError(f"{len(votes)} verdicts on {len(labels.items)} items; each item needs its verdict")
+    return list(zip(labels.items, votes, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,37 +171,27 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origi
 
     ``origin`` says how the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
 
-    >>> from goldassay.judges.questions import question
-    >>> from goldassay.judges.panel import count
+    >>> from goldassay.judges.questions import count, question
     >>> items = [JudgedItem(str(n)) for n in range(3)]
     >>> result = estimate(Labels(items, question("criterion")), [count(["yes"]), count(["no"]), count([None])])
     >>> result.naive.value, dict(result.verdicts), result.unknown, result.corrected
     (0.5, {'yes': 1, 'no': 1}, 1, None)
     """
-    positive = labels.question.positive
-    known = [(item, vote) for item, vote in _pairs(labels, votes) if vote.label is not None]
-    counts = Counter(vote.label for _, vote in known)
-    both = [(item.label == positive, vote.label == positive) for item, vote in known if item.label is not None]
-    others = [vote.label == positive for item, vote in known if not item.labels]
+    question, known = labels.question, [vote for vote in votes if vote.label is not None]
+    counts = Counter(vote.label for vote in known)
     return Estimate(
         judge=str(judge),
-        question=labels.question.name,
-        positive=positive,
+        question=question.name,
+        positive=question.positive,
         n=len(votes),
         unknown=len(votes) - len(known),
-        verdicts={name: counts[name] for name in labels.question.labels},
-        naive=rate([vote.label == positive for _, vote in known]),
-        corrected=_corrected(both, others, origin),
-        disagreement=fmean(vote.disagreement for _, vote in known) if known else 0.0,
+        verdicts={name: counts[name] for name in question.labels},
+        naive=rate([vote.label == question.positive for vote in known]),
+        corrected=_rate_corrected(labels, votes, origin),
+        disagreement=fmean(vote.disagreement for vote in known) if known else 0.0,
         mean=_graded(labels, votes, origin),
         **{name: int(getattr(judge, name, 0)) for name in ("calls", "cached", "tokens")},
     )
-
-
-def _pairs(labels: Labels, votes: Sequence[Vote]) -> list[tuple[JudgedItem, Vote]]:
-    if len(votes) != len(labels.items):
-        raise DataError(f"{len(votes)} verdicts on {len(labels.items)} items; each item needs its verdict")
-    return list(zip(labels.items, votes, strict=True))
 
 
 @dataclass(frozen=True)
@@ -198,12 +214,12 @@ class JudgeAgreement(Report):
     confusion: Mapping[str, Mapping[str, int]]
     corrected: Corrected | None
     divided: Sequence[Mapping[str, Any]]
-    warnings: Sequence[str] = field(default_factory=tuple)
+    warnings: Sequence[str]
     mean: Graded | None = None
 
 
 def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> JudgeAgreement:
-    """A judge's votes (`goldassay.judges.panel.poll`) beside the labels of the same items.
+    """A judge's votes (`goldassay.judges.labels.poll`) beside the labels of the same items.
 
     Args:
         labels: the items, labelled or not.
@@ -214,63 +230,112 @@ def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> 
         DataError: an item lacks its verdict, or none has both a label and a known verdict.
     """
     rows, question = _pairs(labels, votes), labels.question
-    pairs = [(item.label, vote.label) for item, vote in rows if item.label is not None and vote.label is not None]
+    labelled = [(item.label, vote.label) for item, vote in rows if item.label is not None]
+    pairs = [(label, verdict) for label, verdict in labelled if verdict is not None]
     if not pairs:
         raise DataError("no item has a label and a known verdict, so there is nothing to compare", file=labels.source)
-    unlabelled = [vote.label for item, vote in rows if not item.labels]
     both = [(label == question.positive, verdict == question.positive) for label, verdict in pairs]
-    agreement = JudgeAgreement(
+    counts = Counter((label, verdict or UNKNOWN) for label, verdict in labelled)
+    rates = {
+        "sensitivity": rate([verdict for label, verdict in both if label]),
+        "specificity": rate([not verdict for label, verdict in both if not label]),
+        "kappa": coefficient(pairs, "cohen"),
+        "people": _alpha([list(item.labels.values()) for item in labels.items], question),
+    }
+    unknown, verdicts = len(labelled) - len(pairs), {verdict for _, verdict in pairs}
+    warnings = {
+        f"{unknown} items with a label have no verdict; they are left out of every value here": unknown,
+        f"all labels are on one side of {question.positive!r}: one of sensitivity and specificity is not known": None
+        in (rates["sensitivity"], rates["specificity"]),
+        f"the judge always says {min(verdicts)!r}: it tells nothing apart": len(verdicts) == 1,
+        "labels and verdicts are all the same, so that kappa is not defined": rates["kappa"] is None,
+        "how far people agree among themselves is not known: no item varies between two annotators": rates["people"]
+        is None,
+        f"{len(pairs)} labels are few; the intervals are wide and only approximate": len(pairs) < 30,
+    }
+    return JudgeAgreement(
         question=question.name,
         positive=question.positive,
         n=len(pairs),
-        unlabelled=len(unlabelled),
-        unknown=sum(item.label is not None and vote.label is None for item, vote in rows),
+        unlabelled=sum(not item.labels for item in labels.items),
+        unknown=unknown,
         no_majority=sum(bool(item.labels) and item.label is None for item in labels.items),
         annotators=len(labels.annotators),
         accuracy=rate([label == verdict for label, verdict in pairs]),
-        sensitivity=rate([verdict for label, verdict in both if label]),
-        specificity=rate([not verdict for label, verdict in both if not label]),
-        kappa=coefficient(pairs, "cohen"),
         alpha=_alpha(pairs, question),
-        people=_alpha([list(item.labels.values()) for item in labels.items], question),
-        confusion=_confusion(question.labels, rows),
-        corrected=_corrected(both, [label == question.positive for label in unlabelled if label is not None], origin),
+        confusion={row: {name: counts[row, name] for name in (*question.labels, UNKNOWN)} for row in question.labels},
+        corrected=_rate_corrected(labels, votes, origin),
         divided=[
             {"id": item.id, "labels": dict(item.labels), "verdict": vote.label}
             for item, vote in rows
             if len(set(item.labels.values())) > 1
         ],
+        warnings=[warning for warning, holds in warnings.items() if holds],
         mean=_graded(labels, votes, origin),
+        **rates,
     )
-    return replace(agreement, warnings=_warnings(agreement, {verdict for _, verdict in pairs}))
 
 
 def _alpha(units: Sequence[Sequence[str | None]], question: Question) -> Interval | None:
     """Krippendorff's α of units: ordinal where the question's labels are steps of a scale."""
-    if not question.ordered:
+    if not question.levels:
         return coefficient(units, "nominal")
     return coefficient([[label and question.worth[label] for label in unit] for unit in units], "ordinal")
 
 
-def _confusion(names: Sequence[str], rows: Sequence[tuple[JudgedItem, Vote]]) -> dict[str, dict[str, int]]:
-    """For each label of people, how often the judge gave which verdict."""
-    counts = Counter((item.label, vote.label or UNKNOWN) for item, vote in rows if item.label is not None)
-    return {row: {column: counts[row, column] for column in (*names, UNKNOWN)} for row in names}
+@dataclass(frozen=True, slots=True)
+class LabelPlan(Report):
+    """The ``items`` to label next, with how many have each verdict, and the width of the interval to expect.
+
+    ``width`` is expected with them, ``at_random`` with as many labels on items taken at random.
+    """
+
+    items: Sequence[str]
+    verdicts: Mapping[str, int]
+    width: float
+    at_random: float
 
 
-def _warnings(result: JudgeAgreement, verdicts: set[str]) -> list[str]:
-    cases = [
-        (result.unknown, f"{result.unknown} items with a label have no verdict; they are left out of every value here"),
-        (
-            result.sensitivity is None or result.specificity is None,
-            f"all labels are on one side of {result.positive!r}: one of sensitivity and specificity is not known",
-        ),
-        (len(verdicts) == 1, f"the judge always says {min(verdicts)!r}: it tells nothing apart"),
-        (result.kappa is None, "labels and verdicts are all the same, so that kappa is not defined"),
-        (
-            result.people is None,
-            "how far people agree among themselves is not known: no item varies between two annotators",
-        ),
-        (result.n < 30, f"{result.n} labels are few; the intervals are wide and only approximate"),
-    ]
-    return [warning for holds, warning in cases if holds]
+def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) -> LabelPlan:
+    """The items to label next, so that the rate gets the narrowest interval.
+
+    Labels that are there count: they were chosen at random or by the verdict, too.
+
+    Args:
+        labels: The items, labelled or not.
+        votes: The judge's verdicts on them.
+        count: How many labels people can give.
+        seed: Of the draw.
+
+    >>> from goldassay.judges import questions
+    >>> items = [JudgedItem(str(n), labels={"ann": "yes" if n % 2 else "no"} if n < 20 else {}) for n in range(200)]
+    >>> votes = [questions.count(["yes" if n < 10 or n > 150 else "no"]) for n in range(200)]
+    >>> criterion = questions.question("criterion")
+    >>> dict(plan(Labels(items, criterion), votes, 40).verdicts)       # 59 items and 141, p is 1/2 for both
+    {'yes': 8, 'not yes': 32}
+    """
+    positive, rng = labels.question.positive, random.Random(seed)
+    known = [(item, vote) for item, vote in _pairs(labels, votes) if vote.label is not None]
+    shares, chances, labelled, free = [], [], [], []  # of the items with a positive verdict, and of the others
+    for side in (True, False):
+        mine = [item for item, vote in known if (vote.label == positive) == side]
+        truths = [item.label == positive for item in mine if item.label is not None]
+        shares.append(len(mine) / max(1, len(known)))
+        chances.append((sum(truths) + 1) / (len(truths) + 2))
+        labelled.append(len(truths))
+        free.append([item.id for item in mine if not item.labels])
+        rng.shuffle(free[-1])
+    if not any(free):
+        raise DataError("every item with a verdict has a label already", file=labels.source or None)
+    count = min(count, sum(map(len, free)))
+    total = count + sum(labelled)
+    share, variance = np.array(shares), np.array(chances) * (1 - np.array(chances))
+    spread = share * np.sqrt(variance)
+    first = round(float(total * spread[0] / spread.sum())) - labelled[0]
+    first = min(len(free[0]), count, max(0, count - len(free[1]), first))
+    sizes = [first, count - first]
+    chosen = [name for size, names in zip(sizes, free, strict=True) for name in names[:size]]
+    rng.shuffle(chosen)
+    width = WIDTH * math.sqrt((spread**2 / np.maximum(np.add(labelled, sizes), 1)).sum())
+    at_random = WIDTH * math.sqrt(share @ variance / total)
+    return LabelPlan(chosen, dict(zip((positive, f"not {positive}"), sizes, strict=True)), width, at_random)

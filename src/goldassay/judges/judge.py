@@ -1,4 +1,4 @@
-"""A judge: a language model of its own that answers questions (`goldassay.judges.questions`) with verdicts.
+"""A judge: a language model of its own that answers questions (`goldassay.judges.questions`) with verdicts; panels.
 
 The model is asked at temperature 0, once for each distinct input. An answer that cannot be read, or that its check
 rejects (a quote that does not stand in the text), is asked for again, with a temperature so that it differs; then the
@@ -9,6 +9,10 @@ that one verdict unknown.
 Texts enter the prompts as data: each becomes one JSON string on one line, in which nothing reads as a field's header
 of an adapter (``[[ ##``), as a tag or as a chat template's token (``<|``, ``[INST]``), and nothing is invisible
 (zero-width and tag characters, changes of direction) or cannot be sent (lone surrogates): these become JSON escapes.
+
+A `Panel` of judges, or of samples of one, answers as one judge: each question goes to all members, and their verdicts
+are counted (`goldassay.judges.questions.count`). The quote and the reason are those of a member with the panel's
+verdict. Claims and names are no verdicts: they are those of the first member that answers.
 """
 
 from __future__ import annotations
@@ -18,7 +22,8 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping, MutableMapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -28,7 +33,7 @@ from goldassay import jsonl
 from goldassay._dspy_compat import BAD_REQUEST_ERRORS, LM_ERRORS, ContextWindowExceededError
 from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.judges import questions
-from goldassay.judges.questions import SWAPPED, Question
+from goldassay.judges.questions import SWAPPED, Question, count
 from goldassay.measures.judged import Verdict
 from goldassay.running.calls import aside
 from goldassay.secrets import remember, scrub
@@ -37,7 +42,8 @@ Fields = dict[str, Any]
 Check = Callable[[Fields], str]
 """What is wrong with the fields of an answer; empty if they can be taken."""
 ENTAILMENT = "nli:"
-NO_ANSWER: tuple[type[Exception], ...] = (*LM_ERRORS, GoldassayError)
+LOCK = threading.RLock()  # held to count; judges travel to other processes, which locks of their own could not
+BUSY: dict[str, threading.Lock] = defaultdict(threading.Lock)  # by question: one thread asks, the others wait
 
 _INVISIBLE = (
     "\u00ad\u115f\u1160\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -117,24 +123,15 @@ class Judge:
         self.programs = dict(programs or {})
         self.verdicts: MutableMapping[str, Fields | None] = {} if verdicts is None else verdicts
         self.asked = self.calls = self.cached = self.tokens = 0
-        self.last_failure = ""
+        self.last_failure = self._broken = ""
         self._unknown: set[str] = set()
-        self._broken, self._answered = "", False
-        self._lock = threading.Lock()
-        self._busy: dict[str, threading.Lock] = {}
+        self._answered = False
 
     def __str__(self) -> str:
         return f"{getattr(self.lm, 'model', type(self.lm).__name__)}@{self.version}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # optimizers copy modules that hold a judge; its verdicts and counts stay the same
-
-    def __getstate__(self) -> dict[str, Any]:
-        """All but the locks, so that a judge in a measure travels to other processes."""
-        return {**self.__dict__, "_lock": None, "_busy": {}}
-
-    def __setstate__(self, state: Mapping[str, object]) -> None:
-        self.__dict__ |= {**state, "_lock": threading.Lock()}
 
     @property
     def unknown(self) -> int:
@@ -178,8 +175,7 @@ class Judge:
             if levels and folded(fields["verdict"]) not in levels:
                 return f"the rubric has no level {fields['verdict'][:80]!r}"
             if question.quoted and fields["verdict"] != "not_stated":
-                quote, text = fields["quote"], inputs[question.quoted]
-                return "" if stands(quote, text) else f"the quote {quote[:80]!r} does not stand in the text"
+                return _not_standing("quote", [fields["quote"]], inputs[question.quoted])
             return ""
 
         fields = self.ask(signature, check, **question.constants, **inputs)
@@ -190,36 +186,30 @@ class Judge:
 
     def claims(self, text: str) -> list[str] | None:
         """The claims of a text; an empty text has none."""
-        if not text.strip():
-            return []
-        fields = self.ask(questions.Claims, text=text)
+        fields = self.ask(questions.Claims, text=text) if text.strip() else {"claims": []}
         return None if fields is None else [claim for claim in fields["claims"] if claim.strip()]
 
     def entities(self, text: str) -> list[str] | None:
         """The names in a text; one that does not stand in it is asked for again."""
-        if not text.strip():
-            return []
 
         def check(fields: Fields) -> str:
-            invented = [name for name in fields["entities"] if not stands(name, text)]
-            return f"the name {invented[0][:80]!r} does not stand in the text" if invented else ""
+            return _not_standing("name", fields["entities"], text)
 
-        fields = self.ask(questions.Entities, check, text=text)
+        fields = self.ask(questions.Entities, check, text=text) if text.strip() else {"entities": []}
         return None if fields is None else list(dict.fromkeys(fields["entities"]))
 
     def ask(self, signature: type[dspy.Signature], check: Check | None = None, /, **inputs: str) -> Fields | None:
         """The fields of an answer; None if none came back that can be read and passes the check."""
         key = self._key(signature, inputs)
-        with self._lock:
+        with LOCK:
             self.asked += 1
-            busy = self._busy.setdefault(key, threading.Lock())
+            busy = BUSY[key]
         with busy:
             if key not in self.verdicts:
                 self.verdicts[key] = contextvars.copy_context().run(self._answer, signature, check, inputs)
             fields = self.verdicts[key]
         if fields is None:
-            with self._lock:
-                self._unknown.add(key)
+            self._unknown.add(key)
         return fields
 
     def _answer(self, signature: Any, check: Check | None, inputs: Mapping[str, str]) -> Fields | None:
@@ -240,15 +230,15 @@ class Judge:
                         self._count(account.usage)
             except ContextWindowExceededError:
                 self.last_failure = "the prompt is too long for the model"
-            except NO_ANSWER as error:
+            except Exception as error:  # noqa: BLE001
+                # Whatever cannot be read is an unknown verdict, and is counted; no answer at all stops the judge.
                 self.last_failure = one_line(error)[:200]
-                if not (self._answered and isinstance(error, BAD_REQUEST_ERRORS)):
+                refused = self._answered and isinstance(error, BAD_REQUEST_ERRORS)
+                if isinstance(error, (*LM_ERRORS, GoldassayError)) and not refused:
                     name = getattr(self.lm, "model", type(self.lm).__name__)
                     why = f"gives no answer ({self.last_failure}); check name, key and address"
                     self._broken = f"the judge's model {name} {why}"
                     raise ModelError(self._broken) from None
-            except Exception as error:  # noqa: BLE001  whatever cannot be read is an unknown verdict, and is counted
-                self.last_failure = one_line(error)[:200]
             else:
                 self._answered = True
                 outputs = signature.output_fields
@@ -262,7 +252,7 @@ class Judge:
         return None
 
     def _count(self, usage: Mapping[str, int]) -> None:
-        with self._lock:
+        with LOCK:
             self.calls += usage.get("calls", 0)
             self.cached += usage.get("cached", 0)
             self.tokens += usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)
@@ -278,6 +268,61 @@ class Judge:
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
+def _not_standing(what: str, quotes: Sequence[str], text: str) -> str:
+    """The complaint about the first quote that does not stand in the text, if there is one."""
+    invented = [quote for quote in quotes if not stands(quote, text)]
+    return f"the {what} {invented[0][:80]!r} does not stand in the text" if invented else ""
+
+
+class Panel(Judge):
+    """Judges that vote; ``how`` their verdicts are counted is ``majority`` or ``mean``."""
+
+    def __init__(self, members: Sequence[Judge], *, how: str = "majority") -> None:
+        if not members or how not in ("majority", "mean"):
+            raise GoldassayError("a panel has members, Panel([Judge(lm=…), Judge(lm=…)]), and how is majority or mean")
+        super().__init__(members[0].lm)
+        self.members, self.how = tuple(members), how
+
+    @classmethod
+    def samples(cls, lm: dspy.BaseLM, n: int = 5, *, how: str = "majority", **options: Any) -> Panel:
+        """One model asked ``n`` times: once at temperature 0, then with a temperature. ``options`` are the judge's."""
+        return cls([Judge(lm, sample=sample, **options) for sample in range(n)], how=how)
+
+    def __str__(self) -> str:
+        samples = [f"{member}#{member.sample}" if member.sample else str(member) for member in self.members]
+        return f"panel({', '.join(samples)}; {self.how})"
+
+    def _verdict(self, question: Question, inputs: Mapping[str, Any]) -> Verdict:
+        """The first member's verdict that is the panel's; the mean may be a label that no member named."""
+        verdicts = [member._verdict(question, inputs) for member in self.members]
+        label = count([verdict.label for verdict in verdicts], question.worth, self.how).label
+        self.settle(f"{question.name} {inputs}", label is not None)
+        between = Verdict(label, reason="between the ballots" if label else "")
+        return next((verdict for verdict in verdicts if label and verdict.label == label), between)
+
+    def ask(self, signature: Any, check: Check | None = None, /, **inputs: str) -> Fields | None:
+        """The fields of the first member that answers."""
+        answers = (member.ask(signature, check, **inputs) for member in self.members)
+        fields = next((answer for answer in answers if answer is not None), None)
+        self.settle(f"{signature.__name__} {inputs}", fields is not None)
+        return fields
+
+    def settle(self, asked: str, known: bool) -> None:
+        """Count a question that the members, who may have been asked one by one, have answered or not."""
+        with LOCK:
+            self.asked += 1
+            for name in ("calls", "cached", "tokens"):
+                setattr(self, name, sum(getattr(member, name) for member in self.members))
+            if not known:
+                self._unknown.add(asked)
+                self.last_failure = next((m.last_failure for m in self.members if m.last_failure), "no majority")
+
+    @property
+    def warning(self) -> str:
+        """What a report says about votes, or members' verdicts, that did not come back."""
+        return super().warning or "; ".join(member.warning for member in self.members if member.warning)
+
+
 class Verdicts(dict[str, Fields | None]):
     """Verdicts in a file, so that a run that is started again asks nothing twice.
 
@@ -287,11 +332,13 @@ class Verdicts(dict[str, Fields | None]):
     """
 
     def __init__(self, file: Path | str) -> None:
-        super().__init__()
         self.file = Path(file).absolute()
-        if self.file.is_file():
-            for row in jsonl.rows(self.file, what="a verdict: expected {key, fields}", check=_check_row):
-                super().__setitem__(row["key"], row["fields"])
+        rows = (
+            jsonl.rows(self.file, what="a verdict: expected {key, fields}", check=_check_row)
+            if self.file.is_file()
+            else ()
+        )
+        super().__init__((row["key"], row["fields"]) for row in rows)
 
     def __reduce__(self) -> tuple[type[Verdicts], tuple[Path]]:
         return Verdicts, (self.file,)  # another process reads the file anew; several may write to it
@@ -320,15 +367,12 @@ def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", 
         raise GoldassayError(
             "a judge needs a model's name, such as openai/gpt-4o-mini, local/smollm2-135m or nli:MODEL"
         )
-    if name.startswith(ENTAILMENT):
-        from goldassay.judges.nli import NLI, EntailmentJudge
-
-        return EntailmentJudge(NLI(name.removeprefix(ENTAILMENT), **options))
     from goldassay import lm
+    from goldassay.judges.nli import NLI, EntailmentJudge
+
+    if name.startswith(ENTAILMENT):
+        return EntailmentJudge(NLI(name.removeprefix(ENTAILMENT), **options))
 
     model = lm.resolve(name, **options)
     store = None if verdicts is None else Verdicts(verdicts)
     return Judge(model, adapter=lm.adapter(model), version=version, verdicts=store)
-
-
-__all__ = ["Judge", "Verdict", "Verdicts", "data", "folded", "named", "stands"]

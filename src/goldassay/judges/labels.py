@@ -1,4 +1,4 @@
-"""People's labels on what a judge is asked: ``jsonl``, ``csv`` or ``tsv``, one item a line.
+"""People's labels on what a judge is asked, or on the answers of a run: ``jsonl``, ``csv`` or ``tsv``, one item a line.
 
 ::
 
@@ -8,34 +8,51 @@
 
 A table has the columns ``id``, the inputs, and ``label`` or one ``label_NAME`` for each annotator; an empty cell is no
 label. A file without ids gets the numbers of its rows. ``columns`` maps this project's names to those of the file, such
-as ``{"label": "human", "answer": "output.text"}``: a column, or a dotted path in ``jsonl``.
+as ``{"label": "human", "answer": "output.text"}``, as for every file of records (`goldassay.gold.anyfields`).
 
 Labels may be true and false, yes and no, 1 and 0: then a question that is no scale has two labels. ``split`` is
 optional. ``verdict`` is a judge's from elsewhere: then no model has to be asked.
 ``quote`` and ``reason`` are an annotator's, and are shown to a judge that is tuned. An item's label is that of most of
 its annotators; a draw is no label.
+
+Labels on the answers of a run (``goldassay eval … --judge-labels FILE``)::
+
+    {"id": "q1", "label": "partial"}                                           of the answer of this run
+    {"id": "q2", "measure": "faithfulness", "label": 0.5}                      one of several judged values
+    {"id": "x7", "question": "When?", "answer": "In May.", "label": "full"}    of an answer that people saw elsewhere
+
+Such a label is a level of the measure (``full``, ``partial`` … for relevance, the levels of a rubric, ``yes`` and
+``no``) or a number from 0 to 1; those of several annotators are averaged. A row with an ``answer`` is judged too, so
+that label and verdict are of the same words; without one the verdict is that of the run's example with this id.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
-from goldassay import fields, files
-from goldassay.exceptions import DataError, FieldError
-from goldassay.gold.formats.tables import table
-from goldassay.judges.panel import Vote, count
-from goldassay.judges.questions import Question
+from goldassay import fields
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold.reading import rows as rows_of
+from goldassay.gold.reading import source_of
+from goldassay.judges.judge import Judge, Panel
+from goldassay.judges.questions import Question, Vote, count
+from goldassay.measures.answering.claims import RELEVANCE, Relevance
+from goldassay.measures.judged import JudgedMeasure
+from goldassay.metric import Metric
+from goldassay.running.loop import work_through
 
 TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
 EMPTY = (None, "")
+YES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 LabelRow = dict[str, Any]
+T = TypeVar("T")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,38 +111,31 @@ def read(
     """
     rows = labelled_rows(path, columns)
     answers = [label for _, row in rows for label in labels_of(row).values()]
-    if not rows:
-        raise DataError("no items", file=path)
     if labelled and not answers:
         needs = "write label (or labels, or label_NAME), or name its column (`columns=label=COLUMN`)"
-        raise DataError(f"no item has a label; {needs}; there are {column_names(rows)}", file=path)
+        raise DataError(f"no item has a label; {needs}; there are {_names(rows)}", file=path)
     judged = any("verdict" in row for _, row in rows)
-    words = {_folded(label) for label in [*answers, *(row.get("verdict") for _, row in rows)] if label not in EMPTY}
+    tokens = {_folded(label) for label in [*answers, *(row.get("verdict") for _, row in rows)] if label not in EMPTY}
     truths = {*TRUTHS, f"not_{_folded(question.positive)}"} - {_folded(label) for label in question.labels}
-    narrowed = question.yes_or_no() if words & truths and not question.ordered else question
-    items: dict[str, JudgedItem] = {}
+    narrowed = question.yes_or_no() if tokens & truths and not question.levels else question
+    items = list(_parsed(path, rows, lambda row: _item(row, narrowed, judged)))
+    fields.check_unique(items, path)
+    return Labels(items, narrowed, judged, str(path))
+
+
+def _parsed(
+    path: str | Path, rows: Iterable[tuple[int | None, LabelRow]], parse: Callable[[LabelRow], T]
+) -> Iterator[T]:
+    """What is parsed from each row; errors say where they stand."""
     for line, row in rows:
-        with at_row(path, line, row):
-            item = _item(row, narrowed, judged)
-            if item.id in items:
-                raise DataError("the id stands twice; give each item one of its own")
-            items[item.id] = item
-    return Labels(list(items.values()), narrowed, judged, str(path))
-
-
-@contextmanager
-def at_row(path: str | Path, line: int, row: LabelRow) -> Iterator[None]:
-    """Say where an error stands."""
-    try:
-        yield
-    except DataError as error:
-        raise error.at(file=path, line=line, record=row.get("id")) from None
+        try:
+            yield parse(row)
+        except DataError as error:
+            raise error.at(file=path, line=line, record=row.get("id")) from None
 
 
 def _item(row: LabelRow, question: Question, judged: bool) -> JudgedItem:
-    if row.get("id") in EMPTY:
-        raise DataError("no id", field="id")
-    source = row["inputs"] if isinstance(row.get("inputs"), Mapping) else row
+    source = _inputs(row)
     inputs = {name: str(source[name]) for name in question.inputs if source.get(name) is not None}
     missing = [name for name in question.inputs if name not in inputs]
     if missing and not judged:
@@ -139,6 +149,11 @@ def _item(row: LabelRow, question: Question, judged: bool) -> JudgedItem:
         split=str(row.get("split") or ""),
         notes={name: str(row[name]) for name in ("quote", "reason") if row.get(name)},
     )
+
+
+def _inputs(row: LabelRow) -> LabelRow:
+    """The inputs of a row stand in it, or under ``inputs``."""
+    return row | (row.get("inputs") or {})
 
 
 def _label(label: object, question: Question, where: str) -> str:
@@ -157,56 +172,39 @@ def _folded(label: object) -> str:
     return text.partition(".")[0] if re.fullmatch(r"-?\d+\.0+", text) else text  # 4.0, as tables of numbers write 4
 
 
-def number(value: Any, where: str, bounds: tuple[float, float] | None = None) -> float:
-    """A number on a scale.
-
-    >>> number("0.5", "label", (0, 1))
-    0.5
-    """
-    try:
-        parsed = float(value)
-    except (TypeError, ValueError):
-        parsed = float("nan")
-    if not isfinite(parsed):
-        raise DataError(f"expected a number, got {str(value)[:60]!r}", field=where)
-    if bounds and not bounds[0] <= parsed <= bounds[1]:
-        raise DataError(f"{parsed:g} is not on the scale of {bounds[0]:g} to {bounds[1]:g}", field=where)
-    return parsed
-
-
 def read_grades(
     path: Path, columns: Mapping[str, str] | None = None, bounds: tuple[float, float] | None = None
 ) -> tuple[list[float | None], list[float | None]]:
     """The numbers that people (``label`` or more) and a judge (``verdict``) gave each item of a file."""
-    people: list[float | None] = []
-    verdicts: list[float | None] = []
     rows = labelled_rows(path, columns)
     if not any("verdict" in row for _, row in rows):
-        names = column_names(rows) or "none"
+        names = _names(rows) or "none"
         raise DataError(f"no column verdict; name it (`columns=verdict=COLUMN`); there are {names}", file=path)
-    for line, row in rows:
-        with at_row(path, line, row):
-            grades = [number(label, "label", bounds) for label in labels_of(row).values()]
-            people.append(fmean(grades) if grades else None)
-            verdict = row.get("verdict")
-            verdicts.append(None if verdict in EMPTY else number(verdict, "verdict", bounds))
-    return people, verdicts
+
+    def grades(row: LabelRow) -> tuple[float | None, float | None]:
+        labels, verdict = [_number(label, "label", bounds) for label in labels_of(row).values()], row.get("verdict")
+        return fmean(labels) if labels else None, None if verdict in EMPTY else _number(verdict, "verdict", bounds)
+
+    people, verdicts = zip(*_parsed(path, rows, grades), strict=True)
+    return list(people), list(verdicts)
 
 
-def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int, LabelRow]]:
+def _number(value: Any, where: str, bounds: tuple[float, float] | None = None) -> float:
+    """A finite number, on a scale if its ends are given."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not isfinite(number):
+        raise DataError(f"expected a number, got {str(value)[:60]!r}", field=where)
+    if bounds and not bounds[0] <= number <= bounds[1]:
+        raise DataError(f"{number:g} is not on the scale of {bounds[0]:g} to {bounds[1]:g}", field=where)
+    return number
+
+
+def labelled_rows(path: str | Path, columns: Mapping[str, str] | None = None) -> list[tuple[int | None, LabelRow]]:
     """Each row with the number of its line; rows without ids get their numbers."""
-    if Path(path).suffix.lower() in (".csv", ".tsv"):
-        header, cells = table(path, quoted=True)
-        rows: list[tuple[int, Any]] = [(line, dict(zip(header, row, strict=True))) for line, row in cells]
-    else:
-        rows = list(files.json_lines(path))
-    for line, row in rows:
-        if not isinstance(row, dict):
-            message = "not a JSON object; labels are jsonl with one object a line, csv or tsv"
-            raise DataError(message, file=path, line=line)
-    rows = [(line, _renamed(row, columns or {}, path, line)) for line, row in rows]
-    numbered = not any("id" in row for _, row in rows)
-    return [(line, {"id": str(at), **row} if numbered else row) for at, (line, row) in enumerate(rows, start=1)]
+    return [(row.line, row.record) for row in rows_of(source_of(path, "labels", "pred", map=columns))]
 
 
 def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,20 +224,125 @@ def labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
     return {str(name): label for name, label in labels.items() if label not in EMPTY}
 
 
-def column_names(rows: Sequence[tuple[int, LabelRow]]) -> str:
+def _names(rows: Sequence[tuple[int | None, LabelRow]]) -> str:
     """The columns of a file, for a message."""
     return ", ".join(dict.fromkeys(str(key) for _, row in rows for key in row))[:200]
 
 
-def _renamed(row: LabelRow, columns: Mapping[str, str], path: str | Path, line: int) -> LabelRow:
-    renamed, inputs = dict(row), row.get("inputs")
-    if "label" in columns:  # that column alone is the label, whatever else the file calls so
-        renamed = {key: value for key, value in row.items() if not key.startswith("label")}
-    for name, column in columns.items():
-        try:
-            renamed[name] = fields.read(row, column)
-        except FieldError as error:
-            raise DataError(f"column {column} for {name}: {error}", file=path, line=line) from None
-        if isinstance(inputs, Mapping):
-            inputs = renamed["inputs"] = {**inputs, name: renamed[name]}
-    return renamed
+RunLabels = dict[str, dict[str, float | list[float]]]
+
+
+def read_run_labels(path: Path, metric: Metric) -> RunLabels:
+    """Labels on the answers of a run, by the name of a value and the id of an example, as `goldassay.evaluate` takes.
+
+    Raises:
+        DataError: a row has no id, no label that its measure knows, or a measure that no judge gives.
+        GoldassayError: the metric has no judged value.
+    """
+    measures = metric.measures.items()
+    judged = {name: each for name, each in measures if isinstance(each, JudgedMeasure) and each.judge is not None}
+    if not judged:
+        raise GoldassayError("no value of this metric is given by a judge, so labels correct nothing; name a judge")
+    labels: RunLabels = {}
+
+    def keep(row: LabelRow) -> None:
+        name, value = _run_label(row, judged)
+        if str(row["id"]) in labels.get(name, ()):
+            raise DataError(f"two labels for {name} of one example; keep one")
+        if value is not None:
+            labels.setdefault(name, {})[str(row["id"])] = value
+
+    rows = [(line, row) for line, row in labelled_rows(path) if labels_of(row)]
+    list(_parsed(path, rows, keep))
+    if not labels:
+        raise DataError("no row has a label; write id and label", file=path)
+    return labels
+
+
+def _run_label(row: LabelRow, judged: Mapping[str, JudgedMeasure]) -> tuple[str, float | list[float] | None]:
+    """The measure of a row, and its label; with the judge's verdict where the row brings the text that was judged.
+
+    None if that verdict is unknown.
+    """
+    inputs, answers = _inputs(row), [_folded(label) for label in labels_of(row).values()]
+    worths = {name: _worth(measure) for name, measure in judged.items()}
+    # The measure whose levels the labels are, or the only one.
+    names = [name for name in judged if len(judged) == 1 or all(answer in worths[name] for answer in answers)]
+    name = str(row.get("measure") or (names[0] if len(names) == 1 else ""))
+    if name not in judged:
+        what = f"no judge gives {name!r} here; say which in a column measure: judged are {', '.join(judged)}"
+        raise DataError(what, field="measure")
+    label = fmean(_value(answer, worths[name], name) for answer in answers)
+    if inputs.get("answer") is None:
+        return name, label
+    tally = judged[name](inputs, inputs).tally
+    return name, [label, float(tally.value)] if tally.weight and not tally.unknown else None
+
+
+def _worth(measure: JudgedMeasure) -> Mapping[str, float]:
+    """The labels of a measure and what they are worth."""
+    worth: Mapping[str, float] = RELEVANCE if isinstance(measure, Relevance) else getattr(measure, "worth", YES)
+    return YES if "yes" in worth else {level.casefold().replace(" ", "_"): value for level, value in worth.items()}
+
+
+def _value(label: str, worth: Mapping[str, float], name: str) -> float:
+    try:
+        return worth[label] if label in worth else _number(label, "label", (0.0, 1.0))
+    except DataError:
+        message = f"{label[:60]!r} is no label of {name}: {', '.join(worth)}, or a number from 0 to 1"
+        raise DataError(message, field="label") from None
+
+
+def poll(
+    judge: Judge,
+    question: Question,
+    items: Sequence[JudgedItem],
+    *,
+    threads: int = 1,
+    on_vote: Callable[[int], object] | None = None,
+) -> list[Vote]:
+    """The votes of a judge on items, in their order.
+
+    Args:
+        judge: one judge, or a panel.
+        question: what it is asked.
+        items: what about.
+        threads: how many items at once.
+        on_vote: called after each item with how many are done.
+
+    Raises:
+        DataError: an item lacks an input of the question.
+        ModelError: the judge's model gives no answer.
+    """
+    for item in items:
+        if missing := [name for name in question.inputs if name not in item.inputs]:
+            raise DataError(f"no input {missing[0]!r}; the judge cannot be asked without it", record=item.id)
+    members = judge.members if isinstance(judge, Panel) else (judge,)
+    base = question.base or question
+
+    def vote(item: JudgedItem) -> Vote:
+        """The vote on one item; a single judge is a panel of one."""
+        verdicts = [each.verdict(base, **{name: item.inputs[name] for name in base.inputs}).label for each in members]
+        ballots = [None if label is None else question.counted(label) for label in verdicts]
+        result = count(ballots, question.worth, getattr(judge, "how", "majority"))
+        if isinstance(judge, Panel):
+            judge.settle(item.id, True)
+        return result
+
+    return in_threads(vote, items, threads, on_vote)
+
+
+def in_threads(
+    function: Callable[[T], V], items: Sequence[T], threads: int, on_result: Callable[[int], object] | None = None
+) -> list[V]:
+    """What a function returns for each item, in their order; ``on_result`` gets how many are done."""
+    results: dict[int, V] = {}
+
+    def keep(result: tuple[int, V]) -> str:
+        results[result[0]] = result[1]
+        if on_result:
+            on_result(len(results))
+        return ""
+
+    work_through(range(len(items)), lambda place: (place, function(items[place])), keep, threads=threads)
+    return [results[place] for place in range(len(items))]

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
-from goldassay.judges.questions import QUESTIONS, rubric
+from goldassay.judges.questions import question, rubric
 from goldassay.measure import Assessment, Error, gold_field
-from goldassay.measures.answering.records import answer_or_nothing, question
+from goldassay.measures.answering.records import answer_or_nothing
+from goldassay.measures.answering.records import question as question_of
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 
 __all__ = ["Criterion", "Preference", "Rubric"]
@@ -23,14 +24,12 @@ __all__ = ["Criterion", "Preference", "Rubric"]
 
 @dataclass(frozen=True)
 class Rated(JudgedMeasure):
-    """One verdict an answer: subclasses say what the judge is given, and what is wrong with a low label."""
+    """One verdict an answer, on the question of the measure's name."""
 
     task: ClassVar[str] = "judges"
     source: ClassVar[str] = "goldassay"
     gold_fields: ClassVar[tuple[str, ...]] = ("question",)
     pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
-    about: ClassVar[str] = "How good the answer is"
-    asks: ClassVar[str]  # the name of its question
 
     judge: Any
 
@@ -39,33 +38,33 @@ class Rated(JudgedMeasure):
         """Its title, if it has one."""
         return str(getattr(self, "title", self.name))
 
-    def inputs(self, gold: object, answer: str) -> dict[str, Any] | None:
-        """What the judge is given; None if there is nothing to judge."""
-        raise NotImplementedError
-
     @property
     def worth(self) -> Mapping[str, float]:
         """The labels and what they are worth, from 0 to 1."""
-        return QUESTIONS[self.asks].worth
+        return question(self.name).worth
+
+    def asked(self, gold: object) -> dict[str, Any] | None:
+        """What the judge is given beside question and answer; None if there is nothing to judge."""
+        raise NotImplementedError
 
     def complaint(self, label: str, gold: object) -> str:
-        """What is wrong, in words."""
+        """What is wrong with an answer of a label that is not the best, in words."""
         raise NotImplementedError
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The worth of one answer, with the judge's reason if it is not the highest."""
-        answer = answer_or_nothing(pred, gold)
-        if (inputs := self.inputs(gold, answer)) is None:
+        answer, asked = answer_or_nothing(pred, gold), self.asked(gold)
+        if asked is None:
             return Assessment(JudgedMean())
-        verdict = self.bound.verdict(self.asks, **inputs)
+        key = "first" if "second" in asked else "answer"
+        verdict = self.bound.verdict(self.name, **asked, **{"question": question_of(gold), key: answer})
         if verdict.label is None:
-            return Assessment(JudgedMean.of(None), (unknown(self.about),))
+            about = "Whether the answer is better than the other" if key == "first" else "How good the answer is"
+            return Assessment(JudgedMean.of(None), (unknown(about),))
         value = self.worth[verdict.label]
-        if value == 1:
-            return Assessment(JudgedMean.of(value))
-        message = self.complaint(verdict.label, gold)
-        message += f" The judge: {verdict.reason}" if verdict.reason else ""
-        return Assessment(JudgedMean.of(value), (Error(self.key, message, pred=answer, field="answer"),))
+        message = self.complaint(verdict.label, gold) + (f" The judge: {verdict.reason}" if verdict.reason else "")
+        error = Error(self.key, message, pred=answer, field="answer")
+        return Assessment(JudgedMean.of(value), () if value == 1 else (error,))
 
 
 @dataclass(frozen=True)
@@ -84,17 +83,15 @@ class Preference(Rated):
     """
 
     name: ClassVar[str] = "preference"
-    asks: ClassVar[str] = "preference"
     fixed: ClassVar[Mapping[str, str]] = {**JudgedMeasure.fixed, "orders": "both", "orders disagree": "tie"}
     formula: ClassVar[str] = "(wins + ties / 2) / comparisons"
-    about: ClassVar[str] = "Whether the answer is better than the other"
 
     over: str = "reference"
 
-    def inputs(self, gold: object, answer: str) -> dict[str, Any] | None:
-        """Both answers."""
+    def asked(self, gold: object) -> dict[str, Any] | None:
+        """The other answer."""
         other = gold_field(gold, self.over, None)
-        return {"question": question(gold), "first": answer, "second": str(other)} if other else None
+        return {"second": str(other)} if other else None
 
     def complaint(self, label: str, gold: object) -> str:
         """Names the other answer."""
@@ -118,7 +115,6 @@ class Rubric(Rated):
     """
 
     name: ClassVar[str] = "rubric"
-    asks: ClassVar[str] = "rubric"
     formula: ClassVar[str] = "mean over answers of the level's place from 0 (worst) to 1 (best)"
 
     levels: Any = ()
@@ -135,9 +131,9 @@ class Rubric(Rated):
         named = "<".join(name for name, _ in self.levels)
         return f"{self.key}[judge={self.judge}, levels={named}, unknown={self.fixed['unknown']}]"
 
-    def inputs(self, gold: object, answer: str) -> dict[str, Any] | None:
-        """The levels, too."""
-        return {"levels": dict(self.levels), "question": question(gold), "answer": answer}
+    def asked(self, gold: object) -> dict[str, Any]:
+        """The levels."""
+        return {"levels": dict(self.levels)}
 
     @property
     def worth(self) -> Mapping[str, float]:
@@ -164,7 +160,6 @@ class Criterion(Rated):
     """
 
     name: ClassVar[str] = "criterion"
-    asks: ClassVar[str] = "criterion"
     formula: ClassVar[str] = "answers that meet the criterion / answers"
 
     criterion: str = ""
@@ -175,9 +170,9 @@ class Criterion(Rated):
         if not self.criterion.strip():
             raise GoldassayError("a criterion needs words: Criterion(judge, 'It names its source.')")
 
-    def inputs(self, gold: object, answer: str) -> dict[str, Any] | None:
-        """The criterion, too."""
-        return {"criterion": self.criterion, "question": question(gold), "answer": answer}
+    def asked(self, gold: object) -> dict[str, Any]:
+        """The criterion."""
+        return {"criterion": self.criterion}
 
     def complaint(self, label: str, gold: object) -> str:
         """Names the criterion."""

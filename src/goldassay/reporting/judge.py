@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement
+from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement, LabelPlan
 from goldassay.judges.audit import Check, JudgeAudit
-from goldassay.judges.plan import JudgeDrift, LabelPlan
 from goldassay.reporting.summary import shortened
 from goldassay.reporting.terminal import line, p_value, print_table, warn
 from goldassay.statistics.intervals import Interval
@@ -122,20 +121,6 @@ def plan(result: LabelPlan) -> None:
         f"{len(result.items)} items, {counts}. Expect an interval of width {result.width:.3f}; as many items taken at "
         f"random give {result.at_random:.3f}. Read the labels with --origin verdict."
     )
-
-
-def drift(result: JudgeDrift) -> None:
-    """How far two versions of a judge differ."""
-    rows = [["agreement of the versions", _interval(result.agreement)], ["kappa", _interval(result.kappa)]]
-    paired = {f"share of {result.positive!r}, new − old": result.difference, "accuracy, new − old": result.accuracy}
-    for name, each in paired.items():
-        if each:
-            ends = each["interval"]
-            text = f"{each['difference']:+.3f} [{ends['low']:+.3f}, {ends['high']:+.3f}], p {p_value(each['p'])}"
-            rows.append([name, text])
-    print_table(f"{result.n} items judged by both, {result.unknown} unknown", ["value", "estimate [95 %]"], rows)
-    for name, ids in result.flips.items():
-        line(f"{name}: {len(ids)} ({shortened(ids, MANY)})")
 
 
 def _interval(value: Interval | None, places: int = 3) -> str:

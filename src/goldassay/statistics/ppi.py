@@ -15,7 +15,7 @@ All of this needs labels on a random sample of the items. Two other ways to come
   the rate is (q + specificity − 1) / (sensitivity + specificity − 1), with the share q of positive verdicts on them
   (Rogan and Gladen 1978). Its interval holds each rate that the verdicts do not contradict: a score test, so that a
   judge near chance has a wide interval and not a wrong one (Fieller 1954; proportions as Agresti and Coull 1998).
-* Labels chosen by the verdict (`goldassay.judges.plan`): those of each verdict, weighted by how many items have it.
+* Labels chosen by the verdict (`judge plan`): those of each verdict, weighted by how many items have it.
 
 `exchangeable` tests whether the verdicts with a label are distributed as those without. No test can show that they are,
 so labels whose origin is unknown have an interval that holds both estimates (`Corrected.chosen`).
