@@ -236,7 +236,8 @@ def test_a_failed_program_counts_zero() -> None:
 
 def test_errors_say_what_stood_above() -> None:
     pred = {"results": [*PRED["results"][:3], {"doc_id": "a", "score": 2.0, "text": "Het  Rijksmuseum"}]}
-    errors, right = r.errors(GOLD, pred)
+    assessment = r.RR()(GOLD, pred)
+    errors, right = assessment.errors, assessment.right
     assert [error.kind for error in errors] == ["outranked", "missed"]
     assert errors[0].message == (
         "Relevant document a (grade 3, “Het Rijksmuseum”) stood at rank 4, "
@@ -245,8 +246,7 @@ def test_errors_say_what_stood_above() -> None:
     assert errors[1].message == "Relevant document c (grade 1) was not retrieved: it is not among the 4 results."
     assert right == ("b (grade 2) at rank 1",)
     assert {error.field for error in errors} == {"results"}
-    spurious, _ = r.errors({"relevant": []}, pred)
-    assert spurious[0].kind == "spurious"
+    assert r.RR()({"relevant": []}, pred).errors[0].kind == "spurious"
 
 
 def test_the_founding_metrics_keep_their_keys() -> None:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from goldassay.measure import Review, gold_field, pred_field
+from goldassay.measures import cached
 from goldassay.measures.extraction.matching import (
     CORRECT,
     INCORRECT,
@@ -36,7 +37,6 @@ from goldassay.measures.extraction.records import Span, entities, sides, text_of
 from goldassay.statistics.evidence import Ints
 from goldassay.tally import Counts
 
-T = TypeVar("T")
 MISSED_LABEL, SPURIOUS_LABEL = "MISSED", "SPURIOUS"
 SCHEMA_OF = {"strict": "strict", "partial": "type", "type": "type", "exact": "exact"}
 """The SemEval schema whose correct pairs are the true positives of a match."""
@@ -45,19 +45,6 @@ TOKEN = re.compile(rf"[^\s{LETTER}]+|{LETTER}")
 MARKS = {"fragments", "optional", "parent"}
 Cells = tuple[Ints, Ints, Ints]
 """What is right, what is in gold and what is predicted: for each thing its document and its type."""
-
-
-def cached(method: Callable[..., T]) -> Callable[..., T]:
-    """A method of a batch that counts once for all measures that share the batch."""
-
-    def call(batch: Batch, *arguments: str) -> T:
-        key = (method, *arguments)
-        if key not in batch.cache:  # functools.cache would keep all spans alive
-            batch.cache[key] = method(batch, *arguments)
-        counts: T = batch.cache[key]
-        return counts
-
-    return call
 
 
 def plain_columns(documents: Sequence[Any]) -> list[list[Any]]:
@@ -82,7 +69,7 @@ class Batch:
     """
 
     def __init__(self, gold: Sequence[object], pred: Sequence[object], *, bounds: str = "given") -> None:
-        self.records, self.bounds, self.n, self.cache = (gold, pred), bounds, len(gold), dict[Any, Any]()
+        self.records, self.bounds, self.n = (gold, pred), bounds, len(gold)
         read: Any = zip(self.records, (gold_field, pred_field), strict=True)
         read = [[entities(record, field) for record in side] for side, field in read]
         self.failed = np.array([spans is None for spans in read[1]], bool)

@@ -5,8 +5,8 @@ column is ignored (trec_eval's rules). Grades are used, not flattened; nDCG take
 judged documents. A query in the judgements that the run lacks counts 0. Each of these is an argument of the measures
 and stands in their ``conventions``; the names are those of ir_measures (`named`).
 
-Read in this order: `records` (judgements and results), `batch` (where the judged documents stand), `measures`,
-`mistakes` (errors in words), `scorecard` (by the names of measures, everything over a set).
+Read in this order: `records` (judgements and results, and where the judged documents stand), `measures`, `mistakes`
+(errors in words), `scorecard` (by the names of measures, everything over a set).
 
 Measures: `nDCG`, `P`, `R`, `RR`, `AP`, `Bpref`, `RBP`, `Rprec`, `Judged`, `Success`. `scorecard` computes any of them
 for many queries at once; `band` says between which values a mean lies over all orders of equal scores.
@@ -16,10 +16,8 @@ Source: trec_eval, https://github.com/usnistgov/trec_eval; ir_measures, https://
 
 from __future__ import annotations
 
-from goldassay.measures.retrieval.batch import Batch
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
-from goldassay.measures.retrieval.mistakes import errors
-from goldassay.measures.retrieval.records import grades, scores
+from goldassay.measures.retrieval.records import Batch, grades, scores
 from goldassay.measures.retrieval.scorecard import DEFAULT, band, named, scorecard
 
 MEASURES: tuple[Ranked, ...] = (
@@ -69,7 +67,6 @@ __all__ = [
     "Rprec",
     "Success",
     "band",
-    "errors",
     "grades",
     "nDCG",
     "named",

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure, Review
-from goldassay.measures.retrieval.batch import TIES, Batch, Hits, places
-from goldassay.measures.retrieval.mistakes import errors
+from goldassay.measures.retrieval.mistakes import review
+from goldassay.measures.retrieval.records import TIES, Batch, Hits, places
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean, Number, divide
 
@@ -53,6 +54,11 @@ class Ranked(Measure[Mean]):
         """The value of each query."""
         raise NotImplementedError
 
+    def top(self, batch: Batch) -> Hits:
+        """The documents that are relevant to the measure and deep enough."""
+        options: Any = vars(self)
+        return batch.top(self.ties, options["rel"], options["k"])
+
     def weights(self, batch: Batch) -> Floats:
         """1 for each query that counts, 0 for those left out."""
         counts = (batch.retrieved > 0) | batch.failed
@@ -67,9 +73,9 @@ class Ranked(Measure[Mean]):
         weights = self.weights(batch)
         return Mean(self.values(batch) * weights, weights)
 
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """Relevant documents that are missing or stand below less relevant ones."""
-        return errors(gold, pred, self.ties)
+        return review(batch, pred, self.ties)
 
     @property
     def key(self) -> str:
@@ -145,7 +151,7 @@ class P(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Number:
-        return batch.counts(batch.top(self.ties, self.rel, self.k)) / self.k
+        return batch.total(self.top(batch)) / self.k
 
 
 @dataclass(frozen=True)
@@ -169,7 +175,7 @@ class R(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Number:
-        return batch.share(batch.top(self.ties, self.rel, self.k), batch.relevant(self.rel))
+        return divide(batch.total(self.top(batch)), batch.relevant(self.rel))
 
     def weights(self, batch: Batch) -> Floats:
         return super().weights(batch) * (batch.relevant(self.rel) > 0)
@@ -190,7 +196,7 @@ class RR(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Number:
-        hits = batch.top(self.ties, self.rel, self.k)
+        hits = self.top(batch)
         values = np.zeros(batch.n)
         queries, first = np.unique(hits.query, return_index=True)
         values[queries] = 1.0 / (hits.rank[first] + 1.0)
@@ -212,7 +218,7 @@ class AP(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Number:
-        hits = batch.top(self.ties, self.rel, self.k)
+        hits = self.top(batch)
         precision = (places(hits.query, batch.n) + 1.0) / (hits.rank + 1.0)
         return divide(batch.total(hits, precision), batch.relevant(self.rel))
 
@@ -238,7 +244,7 @@ class Bpref(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Number:
-        hits = batch.hits(self.ties, judged=True)
+        hits = batch.hits(self.ties, True)
         good = (hits.grade >= self.rel) & (hits.grade > 0)
         # the irrelevant ones above: those up to here, less those of earlier queries
         bad = np.concatenate(([0], np.cumsum(~good)))
@@ -269,7 +275,7 @@ class RBP(Ranked):
     k: int | None = None
 
     def values(self, batch: Batch) -> Number:
-        hits = batch.top(self.ties, self.rel, self.k)
+        hits = self.top(batch)
         return (1.0 - self.p) * batch.total(hits, np.power(self.p, hits.rank.astype(float)))
 
 
@@ -288,7 +294,7 @@ class Rprec(Ranked):
 
     def values(self, batch: Batch) -> Number:
         hits, total = batch.top(self.ties, self.rel), batch.relevant(self.rel)
-        return batch.share(hits.where(hits.rank < total[hits.query]), total)
+        return divide(batch.total(hits.where(hits.rank < total[hits.query])), total)
 
 
 @dataclass(frozen=True)
@@ -308,8 +314,8 @@ class Judged(Ranked):
     k: int = 10
 
     def values(self, batch: Batch) -> Number:
-        hits = batch.hits(self.ties, judged=True)
-        return batch.share(hits.where(hits.rank < self.k), np.minimum(batch.retrieved, self.k))
+        hits = batch.hits(self.ties, True)
+        return divide(batch.total(hits.where(hits.rank < self.k)), np.minimum(batch.retrieved, self.k))
 
 
 @dataclass(frozen=True)
@@ -327,4 +333,4 @@ class Success(Ranked):
     rel: float = 1
 
     def values(self, batch: Batch) -> Number:
-        return (batch.counts(batch.top(self.ties, self.rel, self.k)) > 0).astype(float)
+        return (batch.total(self.top(batch)) > 0).astype(float)

@@ -1,8 +1,12 @@
-"""Judgements and results as ``{document: grade}`` and ``{document: score}``, with what can be wrong in each.
+"""Judgements and results of many queries, and where the judged documents stand.
 
-A list of relevant documents is grade 1 for each. Results are records with ``doc_id`` and ``score``, bare ids, or a
-mapping from id to score; results without scores stand in their order. A document that stands twice on one side is an
-error, for then every count is wrong.
+Judgements are ``{document: grade}``; a list of relevant documents is grade 1 for each. Results are records with
+``doc_id`` and ``score``, bare ids, or a mapping from id to score; results without scores stand in their order. A
+document that stands twice on one side is an error, for then every count is wrong.
+
+How it is fast: a measure needs to know where the *judged* documents stand, which are few. The rank of one is the number
+of scores above its own, so the results are only compared and counted; they are sorted only for queries in which a
+judged document shares its score with another. Scores are compared in 32 bits, as in trec_eval.
 """
 
 from __future__ import annotations
@@ -10,23 +14,30 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
-from struct import Struct
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, repeat
 from struct import error as StructError
+from struct import pack
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import gold_field, pred_field
-from goldassay.statistics.evidence import Floats
+from goldassay.measure import failed, gold_field, pred_field
+from goldassay.measures import cached
+from goldassay.statistics.evidence import Flags, Floats, Ints
 
-DocumentNumbers = Mapping[str, float]
-_ID_AND_SCORE = itemgetter("doc_id", "score")
+Numbers = Mapping[str, float]
+"""Grades or scores by document."""
+CELLS = 4_000_000  # scores compared at once: what fits the cache
+UNJUDGED = -1.0
+TIES = ("docno_desc", "stable", "best", "worst")
 
 
-def grades(gold: object) -> DocumentNumbers:
+def grades(gold: object) -> Numbers:
     """The judged documents of a gold example and their grades.
 
     >>> grades({"query": "museum", "relevant": ["a", "b"]})
@@ -36,16 +47,15 @@ def grades(gold: object) -> DocumentNumbers:
     if isinstance(relevant, Mapping):
         return relevant
     if relevant is None or isinstance(relevant, str):
-        message = f"'relevant' is a list of ids or a mapping from ids to grades, not {relevant!r}"
-        raise DataError(message, record=name(gold))
+        raise DataError(f"'relevant' is a list of ids or a mapping from ids to grades, not {relevant!r}")
     documents = [str(document) for document in relevant]
     judged = dict.fromkeys(documents, 1.0)
     if len(judged) != len(documents):
-        raise DataError(f"document {_twice(documents)} is judged twice", record=name(gold), field="relevant")
+        raise DataError(f"document {_twice(documents)} is judged twice", field="relevant")
     return judged
 
 
-def scores(pred: object, record: object = None) -> DocumentNumbers:
+def scores(pred: object) -> Numbers:
     """The retrieved documents of a prediction and their scores.
 
     >>> scores({"results": [{"doc_id": "a", "score": 2.5}, {"doc_id": "b", "score": 1.0}]})
@@ -60,67 +70,192 @@ def scores(pred: object, record: object = None) -> DocumentNumbers:
     if not results or isinstance(results, Mapping):
         return results or {}
     try:
-        pairs = list(map(_ID_AND_SCORE, results))
+        scored: dict[str, Any] = {result["doc_id"]: result["score"] for result in results}
     except (KeyError, TypeError):
-        pairs = [_pair(result, place, record) for place, result in enumerate(results)]
-    scored = dict(pairs)
-    if len(scored) != len(pairs):
-        twice = _twice(document for document, _ in pairs)
-        raise DataError(f"document {twice} stands twice in the results", record=record, field="results")
-    bare = [document for document, score in scored.items() if score is None]
-    if len(bare) == len(scored):
-        return {document: 0.0 - place for place, document in enumerate(scored)}
-    if bare:
+        pairs = [(item, None) if isinstance(item, str) else _pair(item, at) for at, item in enumerate(results)]
+        scored, results = dict(pairs), [document for document, _ in pairs]
+    if len(scored) != len(results):
+        twice = _twice(item if isinstance(item, str) else item["doc_id"] for item in results)
+        raise DataError(f"document {twice} stands twice in the results", field="results")
+    if None in scored.values():
+        bare = [document for document, score in scored.items() if score is None]
+        if len(bare) == len(scored):
+            return {document: 0.0 - place for place, document in enumerate(scored)}
         message = f"document {bare[0]} has no score while others have; give all of them one, or none"
-        raise DataError(message, record=record, field="results")
+        raise DataError(message, field="results")
     return scored
 
 
-def _pair(result: Any, place: int, record: object) -> tuple[str, Any]:
+def _pair(result: Any, place: int) -> tuple[str, Any]:
     """The document of a result of any shape, and its score if it has one."""
-    if isinstance(result, str):
-        return result, None
     document = read(result, "doc_id", None)
     if document is None:
-        raise DataError("a result needs a 'doc_id'", record=record, field=f"results[{place}]")
+        raise DataError("a result needs a 'doc_id'", field=f"results[{place}]")
     return str(document), read(result, "score", None)
-
-
-def name(gold: object) -> str | None:
-    """The id of a record, for an error's place."""
-    identity = read(gold, "id", None)
-    return None if identity is None else str(identity)
 
 
 def _twice(documents: Iterable[str]) -> str:
     return Counter(documents).most_common(1)[0][0]
 
 
-def numbers(rows: Sequence[DocumentNumbers], noun: str, field: str, names: Sequence[str]) -> Floats:
-    """The values of all rows, one after the other; what is no number is an error with its query and document.
+def places(query: Ints, n: int) -> Ints:
+    """The place of each entry within its query, from 0; entries of a query stand together.
+
+    >>> places(np.array([0, 0, 2]), 3).tolist()
+    [0, 1, 0]
+    """
+    sizes = np.bincount(query, minlength=n)
+    return np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Documents by query and rank (from 0), with their grades."""
+
+    query: Ints
+    rank: Ints
+    grade: Floats
+
+    def where(self, keep: Flags) -> Hits:
+        """Those for which ``keep`` holds."""
+        return self if keep.all() else Hits(self.query[keep], self.rank[keep], self.grade[keep])
+
+    def by_grade(self, n: int) -> Hits:
+        """The same documents of ``n`` queries, the best on top."""
+        order = np.lexsort((-self.grade, self.query))
+        return Hits(self.query, places(self.query, n), self.grade[order])
+
+
+class Batch:
+    """Judgements and results of many queries, aligned.
 
     Args:
-        rows: The numbers by document, a row a query.
-        noun: What they are, for an error.
-        field: The field that they come from.
-        names: What the queries are called.
-
-    >>> numbers([{"a": 1}, {"b": 2, "c": 3}], "grade", "relevant", ["1", "2"]).tolist()
-    [1.0, 2.0, 3.0]
+        judged: The grade of each judged document, by query.
+        runs: The score of each retrieved document, by query.
+        names: The ids of the queries, for errors.
     """
-    sizes = list(map(len, rows))
-    packed, place = bytearray(8 * sum(sizes)), 0
-    packing = {size: Struct(f"{size}d").pack_into for size in set(sizes)}
-    try:
-        for row in rows:  # packing row by row is faster than anything that goes over all numbers in numpy
-            packing[len(row)](packed, place, *row.values())
-            place += 8 * len(row)
-        values = np.frombuffer(packed)
-    except (StructError, TypeError, ValueError):
-        values = np.array([np.nan])
-    if np.isnan(values).any():
-        for row, record in zip(rows, names, strict=True):
-            for document, value in row.items():
-                if not isinstance(value, (int, float, np.number)) or math.isnan(value):
-                    raise DataError(f"the {noun} of {document} is a number, not {value!r}", record=record, field=field)
-    return values
+
+    def __init__(self, judged: Sequence[Numbers], runs: Sequence[Numbers], names: Sequence[object] = ()) -> None:
+        self.judged, self.runs, self.n = judged, runs, len(judged)
+        self.names = [f"#{at}" if name is None else name for at, name in enumerate(names or [None] * self.n, 1)]
+        self.retrieved = np.fromiter(map(len, runs), np.int64, self.n)
+        self.failed = np.zeros(self.n, bool)
+        self._starts = np.cumsum(self.retrieved) - self.retrieved
+        self.grade = self._numbers(judged, "grade", "relevant")
+        self.query = np.repeat(np.arange(self.n), np.fromiter(map(len, judged), np.int64, self.n))
+        for at in np.flatnonzero(self.grade < 0)[:1].tolist():
+            message = f"grade {self.grade[at]:g} of {self._documents[at]} is negative; grades are 0 or more"
+            raise DataError(message, record=self.names[self.query[at]], field="relevant")
+        with np.errstate(over="ignore"):
+            self._scores = self._numbers(runs, "score", "results").astype(np.float32)
+
+    @classmethod
+    def of(cls, gold: Sequence[object], pred: Sequence[object]) -> Batch:
+        """The batch of aligned gold examples and predictions."""
+        judged, runs, names = [], [], [read(example, "id", None) for example in gold]
+        for example, answer, name in zip(gold, pred, names, strict=True):
+            try:
+                judged.append(grades(example))
+                runs.append(scores(answer))
+            except DataError as error:
+                raise error.at(record=name) from None
+        batch = cls(judged, runs, names)
+        for at in np.flatnonzero(batch.retrieved == 0):
+            batch.failed[at] = pred[at] is not None and bool(failed(pred[at]))
+        return batch
+
+    def _numbers(self, rows: Sequence[Numbers], noun: str, field: str) -> Floats:
+        """The values of all rows, one after the other; what is no number is an error with its query and document."""
+        try:
+            # row by row is faster than anything that goes over all numbers in numpy
+            numbers = np.frombuffer(b"".join([pack(f"{len(row)}d", *row.values()) for row in rows]))
+        except StructError:
+            numbers = np.array([np.nan])
+        if np.isnan(numbers).any():
+            for row, record in zip(rows, self.names, strict=True):
+                for document, value in row.items():
+                    if not isinstance(value, (int, float, np.number)) or math.isnan(value):
+                        message = f"the {noun} of {document} is a number, not {value!r}"
+                        raise DataError(message, record=record, field=field)
+        return numbers
+
+    @cached
+    def hits(self, ties: str = "docno_desc", judged: bool = False) -> Hits:
+        """Where the relevant documents stand; with ``judged`` those of grade 0 too. Sorted by query and rank."""
+        retrieved = ~np.isnan(self._judged_scores)
+        index = np.flatnonzero(retrieved if judged else retrieved & (self.grade > 0))
+        query, score = self.query[index], self._judged_scores[index]
+        rank, shared = np.empty(len(index), np.int64), np.zeros(len(index), bool)
+        deepest = max(1, int(self.retrieved.max(initial=0)))
+        queries = max(1, CELLS // deepest)
+        for low in range(0, self.n, queries):
+            rows = self._rows(low, min(low + queries, self.n))
+            first, last = np.searchsorted(query, (low, low + queries)).tolist()
+            step = max(1, CELLS // rows.shape[1])
+            for start in range(first, last, step):
+                part = slice(start, min(start + step, last))
+                row, own = rows[query[part] - low], score[part, None]
+                rank[part] = np.count_nonzero(row > own, axis=1)
+                shared[part] = np.count_nonzero(row == own, axis=1) > 1
+        for tied in np.unique(query[shared]).tolist():
+            place = {document: rank for rank, document in enumerate(self.ranking(tied, ties))}
+            for at in range(*np.searchsorted(query, (tied, tied + 1)).tolist()):
+                rank[at] = place[self._documents[index[at]]]
+        order = np.argsort(query * (deepest + 1) + rank, kind="stable")
+        return Hits(query[order], rank[order], self.grade[index][order])
+
+    @cached
+    def top(self, ties: str, rel: float, k: int | None = None) -> Hits:
+        """The hits of at least this grade in the first k places."""
+        hits = self.hits(ties) if k is None else self.top(ties, rel)
+        return hits.where(hits.grade >= rel if k is None else hits.rank < k)
+
+    @cached
+    def relevant(self, rel: float = 1) -> Ints:
+        """How many documents have at least this grade, by query."""
+        return np.bincount(self.query[(self.grade >= rel) & (self.grade > 0)], minlength=self.n)
+
+    @cached_property
+    def ideal(self) -> Hits:
+        """The relevant documents in the best order."""
+        return Hits(self.query, self.query, self.grade).where(self.grade > 0).by_grade(self.n)
+
+    def total(self, hits: Hits, values: Any = None) -> Floats:
+        """How many hits each query has, or the sum of values over them."""
+        totals: Floats = np.bincount(hits.query, values, self.n).astype(float)
+        return totals
+
+    @cached_property
+    def _documents(self) -> list[str]:
+        return list(chain.from_iterable(self.judged))
+
+    @cached_property
+    def _judged_scores(self) -> NDArray[np.float32]:
+        """The score of each judged document; NaN if it was not retrieved."""
+        absent, both = repeat(np.nan), zip(self.runs, self.judged, strict=True)
+        values = chain.from_iterable(map(run.get, judged, absent) for run, judged in both)
+        with np.errstate(over="ignore"):
+            return np.fromiter(values, np.float64, len(self.grade)).astype(np.float32)
+
+    def _rows(self, low: int, high: int) -> NDArray[np.floating[Any]]:
+        """The scores of some queries, a row each, padded with NaN."""
+        sizes = self.retrieved[low:high]
+        start, width = int(self._starts[low]), max(1, int(sizes.max()))
+        flat = self._scores[start : start + int(sizes.sum())]
+        if (sizes == width).all():
+            return flat.reshape(high - low, width)
+        rows = np.full((high - low, width), np.nan, np.float32)
+        rows[np.arange(width) < sizes[:, None]] = flat
+        return rows
+
+    def ranking(self, query: int, ties: str = "docno_desc") -> list[str]:
+        """The documents of one query, best first."""
+        start, judged = int(self._starts[query]), self.judged[query]
+        scored = self._scores[start : start + int(self.retrieved[query])].tolist()
+        pairs = list(zip(scored, self.runs[query], strict=True))
+        if ties == "docno_desc":
+            pairs.sort(reverse=True)
+        else:
+            sign = {"best": -1.0, "worst": 1.0, "stable": 0.0}[ties]
+            pairs.sort(key=lambda pair: (-pair[0], sign * judged.get(pair[1], UNJUDGED)))
+        return [document for _, document in pairs]

@@ -14,8 +14,8 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import identity
 from goldassay.measure import literal_call
-from goldassay.measures.retrieval.batch import Batch
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
+from goldassay.measures.retrieval.records import Batch
 from goldassay.scorecard import Batches, Scorecard, each, fold, valued
 from goldassay.statistics.evidence import summed
 
