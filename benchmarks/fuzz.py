@@ -67,7 +67,7 @@ def _gold() -> Iterator[Reader]:
     with tempfile.TemporaryDirectory() as folder:
         for form in formats.MODULES:
             for task, records in SEED_RECORDS.items():
-                if task not in formats.module(form).TASKS or form == "kit":
+                if task not in formats.named(form).tasks or form == "kit":
                     continue
                 name = NAMES.get(form, f"x.{form}")
                 place = Path(folder) / f"{form}-{task}" / name

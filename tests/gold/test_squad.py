@@ -11,7 +11,7 @@ import pytest
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import clusters
 from goldassay.gold import pairs, read, write
-from goldassay.gold.formats import squad
+from goldassay.gold.formats import answering
 
 CONTEXT = "Teylers Museum opened in 1784."
 QUESTIONS = [
@@ -66,7 +66,7 @@ def test_a_question_asks_for_its_own_paragraph(own: Path, real_data: Path) -> No
     """XQuAD has 1,190 questions over 240 paragraphs, the own file two over one."""
     real = real_data / "xquad" / "xquad.en.json"
     for file, sizes in ((own / "squad.json", (2, 1)), *([(real, (1190, 240))] if real.is_file() else [])):
-        records, passages = read(file, task="retrieval"), squad.passages(file)
+        records, passages = read(file, task="retrieval"), answering.passages(file)
         assert (len(records), len(passages)) == sizes
         assert {name for record in records for name in record["relevant"]} == {passage["id"] for passage in passages}
 

@@ -89,7 +89,7 @@ def test_a_confidence_that_is_no_number(tmp_path: Path) -> None:
 
 def test_a_tab_cannot_be_written_to_tsv(tmp_path: Path) -> None:
     record = {"id": "a", "text": "x\ty", "label": "M"}
-    assert "write csv or jsonl" in complaint(lambda: tables.write(tmp_path / "x.tsv", [record], "classification"))
+    assert "write csv or jsonl" in complaint(lambda: tables.write(tmp_path / "x.tsv", [record], "classification", "gold"))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_column_names_the_document(tmp_path: Path, task: str, header: str, row
     file = write(tmp_path / "gold.csv", header, *(row.format(i=i, d=i // 2) for i in range(4)))
     records = read(file, task=task)
     assert clusters(records) == ["0", "0", "1", "1"]
-    tables.write(tmp_path / "again.csv", records, task)
+    tables.write(tmp_path / "again.csv", records, task, "gold")
     assert clusters(read(tmp_path / "again.csv", task=task)) == ["0", "0", "1", "1"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from goldassay.exceptions import DataError
 from goldassay.gold import pairs, read
-from goldassay.gold.formats import text2kgbench
+from goldassay.gold.formats import triples
 
 
 def write(file: Path, *rows: object) -> Path:
@@ -72,7 +72,7 @@ def test_responses_are_parsed_as_the_benchmark_parsed_them(real_data: Path) -> N
     for file in sorted((real_data / "text2kgbench").glob("*llm_responses__ont_*")):
         rows += map(json.loads, file.read_text(encoding="utf-8").splitlines())
     for row in rows:
-        parsed = text2kgbench.parse(row["response"])
+        parsed = triples.parse(row["response"])
         assert [[t["subject"], t["predicate"], t["object"]] for t in parsed] == row["triples"]
 
 

@@ -93,19 +93,17 @@ def test_a_score_that_is_not_finite(tmp_path: Path, score: str) -> None:
 
 def test_a_document_twice_in_a_run(tmp_path: Path) -> None:
     file = write(tmp_path / "a.run", "q1 Q0 d1 1 2.0 x", "q1 Q0 d1 2 1.0 x")
-    assert complaint(file, "pred") == "a.run:2: record q1: document d1 stands twice in the results"
+    assert complaint(file, "pred") == "a.run:2: record q1: document d1 stands twice"
 
 
 def test_the_wrong_kind_of_file(tmp_path: Path) -> None:
     file = write(tmp_path / "a.qrels", "q1 Q0 d1 1 2.0 x")
-    assert complaint(file) == (
-        "a.qrels:1: 6 columns where qrels (query 0 document grade) has 4; "
-        "is this a run (query Q0 document rank score tag)?"
-    )
+    assert complaint(file) == "a.qrels:1: 6 columns, where there are: query 0 document grade, or query document grade"
 
 
 def test_a_line_cut_off(tmp_path: Path) -> None:
-    assert complaint(write(tmp_path / "a.qrels", "q1 0 d1 1", "q1 0")).endswith("is the line cut off?")
+    assert "a.qrels:2: 2 columns, where" in complaint(write(tmp_path / "a.qrels", "q1 0 d1 1", "q1 0"))
+    assert "a.qrels:2: 3 columns, where" in complaint(write(tmp_path / "a.qrels", "q1 0 d1 1", "q1 0 5"))
 
 
 def test_an_unknown_query(tmp_path: Path) -> None:
@@ -139,13 +137,13 @@ def test_bad_lines_of_a_run_may_be_passed_over(tmp_path: Path) -> None:
 def test_an_id_with_a_space_cannot_be_written(tmp_path: Path) -> None:
     record = {"id": "q 1", "relevant": {"d": 1}}
     with pytest.raises(DataError, match="cannot stand in a TREC file"):
-        trec.write(tmp_path / "x", [record], "retrieval")
+        trec.write(tmp_path / "x", [record], "retrieval", "gold")
 
 
 def test_a_grade_that_is_not_whole_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="record q1: the grade of e is 1.5, and TREC has whole ones"):
-        trec.write(tmp_path / "x", [{"id": "q1", "relevant": {"e": 1.5}}], "retrieval")
-    trec.write(tmp_path / "x", [{"id": "q1", "relevant": {"d": 1_000_000}}], "retrieval")
+        trec.write(tmp_path / "x", [{"id": "q1", "relevant": {"e": 1.5}}], "retrieval", "gold")
+    trec.write(tmp_path / "x", [{"id": "q1", "relevant": {"d": 1_000_000}}], "retrieval", "gold")
     assert (tmp_path / "x").read_text(encoding="utf-8") == "q1 0 d 1000000\n"
 
 
@@ -170,5 +168,5 @@ def test_the_three_columns_of_beir(tmp_path: Path, header: str) -> None:
     assert [(one["id"], one["relevant"]) for one in both.gold] == [("q1", {"d1": 2, "d2": 0}), ("q2", {"d3": 1})]
     assert retrieval.scorecard(both.gold, both.pred, measures=["RR"]).values["RR"] == 0.5
     qrels.write_text(f"{header}q1\td1\t2\nq1\td2\n", encoding="utf-8")
-    with pytest.raises(DataError, match="2 columns where BEIR's qrels"):
+    with pytest.raises(DataError, match="2 columns, where there are"):
         read(qrels, task="retrieval", format="trec")

@@ -13,7 +13,7 @@ from dspy.utils import DummyLM
 
 from goldassay import Metric, workspace
 from goldassay.gold import load, read
-from goldassay.gold.formats import squad
+from goldassay.gold.formats.answering import passages
 from goldassay.measure import failed
 from goldassay.measures import answering
 from goldassay.running.example import failure
@@ -167,7 +167,7 @@ def test_the_baseline_on_the_heritage_set(module: Any, metric: Any, root: Path) 
 def test_xquad_as_a_whole_retrieval_and_answers_in_one_run(module: Any, metric: Any, shared_data: Path) -> None:
     file = shared_data / "xquad" / "xquad.en.json"
     gold = read(file, format="squad", task="answering")[::10]
-    baseline = module.Overlap().index(squad.passages(file))
+    baseline = module.Overlap().index(passages(file))
     assert len(baseline._texts) == 240
     pred = [baseline(question=record["question"]) for record in gold]
     total = metric.zero

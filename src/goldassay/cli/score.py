@@ -121,6 +121,7 @@ def read(
 ) -> tuple[Pairs, dict[str, Any]]:
     """Both sides, aligned, and the keyword arguments of the task's scorecard."""
     from goldassay.gold import formats, pairs
+    from goldassay.gold.formats.tables import institutional
 
     if task not in workspace.tasks():
         raise GoldassayError(f"no task {task!r}{workspace.nearest(task, workspace.tasks())}")
@@ -138,7 +139,7 @@ def read(
         raise GoldassayError("--option na_probs is for format squad; elsewhere a prediction has its confidence")
     reading = {name: chosen.pop(name) for name in READING if name in chosen}
     if task == "classification" and "labels" not in chosen and gold_format in ("tsv", "csv"):
-        chosen |= {"labels": labels("institutions")} if formats.module("tsv").institutional(gold) else {}
+        chosen |= {"labels": labels("institutions")} if institutional(gold) else {}
     if "protocol" in chosen and gold_format == "hipe":
         reading["protocol"] = chosen["protocol"]  # decides which rows are tokens, and what bounds a linked mention
     aligned = pairs(task, gold, pred, format=layout, **reading)

@@ -17,7 +17,7 @@ from goldassay import jsonl
 from goldassay.exceptions import DataError
 from goldassay.gold import formats
 from goldassay.gold.formats import Row, Source
-from goldassay.gold.formats.run import rows_of
+from goldassay.gold.formats.jsonl import rows_of
 from goldassay.gold.records import check, empty_prediction
 
 LARGE = 32_000_000  # bytes of a file from which its records stay in it
@@ -42,7 +42,7 @@ class RecordFile(Sequence[Any]):
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     source = Source(Path(folder, "gold.jsonl"), "classification", "jsonl")
     ...     _ = source.path.write_text('{"id": "a", "label": "M", "split": "dev"}\\n{"id": "b", "label": "L"}\\n')
-    ...     records = RecordFile.of(source, formats.module("jsonl").rows(source))
+    ...     records = RecordFile.of(source, formats.named("jsonl").rows(source))
     ...     len(records), records[1]["label"], [record["id"] for record in records.of_split("dev")]
     (2, 'L', ['a'])
     """
@@ -100,7 +100,7 @@ class RecordFile(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         task, side = self.source.task, self.source.side
-        record_of = formats.module(self.source.format).record_of
+        record_of: Any = formats.named(self.source.format).record_of
         with rows_of(self.source.path).open("rb") as stream:
             for name, offset in zip(self.ids, self.offsets, strict=True):
                 if offset == MISSING:

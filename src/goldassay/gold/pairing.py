@@ -10,7 +10,8 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique, identity
 from goldassay.files import Faults
 from goldassay.gold import formats
-from goldassay.gold.formats import ReadOptions, Source, run
+from goldassay.gold.formats import ReadOptions, Source
+from goldassay.gold.formats.jsonl import ids_of
 from goldassay.gold.large import RecordFile
 from goldassay.gold.reading import TOKENISED, checked, is_file, mapped, records_of, source_of
 from goldassay.gold.records import SPANS, as_prediction, empty_prediction, prove
@@ -73,8 +74,8 @@ def pairs(
     golds: Records
     preds: Records
     if left.format in PAIRED and name in PAIRED:
-        both = formats.check_holds(left.format, task).pair_rows(left, right)
-        golds, preds = ([row.record for row in checked(s, of)] for s, of in zip((left, right), both, strict=True))
+        pair_rows: Any = formats.named(left.format, task).pair_rows
+        golds, preds = ([row.record for row in checked(s, of)] for s, of in zip((left, right), pair_rows(left, right), strict=True))
         check_unique(golds, gold)
     else:
         golds, preds = records_of(left), _predictions(right)
@@ -198,7 +199,7 @@ def _unknown_prediction(task: str, record: str, file: object) -> DataError:
 
 def _overlap(gold: Source, pred: Source, gold_ids: Sequence[str], pred_ids: Sequence[str]) -> set[str]:
     """The ids that both sides have; of a run also the examples that failed."""
-    asked = run.ids_of(pred.path) if pred.format == "run" else set(gold_ids)
+    asked = ids_of(pred.path) if pred.format == "run" else set(gold_ids)
     names = asked & set(gold_ids)
     if not names:
         raise GoldassayError(f"{gold.path} has none of the examples of {pred.path}")

@@ -1,6 +1,6 @@
 """``read`` and ``write`` a file.
 
-One path for every format: its module maps the file to plain dicts (`formats.Source`), pydantic validates them, spans
+One path for every format: its reader maps the file to plain dicts (`formats.Source`), pydantic validates them, spans
 are proved against the text, and ids are used once.
 """
 
@@ -59,7 +59,7 @@ def source_of(
         name = name or {"": "jsonl", "ndjson": "jsonl"}.get(suffix, suffix)
     else:
         name = name or formats.guess(path, task)
-        allowed = set(formats.module(name).OPTIONS) - ({"adjacent"} if task != "linking" else set())
+        allowed = set(formats.named(name).options) - ({"adjacent"} if task != "linking" else set())
         if wrong := next((option for option in chosen if option not in allowed), None):
             there = ", ".join(sorted(allowed)) or "none"
             raise GoldassayError(f"format {name} has no option {wrong!r} for reading {task}; there are {there}")
@@ -78,7 +78,7 @@ def rows(source: Source) -> Iterator[Row]:
     own = source.task not in TASKS and source.format != "run"
     if own or source.format in ("data", "dataset") or "map" in source.options:
         return checked(source, tables.rows(source))
-    return checked(source, formats.check_holds(source.format, source.task).rows(source))
+    return checked(source, formats.named(source.format, source.task).rows(source))
 
 
 def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
@@ -168,8 +168,7 @@ def write(
             if span["start"] is None:
                 message = f"{span.get('text')!r} has no offsets, and {name} holds only what is in the text; write jsonl"
                 raise DataError(message, record=record["id"], field=f"{spans}[{index}]")
-    module = formats.check_holds(name, task)
-    written = getattr(module, "WRITTEN", module.TASKS if hasattr(module, "write") else ())
-    if name == "parquet" or (task in TASKS and task not in written):
+    form = formats.named(name, task)
+    if form.write is None or (task in TASKS and task not in (form.written or form.tasks)):
         raise GoldassayError(f"format {name} is not written for {task}; write jsonl")
-    module.write(path, several, task, side)
+    form.write(path, several, task, side)

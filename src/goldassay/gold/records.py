@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -67,10 +67,15 @@ def check(record: object, task: str, side: Side = "gold") -> dict[str, Any]:
     return errors
 
 
-def problems(record: object, task: str, side: Side = "gold") -> dict[str, Any] | list[DataError]:
-    """The validated record with its fields in the order of its shape, or all that is wrong with it."""
+def problems(
+    record: object, task: str, side: Side = "gold", extra: Literal["ignore"] | None = None
+) -> dict[str, Any] | list[DataError]:
+    """The validated record with its fields in the order of its shape, or all that is wrong with it.
+
+    Fields that the shape does not have are wrong, or left out with ``extra="ignore"``.
+    """
     try:
-        checked = adapter(task, side).validate_python(record)
+        checked = adapter(task, side).validate_python(record, extra=extra)
         if task == "classification" and not any(name in checked for name in ("label", "labels", "score")):
             return [DataError("this field is missing (or labels, or score)", record=checked["id"], field="label")]
         return checked

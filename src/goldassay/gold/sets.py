@@ -20,7 +20,7 @@ from goldassay import files, workspace
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique
 from goldassay.gold import anyfields, formats
-from goldassay.gold.formats import ReadOptions, squad, tables
+from goldassay.gold.formats import ReadOptions, answering, tables
 from goldassay.gold.large import RecordFile
 from goldassay.gold.reading import is_file, mapped, records_of, source_of
 from goldassay.gold.records import INPUTS
@@ -150,9 +150,9 @@ class TaskSet:
         if file and file.exists():
             return passages(file)
         paragraphs: list[Fields] = []
-        for source in self.sources if self.task in squad.TASKS else ():
+        for source in self.sources if self.task in ("answering", "retrieval") else ():
             if (source.get("format") or formats.guess(source["path"], self.task)) == "squad":
-                paragraphs += squad.passages(source["path"])
+                paragraphs += answering.passages(source["path"])
         return paragraphs or contexts(self.records)
 
     def __getattr__(self, name: str) -> Sequence[dspy.Example]:

@@ -1,21 +1,20 @@
-"""The formats, one module each, and which format and task a file has if nobody says.
+"""The formats, and which format and task a file has if nobody says.
 
-A module has ``TASKS``, ``OPTIONS`` (the names of its reading options), ``rows(source)``, which yields each record as a
-plain dict with its place in the file, and ``write(path, records, task, side, **options)``. The records are validated
-and their offsets proved in one place, `goldassay.gold.reading`.
+A `Format` yields each record of a file as a plain dict with its place, and may write records. Its module has it in
+``FORMATS`` and is imported when it is needed. The records are validated and their offsets proved in one place,
+`goldassay.gold.reading`.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module, resources
 from os.path import exists
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple, TypedDict
 
 from goldassay import files
@@ -29,21 +28,19 @@ NAMES: dict[str, dict[str, str]] = json.loads(
     resources.files("goldassay").joinpath("data/formats.json").read_text(encoding="utf-8")
 )
 MODULES, EXTENSIONS = NAMES["modules"], NAMES["extensions"]
-QUESTIONS = tuple(name for name, module in MODULES.items() if module == "questions")
-"""Data sets of questions whose files are laid out in their own way."""
 TASK_OF_FIELD = NAMES["task_of_field"]  # a question comes first, because it may name entities
 OF_PROTOCOL = NAMES["of_protocol"]
 """The format of the files that an official scorer reads."""
+QUESTIONS = tuple(name for name, module in MODULES.items() if module == "answering" and name != "squad")
+"""Data sets of questions whose files are laid out in their own way."""
 SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "dev"}
 """The names that splits have, and what they are called here."""
+HEAD = 1_000_000  # bytes of a file that are looked at to guess its format
 
 
 def is_by_split(content: object) -> bool:
     """Whether these are lists by split, such as ``{"train": […], "test": […]}``."""
     return isinstance(content, Mapping) and content.keys() <= SPLITS.keys()
-
-
-HEAD = 1_000_000  # bytes of a file that are looked at to guess its format
 
 
 class ReadOptions(TypedDict, total=False):
@@ -100,6 +97,10 @@ class Source:
         value = self.options.get(name)
         return default if value is None else value
 
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """The lines of the file with their numbers."""
+        return enumerate(files.lines(self.path), start=1)
+
     @contextmanager
     def checking(self, kind: str = "schema", **place: Any) -> Iterator[None]:
         """Report what is raised inside as a fault of this file, at this place, and go on.
@@ -116,19 +117,38 @@ class Source:
             self.faults.report(fault, kind)
 
 
-def module(name: str) -> ModuleType:
-    """The module of a format."""
+class Format(NamedTuple):
+    """A format: the tasks that it holds, its reader, and what else it has.
+
+    Args:
+        tasks: The tasks.
+        rows: Yields the records of a source.
+        write: Writes records, called with the path, the records, the task and the side.
+        written: The tasks for which it is written; all of them if not given.
+        options: The names of its reading options.
+        pair_rows: Reads gold and predictions together, where the one cannot be read without the other.
+        task_of: The task of a file that may hold one of several.
+        record_of: The record of a parsed line, if a large file may stay on disk.
+    """
+
+    tasks: Sequence[str]
+    rows: Callable[[Source], Iterator[Row]]
+    write: Callable[[str | Path, Iterable[Mapping[str, Any]], str, Side], None] | None = None
+    written: Sequence[str] = ()
+    options: Sequence[str] = ()
+    pair_rows: Callable[[Source, Source], tuple[Iterable[Row], Iterable[Row]]] | None = None
+    task_of: Callable[[Path], str | None] | None = None
+    record_of: Callable[[Any, Source], Any] | None = None
+
+
+def named(name: str, task: str | None = None) -> Format:
+    """The format of this name, which must have records of the task if one is given."""
     if name not in MODULES:
         raise GoldassayError(f"no format {name!r}; the formats are {', '.join(MODULES)}")
-    return import_module(f"goldassay.gold.formats.{MODULES[name]}")
-
-
-def check_holds(name: str, task: str) -> ModuleType:
-    """The module of a format; raises if the format has no records of this task."""
-    reader = module(name)
-    if task not in reader.TASKS and (task in TASKS or name not in ("jsonl", "run")):  # these hold your own tasks
-        raise GoldassayError(f"format {name} holds {', '.join(reader.TASKS)}, not {task}")
-    return reader
+    form: Format = import_module(f"goldassay.gold.formats.{MODULES[name]}").FORMATS[name]
+    if task and task not in form.tasks and (task in TASKS or name not in ("jsonl", "run")):  # these hold your own tasks
+        raise GoldassayError(f"format {name} holds {', '.join(form.tasks)}, not {task}")
+    return form
 
 
 def by_name(path: str | Path) -> str:
@@ -158,7 +178,7 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
         marks = ('"sent":', '"response":', '"triples": [[')
         return "text2kgbench" if any(mark in _first_line(file) for mark in marks) else "jsonl"
     if suffix == ".tsv":
-        return "hipe" if _first_line(file).split("\t")[0] == "TOKEN" else "tsv"
+        return "hipe" if _first_line(file).startswith("TOKEN\t") else "tsv"
     if suffix == ".json":
         head = _head(file)
         ours = re.match(r'\s*(\[|\{\s*"(train|dev|test|validation)"\s*:\s*\[)', head) or any(
@@ -191,13 +211,12 @@ def task_of(file: Path, format: str | None = None, column: str | None = None) ->
         task = "answering" if asks else "classification"
     elif name == "hipe":
         task = "linking" if str(column).startswith("NEL") else "extraction"
-    elif name in ("kit", "json"):
-        task = module(name).task_of(file)
     elif name == "jsonl":
         with suppress(DataError):
             task = task_of_record(parse_json(_first_line(file)))
     elif name in MODULES and name not in ("parquet", "run", "label-studio"):
-        task = module(name).TASKS[0]
+        form = named(name)
+        task = form.task_of(file) if form.task_of else form.tasks[0]
     if task is None:
         raise DataError(f"which task is this gold for? Name it (`task=NAME`): {', '.join(TASKS)}", file=file)
     return task

@@ -16,53 +16,47 @@ from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold.formats import Row, Source
+from goldassay.gold.formats import Format, Row, Source
 from goldassay.gold.records import SPANS, covered, span_fault
 from goldassay.gold.shapes import Side
 
-TASKS = ("extraction", "linking", "triples")
-WRITTEN = ("extraction", "linking")
-OPTIONS = ()
 SPACE = re.compile(r"\s")
 UNSAFE = re.compile(r"^[/\\]|(?:^|[/\\])\.\.(?:[/\\]|$)|^[A-Za-z]:|\0")
 
 
-def rows(source: Source) -> Iterator[Row]:
+def _rows(source: Source) -> Iterator[Row]:
     """One record a document; its id is the file's path in the folder, without the extension."""
     place = source.path
-    base, several = (
-        (place, sorted(place.rglob("*.ann"))) if place.is_dir() else (place.parent, [place.with_suffix(".ann")])
-    )
+    folder = place if place.is_dir() else place.parent
+    several = sorted(place.rglob("*.ann")) if place.is_dir() else [place.with_suffix(".ann")]
     if not several:
         raise DataError("no .ann file in this folder", file=place)
     for file in several:
         with source.checking("unreadable"):
             for part in (file, file.with_suffix(".txt")):
-                if place.is_dir() and not part.resolve().is_relative_to(base.resolve()):
+                if place.is_dir() and not part.resolve().is_relative_to(folder.resolve()):
                     raise DataError("a link that leads out of the folder; put the file itself there", file=part)
-            yield Row(_record(file, file.relative_to(base).with_suffix("").as_posix(), source), file=file)
+            yield Row(_record(file, file.relative_to(folder).with_suffix("").as_posix(), source), file=file)
 
 
 def _record(file: Path, name: str, source: Source) -> dict[str, Any]:
-    """The record of an ``.ann`` file; its spans are proved against the text, except in an audit, which does that."""
+    """The record of an ``.ann`` file."""
     beside, gold = file.with_suffix(".txt"), source.side == "gold"
     text = files.text(beside) if gold or beside.exists() else None
     spans: dict[str, dict[str, Any]] = {}
     ids: dict[str, dict[str, list[str]]] = {}  # of each span that is linked, its ids by knowledge base
     relations: list[tuple[int, str, list[str]]] = []
     for number, row in enumerate(files.lines(file) if file.exists() and file.stat().st_size else (), start=1):
-        if row[:1] not in ("T", "R", "N", "A", "M"):
-            continue
         with source.checking("unreadable", file=file, line=number, record=name):
-            key, body, *words = row.split("\t")
+            key, body, *words = row.split("\t") if row[:1] in ("T", "R", "N", "A", "M") else ("", "")
             kind, _, rest = body.partition(" ")
             if key in spans:
                 raise DataError(f"{key} stands twice")
-            if row[0] == "T":
+            if key[:1] == "T":
                 spans[key] = _span(kind, rest, words[0], text, source.audit)
-            elif row[0] == "R":
+            elif key[:1] == "R":
                 relations.append((number, kind, [argument.partition(":")[2] for argument in rest.split()]))
-            elif row[0] == "N":
+            elif key[:1] == "N":
                 target, reference = rest.split()
                 base, _, identifier = reference.partition(":")
                 ids.setdefault(target, {}).setdefault(base.lower(), []).append(identifier)
@@ -71,21 +65,24 @@ def _record(file: Path, name: str, source: Source) -> dict[str, Any]:
     record: dict[str, Any] = {"id": name, **({"text": text} if gold else {})}
     if source.task == "extraction":
         return record | {"entities": list(spans.values())}
-    record[field := "links" if source.task == "linking" else "triples"] = []
-    if source.task == "linking":
-        for key, own in ids.items():
-            with source.checking("reference", file=file, record=name):
-                candidates = [{"id": identifier, "kb": base} for base, several in own.items() for identifier in several]
-                record[field].append({**spans[key], **({"ids": own} if gold else {"candidates": candidates})})
-        record[field].sort(key=lambda link: (link["start"], link["end"]))
-    for number, predicate, ends in relations if source.task == "triples" else ():
-        with source.checking("reference", file=file, line=number, record=name):
-            subject, value = (spans[key]["text"] for key in ends)
-            record[field].append({"subject": subject, "predicate": predicate, "object": value})
+    if source.task == "triples":
+        record["triples"] = []
+        for number, predicate, ends in relations:
+            with source.checking("reference", file=file, line=number, record=name):
+                subject, value = (spans[key]["text"] for key in ends)
+                record["triples"].append({"subject": subject, "predicate": predicate, "object": value})
+        return record
+    record["links"] = []
+    for key, own in ids.items():
+        with source.checking("reference", file=file, record=name):
+            candidates = [{"id": identifier, "kb": base} for base, several in own.items() for identifier in several]
+            record["links"].append(spans[key] | ({"ids": own} if gold else {"candidates": candidates}))
+    record["links"].sort(key=lambda link: (link["start"], link["end"]))
     return record
 
 
 def _span(kind: str, places: str, words: str, text: str | None, audit: bool) -> dict[str, Any]:
+    """A span; it is proved against the text, except in an audit, which does that itself."""
     pieces = [tuple(map(int, piece.split())) for piece in places.split(";")]
     span: dict[str, Any] = {"start": pieces[0][0], "end": pieces[-1][1], "type": kind, "text": words}
     if len(pieces) > 1:
@@ -99,29 +96,30 @@ def _span(kind: str, places: str, words: str, text: str | None, audit: bool) -> 
     return span
 
 
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
+def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
     """Write a folder of ``.txt`` and ``.ann`` files; entities and links, spans with their types."""
     for record in records:
-        name = record["id"]
+        name, text = record["id"], record.get("text")
         if not name or UNSAFE.search(name):
             raise DataError("this id cannot be the name of a file inside the folder", record=name)
-        if "text" in record:
-            files.save(Path(path) / f"{name}.txt", record["text"])
-        lines: list[str] = []
-        notes = 0
+        if text is not None:
+            files.save(Path(path) / f"{name}.txt", text)
+        lines, notes = [], 0
         for number, span in enumerate(record[SPANS[task]], start=1):
             kind = span.get("type") or "Mention"
             if kind.split() != [kind]:
                 raise DataError(f"a type with white space ({kind!r}) cannot stand in brat", record=name)
             pieces = span.get("fragments") or [(span["start"], span["end"])]
             places = ";".join(f"{start} {end}" for start, end in pieces)
-            words = SPACE.sub(" ", covered(record["text"], span) if "text" in record else span.get("text", ""))
+            words = SPACE.sub(" ", span.get("text", "") if text is None else covered(text, span))
             lines.append(f"T{number}\t{kind} {places}\t{words}\n")
-            ids = [(base, identifier) for base, several in span.get("ids", {}).items() for identifier in several]
-            ids += [(candidate.get("kb", "wikidata"), candidate["id"]) for candidate in span.get("candidates", [])]
-            for base, identifier in ids:
-                notes += 1
-                lines.append(f"N{notes}\tReference T{number} {base}:{identifier}\t{words}\n")
+            ids = [f"{base}:{identifier}" for base, several in span.get("ids", {}).items() for identifier in several]
+            ids += [f"{each.get('kb', 'wikidata')}:{each['id']}" for each in span.get("candidates", [])]
+            for notes, reference in enumerate(ids, start=notes + 1):
+                lines.append(f"N{notes}\tReference T{number} {reference}\t{words}\n")
             if task == "linking" and not ids:
                 lines.append(f"A{number}\tNIL T{number}\n")
         files.save(Path(path) / f"{name}.ann", "".join(lines))
+
+
+FORMATS = {"brat": Format(("extraction", "linking", "triples"), _rows, _write, written=tuple(SPANS))}

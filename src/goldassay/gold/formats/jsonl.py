@@ -1,4 +1,9 @@
-"""``jsonl``: the canonical records, one JSON object a line."""
+"""``jsonl``: the canonical records, one JSON object a line; ``run``: the rows of a run folder (``rows.jsonl``).
+
+Of a run's rows the predictions are read, and the gold beside them. What a program returned beside the task's fields
+(its reasoning, say) is left out. An example that failed has no prediction. Of an example that was tried again the last
+row counts, and of one with repeats the first answer.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +14,27 @@ from typing import Any
 
 from goldassay import files
 from goldassay import jsonl as strict
-from goldassay.gold.formats import Row, Source
+from goldassay.exceptions import DataError
+from goldassay.gold.formats import Format, Row, Source
+from goldassay.gold.records import problems
 from goldassay.gold.shapes import Side
-from goldassay.measure import TASKS as TASKS
+from goldassay.measure import TASKS
 
-OPTIONS = ()
 LAST = ("strata", "meta")
+WHOLE = {"entities": ("start", "end"), "links": ("start", "end", "candidates")}  # null if a prediction lacks them
 
 
-def rows(source: Source) -> Iterator[Row]:
+def rows_of(path: str | Path) -> Path:
+    """The file of a run's rows."""
+    return Path(path) / "rows.jsonl" if Path(path).is_dir() else Path(path)
+
+
+def ids_of(path: str | Path) -> set[str]:
+    """The ids of all examples of a run, also of those that failed."""
+    return {str(row["id"]) for _, row in files.json_lines(rows_of(path)) if isinstance(row, dict) and "id" in row}
+
+
+def _rows(source: Source) -> Iterator[Row]:
     """One record a line; empty lines are left out."""
     for number, offset, raw in files.raw_lines(source.path):
         if raw.strip():
@@ -26,9 +43,45 @@ def rows(source: Source) -> Iterator[Row]:
                 yield Row(strict.value(text, line=number), number, offset=offset)
 
 
-def record_of(value: Any, source: Source) -> Any:
-    """The record that the object of a line is."""
-    return value
+def _run_rows(source: Source) -> Iterator[Row]:
+    """The prediction of each row that did not fail, or the gold that it was measured against."""
+    empty, file = True, rows_of(source.path)
+    for number, offset, raw in files.raw_lines(file):
+        if raw.strip():
+            value = strict.value(files.decoded(raw, file, number, offset), file=file, line=number)
+            try:
+                record = record_of(value, source)
+            except DataError as error:
+                raise error.at(file=file, line=number) from None
+            if record is not None:
+                empty = False
+                yield Row(record, number, offset=offset)
+    if empty:
+        raise DataError("no predictions; did every example fail?", file=file)
+
+
+def record_of(row: Any, source: Source) -> dict[str, Any] | None:
+    """The record of a run's row; None if its example failed."""
+    if not isinstance(row, dict) or "id" not in row or row.get("repeat", 1) != 1:
+        return None
+    predicted = source.side == "pred"
+    parts = [row.get(part) for part in (("prediction",) if predicted else ("inputs", "gold"))]
+    if predicted and not isinstance(parts[0], Mapping):
+        return None
+    record = {key: value for part in parts if isinstance(part, Mapping) for key, value in part.items()}
+    record["id"] = str(row["id"])
+    if source.task not in TASKS:
+        return record
+    for field in WHOLE.keys() & record.keys() if predicted else ():
+        absent, parts = dict.fromkeys(WHOLE[field]), record[field]
+        if isinstance(parts, list):
+            record[field] = [{**absent, **part} if isinstance(part, dict) else part for part in parts]
+    checked = problems(record, source.task, source.side, extra="ignore")
+    if isinstance(checked, dict):
+        return checked
+    if predicted and "error" in row:  # this is why it failed
+        return None
+    raise checked[0]
 
 
 def dumps(records: Iterable[Mapping[str, object]]) -> str:
@@ -48,6 +101,12 @@ def dumps(records: Iterable[Mapping[str, object]]) -> str:
     return "".join(lines)
 
 
-def write(path: str | Path, records: Iterable[Mapping[str, object]], task: str, side: Side = "gold") -> None:
+def _write(path: str | Path, records: Iterable[Mapping[str, object]], task: str, side: Side) -> None:
     """Write records, one a line."""
     files.save(path, dumps(records))
+
+
+FORMATS = {
+    "jsonl": Format(TASKS, _rows, _write, record_of=lambda value, source: value),
+    "run": Format(TASKS, _run_rows, record_of=record_of),
+}

@@ -19,14 +19,11 @@ import yaml
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.formats import Row, Source
+from goldassay.gold.formats import Format, Row, Source
 
-TASKS = ("linking", "triples")
-OPTIONS = ()
 LISTS = {"benchmark": "articles", "annotations": "annotations", "alignment": "alignments"}
 KIND_OF_TASK = {"linking": "benchmark", "triples": "annotations"}
 TASK_OF_KIND = {kind: task for task, kind in KIND_OF_TASK.items()}
-OWN = ("article", "evidence", "annotator")
 Kit = tuple[str, dict[str, Any], list[dict[str, Any]]]
 
 
@@ -45,17 +42,12 @@ def load(path: str | Path, kind: str | None = None) -> Kit:
     return name, {key: value for key, value in keys.items() if key != LISTS[name]}, entries
 
 
-def task_of(path: Path) -> str | None:
-    """The task of a kit file; an alignment is no gold."""
-    return TASK_OF_KIND.get(load(path)[0])
-
-
 def save(path: str | Path, content: Mapping[str, object]) -> None:
     """Write a kit file."""
     files.save(path, yaml.safe_dump(dict(content), allow_unicode=True, sort_keys=False, width=1000))
 
 
-def rows(source: Source) -> Iterator[Row]:
+def _rows(source: Source) -> Iterator[Row]:
     """A record an article, or a statement."""
     if source.side != "gold":
         raise GoldassayError("format kit holds gold, not predictions")
@@ -70,10 +62,9 @@ def rows(source: Source) -> Iterator[Row]:
                 continue
             subject, predicate, value = entry["triple"]
             statement = {"subject": subject, "predicate": predicate, "object": value, "verdict": entry["verdict"]}
-            record: dict[str, Any] = {
-                "id": entry.get("id", number + 1),
-                "triples": [statement],
-                "meta": {key: entry[key] for key in OWN if key in entry},
-            }
-            record |= {"document": entry["article"]} if "article" in entry else {}
-            yield Row(record | ({**strata, "strata": strata} if strata else {}))
+            meta = {key: entry[key] for key in ("article", "evidence", "annotator") if key in entry}
+            about = {"id": entry.get("id", number + 1), "document": entry.get("article"), **strata, "strata": strata}
+            yield Row({**about, "triples": [statement], "meta": meta})
+
+
+FORMATS = {"kit": Format(("linking", "triples"), _rows, task_of=lambda file: TASK_OF_KIND.get(load(file)[0]))}

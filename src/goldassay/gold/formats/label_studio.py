@@ -14,22 +14,20 @@ Source: https://labelstud.io/guide/export and https://labelstud.io/guide/predict
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError
-from goldassay.gold.formats import Row, Source
+from goldassay.gold.formats import Format, Row, Source
 from goldassay.gold.shapes import SHAPES, Side
 
-TASKS = ("extraction", "classification")
-OPTIONS = ()
 ANNOTATED = ("entities", "label", "secondary_labels")
 NOTES = ("errors", "score")  # what `goldassay runs export --format label-studio` tells people beside the text
 
 
-def rows(source: Source) -> Iterator[Row]:
+def _rows(source: Source) -> Iterator[Row]:
     """One record a task that was annotated (or, as predictions, that has one)."""
     content = files.json_value(source.path)
     if not isinstance(content, list):
@@ -57,7 +55,7 @@ def _data_fields(data: Mapping[str, Any], source: Source) -> dict[str, Any]:
     return {**fields, "meta": {**others, **fields.get("meta", {})}} if others else fields
 
 
-def _annotations(regions: list[Mapping[str, Any]], text: str, task: str) -> dict[str, Any]:
+def _annotations(regions: Sequence[Mapping[str, Any]], text: str, task: str) -> dict[str, Any]:
     if task == "extraction":
         spans = [_entity(region["value"], text) for region in regions if region["type"] == "labels"]
         return {"entities": sorted(spans, key=lambda span: (span["start"], span["end"]))}
@@ -70,7 +68,7 @@ def _annotations(regions: list[Mapping[str, Any]], text: str, task: str) -> dict
 
 def _entity(value: Mapping[str, Any], text: str) -> dict[str, Any]:
     """An entity of a region; its offsets are proved by its words if it has them."""
-    start, end, label, words = int(value["start"]), int(value["end"]), str(value["labels"][0]), value.get("text")
+    start, end, words = int(value["start"]), int(value["end"]), value.get("text")
     if isinstance(words, str) and text[start:end] != words:
         # A browser counts UTF-16 units: the characters of the first `start` units are the real offset.
         start = len(text.encode("utf-16-le")[: 2 * start].decode("utf-16-le", "replace"))
@@ -78,27 +76,25 @@ def _entity(value: Mapping[str, Any], text: str) -> dict[str, Any]:
     if not 0 <= start < end <= len(text) or words not in (None, text[start:end]):
         message = f"{words!r} does not stand at {value['start']}–{value['end']} of the text"
         raise DataError(message, field="result.value")
-    return {"start": start, "end": end, "type": label, "text": text[start:end]}
+    return {"start": start, "end": end, "type": str(value["labels"][0]), "text": text[start:end]}
 
 
-def write(path: str | Path, records: Iterable[Mapping[str, object]], task: str, side: Side = "gold") -> None:
+def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
     """Tasks with an annotation each, or with a prediction each."""
-    tasks = []
+    part, tasks = "predictions" if side == "pred" else "annotations", []
     for record in records:
+        regions: list[dict[str, Any]] = []
+        for number, span in enumerate(record.get("entities") or ()):
+            value = {key: span[key] for key in ("start", "end", "text")} | {"labels": [str(span.get("type", ""))]}
+            names = {"from_name": "entities", "to_name": "text", "type": "labels"}
+            regions.append({"id": f"p{number}", **names, "value": value})
+        if isinstance(record.get("label"), str):
+            value = {"choices": [record["label"], *(record.get("secondary_labels") or ())]}
+            names = {"from_name": "choice", "to_name": "text", "type": "choices"}
+            regions.append({"id": "label", **names, "value": value})
         data = {key: value for key, value in record.items() if key not in ANNOTATED}
-        tasks.append({"data": data, "predictions" if side == "pred" else "annotations": [{"result": result(record)}]})
+        tasks.append({"data": data, part: [{"result": regions}]})
     files.save(path, json.dumps(tasks, ensure_ascii=False, indent=1) + "\n")
 
 
-def result(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A record's entities and labels as regions."""
-    regions: list[dict[str, Any]] = []
-    for place, span in enumerate(record.get("entities") or ()):
-        value = {key: span[key] for key in ("start", "end", "text")} | {"labels": [str(span.get("type", ""))]}
-        names = {"from_name": "entities", "to_name": "text", "type": "labels"}
-        regions.append({"id": f"p{place}", **names, "value": value})
-    if isinstance(record.get("label"), str):
-        value = {"choices": [record["label"], *(record.get("secondary_labels") or ())]}
-        names = {"from_name": "choice", "to_name": "text", "type": "choices"}
-        regions.append({"id": "label", **names, "value": value})
-    return regions
+FORMATS = {"label-studio": Format(("extraction", "classification"), _rows, _write)}

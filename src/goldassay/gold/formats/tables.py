@@ -22,22 +22,21 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
-from itertools import islice
-from math import isfinite
+from math import inf, isfinite
 from os.path import isfile
 from pathlib import Path
 from typing import Any
 
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError, MissingExtra
+from goldassay.files import Faults
 from goldassay.gold import anyfields
-from goldassay.gold.formats import SPLITS, Row, Source, is_by_split
+from goldassay.gold.formats import SPLITS, Format, Row, Source, is_by_split
 from goldassay.gold.records import schema
 from goldassay.gold.shapes import Side
-from goldassay.measure import TASKS as TASKS
+from goldassay.measure import TASKS
 
 WRITTEN = ("classification", "answering")
-OPTIONS = ()
 HF = "hf:"
 DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
 COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = json.loads(
@@ -45,7 +44,6 @@ COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = json.loads(
 )
 """Of a task's gold and predictions each field with the names that its column may have, the first of them first."""
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",)}
-SIGNS, SAMPLE = ("\t", ";", ",", "|"), 50  # of separators, and of rows in which one is looked for
 LISTS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")
 NUMBERS = ("score", "weight", "confidence", "latency_ms")
 JSON = ("meta", "strata", "citations", "answer_starts", "probabilities")
@@ -81,41 +79,38 @@ def rows(source: Source) -> Iterator[Row]:
         raise DataError("there are no records", file=source.path)
 
 
-def _rows(source: Source) -> Iterator[tuple[int | None, Any]]:
+def _rows(source: Source) -> Iterable[tuple[int | None, Any]]:
     """The rows with their lines, where a file has lines."""
     file, kind = source.path, source.format
+    if kind in ("csv", "tsv"):
+        own = source.task not in WRITTEN
+        lines = table(file, quoted=True if own or source.options.get("map") else None, faults=source.faults)
+        if own and source.task == "records":
+            return [(line, {name: _typed(name, [cell])[0] for name, cell in row.items()}) for line, row in lines]
+        if own and lines:
+            columns = [_typed(name, [row[name] for _, row in lines]) for name in lines[0][1]]
+            return [(line, dict(zip(row, cells, strict=True))) for (line, row), *cells in zip(lines, *columns)]
+        return lines
+    if kind == "jsonl" and "data" not in source.options:
+        return files.json_lines(file)
+    several: Iterable[Any]
     if "data" in source.options:
-        yield from ((None, row) for row in anyfields.objects(source.options["data"]))
-    elif is_dataset(file):
-        yield from ((None, row) for row in _dataset(str(file)))
-    elif kind == "jsonl":
-        yield from files.json_lines(file)
+        several = anyfields.objects(source.options["data"])
+    elif kind in ("dataset", "parquet"):
+        several = _dataset(str(file), kind)
     elif kind == "json":
         content = files.json_value(file)
         several = anyfields.objects(content) if is_by_split(content) else content
-        yield from ((None, row) for row in (several if isinstance(several, (Iterator, list)) else [several]))
-    elif kind == "parquet":
-        yield from ((None, row) for row in _parquet(file))
-    elif kind in ("csv", "tsv"):
-        own = source.task not in WRITTEN
-        header, lines = table(file, quoted=True if own or source.options.get("map") else None)
-        cells: list[Any] = [row for _, row in lines]
-        if own and lines:
-            columns = zip(header, zip(*cells, strict=True), strict=True)
-            typed = (_typed(name, column, source.task == "records") for name, column in columns)
-            cells = list(zip(*typed, strict=True))
-        for (line, _), row in zip(lines, cells, strict=True):
-            with source.checking(line=line):
-                _check_width(header, row, file, line)
-                yield line, dict(zip(header, row, strict=True))
+        several = several if isinstance(several, (Iterator, list)) else [several]
     else:
         raise DataError(f"records are read from jsonl, json, csv, tsv and parquet, not from {kind!r}", file=file)
+    return ((None, row) for row in several)
 
 
 def _record(row: dict[str, Any], source: Source) -> dict[str, Any]:
     """A row under the names of the task's fields."""
-    header, columns = list(row), columns_of(row, source.task, source.side)
-    record = {field: row.pop(column) for field, column in columns.items()}
+    header = ", ".join(row) or "none"
+    record = {field: row.pop(column) for field, column in _columns(row, source.task, source.side).items()}
     if source.format in ("csv", "tsv"):
         record = {name: _value(cell, name) for name, cell in record.items() if cell.strip() or name in EMPTY_CELLS}
     if "reference" in record or isinstance(record.get("answers", ()), str | None):
@@ -127,8 +122,7 @@ def _record(row: dict[str, Any], source: Source) -> dict[str, Any]:
     record |= {name: row.pop(name) for name in [*row] if name in shape["properties"] and name not in record}
     for name in (*shape["required"], *(["label"] if source.task == "classification" else [])):
         if name != "id" and not {name, *INSTEAD.get(name, ())} & record.keys():
-            there = ", ".join(header) or "none"
-            raise DataError(f"no column {name}; there are {there}; rename one, or set `map={name}=COLUMN`")
+            raise DataError(f"no column {name}; there are {header}; rename one, or set `map={name}=COLUMN`")
     full: dict[str, Any] = {name: value for name, value in record.items() if value is not None or name in EMPTY_CELLS}
     others = {name: value for name, value in row.items() if value not in (None, "")}
     if others and source.format == "json":
@@ -136,7 +130,7 @@ def _record(row: dict[str, Any], source: Source) -> dict[str, Any]:
     return {**full, "meta": {**others, **full.get("meta", {})}} if others else full
 
 
-def columns_of(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
+def _columns(header: Iterable[str], task: str, side: Side) -> dict[str, str]:
     """The column of each field, by the first of its names that the header has."""
     lower = {name.strip().lower(): name for name in reversed(list(header))}
     columns: dict[str, str] = {}
@@ -161,7 +155,7 @@ def _value(cell: str, field: str) -> Any:
         try:
             number = float(cell)
         except ValueError:
-            number = float("nan")
+            number = inf
         if not isfinite(number):
             raise DataError(f"not a number: {cell!r}", field=field)
         return number
@@ -179,27 +173,33 @@ def several(cell: str) -> list[str]:
     >>> several('["a | b", "c"]'), several("1800 | in 1800"), several("[sic]"), several("")
     (['a | b', 'c'], ['1800', 'in 1800'], ['[sic]'], [])
     """
-    if cell.lstrip().startswith("["):
-        try:
-            texts = jsonl.value(cell)
-        except DataError:
-            texts = None
-        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
-            return texts
+    try:
+        texts = jsonl.value(cell)
+    except DataError:
+        texts = None
+    if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+        return texts
     return [part.strip() for part in cell.split("|") if part.strip()]
 
 
-def table(path: str | Path, *, quoted: bool | None = None) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header of a table, and its rows with their lines; a row has as many cells as the header.
+def table(
+    path: str | Path, *, quoted: bool | None = None, faults: Faults | None = None
+) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a table with their lines; a row has as many cells as the header.
+
+    The columns of a csv are separated by a comma, or by the sign that the header has instead, and those of another
+    table by a tab or so.
 
     Args:
         path: The file.
         quoted: Whether cells may be quoted; by default those of a csv.
+        faults: What happens to rows that are too short or too long; by default the first one is raised.
     """
-    content = "\n".join(files.lines(path))
-    csv.field_size_limit(sys.maxsize)
-    separator = separator_of(content, "," if Path(path).suffix.lower() == ".csv" else "\t")
+    content, usual = "\n".join(files.lines(path)), "," if Path(path).suffix.lower() == ".csv" else "\t"
+    first = content.partition("\n")[0]
+    separator = usual if usual in first else max((usual, "\t", ";", ",", "|"), key=first.count)
     quoting: Any = csv.QUOTE_MINIMAL if quoted or (quoted is None and separator != "\t") else csv.QUOTE_NONE
+    csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(content), delimiter=separator, quoting=quoting, strict=not quoted)
     try:
         header = next(reader)
@@ -208,111 +208,67 @@ def table(path: str | Path, *, quoted: bool | None = None) -> tuple[list[str], l
         raise DataError(f"not a table: {error}", file=path, line=reader.line_num) from None
     if len(set(names := [name.strip().lower() for name in header if name.strip()])) < len(names) or not names:
         raise DataError("a table begins with a header of names that differ", file=path, line=1)
-    for line, cells in rows if quoted else ():
-        _check_width(header, cells, path, line)
-    return header, rows
+    for line, cells in rows:
+        if len(cells) != len(header):
+            what = f"{len(cells)} columns where the header has {len(header)} ({', '.join(header)})"
+            (faults or Faults()).report(DataError(what, file=path, line=line), "schema")
+    return [(line, dict(zip(header, cells, strict=True))) for line, cells in rows if len(cells) == len(header)]
 
 
-def _check_width(header: Sequence[str], cells: Sequence[str], path: str | Path, line: int) -> None:
-    """Raise unless a row has as many cells as the header."""
-    if len(cells) != len(header):
-        what = f"{len(cells)} columns where the header has {len(header)} ({', '.join(header)})"
-        raise DataError(what, file=path, line=line)
-
-
-def separator_of(content: str, usual: str) -> str:
-    """What separates the columns: the usual sign, unless the first rows have one width above 1 with another alone.
-
-    A last line that is cut off, or a row that is too short, leaves the header to say it.
-
-    >>> separator_of("id;text;share\\n1;a, b;0,5\\n2;c;0,7", ",")
-    ';'
-    """
-
-    def width(sign: str) -> int:
-        try:
-            widths = {len(cells) for cells in islice(csv.reader(io.StringIO(content), delimiter=sign), SAMPLE) if cells}
-        except csv.Error:
-            return 1
-        return widths.pop() if len(widths) == 1 else 1
-
-    header = content.partition("\n")[0]
-    if width(usual) > 1:
-        return usual
-    return max((usual, *SIGNS), key=lambda sign: (width(sign), header.count(sign)))
-
-
-def _typed(name: str, cells: Sequence[str], by_cell: bool = False) -> list[Any]:
-    """A column as whole numbers, numbers or truth values if all of it reads so; an empty cell is None then."""
-    if by_cell:
-        return [value for cell in cells for value in _typed(name, [cell])]
-    full = [cell.strip() for cell in cells if cell.strip()]
-    if name in anyfields.ABOUT or not full:
+def _typed(name: str, cells: Sequence[str]) -> list[Any]:
+    """A column as numbers or truth values, if all its cells read so as JSON; an empty cell is None then."""
+    try:
+        values = [json.loads(cell.lower()) if cell.strip() else None for cell in cells]
+    except ValueError:
         return list(cells)
-    if all(cell.lower() in ("true", "false") for cell in full):
-        return [cell.strip().lower() == "true" if cell.strip() else None for cell in cells]
-    if any(len(cell) > 1 and cell[0] == "0" and cell[1].isdigit() for cell in full):  # 007 is a name
+    kinds = {type(value) for value in values if value is not None}
+    if name in anyfields.ABOUT or kinds not in ({bool}, {int}, {float}, {int, float}):
         return list(cells)
-    for kind in (int, float):
-        try:
-            values = [kind(cell) if cell.strip() else None for cell in cells]
-        except ValueError:
-            continue
-        return values if all(value is None or isfinite(value) for value in values) else list(cells)  # nan is a word
-    return list(cells)
+    return [float(value) if float in kinds and value is not None else value for value in values]
 
 
 def _plain(value: Any, name: str) -> Any:
-    """A value that JSON can hold; raises for an image, bytes and the like."""
-    if value is None or isinstance(value, (str, bool, int, float)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner, name) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner, name) for inner in value]
-    simple = jsonl.plain(value)
-    if isinstance(simple, str) and not hasattr(value, "isoformat"):
-        message = f"{name} holds {type(value).__name__}, which no record can hold"
-        raise DataError(f"{message}; name the fields you want (`map=NAME=PATH`)")
-    return _plain(simple, name)
+    """A value as JSON holds it; raises for an image, bytes and the like."""
+
+    def simple(inner: Any) -> Any:
+        plain = jsonl.plain(inner)
+        if isinstance(plain, str) and not hasattr(inner, "isoformat"):
+            message = f"{name} holds {type(inner).__name__}, which no record can hold"
+            raise DataError(f"{message}; name the fields you want (`map=NAME=PATH`)")
+        return plain
+
+    return value if isinstance(value, str) else json.loads(json.dumps(value, default=simple))
 
 
-def _parquet(file: Path) -> Iterator[dict[str, object]]:
-    """The rows of a Parquet file, a batch at a time."""
+def _dataset(name: str, kind: str) -> Iterator[dict[str, object]]:
+    """The rows of a Parquet file or of a data set; each names its split if there are several."""
     try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise MissingExtra("pyarrow", "datasets") from None
-    try:
-        for batch in ParquetFile(file).iter_batches():
-            yield from batch.to_pylist()
-    except (ArrowException, OSError) as error:
-        raise DataError(f"no Parquet that can be read ({error!s:.200})", file=file) from None
+        if kind == "parquet":
+            from pyarrow.parquet import ParquetFile
 
-
-def _dataset(name: str) -> Iterator[dict[str, object]]:
-    """The rows of a data set; each names its split if there are several."""
-    try:
+            for batch in ParquetFile(name).iter_batches():
+                yield from batch.to_pylist()
+            return
         import datasets
-    except ImportError:
-        raise MissingExtra("datasets", "datasets") from None
-    try:
+
         if name.startswith(HF):
             whole, _, split = name.removeprefix(HF).partition(":")
             loaded = datasets.load_dataset(whole, split=split or None)
         else:
             loaded = datasets.load_from_disk(name)
+    except ImportError:
+        raise MissingExtra("datasets", "datasets") from None
     except Exception as error:  # noqa: BLE001 - the library raises what its many back ends raise
-        raise DataError(f"no data set that can be read ({error!s:.200})", file=name) from None
+        what = "Parquet" if kind == "parquet" else "data set"
+        raise DataError(f"no {what} that can be read ({error!s:.200})", file=name) from None
     parts: Any = loaded.items() if isinstance(loaded, dict) else [(None, loaded)]
     for part_name, part in parts:
-        labels = {column: kind for column, kind in part.features.items() if isinstance(kind, datasets.ClassLabel)}
+        labels = {name: label for name, label in part.features.items() if isinstance(label, datasets.ClassLabel)}
         for raw in part:
             row = dict(raw)
-            for column, kind in labels.items():
+            for column, label in labels.items():
                 if isinstance(row[column], int) and row[column] >= 0:
-                    row[column] = kind.int2str(row[column])
+                    row[column] = label.int2str(row[column])
             if part_name:
                 row.setdefault("split", SPLITS.get(str(part_name), str(part_name)))
             yield row
@@ -320,13 +276,10 @@ def _dataset(name: str) -> Iterator[dict[str, object]]:
 
 def institutional(path: str | Path) -> bool:
     """Whether a table's types are institution types: its column is ``gold_type``, and they are single letters."""
-    header, lines = table(path)
-    return "gold_type" in header and all(
-        re.fullmatch("[A-Z]?", cells[header.index("gold_type")].strip()) for _, cells in lines
-    )
+    return all(re.fullmatch("[A-Z]?", row.get("gold_type", "?").strip()) for _, row in table(path, faults=Faults(inf)))
 
 
-def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side = "gold") -> None:
+def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
     """Write a table with the columns that one of the records has; the extension says which kind."""
     several_records = list(records)
     names = {"label": "gold_type", "secondary_labels": "secondary_types"} if side == "gold" else {}
@@ -350,12 +303,17 @@ def write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, sid
 
 def _written(value: Any, field: str) -> str:
     """A value as the cell that is read back the same."""
-    if value is None:
-        return ""
     if field == "secondary_labels":
-        return "|".join(value)
-    if field in LISTS:
-        if not value:
-            return "" if field in EMPTY_CELLS else "[]"
-        return value[0] if len(value) == 1 and several(value[0]) == value else json.dumps(value, ensure_ascii=False)
-    return json.dumps(value, ensure_ascii=False) if field in JSON else str(value)
+        return "|".join(value or ())
+    if field in LISTS and value is not None:
+        if len(value) == 1 and several(value[0]) == value:
+            return str(value[0])
+        return json.dumps(value, ensure_ascii=False) if value or field not in EMPTY_CELLS else ""
+    return "" if value is None else json.dumps(value, ensure_ascii=False) if field in JSON else str(value)
+
+
+FORMATS = {
+    "csv": Format(TASKS, rows, write, written=WRITTEN),
+    "tsv": Format(TASKS, rows, write, written=WRITTEN),
+    "parquet": Format(TASKS, rows),
+}

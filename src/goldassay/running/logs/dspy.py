@@ -20,8 +20,7 @@ METADATA = ("id", "document", "documents", "split", "language", "strata", "meta"
 
 def rows_of_table(file: Path) -> list[dict[str, Any]]:
     """The rows of a CSV by the names of its columns."""
-    header, lines = table(file, quoted=True)
-    return [dict(zip(header, cells, strict=True)) for _, cells in lines]
+    return [dict(row) for _, row in table(file, quoted=True)]
 
 
 def systems(content: Any, file: Path) -> list[System]:

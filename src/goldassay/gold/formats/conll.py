@@ -1,0 +1,298 @@
+"""The column formats of tokens with tags: ``iob2`` (or ``conll``), and ``hipe``, the TSV of the HIPE campaigns.
+
+**iob2**: a token and a tag a line, an empty line between sentences; IOB1, IOB2, IOE, IOBES, BILOU. The token is the
+first column, the tag the last, or the column that is named by its number (1 is the first). Documents begin at
+``-DOCSTART-`` or at a comment with an id (``# id …``, ``# newdoc id = …``, ``# document_id = …``); without either, each
+sentence is a document, named by its number, and a warning says so. Text is the tokens with a space between them and a
+line break between sentences. Tags are written as IOB2.
+
+**hipe**: any column of the files of 2020 and 2022. Documents begin at a ``document_id`` comment (``#
+hipe2022:document_id = …`` or ``# document_id = …``); if an id is used again, the second is ``ID#2``. Text is rebuilt
+from the MISC column: a line break after ``EndOfLine``, nothing after ``NoSpaceAfter``, else one space. A cell of a NEL
+column is an id, ``NIL``, or alternatives ``a|b|c``; its mentions end where the cell changes and, for NIL alone, where
+the NE-COARSE column of the same reading begins a mention (``adjacent="nil"``, HIPE-2022); ``adjacent="none"`` joins
+equal neighbours.
+
+``protocol="hipe"`` reads as the scorer of HIPE-2022 does. A row whose first cell starts with ``#`` is no token; a cell
+that a row lacks is ``_``. Cells compare without case; ``S-`` is ``B-``, ``E-`` is ``I-``. A system's rows are laid on
+gold's by position wherever the counts fit, and a mention whose words are written otherwise has them as its ``form``. A
+mention to link is an entity of NE-COARSE: ``O`` closes it, another type or ``B-`` opens one; gold keeps the first link
+inside it and a system's mention is split at an ``I-`` whose link is another; a link at ``O`` is a mention of one token;
+``_``, ``-`` and ``O`` are no link; of gold's alternatives the first counts.
+``protocol="hipe2020"`` is the same, but its mentions are bounded by the link cell alone (``adjacent="none"``).
+
+Sources: https://www.clips.uantwerpen.be/conll2003/ner/, https://github.com/hipe-eval/HIPE-2022-data and
+https://github.com/hipe-eval/HIPE-scorer
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from goldassay import files
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.gold import tokens as tokenised
+from goldassay.gold.formats import Format, Row, Source
+from goldassay.gold.records import SPANS
+from goldassay.gold.shapes import Side
+from goldassay.gold.tokens import OPTIONS, Document, Token
+
+NAME = re.compile(r"# \s*(?:newdoc\s+id\s*=|(?:[\w.-]+:)?document_id\s*=|id\s*=?)\s*(\S+)")
+COMMENT = re.compile(r"# \s*(?:[\w.: -]+=|id\s|newdoc\b|newpar\b)")
+TAG = re.compile(r"O|_|[BIESLUMW](?:-\S+)?")
+DOCSTART = "-DOCSTART-"
+TITLE = re.compile(r"\(([^()\s]+)[^()]*\)|id\s*=\s*(\S+)")  # in brackets behind -DOCSTART-, or behind id=
+HIPE_COLUMNS = {"extraction": "NE-COARSE-LIT", "linking": "NEL-LIT"}
+HIPE_OPTIONS = {"adjacent": ("nil", "none"), "protocol": ("hipe", "hipe2020")}
+HIPE_COMMENT = re.compile(r"#\s*(?:[\w.-]+:)?(?P<key>[\w.-]+)\s*=\s*(?P<value>.*?)\s*$")
+FACTS = ("language", "date", "decade", "document_type", "dataset", "newspaper", "place")  # in a document's comments
+UNLINKED = frozenset(("_", "-", "O", ""))
+OFFICIAL_LETTERS = {"S": "B", "U": "B", "E": "I", "L": "I"}
+
+
+def _rows(source: Source) -> Iterator[Row]:
+    """The records of a file, one a document (or a sentence, if it marks no documents)."""
+    return tokenised.rows(_documents(source), source)
+
+
+def _pair_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]]:
+    """Both sides, the system's tags laid on gold's tokens."""
+    left = _documents(gold)
+    right = tokenised.align(left, _documents(pred), pred.path)
+    return tokenised.rows(left, gold), tokenised.rows(right, pred)
+
+
+def _documents(source: Source) -> list[Document]:
+    """The tokenised documents of a file."""
+    column = tokenised.column_of(source) or "0"
+    if not column.isdigit():
+        raise GoldassayError(f"iob2 names a column by its number (1 is the first), not {column!r}")
+    index = int(column) - 1
+    documents: list[Document] = []
+    marked, in_sentence = False, False
+    for number, row in source.lines():
+        cells = row.split("\t") if "\t" in row else row.split()
+        tagged = 1 < len(cells) > index and TAG.fullmatch(cells[index])  # a token, even if it begins with #
+        is_comment = row.startswith("#") and (COMMENT.match(row) or not tagged)
+        name = NAME.match(row) if is_comment else TITLE.search(row) if row.startswith(DOCSTART) else None
+        if name or row.startswith(DOCSTART):
+            label = next(filter(None, name.groups()), "") if name else ""
+            documents.append(Document(label or str(len(documents) + 1), number, named=bool(label)))
+            marked, in_sentence = True, False
+        elif not row.strip():
+            in_sentence = False
+        elif not is_comment:
+            if not in_sentence and not marked:
+                documents.append(Document(str(len(documents) + 1), number, named=False))
+            elif not in_sentence and (tokens := documents[-1].tokens):
+                documents[-1].breaks.append(len(tokens))
+                tokens[-1] = tokens[-1]._replace(space="\n")
+            in_sentence = True
+            with source.checking("unreadable", line=number):
+                if len(cells) < 2 or index >= len(cells):
+                    raise DataError(f"no column {max(index + 1, 2)} ({row.strip()!r}); a token and a tag are needed")
+                documents[-1].tokens.append(Token(cells[0], cells[index].strip(), number))
+    documents = [document for document in documents if document.tokens]
+    if not documents:
+        raise DataError("no tokens in the file", file=source.path)
+    if source.side == "gold" and not marked and len(documents) > 1:
+        message = "names no documents, so its sentences count as independent; put -DOCSTART- where one begins"
+        source.warnings.append(f"{source.path} {message}")
+    return documents
+
+
+def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
+    """Write documents, a line break in the text as a sentence break; a document's id is in a comment above it."""
+    lines = []
+    for record in records:
+        places, text = tokenised.places(record, "entities"), record["text"]
+        lines.append(f"# document_id = {record['id']}\n")
+        before = len(text)
+        for (start, end), tag in zip(places, tokenised.cells(record["entities"], places, record["id"]), strict=True):
+            # A sentence ends at a line break in the text, unless an entity runs over it.
+            lines.append("\n" if "\n" in text[before:start] and tag[0] != "I" else "")
+            lines.append(f"{text[start:end]}\t{tag}\n")
+            before = end
+        lines.append("\n")
+    files.save(path, "".join(lines))
+
+
+def _hipe_rows(source: Source) -> Iterator[Row]:
+    """One record a document."""
+    documents = _hipe_documents(source)
+    return _hipe_records(documents, documents, source)
+
+
+def _pair_hipe_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]]:
+    """Both sides, the system's tags laid on gold's tokens."""
+    left, protocol = _hipe_documents(gold), gold.option("protocol")
+    right = tokenised.align(left, _hipe_documents(pred), pred.path, by_position=bool(protocol))
+    tokens = [token for document in right for token in document.tokens]
+    if differ := sum(token.spelling not in ("", token.form) for token in tokens):
+        message = f"{differ} of {len(tokens)} tokens differ from gold's; they are laid on them by position"
+        pred.warnings.append(message)
+    if protocol == "hipe" and gold.task == "linking" and {token.mark for token in tokens} == {"_"}:
+        message = f"column NE-COARSE of {pred.path} bounds the mentions, and is not annotated: every cell is _, so all"
+        pred.warnings.append(f"{message} links of a document are one mention; the protocol hipe2020 goes without it")
+    return _hipe_records(left, left, gold), _hipe_records(right, left, pred)
+
+
+def _hipe_records(documents: Sequence[Document], gold: Sequence[Document], source: Source) -> Iterator[Row]:
+    """The records of documents; under a protocol their types are written as gold's are."""
+    if source.option("protocol"):
+        types: dict[str, str] = {}
+        for token in (token for document in gold for token in document.tokens):
+            types.setdefault(token.tag[2:].casefold(), token.tag[2:])
+        for document in documents:
+            document.tokens = [_official(token, types, source.task) for token in document.tokens]
+    if source.task == "extraction":
+        yield from tokenised.rows(documents, source, scheme="IOB2" if source.option("protocol") else None)
+        return
+    for document in documents:
+        links = [_link(mention, source) for mention in document.mentions(_linked(document, source))]
+        yield Row({**document.record(source), "links": links}, document.line or None)
+
+
+def _hipe_documents(source: Source) -> list[Document]:
+    """The tokenised documents of a file, with the cells of one column."""
+    for option, choices in HIPE_OPTIONS.items():
+        if source.option(option, choices[0]) not in choices:
+            there = " and ".join(choices)
+            raise GoldassayError(f"format hipe has no {option} {source.option(option)!r}; there are {there}")
+    protocol, column = source.option("protocol"), tokenised.column_of(source) or HIPE_COLUMNS[source.task]
+    lines = source.lines()
+    header = next(lines)[1].split("\t")
+    bounds = "NE-COARSE-METO" if column.endswith("METO") else "NE-COARSE-LIT"
+    for name in ("TOKEN", column, *([bounds] if source.task == "linking" and protocol == "hipe" else [])):
+        if name not in header:
+            raise DataError(f"no column {name}; there are {', '.join(header)}", file=source.path, line=1)
+    documents: list[Document] = []
+    facts: dict[str, str] = {}  # of the document that begins next
+    short = 0
+    for number, row in lines:
+        cells = row.split("\t")
+        note = HIPE_COMMENT.match(row.replace("\t", " "))
+        if note or (row.startswith("#") and (row[1:2] == " " or len(cells) != len(header))):
+            if note and note["key"] == "document_id":
+                documents.append(Document(note["value"], number, facts=facts))
+                facts = {}
+            elif note and note["key"] in FACTS:
+                (documents[-1].facts if documents and not documents[-1].tokens else facts)[note["key"]] = note["value"]
+        elif row.strip(" \t") and not (protocol and row.startswith(("#", "\t"))):
+            if not documents:
+                documents.append(Document(source.path.stem, number, named=False, facts=facts))
+            if protocol and len(cells) < len(header):
+                short += 1
+                cells += ["_"] * (len(header) - len(cells))
+            token = dict(zip(header, cells, strict=False))
+            with source.checking("unreadable", line=number):
+                if column not in token:
+                    raise DataError(f"{len(cells)} columns, and none is {column}; is the line cut off?")
+                flags = token.get("MISC", "").split("|")
+                space = "\n" if "EndOfLine" in flags else "" if "NoSpaceAfter" in flags else " "
+                tag, mark = token[column].strip(), token.get(bounds, "O")
+                documents[-1].tokens.append(Token(token["TOKEN"], tag, number, mark, space))
+    if not any(document.tokens for document in documents):
+        raise DataError("no tokens under the header", file=source.path)
+    if short:
+        message = f"{short} rows of {source.path} have fewer cells than its header; what is missing counts as _"
+        source.warnings.append(message)
+    return _distinct([document for document in documents if document.tokens or not protocol])
+
+
+def _distinct(documents: list[Document]) -> list[Document]:
+    """Documents under ids of their own, with the decade of their date."""
+    seen: Counter[str] = Counter()
+    for document in documents:
+        if year := re.match(r"\d{3}(?=\d)", document.facts.get("date", "")):
+            document.facts.setdefault("decade", f"{year[0]}0s")
+        seen[document.id] += 1
+        document.id += f"#{seen[document.id]}" if seen[document.id] > 1 else ""
+    return documents
+
+
+def _official(token: Token, types: Mapping[str, str], task: str) -> Token:
+    """A token as the official scorer takes it: S- is B-, E- is I-, and cells that differ in case alone become one.
+
+    Links are in capitals; a type is as it is first in gold, and one that gold does not have in small letters.
+    """
+
+    def tag(cell: str, types: Mapping[str, str]) -> str:
+        if cell[1:2] != "-":
+            return cell.upper() if cell in ("o", "b", "i") else cell
+        letter, kind = cell[0].upper(), cell[2:].casefold()
+        return f"{OFFICIAL_LETTERS.get(letter, letter)}-{types.get(kind, kind)}"
+
+    mark = tag(token.mark, {}).upper()
+    return token._replace(mark=mark, tag=token.tag.upper() if task == "linking" else tag(token.tag, types))
+
+
+def _linked(document: Document, source: Source) -> list[tuple[int, int, str]]:
+    """The linked mentions of a document: (first token, token after the last, cell of the first).
+
+    >>> document = Document("d")
+    >>> for cell, mark in zip(["Q1", "Q1", "_", "NIL", "Q4"], ["B-LOC", "B-LOC", "O", "B-PERS", "O"]):
+    ...     document.tokens.append(Token("x", cell, 1, mark))
+    >>> _linked(document, Source(Path("x"), "linking", "hipe", options={"protocol": "hipe"}))
+    [(0, 1, 'Q1'), (1, 2, 'Q1'), (3, 4, 'NIL'), (4, 5, 'Q4')]
+    """
+    protocol = source.option("protocol")
+    split_nil = protocol is None and source.option("adjacent") != "none"
+
+    def begins(first: Token, token: Token) -> bool:
+        """Whether a later token than the first of a mention begins another one."""
+        if protocol != "hipe":
+            opens = split_nil and token.tag == "NIL" and token.mark[:2] in ("B-", "S-", "U-")
+            return opens or token.tag != first.tag
+        other_entity = "O" in (first.mark, token.mark) or token.mark[2:] != first.mark[2:] or token.mark[:1] == "B"
+        return other_entity or (source.side == "pred" and token.mark[:1] == "I" and token.tag != first.tag)
+
+    mentions, first, tokens = [], 0, document.tokens
+    for place in range(1, len(tokens) + 1):
+        if place == len(tokens) or begins(tokens[first], tokens[place]):
+            if tokens[first].tag not in UNLINKED:
+                mentions.append((first, place, tokens[first].tag))
+            first = place
+    return mentions
+
+
+def _link(mention: dict[str, Any], source: Source) -> dict[str, object]:
+    """A mention as a link: gold's with its ids, a system's with its candidates; under a protocol gold has one id."""
+    cell = mention.pop("type")
+    ids = [] if cell == "NIL" else [identifier for identifier in cell.split("|") if identifier]
+    if source.side == "pred":
+        return {**mention, "candidates": [{"id": name, "score": 1 / rank} for rank, name in enumerate(ids, start=1)]}
+    if source.option("protocol"):
+        ids = [identifier for identifier in ids[:1] if identifier != "NIL"]
+    return {**mention, "ids": {"wikidata": ids} if ids else {}}
+
+
+def _write_hipe(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, side: Side) -> None:
+    """Write entities, or links, whose NE-COARSE cells keep neighbours apart."""
+    lines = ["TOKEN\tNE-COARSE-LIT\tNEL-LIT\tMISC\n"]
+    for record in records:
+        places, spans, text = tokenised.places(record, SPANS[task]), record[SPANS[task]], record["text"]
+        facts = {"document_id": record["id"], "language": record.get("language"), **(record.get("strata") or {})}
+        lines += [f"# hipe2022:{key} = {facts[key]}\n" for key in ("document_id", *FACTS) if facts.get(key)]
+        marks = tokenised.cells(spans, places, record["id"])
+        links = tokenised.cells(spans if task == "linking" else (), places, record["id"], links=True)
+        gaps = [text[end:start] for (_, end), (start, _) in pairwise(places)]
+        for (start, end), mark, link, gap in zip(places, marks, links, [*gaps, " "], strict=True):
+            misc = "EndOfLine" if "\n" in gap else "_" if gap else "NoSpaceAfter"
+            lines.append(f"{text[start:end]}\t{mark}\t{link}\t{misc}\n")
+    files.save(path, "".join(lines))
+
+
+IOB2 = Format(("extraction",), _rows, _write, options=OPTIONS, pair_rows=_pair_rows)
+FORMATS = {
+    "iob2": IOB2,
+    "conll": IOB2,
+    "hipe": Format(
+        tuple(HIPE_COLUMNS), _hipe_rows, _write_hipe, options=(*OPTIONS, *HIPE_OPTIONS), pair_rows=_pair_hipe_rows
+    ),
+}
