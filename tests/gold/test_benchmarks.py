@@ -266,7 +266,7 @@ def test_nested_mentions_and_lines_of_a_coreference_file(tmp_path: Path) -> None
         ("linking", coref("ab"), coref("ab").replace("(0)", "1|(2"), CONLL, "chains are written (1), (1 or 1)"),
         ("linking", coref("ab"), coref("ab").replace("(T)", "(U)"), CONLL, "a document that gold does not have"),
         ("linking", "a\t0\t4\tQ1\t1\n", "a\t0\t4\tQ1\t1\na\t0\t4\tQ2\t1\n", ("--protocol", "tac"), "stands twice"),
-        ("linking", "a\t0\t4\tQ1\t1\n", "a\t5\t4\tQ1\tbest\n", ("--protocol", "tac"), "could not convert string to float"),
+        ("linking", "a\t0\t4\tQ1\t1\n", "a\t5\t4\tQ1\tbest\n", ("--protocol", "tac"), "convert string to float"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(

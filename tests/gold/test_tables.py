@@ -89,7 +89,9 @@ def test_a_confidence_that_is_no_number(tmp_path: Path) -> None:
 
 def test_a_tab_cannot_be_written_to_tsv(tmp_path: Path) -> None:
     record = {"id": "a", "text": "x\ty", "label": "M"}
-    assert "write csv or jsonl" in complaint(lambda: tables.write(tmp_path / "x.tsv", [record], "classification", "gold"))
+    assert "write csv or jsonl" in complaint(
+        lambda: tables.write(tmp_path / "x.tsv", [record], "classification", "gold")
+    )
 
 
 @pytest.mark.parametrize(

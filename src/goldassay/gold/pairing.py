@@ -75,7 +75,9 @@ def pairs(
     preds: Records
     if left.format in PAIRED and name in PAIRED:
         pair_rows: Any = formats.named(left.format, task).pair_rows
-        golds, preds = ([row.record for row in checked(s, of)] for s, of in zip((left, right), pair_rows(left, right), strict=True))
+        golds, preds = (
+            [row.record for row in checked(s, of)] for s, of in zip((left, right), pair_rows(left, right), strict=True)
+        )
         check_unique(golds, gold)
     else:
         golds, preds = records_of(left), _predictions(right)

@@ -115,7 +115,8 @@ def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, si
             lines.append(f"T{number}\t{kind} {places}\t{words}\n")
             ids = [f"{base}:{identifier}" for base, several in span.get("ids", {}).items() for identifier in several]
             ids += [f"{each.get('kb', 'wikidata')}:{each['id']}" for each in span.get("candidates", [])]
-            for notes, reference in enumerate(ids, start=notes + 1):
+            for reference in ids:
+                notes += 1
                 lines.append(f"N{notes}\tReference T{number} {reference}\t{words}\n")
             if task == "linking" and not ids:
                 lines.append(f"A{number}\tNIL T{number}\n")

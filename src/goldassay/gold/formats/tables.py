@@ -89,7 +89,8 @@ def _rows(source: Source) -> Iterable[tuple[int | None, Any]]:
             return [(line, {name: _typed(name, [cell])[0] for name, cell in row.items()}) for line, row in lines]
         if own and lines:
             columns = [_typed(name, [row[name] for _, row in lines]) for name in lines[0][1]]
-            return [(line, dict(zip(row, cells, strict=True))) for (line, row), *cells in zip(lines, *columns)]
+            cells = zip(*columns, strict=True)
+            return [(line, dict(zip(row, each, strict=True))) for (line, row), each in zip(lines, cells, strict=True)]
         return lines
     if kind == "jsonl" and "data" not in source.options:
         return files.json_lines(file)
