@@ -34,10 +34,9 @@ from goldassay.lm.terse import TerseAdapter
 from goldassay.running.options import RunOptions
 from goldassay.statistics import compare, wilson
 from goldassay.tuning import Patches
-from goldassay.tuning.acceptance import ALPHA, CampaignVerdict
 from goldassay.tuning.edits import nearest_examples, selected_examples
-from goldassay.tuning.measuring import evaluated
-from goldassay.tuning.patches import Patch, Status
+from goldassay.tuning.measuring import ALPHA, evaluated
+from goldassay.tuning.patches import CampaignVerdict, Patch, Status
 from goldassay.tuning.plan import Plan, from_pilot, from_sizes
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "power.md"

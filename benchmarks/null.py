@@ -7,7 +7,7 @@
 (``shared/data``, where it is there), and each example's two rows are handed to "before" and "after" by a fair coin, so
 that nothing helps. For the power, the rows after are mended at random examples until the corpus value is higher by the
 gain. Each campaign looks at stages, as `goldassay.tuning.measuring.Bench` does, and decides as
-`goldassay.tuning.acceptance` does; beside it stands what Holm over six candidates at .05/3 would have done.
+`goldassay.tuning.measuring` says; beside it stands what Holm over six candidates at .05/3 would have done.
 
 *Tunings* are whole: a scripted model whose answers are drawn anew at every call, with the same chances whatever its
 prompt says; real edits from its real errors, folds, bundles and leave-one-out. ``--write`` puts the tables into
@@ -37,8 +37,7 @@ from goldassay.statistics import compare, holm, sequential_test, wilson
 from goldassay.statistics.sequential import stages
 from goldassay.tally import Evidence
 from goldassay.tuning import Patches
-from goldassay.tuning.acceptance import ALPHA, EARLY, keeps, proves
-from goldassay.tuning.measuring import CandidateResult
+from goldassay.tuning.measuring import ALPHA, EARLY, CandidateResult, keeps, proves
 from goldassay.tuning.patches import Effect
 
 ROOT = Path(__file__).resolve().parents[1]

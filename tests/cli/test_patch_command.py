@@ -249,7 +249,7 @@ def test_a_patch_that_builds_on_another_comes_off_first(workspace: Path) -> None
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ("predictor: extract\naction: explode\n", "mine.yaml: action: Input tag 'explode'"),
+        ("predictor: extract\naction: explode\n", "no action 'explode'; there are add_instruction"),
         ("predictor: extract\naction: add_instruction\n", "add_instruction needs text"),
         ("predictor: nobody\naction: add_instruction\ntext: x\n", "no predictor 'nobody'; the program has extract"),
         ("predictor: [extract\n", "not YAML"),

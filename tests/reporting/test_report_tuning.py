@@ -17,7 +17,7 @@ from goldassay.reporting import pages
 from goldassay.reporting.pages.document import typeset
 from goldassay.reporting.pages.tuning import _edit
 from goldassay.tuning import Patches
-from goldassay.tuning.patches import make_patch
+from goldassay.tuning.patches import Patch
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,6 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
 @pytest.mark.parametrize(("k", "shown"), [(1, "the 1 nearest of 2 examples"), (2, '"text": "Delft"')])
 def test_a_set_for_every_input_is_shown_itself_and_a_choice_in_words(k: int, shown: str) -> None:
     given = {"k": k, "keys": ["text"], "examples": [{"text": "Delft"}, {"text": "Gouda"}]}
-    patch = make_patch(predictor="extract", action="show_nearest", example=given)
+    patch = Patch(predictor="extract", action="show_nearest", example=given)
     edit = _edit({**patch.model_dump(), "id": patch.id, "edit": patch.edit})
     assert any(shown in line for line in edit["come"])

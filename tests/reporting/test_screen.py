@@ -10,7 +10,7 @@ from rich.table import Table
 
 from goldassay.reporting.terminal import Screen
 from goldassay.reporting.tuning import patches
-from goldassay.tuning.patches import Effect, make_patch
+from goldassay.tuning.patches import Effect, Patch
 
 DATA = [
     "[/LOC]",
@@ -43,7 +43,7 @@ def test_data_is_shown_as_it_is(data: str) -> None:
 
 def test_a_patch_is_cut_only_where_there_is_no_room(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     text = "Call a body that keeps records an archive, whatever it shows."
-    patch = make_patch(predictor="p", action="add_instruction", text=text)
+    patch = Patch(predictor="p", action="add_instruction", text=text)
     monkeypatch.setenv("COLUMNS", "100")
     patches([patch])
     assert text in capsys.readouterr().out

@@ -18,11 +18,10 @@ from goldassay.running.identity import fingerprint
 from goldassay.running.run import Case
 from goldassay.tally import Evidence
 from goldassay.tuning import Patches
-from goldassay.tuning.acceptance import CampaignVerdict, Ledger, keeps, proves
 from goldassay.tuning.campaign import strongest_first
 from goldassay.tuning.edits import Diagnosis, by_pattern
-from goldassay.tuning.measuring import Bench, CandidateResult, guards
-from goldassay.tuning.patches import Effect, Patch, make_patch
+from goldassay.tuning.measuring import Bench, CandidateResult, guards, keeps, proves
+from goldassay.tuning.patches import CampaignVerdict, Effect, Ledger, Patch
 from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.SpanF1(): 1.0, extraction.SpanF1("partial"): 0.0})
@@ -79,7 +78,7 @@ def test_two_verdicts_from_one_test(one: CandidateResult, kept: bool, proven: bo
 
 def drafted(text: str, **fields: Any) -> Patch:
     effect = outcome(0.1, 0.01).effect
-    return make_patch(predictor="x", action="add_instruction", text=text, effects=[effect], **fields)
+    return Patch(predictor="x", action="add_instruction", text=text, effects=[effect], **fields)
 
 
 def test_proven_is_said_of_the_program_and_of_a_patch_only_if_it_was_tested_alone() -> None:

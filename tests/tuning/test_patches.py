@@ -10,7 +10,7 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
-from goldassay.tuning.patches import Effect, apply, make_patch, read, read_all, write
+from goldassay.tuning.patches import Effect, Patch, apply, read, read_all, write
 from goldassay.tuning.wrappers import NearestDemos
 
 
@@ -38,7 +38,7 @@ EDITS: list[dict[str, Any]] = [
 def test_an_edit_changes_a_copy_and_nothing_else(edit: dict[str, Any]) -> None:
     program = Program()
     before = fingerprint(program)
-    patch = make_patch(predictor="extract", program=before, **edit)
+    patch = Patch(predictor="extract", program=before, **edit)
     patched = apply(program, patch)
     assert fingerprint(program) == before != fingerprint(patched)
 
@@ -51,14 +51,14 @@ def test_the_version_of_a_program_with_nearest_examples_holds_them_and_their_num
     fewer = NearestDemos(k=1).compile(Program(), trainset=train[:1])
     assert fingerprint(one) == fingerprint(NearestDemos(k=1).compile(Program(), trainset=train))
     assert len({fingerprint(made) for made in (Program(), one, two, fewer)}) == 4
-    patch = make_patch(predictor="program.extract", action="add_instruction", text="x", program=fingerprint(one))
+    patch = Patch(predictor="program.extract", action="add_instruction", text="x", program=fingerprint(one))
     with pytest.raises(GoldassayError, match="was made for version"):
         apply(two, patch)
 
 
 def test_a_patch_for_another_version_says_so() -> None:
     program = Program()
-    patch = make_patch(predictor="extract", action="add_instruction", text="x", program=fingerprint(program))
+    patch = Patch(predictor="extract", action="add_instruction", text="x", program=fingerprint(program))
     patched = apply(program, patch)
     with pytest.raises(GoldassayError, match="was made for version"):
         apply(patched, patch)
@@ -85,13 +85,11 @@ def test_a_patch_for_another_version_says_so() -> None:
 )
 def test_an_edit_that_does_not_fit_says_what_is_there(edit: dict[str, Any], says: str) -> None:
     with pytest.raises(GoldassayError, match=says):
-        apply(Program(), make_patch(**{"predictor": "extract", **edit}))
+        apply(Program(), Patch(**{"predictor": "extract", **edit}))
 
 
 def test_a_patch_file_reads_back(tmp_path: Path) -> None:
-    patch = make_patch(
-        predictor="extract", action="add_example", example={"text": "é", "names": ["x"]}, rationale="why"
-    )
+    patch = Patch(predictor="extract", action="add_example", example={"text": "é", "names": ["x"]}, rationale="why")
     file = write(patch, tmp_path / "patches")
     assert read(file) == patch
     assert read_all(tmp_path / "patches") == [(file, patch)]
@@ -99,7 +97,7 @@ def test_a_patch_file_reads_back(tmp_path: Path) -> None:
 
 def test_what_was_measured_does_not_stay_with_another_edit(tmp_path: Path) -> None:
     effect = Effect(split="dev", before=0.5, after=0.6, difference=0.1, low=0.0, high=0.2, p=0.01, n=9)
-    patch = make_patch(predictor="x", action="add_instruction", text="Be brief.", effects=[effect], status="kept")
+    patch = Patch(predictor="x", action="add_instruction", text="Be brief.", effects=[effect], status="kept")
     file = write(patch, tmp_path)
     assert read(file) == patch
     file.write_text(file.read_text().replace("Be brief.", "Be long."))

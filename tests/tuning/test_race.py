@@ -15,7 +15,7 @@ from goldassay import Metric
 from goldassay.measures import extraction
 from goldassay.tuning import Patches
 from goldassay.tuning.edits import Diagnosis, nearest_examples, selected_examples, show_nearest
-from goldassay.tuning.measuring import Bench, Race, count_measured, left_out, race_calls
+from goldassay.tuning.measuring import Bench, Race, count_measured, race_calls
 from goldassay.tuning.patches import apply
 from goldassay.tuning.wrappers import NearestDemos, demonstrations, inmost
 
@@ -110,7 +110,6 @@ def test_a_race_takes_no_document_that_is_measured() -> None:
 
 def test_by_default_a_third_of_train_is_left_for_the_race(lm: Any, names_program: Any) -> None:
     train = demonstrations(names_program, TRAIN)
-    assert left_out(len(train)) == 20
     optimizer = Patches(METRIC, bundles=[[partial(selected_examples, k=1, sets=6)]])
     with dspy.context(lm=lm):
         optimizer.compile(names_program, trainset=train, valset=DEV)

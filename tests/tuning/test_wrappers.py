@@ -12,7 +12,7 @@ from goldassay.lm.terse import TerseAdapter
 from goldassay.running.identity import fingerprint
 from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.instructions import answer_form
-from goldassay.tuning.patches import Patch, apply, make_patch
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.saved import load_state, rendered
 from goldassay.tuning.service import PatchFolder
 from goldassay.tuning.wrappers import NearestDemos, Wrapped, inmost, predictors
@@ -54,7 +54,7 @@ class Engine:
 
 
 def form(name: str) -> Patch:
-    return make_patch(predictor="label", action="set_form", text=name)
+    return Patch(predictor="label", action="set_form", text=name)
 
 
 def test_the_other_form_is_an_edit_where_a_local_model_is_asked() -> None:
@@ -76,7 +76,7 @@ def test_the_form_is_asked_for_and_the_demonstrations_are_written_in_it() -> Non
         assert engine.shown == ["text: Museum Boerhaave", "museum", "text: Het Rijksmuseum"]
         assert Label()(text="Het Rijksmuseum").label == "museum"
         assert engine.shown == ["text: Het Rijksmuseum"]
-    one = make_patch(predictor="label", action="add_example", example={"text": "x", "label": "museum"})
+    one = Patch(predictor="label", action="add_example", example={"text": "x", "label": "museum"})
     assert "\nmuseum" in rendered(apply(apply(Label(), form("lines")), one), TerseAdapter())
 
 
@@ -85,7 +85,7 @@ def test_edits_name_the_predictor_as_the_program_inside_does() -> None:
     made: Any = apply(near, form("lines"))
     assert list(predictors(made)) == ["label"]
     assert isinstance(inmost(made), Label)
-    again = apply(made, make_patch(predictor="label", action="add_instruction", text="One word."))
+    again = apply(made, Patch(predictor="label", action="add_instruction", text="One word."))
     assert again.program.label.signature.instructions.endswith("One word.")
     assert len({fingerprint(one) for one in (made, again, near, apply(near, form("json")))}) == 4
     with pytest.raises(ValueError, match="no form of answers 'xml'"):

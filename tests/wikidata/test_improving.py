@@ -14,7 +14,7 @@ from goldassay.files import save_json
 from goldassay.measure import Error
 from goldassay.running.run import Case
 from goldassay.tally import Counts, Evidence
-from goldassay.tuning.patches import apply, make_patch
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.saved import rendered
 from goldassay.wikidata import annotations as people
 from goldassay.wikidata import improvement as improving
@@ -113,7 +113,7 @@ def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) ->
     }  # fmt: skip
     # novel triples (ex:likes) are no errors
     assert "cheese" not in str(report["false_positive_patterns"])
-    patches = [make_patch(**{k: v for k, v in one.items() if k not in ("id", "section")})
+    patches = [Patch(**{k: v for k, v in one.items() if k not in ("id", "section")})
                for one in report["prompt_patches"]]  # fmt: skip
     example = next(one for one in patches if one.action == "add_example")
     assert example.example is not None

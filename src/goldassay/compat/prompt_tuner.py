@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any
 from goldassay.exceptions import GoldassayError
 from goldassay.metric import AnyMetric
 from goldassay.running import Run
-from goldassay.tuning.acceptance import corrected
 from goldassay.tuning.edits import Diagnosis, Edit, propose_patches
-from goldassay.tuning.measuring import QUIET, Bench
+from goldassay.tuning.measuring import QUIET
 from goldassay.tuning.patches import Patch, apply, check_patch
 from goldassay.tuning.patterns import Pattern, find
-from goldassay.tuning.service import EDITS, check_train
+from goldassay.tuning.service import EDITS, check_train, measure
 from goldassay.tuning.wrappers import demonstrations
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ MISSED = "missed"
 class TuningReport:
     """What was wrong and what may fix it, most costly first.
 
-    >>> from goldassay.tuning.patches import make_patch
-    >>> TuningReport([], [], [make_patch(predictor="extract", action="add_instruction", text="Be brief.")]).state()[
+    >>> from goldassay.tuning.patches import Patch
+    >>> TuningReport([], [], [Patch(predictor="extract", action="add_instruction", text="Be brief.")]).state()[
     ...     "prompt_patches"
     ... ][0]["measured_lift"] is None
     True
@@ -97,21 +96,13 @@ class PromptTuner:
     def measure(
         self, report: TuningReport, dev: Sequence[dspy.Example], metric: AnyMetric, *, threads: int = 1
     ) -> TuningReport:
-        """The report with every patch measured on dev, paired; clearly worse ones are stopped early."""
-        bench = Bench(list(dev), metric, options=QUIET.changed(threads=threads), split="dev")
-        base = bench.base(self.program)
-        patches = [patch.model_copy(deep=True) for patch in report.prompt_patches]
+        """The report with every patch measured on dev, each alone and paired."""
+        patches, candidates = [patch.model_copy(deep=True) for patch in report.prompt_patches], []
         for patch in patches:
             try:
                 check_patch(patch, {"dev": dev})
-                patched = apply(self.program, patch)
+                candidates.append((patch, apply(self.program, patch)))
             except GoldassayError as error:  # it copies dev, or does not fit: the others are measured all the same
                 patch.reject(str(error))
-                continue
-            tested = bench.test(patch.id, [patched], [0] * len(dev), base, stop=False)
-            if tested.effect is None:
-                patch.reject(f"the program failed: {tested.failure}")
-                continue
-            patch.effects = [tested.effect]
-        adjusted = corrected([patch for patch in patches if patch.effects])
+        adjusted = measure(self.program, candidates, dev, metric, "dev", QUIET.changed(threads=threads))
         return TuningReport(report.false_positive_patterns, report.false_negative_patterns, patches, adjusted)

@@ -6,7 +6,7 @@ test say whether the edits help. The order of a campaign is fixed, and what move
 docs/how-to/tuning.md): the nearest demonstrations for each input; a few that are the same for all, chosen in a race;
 the other form of the answer; the demonstrations that cover the most costly errors; edits in words. Each bundle is
 tested alone, the first at the full level, and kept if it is better than what was kept before (see
-`goldassay.tuning.acceptance`); a set in the place of the nearest, which costs no more, is kept if it is better by the
+`goldassay.tuning.measuring`); a set in the place of the nearest, which costs no more, is kept if it is better by the
 estimate. Leave-one-out drops what carries nothing. The resulting program has the edits made from all examples.
 """
 
@@ -16,7 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import dspy
 
 from goldassay._dspy_compat import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError, LeakError
@@ -25,7 +27,7 @@ from goldassay.running.identity import fingerprint
 from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
 from goldassay.tuning import instructions as words
-from goldassay.tuning.acceptance import ALPHA, EARLY, KEEP, WINS, CampaignVerdict, Ledger, keeps, proves
+from goldassay.tuning import measuring
 from goldassay.tuning.edits import (
     Diagnosis,
     Edit,
@@ -36,24 +38,20 @@ from goldassay.tuning.edits import (
     wraps,
 )
 from goldassay.tuning.measuring import (
-    FEWEST,
+    ALPHA,
+    EARLY,
+    KEEP,
     MEASURED,
-    QUIET,
     Bench,
     CandidateResult,
     Outcome,
     Race,
-    count_measured,
-    guards,
-    spare,
-    total,
+    keeps,
+    proves,
 )
-from goldassay.tuning.patches import Effect, Patch, Status, apply, check_patch
+from goldassay.tuning.patches import CampaignVerdict, Ledger, Patch, Status, apply, check_patch
 from goldassay.tuning.patterns import find, is_right, with_error
 from goldassay.tuning.wrappers import check_fits, shows_nearest
-
-if TYPE_CHECKING:
-    import dspy
 
 CARRIES = 0.5  # the two-sided p up to which an edit carries something, if the bundle is worse without it
 Bundle = dict[str, list[Patch]]  # the patches of each slot
@@ -84,7 +82,7 @@ class PatchOptions:
         singles: how many edits of a bundle that failed are tried alone.
         guarded: measures that must not drop, with the drop that is tolerated; by default those of weight 0.
         most: how many examples are measured at most; more of train are only shown. A third of train is left out of the
-            measuring, for the race of sets (`goldassay.tuning.measuring.left_out`).
+            measuring, for the race of sets (`goldassay.tuning.measuring.count_measured`).
         threads: how many examples at once.
         seed: of the folds, of the order of examples, of the resamples.
         resamples: of the permutations.
@@ -119,7 +117,7 @@ class PatchOptions:
             )
 
 
-class Patches(Teleprompter):
+class Patches(Teleprompter):  # type: ignore[misc]
     """Patch a program's prompts from its errors.
 
     Args:
@@ -132,11 +130,9 @@ class Patches(Teleprompter):
     def __init__(self, metric: Any, options: PatchOptions | None = None, **changes: Any) -> None:
         super().__init__()
         self.metric, self.options = metric, replace(options or PatchOptions(), **changes)
-        self.guarded = guards(metric, self.options.guarded)
-        self.bundles = [
-            list(bundle)
-            for bundle in self.options.bundles or strongest_first(self.options.nearest, self.options.reflection_lm)
-        ]
+        self.guarded = measuring.guards(metric, self.options.guarded)
+        default = strongest_first(self.options.nearest, self.options.reflection_lm)
+        self.bundles = [list(bundle) for bundle in self.options.bundles or default]
         self.ledger = Ledger()
 
     def compile(
@@ -148,74 +144,67 @@ class Patches(Teleprompter):
         **_: object,
     ) -> dspy.Module:
         """The student with the edits that are kept; without ``valset`` everything is learnt from ``trainset``."""
-        dev, options = list(valset or []), self.options
         if not trainset:
             raise DataError("patching needs train examples to learn from")
         if not student.named_predictors():
             raise GoldassayError("this program has no predictor, so there is no prompt to patch")
-        leaks = {leak.index for leak in find_leaks(student, trainset)}  # measured, they would flatter it: only shown on
-        order = [index for document in shuffled_documents(trainset, options.seed) for index in document]
-        train = [trainset[index] for index in sorted(order, key=leaks.__contains__)]
-        races = any(wraps(edit, selected_examples) for bundle in self.bundles for edit in bundle)
-        measurable = len(train) - len(leaks)
-        examples = [*dev, *train[: min(measurable, count_measured(len(train), len(dev), options.most, races))]]
-        if len(spare(train, examples)) < 2 * FEWEST:  # one or two documents: what was left out is no race
-            examples = [*dev, *train[: min(measurable, max(0, options.most - len(dev)))]]
-        if len(examples) < WINS and not options.held_out:
-            raise DataError(
-                f"train and dev have {len(examples)} examples: nothing can be shown on fewer than {WINS}; add some"
-            )
-        bench = Bench(
-            examples,
-            self.metric,
-            self.guarded,
-            QUIET.changed(threads=options.threads, seed=options.seed),
-            options.alpha * EARLY,
-            options.resamples,
-            options.journal,
-            options.on_progress,
-        )
         self.ledger = Ledger()
-        campaign = Campaign(self, bench, student, train, dev, Race.on(bench, train) if races else None)
+        campaign = Campaign(self, student, trainset, list(valset or []))
         try:
             return campaign.run()
         finally:
             campaign.close()
+
+    def proposes(self, *edits: Any) -> bool:
+        """Whether any of these edits is in a bundle."""
+        return any(wraps(edit, *edits) for bundle in self.bundles for edit in bundle)
 
 
 class Campaign:
     """One campaign: what is kept so far, for each fold and as the final program (the last of ``programs``).
 
     Args:
-        optimizer: Its bundles, options and ledger.
-        bench: Measures programs on the examples, within the budget.
+        optimizer: Its metric, bundles, options and ledger.
         student: The program as it is.
-        train: The examples that edits may show.
-        dev: The first examples of the bench.
-        race: Where sets of examples are raced.
+        trainset: The examples that edits may show.
+        dev: More examples to measure on, which no edit may show.
     """
 
-    def __init__(
-        self,
-        optimizer: Patches,
-        bench: Bench,
-        student: dspy.Module,
-        train: list[Any],
-        dev: list[Any],
-        race: Race | None,
-    ) -> None:
-        self.options, self.bundles, self.ledger = optimizer.options, optimizer.bundles, optimizer.ledger
-        self.bench, self.train, self.dev, self.start, self.race = bench, train, dev, student, race
-        self.folds = assign_folds(bench.examples, self.options.folds, self.options.seed)
-        self.programs = [student] * (self.options.folds + 1)
+    def __init__(self, optimizer: Patches, student: dspy.Module, trainset: list[Any], dev: list[Any]) -> None:
+        self.optimizer, self.options, self.ledger = optimizer, optimizer.options, optimizer.ledger
+        self.start, self.dev, options = student, dev, optimizer.options
+        leaks = {leak.index for leak in find_leaks(student, trainset)}  # measured, they would flatter it: only shown on
+        order = [index for document in shuffled_documents(trainset, options.seed) for index in document]
+        self.train = [trainset[index] for index in sorted(order, key=leaks.__contains__)]
+        measurable, races = len(self.train) - len(leaks), optimizer.proposes(selected_examples)
+        count = measuring.count_measured(len(self.train), len(dev), options.most, races)
+        examples = [*dev, *self.train[: min(measurable, count)]]
+        if (
+            len(measuring.spare(self.train, examples)) < 2 * measuring.FEWEST
+        ):  # one or two documents: what is left is no race
+            examples = [*dev, *self.train[: min(measurable, max(0, options.most - len(dev)))]]
+        if len(examples) < measuring.WINS and not options.held_out:
+            few = f"nothing can be shown on fewer than {measuring.WINS}; add some"
+            raise DataError(f"train and dev have {len(examples)} examples: {few}")
+        self.bench = Bench(
+            examples,
+            optimizer.metric,
+            optimizer.guarded,
+            measuring.QUIET.changed(threads=options.threads, seed=options.seed),
+            options.alpha * EARLY,
+            options.resamples,
+            options.journal,
+            options.on_progress,
+        )
+        self.race = Race.on(self.bench, self.train) if races else None
+        self.folds = assign_folds(examples, options.folds, options.seed)
+        self.programs: list[Any] = [student] * (options.folds + 1)
         self.proposed: list[Bundle] = []  # the bundle that is tested now, of each fold
-        self.round = 0
         self.base: dict[int, Case] = {}
         self.cases: dict[int, Case] = {}
-        self.first, self.open, self.proven = True, False, False
+        self.round, self.first, self.open = 0, True, False
+        self.verdict = CampaignVerdict(by="cross-fitting over train and dev")
         self.alone: set[str] = set()
-        self.effect: Effect | None = None
-        self.leaked: set[str] = set()
         self.measured: dict[tuple[str, ...], str] = {}
 
     def run(self) -> dspy.Module:
@@ -225,12 +214,11 @@ class Campaign:
         self._report()
         if all(map(is_right, self.base.values())):
             return self.start
-        showing = covering, nearest_examples, selected_examples
-        if any(wraps(edit, *showing) for bundle in self.bundles for edit in bundle):
+        if self.optimizer.proposes(covering, nearest_examples, selected_examples):
             check_fits(self.start, self.train)
         for _ in range(self.options.rounds):
             self.round, before = self.round + 1, fingerprint(self.programs[-1])
-            for edits in self.bundles:
+            for edits in self.optimizer.bundles:
                 self._bundle(edits)
             if fingerprint(self.programs[-1]) == before:
                 break
@@ -242,15 +230,11 @@ class Campaign:
         if all(map(is_right, self.cases.values())):
             return
         self.proposed = [self._of_fold(edits, fold) for fold in range(self.options.folds + 1)]
-        final = self.proposed[-1]
-        again = {patch.id for patches in final.values() for patch in patches}
-        # An edit that is tried again has one verdict, the last.
-        self.ledger.patches[:] = [patch for patch in self.ledger.patches if patch.id not in again]
-        self.ledger.patches += [patch for patches in final.values() for patch in patches]
-        self.leaked |= again
-        if not final:
+        patches, slots = self._patches(self.proposed[-1]), list(self.proposed[-1])
+        again = {patch.id for patch in patches}  # an edit that is tried again has one verdict, the last
+        self.ledger.patches[:] = [*(patch for patch in self.ledger.patches if patch.id not in again), *patches]
+        if not slots:
             return
-        slots = list(final)
         name = slots[0] if len(slots) == 1 else f"bundle of {len(slots)}: {', '.join(slots)}"
         first, self.first = self.first, False
         level = self.options.keep if first else self.options.keep / 2
@@ -266,11 +250,14 @@ class Campaign:
             return
         singles = slots[: self.options.singles] if len(slots) > 1 else []
         level = self.options.keep / 2 / max(1, len(singles))
-        tests = {slot: self._tested(f"{slot} alone", [slot], keep=level) for slot in singles}
-        better = {slot: result for slot, result in tests.items() if result is not None}
+        better: dict[str, tuple[float, dict[int, Case]]] = {}
+        for slot in singles:
+            result = self._tested(f"{slot} alone", [slot], keep=level)
+            if result is not None and result.effect is not None:
+                better[slot] = result.effect.difference, result.cases
         if better:
-            best = max(better, key=lambda slot: better[slot].gain)
-            self._keep([best], better[best].cases)
+            best = max(better, key=lambda slot: better[slot][0])
+            self._keep([best], better[best][1])
 
     def _pruned(self, slots: list[str], result: CandidateResult) -> tuple[list[str], dict[int, Case]]:
         """Leave-one-out: a slot goes if the bundle without it is no worse on all examples."""
@@ -293,7 +280,7 @@ class Campaign:
         complete = dict(cases)
         for fold in range(self.options.folds):
             mine = [index for index, other in enumerate(self.folds) if index not in cases and other == fold]
-            complete.update(zip(mine, self.bench.cases(programs[fold], mine, "the rest"), strict=True))
+            complete.update(zip(mine, self.bench.run(programs[fold], mine, "the rest").cases, strict=True))
         return complete
 
     def _keep(self, slots: list[str], cases: dict[int, Case]) -> None:
@@ -302,15 +289,15 @@ class Campaign:
         Their cases beside those of the program as it was say whether it is proven; nothing new is measured.
         """
         self.cases, program = cases, self.programs[-1]
-        new = [patch for slot in slots for patch in self.proposed[-1][slot]]
+        new = self._patches(self.proposed[-1], slots)
         for patch in new:
             patch.program = fingerprint(program)  # edits build on each other
             program = self._with(program, patch)
         self.programs = self._programs(slots)
         base = {index: self.base[index] for index in cases}
         result = self.bench.test("what is kept", self.programs[:-1], self.folds, base, stop=False)
-        self.proven = self.open and proves(result, self.options.alpha)
-        self.effect = result.effect and result.effect.as_chosen
+        proven, effect = self.open and proves(result, self.options.alpha), result.effect
+        self.verdict = replace(self.verdict, proven=proven, effect=effect and effect.as_chosen)
         if any(patch.action == "show_nearest" for patch in new):
             for patch in self.ledger.kept:
                 if patch.action == "show_nearest" and patch not in new:
@@ -333,33 +320,33 @@ class Campaign:
         With ``dropping``, the slots are measured ``against`` the bundle that has that slot, too, and accepted if they
         are no worse. The ledger says why.
         """
-        patches = [patch for slot in ([dropping] if dropping else slots) for patch in self.proposed[-1][slot]]
-        programs = self._programs(slots)
+        patches = self._patches(self.proposed[-1], [dropping] if dropping else slots)
+        programs, note = self._programs(slots), partial(self.ledger.note, self.round, name, patches)
         versions = tuple(map(fingerprint, programs))
         twin = self.measured.setdefault(versions, name) if versions != tuple(map(fingerprint, self.programs)) else None
         if twin is None or (twin != name and not dropping):
             unchanged = "the prompt stays the same: nothing of it fits the program"
-            reason = f"identical with {twin}, which was measured: the same prompts" if twin else unchanged
-            self.ledger.note(self.round, name, patches, "rejected", reason)
+            note("rejected", f"identical with {twin}, which was measured: the same prompts" if twin else unchanged)
             return None
         base = self.cases if against is None else against
         result = self.bench.test(name, programs[:-1], self.folds, base, futility=not dropping)
         if result.effect is not None:
             for patch in patches:
                 patch.effects = [result.effect.reversed if dropping else result.effect]
-        reason = self._objection(result, base, dropping, keep)
-        status = ("needed" if dropping else "rejected") if reason else "dropped" if dropping else "kept"
-        if status == "kept":
-            status = "better" if name.endswith(" alone") else "kept"
+        objection = self._objection(result, base, dropping, keep)
+        if dropping:
+            status, reason = "needed" if objection else "dropped", f"no worse without {dropping}"
+        else:
+            status = "rejected" if objection else "better" if name.endswith(" alone") else "kept"
             reason = f"better, {'accepted early' if result.ended == Outcome.ACCEPT else 'on all examples'}"
-        self.ledger.note(self.round, name, patches, status, reason or f"no worse without {dropping}", result.effect)
-        return None if status in ("needed", "rejected") else result
+        note(status, objection or reason, result.effect)
+        return None if objection else result
 
     def _objection(self, result: CandidateResult, base: Mapping[int, Case], dropping: str, keep: float) -> str:
         """Why a candidate is not kept, or a slot not dropped; empty if it is."""
         effect = result.effect
-        if result.ended == Outcome.FAILED or effect is None:
-            return f"not available: the program failed on all examples; the first: {result.failure}"
+        if effect is None:
+            return f"not available: the program {result.failure}"
         after, before = ([cases[index] for index in sorted(result.cases)] for cases in (result.cases, base))
         if all(new.evidence.state() == old.evidence.state() for new, old in zip(after, before, strict=True)):
             return "" if dropping else f"changes the prompt, but the result of none of {effect.n} examples"
@@ -374,11 +361,16 @@ class Campaign:
         drops = self.bench.drops(after, before, documents)
         return f"worsens {drops}" if drops else ""
 
+    @staticmethod
+    def _patches(bundle: Bundle, slots: Sequence[str] | None = None) -> list[Patch]:
+        """The patches of a bundle, or of some slots of it."""
+        return [patch for slot in (bundle if slots is None else slots) for patch in bundle.get(slot, ())]
+
     def _programs(self, slots: Sequence[str]) -> list[Any]:
         """The programs of all folds, and the final one, with these slots on top of what is kept."""
         programs = []
         for program, bundle in zip(self.programs, self.proposed, strict=True):
-            for patch in (patch for slot in slots for patch in bundle.get(slot, ())):
+            for patch in self._patches(bundle, slots):
                 program = self._with(program, patch)
             programs.append(program)
         return programs
@@ -416,8 +408,7 @@ class Campaign:
         try:
             check_patch(patch, {**self.options.held_out, "dev": self.dev})
         except LeakError as error:
-            if final and patch.id not in self.leaked:
-                self.leaked.add(patch.id)
+            if final and all(patch.id != old.id for old in self.ledger.patches):
                 self.ledger.patches.append(patch)
                 self.ledger.note(0, "leak guard", [patch], "rejected", str(error))
             return False
@@ -425,14 +416,14 @@ class Campaign:
 
     def _report(self) -> None:
         if self.options.on_candidate is not None:
-            value = total([self.cases[index] for index in sorted(self.cases)]).value
+            value = sum((self.cases[index].evidence for index in sorted(self.cases)), self.bench.zero).value
             self.options.on_candidate(float(value), self.programs[-1])
 
     def close(self) -> None:
         """Write the verdict; an edit that is still open when the campaign ends has none, and the ledger says so."""
-        kept = fingerprint(self.programs[-1]) != fingerprint(self.start)
-        by = "cross-fitting over train and dev" if self.proven else ""
-        self.ledger.conclude(CampaignVerdict(kept, kept and self.proven, self.effect, by), self.alone)
+        kept, verdict = fingerprint(self.programs[-1]) != fingerprint(self.start), self.verdict
+        proven = kept and verdict.proven
+        self.ledger.conclude(replace(verdict, kept=kept, proven=proven, by=verdict.by * verdict.proven), self.alone)
         for patch in self.ledger.patches:
             if patch.status == Status.PROPOSED:
                 patch.reason = f"{'no verdict' if patch.effects else 'not tested'}: the tuning ended before"

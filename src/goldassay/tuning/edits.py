@@ -15,7 +15,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.running.identity import fingerprint
 from goldassay.running.leaks import text_of
 from goldassay.tuning.measuring import Race
-from goldassay.tuning.patches import Patch, apply, make_patch
+from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import PRED_KINDS, Pattern
 from goldassay.tuning.wrappers import NearestDemos, fits, inmost, predictors, shows_nearest
 
@@ -60,7 +60,7 @@ class Diagnosis:
                 **fields,
             }
         fields.setdefault("predictor", next(iter(predictors(self.program))))
-        return make_patch(**{"proposer": proposer, "program": fingerprint(self.program), **fields})
+        return Patch(**{"proposer": proposer, "program": fingerprint(self.program), **fields})
 
 
 class Edit(Protocol):

@@ -1,8 +1,18 @@
-"""Measuring programs on the same examples: each answer once, paired, in stages that stop as soon as the result is sure.
+"""Measuring programs on the same examples, each answer once and paired; and the one rule by which edits are accepted.
 
 A `Bench` keeps what was measured, by the program's prompts and the example, on disk too if it has a journal: a tuning
 that was killed goes on without asking anything twice. A candidate is measured on documents in a random order; at each
 stage the sequential test by betting (`goldassay.statistics.sequential_test`) may accept or reject it.
+
+Two verdicts are never mixed. *Kept* is what was best on the examples that it was chosen on: better by the estimate,
+with a two-sided p of ``KEEP`` at most (`keeps`). It may be luck, and has no interval: where nothing helps, a 95 %
+interval of what was kept holds the truth in six of ten campaigns (docs/power.md). *Proven* is said of a program, and of
+a patch only if it was tested alone. It rests on evidence that the choice had no part in: one look at a held-out test
+split, or, if there is none, the campaign's own hypotheses in a fixed order, each tested at the full level and only if
+all before it were shown (Maurer, Hothorn, Lehmacher 1995), so that the chance of proving anything when no edit helps is
+``ALPHA`` at most. One hypothesis is tested twice (`proves`): by betting at every look, at ``EARLY`` of the level, and
+by the paired permutation test at the end, one-sided, at what is left; the two levels add up to ``ALPHA``. A p is never
+smaller than that of the difference over its standard error (`goldassay.statistics.paired.Comparison.p`).
 
 A `Race` chooses between sets of demonstrations by successive halving (Jamieson and Talwalkar 2016): all are measured on
 a third of the examples, the better half of them on the next third, and so on. Its examples are train examples that the
@@ -12,11 +22,11 @@ campaign does not measure and that no set shows, so they have no part in the tes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +44,9 @@ from goldassay.statistics.sequential import LEAST, sequential_test, stages
 from goldassay.tally import Evidence
 from goldassay.tuning.patches import Effect
 
-if TYPE_CHECKING:
-    import dspy
-
+ALPHA, KEEP = 0.05, 0.2
+EARLY = 0.2  # of alpha, for accepting at a look before the last
+WINS = 5  # examples: with fewer wins and no loss no test at .05 shows anything (2^-5 = .031)
 TEXTS = {"inputs", "gold", "prediction", "calls"}  # of a row, which no test needs
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "seconds")
 CHUNK = 8  # examples between two lines of the journal, and between two lines of progress
@@ -67,15 +77,22 @@ class CandidateResult:
     sequential_p: float = 1.0
     failure: str = ""
 
-    @property
-    def p(self) -> float:
-        """The one-sided p of "better" on the measured examples: half the two-sided one of the paired permutation."""
-        return self.effect.p / 2 if self.effect is not None and self.effect.difference > 0 else 1.0
 
-    @property
-    def gain(self) -> float:
-        """The difference of the corpus values; minus infinity if there is none."""
-        return self.effect.difference if self.effect is not None else float("-inf")
+def proves(result: CandidateResult, alpha: float = ALPHA) -> bool:
+    """Whether the level allows to say "better": by betting at any look, or one-sided after all examples."""
+    effect = result.effect
+    if effect is None or effect.difference <= 0:
+        return False
+    at_the_end = result.ended == Outcome.FULL and effect.p / 2 <= (1 - EARLY) * alpha
+    return result.sequential_p <= EARLY * alpha or at_the_end
+
+
+def keeps(result: CandidateResult, keep: float = KEEP) -> bool:
+    """Whether the estimate speaks for it: better, and the two-sided p is ``keep`` at most."""
+    effect = result.effect
+    if effect is None or effect.difference <= 0 or result.ended in (Outcome.REJECT, Outcome.FAILED):
+        return False
+    return result.ended == Outcome.ACCEPT or effect.p <= keep
 
 
 @dataclass
@@ -90,26 +107,22 @@ class Bench:
     metric: AnyMetric
     guarded: Mapping[str, float] = field(default_factory=dict)
     options: RunOptions = QUIET
-    alpha: float = 0.01  # the level of accepting a candidate before all examples are measured
+    alpha: float = EARLY * ALPHA  # the level of accepting a candidate before all examples are measured
     resamples: int = 4000
     journal: Path | None = None
     on_progress: Callable[[str], None] | None = None
-    split: str = "train+dev"  # what the examples are called in an effect
-    cost: dict[str, float] = field(default_factory=lambda: dict.fromkeys(COSTS, 0.0), init=False)
-    _rows: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.order = shuffled_documents(self.examples, self.options.seed)
         self.zero: Evidence = with_tallies(self.metric).zero
-        if self.journal and self.journal.is_file():
-            self._rows = {(row["program"], row["index"]): row for row in jsonl.rows(self.journal)}
+        self.cost = dict.fromkeys(COSTS, 0.0)
+        rows = jsonl.rows(self.journal) if self.journal and self.journal.is_file() else ()
+        self._rows: dict[tuple[str, int], Any] = {(row["program"], row["index"]): row for row in rows}
 
-    def cases(self, program: dspy.Module, indices: Sequence[int], name: str = "", after: int = 0) -> list[Case]:
-        """The program's cases of these examples, measured unless they are in the journal.
+    def run(self, program: Any, indices: Sequence[int], name: str = "", after: int = 0) -> Run:
+        """The program on these examples, each measured unless it is in the journal.
 
-        Args:
-            name: What is measured, for the progress line.
-            after: How many examples are left to measure after these.
+        ``name`` and ``after``, how many examples are left to measure after these, are for the progress line.
         """
         version = fingerprint(program)
         new = [index for index in indices if (version, index) not in self._rows]
@@ -128,20 +141,19 @@ class Bench:
                     log.lines([jsonl.dumps(row) for row in rows])
             if self.on_progress is not None:
                 self.on_progress(f"{name}, {len(new) - start - len(chunk) + after} examples left")
-        return Run({}, [self._rows[version, index] for index in indices], self.zero).cases
+        return Run({}, [self._rows[version, index] for index in indices], self.zero)
 
-    def base(self, program: dspy.Module, name: str = "") -> dict[int, Case]:
+    def base(self, program: Any, name: str = "") -> dict[int, Case]:
         """The cases of all examples; raises if the program never works, since its prompts are not to blame."""
-        indices = range(len(self.examples))
-        cases = dict(zip(indices, self.cases(program, indices, name), strict=True))
-        if why := self._failure([program], [0] * len(indices), indices):
-            raise GoldassayError(f"the program failed on all examples; the first: {why}")
-        return cases
+        run = self.run(program, range(len(self.examples)), name)
+        if why := failure(run):
+            raise GoldassayError(f"the program {why}")
+        return dict(enumerate(run.cases))
 
     def test(
         self,
         name: str,
-        programs: Sequence[dspy.Module],
+        programs: Sequence[Any],
         folds: Sequence[int],
         base: Mapping[int, Case],
         *,
@@ -158,25 +170,23 @@ class Bench:
             stop: whether to stop as soon as the result is sure.
             futility: whether to give up a candidate that is not better on the way, too.
         """
-        start, cases, so_far = dict(self.cost), dict[int, Case](), ""
+        start, cases, works, why, so_far = dict(self.cost), dict[int, Case](), False, "", ""
         order = [part for document in self.order if (part := [index for index in document if index in base])]
-        count, looks = sum(map(len, order)), stages(len(order))
-        result = CandidateResult(cases, None, Outcome.FULL)
+        looks, result = stages(len(order)), CandidateResult(cases, None, Outcome.FULL)
         for look in looks if stop else looks[-1:]:
             seen = [index for document in order[:look] for index in document]
             for fold in sorted({folds[index] for index in seen}):  # equal prompts follow each other
                 mine = [index for index in seen if folds[index] == fold and index not in cases]
-                left = count - len(cases) - len(mine)
-                cases.update(zip(mine, self.cases(programs[fold], mine, f"{name}{so_far}", left), strict=True))
-            if why := self._failure(programs, folds, seen):
-                return CandidateResult(cases, None, Outcome.FAILED, 1.0, why)
+                run = self.run(programs[fold], mine, f"{name}{so_far}", len(base) - len(cases) - len(mine))
+                cases.update(zip(mine, run.cases, strict=True))
+                works, why = works or run.available, why or failure(run)
+            if not works:
+                return CandidateResult(cases, None, Outcome.FAILED, failure=why)
             after, before = ([side[index] for index in seen] for side in (cases, base))
-            examples, cost = (
-                [self.examples[index] for index in seen],
-                {key: self.cost[key] - start[key] for key in COSTS},
-            )
-            how = {"seed": self.options.seed, "resamples": self.resamples}
-            difference = effect(after, before, examples, self.split, cost, zero=self.zero, **how)
+            examples = [self.examples[index] for index in seen]
+            cost = {key: self.cost[key] - start[key] for key in COSTS}
+            draws = {"seed": self.options.seed, "resamples": self.resamples}
+            difference = effect(after, before, examples, "train+dev", cost, zero=self.zero, **draws)
             decision = sequential_test(
                 [case.evidence for case in after],
                 [case.evidence for case in before],
@@ -185,21 +195,16 @@ class Bench:
                 clusters=clusters(examples) or list(range(len(examples))),
                 alpha=self.alpha,
             )
-            result = CandidateResult(cases, difference, Outcome.FULL, decision.p)
-            if len(seen) == count:
-                return result
-            if decision.decision != "continue":
-                return replace(result, ended=Outcome(decision.decision))
-            if futility and result.gain <= 0 and (difference.high or 0.0) < 0.01:
-                return replace(result, ended=Outcome.REJECT)
-            so_far = f", {result.gain:+.3f} so far"
+            ended = Outcome.FULL
+            if len(seen) < len(base) and decision.decision != "continue":
+                ended = Outcome(decision.decision)
+            elif len(seen) < len(base) and futility and difference.difference <= 0 and (difference.high or 0) < 0.01:
+                ended = Outcome.REJECT
+            result = CandidateResult(cases, difference, ended, decision.p)
+            if ended != Outcome.FULL:
+                break
+            so_far = f", {difference.difference:+.3f} so far"
         return result
-
-    def _failure(self, programs: Sequence[dspy.Module], folds: Sequence[int], indices: Sequence[int]) -> str:
-        """The first error if the programs failed on all of these examples; else empty."""
-        versions = [fingerprint(program) for program in programs]
-        errors = [self._rows[versions[folds[index]], index].get("error") for index in indices]
-        return str(errors[0]) if errors and all(errors) else ""
 
     def drops(self, after: Sequence[Case], before: Sequence[Case], documents: Sequence[object] | None = None) -> str:
         """The guarded values that drop by more than is tolerated, for a message; empty if none does.
@@ -210,7 +215,7 @@ class Bench:
         messages = []
         for name, tolerated in self.guarded.items():
             new, old = ([case.evidence[name] for case in side] for side in (after, before))
-            drop = float(sum(old[1:], old[0]).value - sum(new[1:], new[0]).value)
+            drop = float(sum(old, self.zero[name]).value - sum(new, self.zero[name]).value)
             drop = -drop if name in self.zero.worst else drop
             noise = 0.0
             if len(after) >= LEAST:
@@ -224,7 +229,7 @@ class Bench:
 def effect(
     after: Sequence[Case],
     before: Sequence[Case],
-    examples: Sequence[dspy.Example],
+    examples: Sequence[Any],
     split: str,
     cost: Mapping[str, float],
     *,
@@ -240,13 +245,13 @@ def effect(
         zero: Empty evidence of the metric.
         how: ``seed``, ``resamples`` and ``level`` of `goldassay.statistics.compare`.
     """
-    documents, (new, past) = clusters(examples), ([case.evidence for case in side] for side in (after, before))
-    difference = compare(new, past, zero, clusters=documents, **how)
-    old = float(total(before).value)
+    documents, (new, old) = clusters(examples), ([case.evidence for case in side] for side in (after, before))
+    difference = compare(new, old, zero, clusters=documents, **how)
+    value = float(sum(old, zero).value)
     return Effect(
         split=split,
-        before=old,
-        after=old + difference.difference,
+        before=value,
+        after=value + difference.difference,
         difference=difference.difference,
         low=difference.interval.low,
         high=difference.interval.high,
@@ -259,9 +264,7 @@ def effect(
     )
 
 
-def evaluated(
-    program: dspy.Module, examples: Sequence[dspy.Example], metric: AnyMetric, options: RunOptions = QUIET
-) -> Run:
+def evaluated(program: Any, examples: Sequence[Any], metric: AnyMetric, options: RunOptions = QUIET) -> Run:
     """A run; an error of the metric becomes one line that names the example."""
     try:
         return evaluate(program, examples, metric, options, max_failures=1.0, check_leaks=False)
@@ -276,10 +279,9 @@ def evaluated(
 
 def failure(run: Run) -> str:
     """A message if the program failed on all examples of a run; empty if it worked on any."""
-    errors = [row["error"] for row in run.rows if row.get("error")]
-    if not errors or len(errors) < len(run.rows):
+    if run.available or not run.rows:
         return ""
-    return f"failed on all {len(run.rows)} examples; the first: {errors[0]}"
+    return f"failed on all {len(run.rows)} examples; the first: {run.rows[0]['error']}"
 
 
 def with_tallies(metric: AnyMetric) -> Metric:
@@ -297,33 +299,20 @@ def guards(metric: AnyMetric, guarded: Mapping[str, float] | None) -> dict[str, 
     return dict(guarded)
 
 
-def total(cases: Sequence[Case]) -> Evidence:
-    """The evidence of all cases together."""
-    return sum((case.evidence for case in cases[1:]), cases[0].evidence)
-
-
-def left_out(train: int) -> int:
-    """How many of so many train examples a campaign does not measure, half to race on and half to show.
-
-    They are a third of train, but no more than a race takes, and none if they would be too few for a race.
-
-    >>> [left_out(count) for count in (40, 60, 160)]
-    [0, 20, 48]
-    """
-    count = min(2 * MOST, train // 3)
-    return count if count >= 2 * FEWEST else 0
-
-
 def count_measured(train: int, dev: int, most: int = MEASURED, races: bool = True) -> int:
     """How many of ``train`` examples a campaign measures beside those of dev: ``most`` together.
+
+    A third of train is left for a race, half to race on and half to show: no more than a race takes, and none if they
+    would be too few for one.
 
     >>> count_measured(160, 34), count_measured(30, 30), count_measured(160, 34, most=100)
     (112, 30, 66)
     """
-    return max(0, min(most - dev, train - left_out(train) if races else train))
+    left_out = min(2 * MOST, train // 3)
+    return max(0, min(most - dev, train - left_out if races and left_out >= 2 * FEWEST else train))
 
 
-def spare(train: Sequence[dspy.Example], measured: Sequence[dspy.Example]) -> list[dspy.Example]:
+def spare(train: Sequence[Any], measured: Sequence[Any]) -> list[Any]:
     """The train examples that are not measured and share no document with one that is."""
     ids = {id(example) for example in measured}
     documents = {read(example, "document", None) for example in measured} - {None}
@@ -349,10 +338,10 @@ class Race:
     """Where sets are raced: ``bench`` has train examples that the campaign does not measure, ``pool`` those to show."""
 
     bench: Bench
-    pool: Sequence[dspy.Example]
+    pool: Sequence[Any]
 
     @classmethod
-    def on(cls, bench: Bench, train: Sequence[dspy.Example]) -> Race | None:
+    def on(cls, bench: Bench, train: Sequence[Any]) -> Race | None:
         """A race beside a campaign's bench, on what that leaves of train; None if that is too little."""
         left = spare(train, bench.examples)
         if len(left) < 2 * FEWEST:
@@ -362,14 +351,13 @@ class Race:
         own = Bench(left[:count], bench.metric, options=bench.options, journal=journal, on_progress=bench.on_progress)
         return cls(own, left[count:])
 
-    def winner(self, programs: Sequence[dspy.Module]) -> tuple[int, list[float]]:
+    def winner(self, programs: Sequence[Any]) -> tuple[int, list[float]]:
         """The number of the best program, and the value of each when it was last measured."""
         order = [index for document in self.bench.order for index in document]
         left, values = list(range(len(programs))), [0.0] * len(programs)
         for rung in range(1, RUNGS + 1):
             seen = order[: ceil(len(order) * rung / RUNGS)]
             for number in left:
-                cases = self.bench.cases(programs[number], seen, f"set {number + 1}")
-                values[number] = float(total(cases).value)
+                values[number] = self.bench.run(programs[number], seen, f"set {number + 1}").value
             left = sorted(left, key=lambda number: (-values[number], number))[: ceil(len(left) / 2)]
         return left[0], values

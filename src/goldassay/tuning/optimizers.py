@@ -31,9 +31,9 @@ from goldassay.metric import Metric, extra_arguments, failed_with
 from goldassay.progress import bar, heartbeat, standard_error
 from goldassay.scores import Score
 from goldassay.tally import Evidence
-from goldassay.tuning.acceptance import Ledger
 from goldassay.tuning.campaign import Patches, PatchOptions
 from goldassay.tuning.measuring import QUIET, evaluated
+from goldassay.tuning.patches import Ledger
 from goldassay.tuning.wrappers import NearestDemos
 
 if TYPE_CHECKING:

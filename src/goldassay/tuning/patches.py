@@ -1,24 +1,32 @@
-"""A patch: a reviewable edit of a program's prompts, with its reason, evidence and verdict. One YAML file each."""
+"""A patch: a reviewable edit of a program's prompts, with its reason, evidence and verdict. One YAML file each.
+
+The `Ledger` notes every test of a candidate (a bundle of edits, the bundle without one of them, an edit alone) with its
+verdict; ``ledger.jsonl`` has one line for each. What *kept* and *proven* mean is said in `goldassay.tuning.measuring`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any
 
 import dspy
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from goldassay import files
 from goldassay._dspy_compat import input_keys
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.identity import fingerprint
 from goldassay.running.leaks import INPUTS, check_examples, check_instructions
+from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.wrappers import FORMS, predictors, wrapped
+
+CHOSEN = ("kept", "better", "dropped")  # how a test ends whose examples choose what goes on
 
 
 class Effect(BaseModel):
@@ -73,19 +81,37 @@ class Status(StrEnum):
     REVERTED = "reverted"
 
 
+NEEDS = {
+    "add_instruction": ("text",),
+    "remove_instruction": ("old",),
+    "replace_instruction": ("old", "text"),
+    "add_example": ("example",),
+    "remove_example": ("example",),
+    "show_nearest": ("example",),
+    "describe_field": ("field", "text"),
+    "set_form": ("text",),
+}
+"""The fields that each action needs."""
+
+
 class Patch(BaseModel):
-    """One edit of one predictor's prompt; `make_patch` and `read` give the class that belongs to its ``action``.
+    """One edit of one predictor's prompt, or of the whole program.
+
+    ``action`` says what it does: a line ``text`` is added to the instructions, words ``old`` are removed or replaced
+    by ``text``; the demonstration ``example`` is added after those that are there, or removed; ``field`` is described
+    with ``text``. Two actions edit the whole program: ``show_nearest`` shows each input its ``k`` nearest ``examples``,
+    compared by their ``keys`` (all in ``example``), in place of those shown so far, and no more than ``k`` are shown to
+    every input; ``set_form`` has answers written as ``text``: ``json`` or ``lines``.
 
     ``status`` is ``kept`` if the patch was best on the examples that chose it, and ``proven`` if a test of this patch
     alone says so. Of a patch that was tested with others ``reason`` says whether their program is proven.
 
-    >>> patch = make_patch(predictor="extract", action="add_instruction", text="Extract years.")
+    >>> patch = Patch(predictor="extract", action="add_instruction", text="Extract years.")
     >>> patch.section, patch.status.value, patch.id
     ('system', 'proposed', 'add_instruction-24218cb0')
     """
 
     model_config = ConfigDict(extra="forbid")
-    section: ClassVar[str]  # the part of the prompt that it changes: system, few_shot or output_format
 
     predictor: str
     action: str
@@ -103,6 +129,27 @@ class Patch(BaseModel):
     status: Status = Status.PROPOSED
     reason: str = ""
 
+    @model_validator(mode="after")
+    def _complete(self) -> Patch:
+        if self.action not in NEEDS:
+            raise ValueError(f"no action {self.action!r}; there are {', '.join(NEEDS)}")
+        values = {name: getattr(self, name) for name in NEEDS[self.action]}
+        blank = self.section == "system"  # an instruction of blanks is none
+        if missing := [name for name, value in values.items() if value is None or (blank and not value.strip())]:
+            raise ValueError(f"{self.action} needs {' and '.join(missing)}")
+        if self.action == "show_nearest" and not all((self.example or {}).get(key) for key in ("keys", "examples")):
+            raise ValueError("show_nearest needs an example with k, keys and examples")
+        if self.action == "set_form" and self.text not in FORMS:
+            raise ValueError(f"no form of answers {self.text!r}; there are {', '.join(FORMS)}")
+        return self
+
+    @property
+    def section(self) -> str:
+        """The part of the prompt that it changes: ``system``, ``few_shot`` or ``output_format``."""
+        if self.action.endswith("instruction"):
+            return "system"
+        return "few_shot" if "example" in NEEDS[self.action] else "output_format"
+
     @property
     def id(self) -> str:
         """The action and a hash of the edit: the same edit has the same id."""
@@ -112,151 +159,16 @@ class Patch(BaseModel):
     @property
     def edit(self) -> str:
         """The edit in one line, for a table."""
+        if self.action == "show_nearest" and self.example:
+            k, count = int(self.example.get("k", 4)), len(self.example["examples"])
+            return (
+                f"the same {count} examples for every input" if count <= k else f"the {k} nearest of {count} examples"
+            )
         return " ".join((self.text or self.old or json.dumps(self.example, ensure_ascii=False, default=str)).split())
 
     def reject(self, reason: str) -> None:
         """Mark the patch as rejected; the first reason stays."""
         self.status, self.reason = Status.REJECTED, self.reason or reason
-
-    def applied_to(self, program: dspy.Module) -> dspy.Module:
-        """A copy of the program with the edit."""
-        copy = program.deepcopy()
-        named = predictors(copy)
-        if self.predictor not in named:
-            raise self.error(f"no predictor {self.predictor!r}; the program has {', '.join(named)}")
-        self.change(named[self.predictor])
-        return copy
-
-    def change(self, predictor: Any) -> None:
-        """Make the edit in a predictor of its own copy."""
-        raise NotImplementedError
-
-    def error(self, message: str) -> GoldassayError:
-        """An error that names this patch."""
-        return GoldassayError(f"patch {self.id}: {message}")
-
-
-class ExamplePatch(Patch):
-    """Adds the demonstration ``example`` after those that are there, or removes it."""
-
-    section: ClassVar[str] = "few_shot"
-    action: Literal["add_example", "remove_example"]
-    example: dict[str, Any]  # pyright: ignore[reportGeneralTypeIssues]
-
-    def change(self, predictor: Any) -> None:
-        demos, filled = list(predictor.demos or []), {key for key, value in self.example.items() if value is not None}
-        if self.action == "add_example":
-            for fields in (predictor.signature.input_fields, predictor.signature.output_fields):
-                if filled.isdisjoint(fields):
-                    raise self.error(f"the example has no {' or '.join(fields)}; it would not be shown")
-            predictor.demos = [*demos, dspy.Example(**self.example)]
-        elif len(left := [demo for demo in demos if dict(demo) != self.example]) < len(demos):
-            predictor.demos = left
-        else:
-            raise self.error(f"the predictor shows {len(demos)} examples, and not this one")
-
-
-class InstructionPatch(Patch):
-    """Adds the line ``text`` to the instructions, removes the words ``old``, or puts ``text`` in their place."""
-
-    section: ClassVar[str] = "system"
-    action: Literal["add_instruction", "remove_instruction", "replace_instruction"]
-
-    @model_validator(mode="after")
-    def _complete(self) -> InstructionPatch:
-        missing = [] if self.old or self.action == "add_instruction" else ["old"]
-        missing += [] if (self.text or "").strip() or self.action == "remove_instruction" else ["text"]
-        if missing:
-            raise ValueError(f"{self.action} needs {' and '.join(missing)}")
-        return self
-
-    def change(self, predictor: Any) -> None:
-        before = predictor.signature.instructions
-        after = f"{before}\n{self.text}"
-        if self.old:
-            if before.count(self.old) != 1:
-                raise self.error(
-                    f"{self.old[:60]!r} stands {before.count(self.old)} times in the instructions, not once"
-                )
-            after = before.replace(self.old, self.text or "")
-        if not after.strip():
-            raise self.error("it would leave no instructions, and DSPy would put its own there")
-        predictor.signature = predictor.signature.with_instructions(after)
-
-
-class FieldPatch(Patch):
-    """Describes the field ``field`` with ``text``."""
-
-    section: ClassVar[str] = "output_format"
-    action: Literal["describe_field"]
-    text: str  # pyright: ignore[reportGeneralTypeIssues]
-    field: str  # pyright: ignore[reportGeneralTypeIssues]
-
-    def change(self, predictor: Any) -> None:
-        signature = predictor.signature
-        if self.field not in signature.fields:
-            raise self.error(f"no field {self.field!r}; there are {', '.join(signature.fields)}")
-        predictor.signature = signature.with_updated_fields(self.field, desc=self.text)
-
-
-class NearestPatch(Patch):
-    """Shows each input its ``k`` nearest ``examples``, compared by their ``keys``, in place of those shown so far.
-
-    No more than ``k`` examples are shown to every input. It edits the whole program.
-    """
-
-    section: ClassVar[str] = "few_shot"
-    action: Literal["show_nearest"]
-    example: dict[str, Any]  # pyright: ignore[reportGeneralTypeIssues]
-
-    @field_validator("example")
-    @classmethod
-    def _complete(cls, example: dict[str, Any]) -> dict[str, Any]:
-        if not example.get("examples") or not example.get("keys"):
-            raise ValueError("show_nearest needs an example with k, keys and examples")
-        return example
-
-    @property
-    def edit(self) -> str:
-        """The edit in one line, for a table."""
-        k, count = int(self.example.get("k", 4)), len(self.example["examples"])
-        return f"the same {count} examples for every input" if count <= k else f"the {k} nearest of {count} examples"
-
-    def applied_to(self, program: dspy.Module) -> dspy.Module:
-        copy, examples = wrapped(program), [dict(example) for example in self.example["examples"]]
-        copy.learn(examples, self.example["keys"], int(self.example.get("k", 4)))
-        return copy
-
-
-class FormPatch(Patch):
-    """Has answers written as ``text``: ``json`` or ``lines``. It edits the whole program."""
-
-    section: ClassVar[str] = "output_format"
-    action: Literal["set_form"]
-    text: str  # pyright: ignore[reportGeneralTypeIssues]
-
-    @field_validator("text")
-    @classmethod
-    def _known(cls, text: str) -> str:
-        if text not in FORMS:
-            raise ValueError(f"no form of answers {text!r}; there are {', '.join(FORMS)}")
-        return text
-
-    def applied_to(self, program: dspy.Module) -> dspy.Module:
-        copy = wrapped(program)
-        copy.form = self.text
-        return copy
-
-
-AnyPatch = Annotated[
-    ExamplePatch | InstructionPatch | FieldPatch | NearestPatch | FormPatch, Field(discriminator="action")
-]
-_ANY: TypeAdapter[Patch] = TypeAdapter(AnyPatch)
-
-
-def make_patch(**fields: Any) -> Patch:
-    """The patch with these fields, of the class that belongs to its ``action``; a ValueError if one is missing."""
-    return _ANY.validate_python(fields)
 
 
 def apply(program: dspy.Module, patch: Patch, *, any_version: bool = False) -> dspy.Module:
@@ -269,7 +181,49 @@ def apply(program: dspy.Module, patch: Patch, *, any_version: bool = False) -> d
             f"patch {patch.id} was made for version {patch.program} of the program, this is {fingerprint(program)}; "
             "propose it again, or allow any version (`any_version=True`)"
         )
-    return patch.applied_to(program)
+    if patch.action in ("show_nearest", "set_form"):
+        whole = wrapped(program)
+        if patch.action == "set_form":
+            whole.form = patch.text or ""
+        elif shown := patch.example:
+            whole.learn([dict(each) for each in shown["examples"]], shown["keys"], int(shown.get("k", 4)))
+        return whole
+    copy = program.deepcopy()
+    named = predictors(copy)
+    if patch.predictor not in named:
+        raise GoldassayError(f"patch {patch.id}: no predictor {patch.predictor!r}; the program has {', '.join(named)}")
+    if problem := _change(named[patch.predictor], patch):
+        raise GoldassayError(f"patch {patch.id}: {problem}")
+    return copy
+
+
+def _change(predictor: Any, patch: Patch) -> str:
+    """Make an edit in a predictor; why it does not fit, if it does not."""
+    signature, demos = predictor.signature, list(predictor.demos or [])
+    text, old, example = patch.text or "", patch.old or "", patch.example or {}
+    if patch.action == "describe_field":
+        if patch.field not in signature.fields:
+            return f"no field {patch.field!r}; there are {', '.join(signature.fields)}"
+        predictor.signature = signature.with_updated_fields(patch.field, desc=text)
+    elif patch.action == "add_example":
+        filled = {key for key, value in example.items() if value is not None}
+        for fields in (signature.input_fields, signature.output_fields):
+            if filled.isdisjoint(fields):
+                return f"the example has no {' or '.join(fields)}; it would not be shown"
+        predictor.demos = [*demos, dspy.Example(**example)]
+    elif patch.action == "remove_example":
+        predictor.demos = [demo for demo in demos if dict(demo) != example]
+        if len(predictor.demos) == len(demos):
+            return f"the predictor shows {len(demos)} examples, and not this one"
+    else:
+        before = signature.instructions
+        if old and before.count(old) != 1:
+            return f"{old[:60]!r} stands {before.count(old)} times in the instructions, not once"
+        after = before.replace(old, text) if old else f"{before}\n{text}"
+        if not after.strip():
+            return "it would leave no instructions, and DSPy would put its own there"
+        predictor.signature = signature.with_instructions(after)
+    return ""
 
 
 def check_patch(patch: Patch, held_out: Mapping[str, Sequence[dspy.Example]]) -> None:
@@ -312,15 +266,12 @@ def read(file: Path) -> Patch:
     body = files.yaml_value(file)
     if not isinstance(body, dict) or not all(isinstance(name, str) for name in body):
         raise DataError("a patch is a mapping with predictor, action, …", file=file)
-    body.pop("section", None)
     written = body.pop("id", None)
     try:
-        patch = make_patch(**body)
+        patch = Patch(**{name: value for name, value in body.items() if name != "section"})
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"] if part != body.get("action"))
-        unknown = first["type"].startswith("union_tag")
-        raise DataError(first["msg"], file=file, field="action" if unknown else field or None) from None
+        raise DataError(first["msg"], file=file, field=".".join(map(str, first["loc"])) or None) from None
     if written not in (None, patch.id) and (patch.effects or patch.status != Status.PROPOSED):
         patch.effects, patch.status, patch.reason = [], Status.PROPOSED, f"edited by hand: it was {written}"
     return patch
@@ -330,3 +281,108 @@ def read_all(folder: Path) -> list[tuple[Path, Patch]]:
     """All patches of a folder, by priority, then by name."""
     patches = [(file, read(file)) for file in sorted(folder.glob("*.yaml"))]
     return sorted(patches, key=lambda pair: (pair[1].priority, pair[0].name))
+
+
+@dataclass(frozen=True)
+class CampaignVerdict:
+    """How a campaign ended: whether anything is kept and its effect, whether the program is proven, and by what."""
+
+    kept: bool = False
+    proven: bool = False
+    effect: Effect | None = None
+    by: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one line."""
+        if not self.kept or self.effect is None:
+            return "Nothing is kept: no edit was better on train and dev."
+        effect, by = self.effect, f" by {self.by}" if self.by else ""
+        return (
+            f"Kept: {effect.difference:+.3f} on {effect.size} of train and dev, which also chose it, so without "
+            f"an interval. The program is {'proven' if self.proven else 'not proven'}{by}."
+        )
+
+    def state(self) -> dict[str, object]:
+        """As JSON."""
+        return {**asdict(self), "effect": self.effect.model_dump() if self.effect else None, "words": self.sentence}
+
+
+@dataclass
+class Ledger:
+    """Everything that was tried, in order.
+
+    >>> ledger = Ledger()
+    >>> patch = Patch(predictor="x", action="add_instruction", text="Be brief.", status="rejected")
+    >>> ledger.note(1, "rules", [patch], "rejected", "not shown to be better", None)
+    >>> ledger.entries[0]["status"], ledger.kept
+    ('rejected', [])
+    """
+
+    patches: list[Patch] = field(default_factory=list)
+    """Each edit once, with its last effect and what became of it."""
+    patterns: list[list[Pattern]] = field(default_factory=list)
+    """The errors before each bundle, most costly first."""
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    """One line for each test of a candidate."""
+    failures: list[str] = field(default_factory=list)
+    """Edits that could not be proposed, for which pattern and why."""
+    verdict: CampaignVerdict = field(default_factory=CampaignVerdict)
+    """How it ended: kept, proven."""
+
+    @property
+    def kept(self) -> list[Patch]:
+        """The edits that stand in the program, in the order in which they build on each other."""
+        return [patch for patch in self.patches if patch.status in (Status.KEPT, Status.PROVEN)]
+
+    def conclude(self, verdict: CampaignVerdict, alone: Collection[str] = ()) -> None:
+        """Set the verdict on the program, and say of each patch that is kept what follows for it.
+
+        A patch is proven if the program is and differs by nothing else, or if a test of it alone said so (``alone``:
+        the ids of such patches). Any other one is part of a proven program, which says little about the patch.
+        """
+        self.verdict, patches = verdict, self.kept
+        for patch in patches:
+            own = verdict.proven and (len(patches) == 1 or patch.id in alone)
+            patch.status = Status.PROVEN if own else Status.KEPT
+            patch.reason = f"part of a proven program ({verdict.by}), not tested alone" if verdict.proven else "kept"
+            patch.reason = f"proven ({verdict.by})" if own else patch.reason
+
+    @property
+    def tried(self) -> list[str]:
+        """What was tried, a line each with its effect: for the model that reflects."""
+        lines = []
+        for entry in self.entries:
+            effect = entry.get("train+dev")
+            gain = f"{effect['difference']:+.3f}" if effect else "not measured"
+            edits = "; ".join(str(edit)[:120] for edit in entry["edits"][:3])
+            lines.append(f"{entry['candidate']}: {gain}, {entry['status']}: {edits}")
+        return lines
+
+    def note(
+        self,
+        round: int,
+        candidate: str,
+        patches: Sequence[Patch],
+        status: str,
+        reason: str,
+        effect: Effect | None = None,
+    ) -> None:
+        """Write down a test of a candidate, and how it ended; patches that it rejects are marked so.
+
+        Args:
+            round: The round of the tuning.
+            candidate: The name of the candidate.
+            patches: The patches that it has.
+            status: How the test ended.
+            reason: Why, in words.
+            effect: What the test measured; None if nothing was measured.
+        """
+        for patch in patches if status == "rejected" else ():
+            patch.reject(reason)
+        entry: dict[str, Any] = {"round": round, "candidate": candidate, "patches": [patch.id for patch in patches]}
+        entry |= {"edits": [patch.edit for patch in patches], "status": status, "reason": reason}
+        if effect is not None:
+            effect = effect.as_chosen if status in CHOSEN else effect
+            entry[effect.split] = effect.model_dump(exclude={"split"})
+        self.entries.append(entry)

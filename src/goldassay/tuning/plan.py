@@ -4,7 +4,7 @@ From sizes alone (`from_sizes`) the spread of the paired differences is assumed.
 a few examples: with the program as it is and with two probes, the edits that most often help and cost nothing to make.
 Tuning can pay if the better of the two passes a paired t test that allows for there being two. The best program of each
 example would tell nothing: it is a maximum over noise, and promises a gain where there is none. Power is that of the
-rule of acceptance: one-sided, at what is left of alpha for the look at the end (`goldassay.tuning.acceptance`).
+rule of acceptance: one-sided, at what is left of alpha for the look at the end (`goldassay.tuning.measuring`).
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ from goldassay.fields import clusters
 from goldassay.running.leaks import check_splits
 from goldassay.running.options import RunOptions
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
-from goldassay.tuning.acceptance import ALPHA, EARLY, WINS
 from goldassay.tuning.edits import Diagnosis, Edit, nearest_examples
 from goldassay.tuning.instructions import answer_form
-from goldassay.tuning.measuring import MEASURED, QUIET, Bench, count_measured, race_calls, total
+from goldassay.tuning.measuring import ALPHA, EARLY, MEASURED, QUIET, WINS, Bench, count_measured, race_calls
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find, is_right
 from goldassay.tuning.wrappers import demonstrations
@@ -63,9 +62,6 @@ class Probe:
     value: float
     gain: float
     t: float
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.value:.3f} ({self.gain:+.3f}, t {self.t:.2f})"
 
 
 @dataclass(frozen=True)
@@ -110,19 +106,19 @@ class Plan:
     @property
     def refusal(self) -> str:
         """Why nothing could ever be accepted, and what would make it possible; empty where it could."""
-        most, least = max(self.n, self.test), math.ceil(WINS * self.per_document)
+        most, least, wrong = max(self.n, self.test), math.ceil(WINS * self.per_document), self.wrong
         if most < least:
             return (
                 f"{self.n} examples to choose on and {self.test} of test{self.documents}: "
                 f"{WINS} wins without a loss are the least that show anything at {ALPHA:g}; give at least {least}, and "
                 f"about {self.needs(0.2)} for a gain of .20"
             )
-        if self.wrong is not None and self.wrong * most < WINS:
-            if not self.wrong:
-                return "the program as it is made no error in the pilot, so no gain can be shown: give harder examples"
+        if wrong == 0:
+            return "the program as it is made no error in the pilot, so no gain can be shown: give harder examples"
+        if wrong is not None and wrong * most < WINS:
             return (
-                f"about {self.wrong * most:.0f} of {most} examples are wrong as it is, and fewer than {WINS} wins show "
-                f"nothing: give about {math.ceil(WINS / self.wrong)} examples, or harder ones"
+                f"about {wrong * most:.0f} of {most} examples are wrong as it is, and fewer than {WINS} wins show "
+                f"nothing: give about {math.ceil(WINS / wrong)} examples, or harder ones"
             )
         return ""
 
@@ -130,11 +126,6 @@ class Plan:
     def pays(self) -> bool | None:
         """Whether the better probe passes; ``None`` before a pilot, and where no probe fits the program."""
         return None if self.least is None else any(probe.t >= self.least for probe in self.probes)
-
-    @property
-    def references(self) -> int:
-        """The calls for ``labeled`` and ``knn`` on test, beside which the report of patches shows its result."""
-        return 2 * self.test if self.optimizer == "patches" else 0
 
     def lines(self) -> list[str]:
         """The plan in words."""
@@ -150,19 +141,24 @@ class Plan:
             "Needed to detect: " + ", ".join(f"{self.needs(gain)} examples for {gain:+.2f}" for gain in GAINS) + ".",
         ]
         if self.baseline is not None:
-            probes = "; ".join(map(str, self.probes)) or "no probe fits this program"
-            lines.append(f"Pilot on {self.measured or PILOT} examples: as it is {self.baseline:.3f}; {probes}.")
-        if self.probes and self.least is not None:
-            best = max(self.probes, key=lambda probe: probe.t)
-            no = f"Tuning can hardly pay: no t reaches {self.least:.2f}, as a gain of .35 does in nine of ten pilots."
-            yes = f"Tuning can pay: {best.name} reaches t {self.least:.2f}, as luck alone does in one of five pilots."
-            lines.append(yes if self.pays else no)
+            probes = [f"{each.name} {each.value:.3f} ({each.gain:+.3f}, t {each.t:.2f})" for each in self.probes]
+            pilot = f"Pilot on {self.measured or PILOT} examples: as it is {self.baseline:.3f}"
+            lines.append(f"{pilot}; {'; '.join(probes) or 'no probe fits this program'}.")
+        if self.pays:
+            best = max(self.probes, key=lambda probe: probe.t).name
+            lines.append(
+                f"Tuning can pay: {best} reaches t {self.least:.2f}, as luck alone does in one of five pilots."
+            )
+        elif self.pays is False:
+            gain = "as a gain of .35 does in nine of ten pilots"
+            lines.append(f"Tuning can hardly pay: no t reaches {self.least:.2f}, {gain}.")
         cost = f"About {self.calls} calls of the program"
         if self.seconds is not None:
             minutes = max(round(self.calls * self.seconds / 60), 1)
-            cost += f", {minutes} minute{'s' if minutes > 1 else ''} at {self.seconds:.2f} s an example"
-        beside = f"; {self.references} of them show labeled and knn on test beside it" if self.references else ""
-        return [*lines, f"{cost}{beside}."]
+            cost += f", {minutes} minute{'s' * (minutes > 1)} at {self.seconds:.2f} s an example"
+        if self.test and self.optimizer == "patches":
+            cost += f"; {2 * self.test} of them show labeled and knn on test beside it"
+        return [*lines, f"{cost}."]
 
     def state(self) -> dict[str, object]:
         """As JSON."""
@@ -182,16 +178,15 @@ def from_sizes(
     train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
     examples = [example for name in ("dev", "test") for example in splits.get(name) or ()]
     per_document = len(examples) / max(1, len(set(clusters(examples) or range(len(examples))))) or 1.0
-    reports = 2 * (dev + test)
+    calls = 2 * (dev + test)  # before and after
     if optimizer != "patches":
-        calls = CALLS.get(optimizer, CALLS["mipro"])(train, dev)
-        return Plan(optimizer, dev, test, calls + reports, per_document=per_document)
+        calls += CALLS.get(optimizer, CALLS["mipro"])(train, dev)
+        return Plan(optimizer, dev, test, calls, per_document=per_document)
     most, races = (settings or {}).get("most", MEASURED), bool((settings or {}).get("nearest", True))
     n = dev + count_measured(train, dev, most if isinstance(most, int) else MEASURED, races)
-    left = train + dev - n
-    raced = race_calls(left) if races else 0
-    plan = Plan(optimizer, n, test, PASSES * n + raced + reports, spare=left if raced else 0)
-    return replace(plan, calls=plan.calls + plan.references, per_document=per_document)
+    raced = race_calls(train + dev - n) if races else 0
+    calls += PASSES * n + raced + 2 * test
+    return Plan(optimizer, n, test, calls, spare=train + dev - n if raced else 0, per_document=per_document)
 
 
 def from_pilot(
@@ -215,46 +210,38 @@ def from_pilot(
     if not train or not dev:
         raise DataError("a plan needs examples in train and in dev")
     check_splits(program, splits)
-    bench = Bench(dev, metric, options=options.changed(progress=False))
-    documents, size = clusters(dev), len(dev)
-    units, started = len(set(documents or range(size))), time.perf_counter()
-    base = list(bench.base(program).values())
-    diagnosis = Diagnosis(find(base), program, demonstrations(program, train))
+    bench, started = Bench(dev, metric, options=options.changed(progress=False)), time.perf_counter()
+    cases, documents, size = list(bench.base(program).values()), clusters(dev), len(dev)
+    base = bench.run(program, range(size))
+    diagnosis = Diagnosis(find(cases), program, demonstrations(program, train))
     probes, spreads = list[Probe](), list[float]()
     for name, edit in PROBES.items():
-        candidate = _edited(edit, diagnosis, options.adapter or dspy.settings.adapter)
-        if candidate is None:
+        candidate = program
+        try:
+            with dspy.context(adapter=options.adapter or dspy.settings.adapter):
+                patches = [patch for patches in edit(diagnosis).values() for patch in patches]
+            for patch in patches:
+                candidate = apply(candidate, patch, any_version=True)
+        except GoldassayError:  # it does not fit this program
             continue
-        cases = bench.cases(candidate, range(size))
-        parts = contributions([c.evidence for c in cases], [c.evidence for c in base], bench.zero, clusters=documents)
+        if candidate is program:
+            continue
+        run = bench.run(candidate, range(size))
+        parts = contributions(run.evidence, base.evidence, bench.zero, clusters=documents)
         parts = len(parts) * parts  # of a document's part in the difference
-        spread = float(np.std(parts, ddof=1)) if len(parts) > 1 else 0.0
-        error = max(
-            spread / math.sqrt(len(parts)), float(np.abs(parts).max()) / len(parts)
-        )  # as if one example differed
-        value, gain = float(total(cases).value), float(parts.mean())
-        probes.append(Probe(name, value, value - float(total(base).value), gain / error if error else 0.0))
-        spreads.append(spread)
+        spreads.append(float(np.std(parts, ddof=1)) if len(parts) > 1 else 0.0)
+        as_if_one_differed = float(np.abs(parts).max()) / len(parts)
+        error = max(spreads[-1] / math.sqrt(len(parts)), as_if_one_differed)
+        t = float(parts.mean()) / error if error else 0.0
+        probes.append(Probe(name, run.value, run.value - base.value, t))
+    units = len(set(documents or range(size)))
     return replace(
         plan,
         spread=max(spreads, default=SPREAD) or SPREAD,
         measured=size if any(spreads) else 0,
-        baseline=float(total(base).value),
+        baseline=base.value,
         probes=tuple(probes),
         least=float(-special.stdtrit(units - 1, LUCK[len(probes)])) if probes and units > 1 else None,
-        wrong=sum(not is_right(case) for case in base) / size,
+        wrong=sum(not is_right(case) for case in cases) / size,
         seconds=(time.perf_counter() - started) / ((len(probes) + 1) * size),
     )
-
-
-def _edited(edit: Edit, diagnosis: Diagnosis, adapter: Any) -> Any:
-    """The program with an edit; None if it does not fit."""
-    program = diagnosis.program
-    try:
-        with dspy.context(adapter=adapter):
-            patches = [patch for patches in edit(diagnosis).values() for patch in patches]
-        for patch in patches:
-            program = apply(program, patch, any_version=True)
-    except GoldassayError:
-        return None
-    return program if patches else None

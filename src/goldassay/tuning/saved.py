@@ -35,8 +35,8 @@ from goldassay.running.identity import fingerprint
 from goldassay.running.leaks import text_of
 from goldassay.secrets import scrub
 from goldassay.statistics import Comparison
-from goldassay.tuning.acceptance import ALPHA, Ledger
-from goldassay.tuning.patches import write
+from goldassay.tuning.measuring import ALPHA
+from goldassay.tuning.patches import Ledger, write
 from goldassay.tuning.verdict import HELPED, WORSE, Audit, of_comparison, of_runs
 from goldassay.tuning.wrappers import Wrapped, inmost, predictors, rebuilt
 

@@ -19,11 +19,11 @@ from goldassay.running import Run
 from goldassay.running.identity import fingerprint
 from goldassay.running.options import RunOptions
 from goldassay.running.run import Case
-from goldassay.tuning.acceptance import judge
+from goldassay.statistics import holm
 from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches
 from goldassay.tuning.instructions import rules
-from goldassay.tuning.measuring import effect, evaluated, failure
-from goldassay.tuning.patches import Patch, Status, apply, check_patch, make_patch, read, read_all, write
+from goldassay.tuning.measuring import ALPHA, effect, evaluated, failure
+from goldassay.tuning.patches import Patch, Status, apply, check_patch, read, read_all, write
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import STATE, diff, load_state
 from goldassay.tuning.wrappers import demonstrations
@@ -49,6 +49,45 @@ def check_train(cases: Sequence[Case], train: Sequence[dspy.Example]) -> None:
         )
 
 
+def measure(
+    base: Any,
+    candidates: Sequence[tuple[Patch, Any]],
+    examples: Sequence[dspy.Example],
+    metric: AnyMetric,
+    split: str,
+    options: RunOptions,
+    level: float = 0.95,
+) -> dict[str, float]:
+    """Give each patch its effect on a split, measured alone, or the reason why it has none.
+
+    Args:
+        base: The program as it is.
+        candidates: Each patch with the program that has it.
+        examples: The examples of the split.
+        metric: A `Metric`, or any function of (gold, prediction).
+        split: The name of the split.
+        options: How the programs are run.
+        level: That of the intervals.
+
+    Returns:
+        By id the p of each patch that was measured, corrected for their number (Holm).
+    """
+    first = evaluated(base, examples, metric, options.changed(name="as it is"))
+    if why := failure(first):
+        raise GoldassayError(f"the program {why}")
+    measured = []
+    for patch, program in candidates:
+        run = evaluated(program, examples, metric, options.changed(name=patch.id))
+        patch.effects = [old for old in patch.effects if old.split != split]
+        if why := failure(run):
+            patch.reason = f"not available on {split}: the program {why}"
+            continue
+        patch.effects.append(effect(run.cases, first.cases, examples, split, run.cost, zero=first.zero, level=level))
+        measured.append(patch)
+    adjusted = holm([patch.effects[-1].p for patch in measured])
+    return {patch.id: float(p) for patch, p in zip(measured, adjusted, strict=True)}
+
+
 class PatchFolder:
     """The patches of one program. ``program`` is as its file gives it; `current` has the applied patches."""
 
@@ -67,7 +106,7 @@ class PatchFolder:
         file = self.folder / APPLIED
         rows = jsonl.value(file.read_bytes(), file=file) if file.is_file() else []
         try:
-            return [make_patch(**row) for row in rows]
+            return [Patch(**row) for row in rows]
         except (TypeError, ValueError) as error:
             raise DataError(f"the applied patches cannot be read: {error}", file=file) from None
 
@@ -135,33 +174,19 @@ class PatchFolder:
         files = [self.find(name) for name in names] or [file for file, each in self.all() if each.status != "applied"]
         if not files:
             raise GoldassayError(f"there are no patches in {self.folder} to test; goldassay patch propose makes some")
-        patches, program, programs = [read(file) for file in files], self.current, []
+        patches, current, candidates = [read(file) for file in files], self.current, []
         for patch in patches:
             if patch.status == Status.APPLIED:
                 raise GoldassayError(f"{patch.id} is applied: revert it to test it")
             check_patch(patch, {split: examples})
-            programs.append(self._with(program, patch, any_version))
-
-        def run(program: Any, name: str) -> Run:
-            searching = program.index(passages) if passages and hasattr(program, "index") else program
-            return evaluated(searching, examples, metric, (options or RunOptions()).changed(name=name))
-
-        base, measured = run(program.deepcopy(), "as it is"), []
-        if why := failure(base):
-            raise GoldassayError(f"the program {why}")
-        for patch, patched in zip(patches, programs, strict=True):
-            result = run(patched, patch.id)
-            patch.effects = [old for old in patch.effects if old.split != split]
-            if why := failure(result):
-                patch.reason = f"not available on {split}: the program {why}"
-                continue
-            sides, level = (result.cases, base.cases), 1 - 0.05 / len(patches)
-            patch.effects.append(effect(*sides, examples, split, result.cost, zero=base.zero, level=level))
-            measured.append(patch)
-        judge(measured, split)
+            candidates.append((patch, self._searching(self._with(current, patch, any_version), passages)))
+        base, level = self._searching(current.deepcopy(), passages), 1 - ALPHA / len(patches)
+        adjusted = measure(base, candidates, examples, metric, split, options or RunOptions(), level)
         for file, patch in zip(files, patches, strict=True):
+            if patch.id in adjusted:
+                _judge(patch, adjusted[patch.id], split)
             write(patch, file)
-        if not measured:
+        if not adjusted:
             raise GoldassayError(f"no patch could be measured; {patches[0].id} is {patches[0].reason}")
         return list(zip(files, patches, strict=True))
 
@@ -217,6 +242,10 @@ class PatchFolder:
             return patch, [str(error)]
         return patch, diff(self.program, patched, adapter).splitlines()
 
+    @staticmethod
+    def _searching(program: Any, passages: Sequence[object]) -> Any:
+        return program.index(passages) if passages and hasattr(program, "index") else program
+
     def _with(self, program: Any, patch: Patch, any_version: bool) -> Any:
         """The program with a patch that was made for it, as it is in its file or with the patches applied so far."""
         return apply(program, patch, any_version=any_version or patch.program == fingerprint(self.program))
@@ -230,3 +259,15 @@ class PatchFolder:
 
 def _ids(patches: Sequence[Patch]) -> list[str]:
     return [patch.id for patch in patches]
+
+
+def _judge(patch: Patch, p: float, split: str) -> None:
+    """A patch alone: kept if dev shows it better, proven if test does; what dev rejected, test cannot prove."""
+    better = patch.effects[-1].difference > 0 and p <= ALPHA
+    patch.reason = f"corrected p {p:.4f} on {split}"
+    if better and split == "test" and patch.status == Status.REJECTED:
+        patch.reason += ", but rejected on dev"
+    elif better:
+        patch.status = Status.PROVEN if split == "test" else Status.KEPT
+    else:
+        patch.status = Status.REJECTED

@@ -24,8 +24,7 @@ from goldassay.running.options import RunOptions
 from goldassay.statistics import compare
 from goldassay.tuning import optimizers, saved
 from goldassay.tuning import plan as preflight
-from goldassay.tuning.acceptance import ALPHA
-from goldassay.tuning.measuring import evaluated, failure
+from goldassay.tuning.measuring import ALPHA, evaluated, failure
 from goldassay.tuning.optimizers import Unreachable, Watch
 from goldassay.tuning.saved import Trial, Tuned
 from goldassay.tuning.wrappers import check_fits, demonstrations, shows_none
