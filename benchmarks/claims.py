@@ -31,7 +31,7 @@ from scipy import stats
 
 from goldassay import Metric
 from goldassay.lm.terse import TerseAdapter
-from goldassay.running.options import RunOptions
+from goldassay.running.evaluate import RunOptions
 from goldassay.statistics import compare, wilson
 from goldassay.tuning import Patches
 from goldassay.tuning.edits import nearest_examples, selected_examples

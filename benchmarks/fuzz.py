@@ -165,7 +165,7 @@ def _settings() -> Iterator[Reader]:
     from goldassay.gold import read
     from goldassay.judges import labels
     from goldassay.judges.questions import question
-    from goldassay.lm import listed
+    from goldassay.lm import resolve
     from goldassay.reporting.history import entries
     from goldassay.tuning.saved import load_state
     from goldassay.wikidata import results
@@ -174,7 +174,7 @@ def _settings() -> Iterator[Reader]:
     line = json.dumps
     support, program = question("support"), dspy.Predict("text -> label")
     program.demos = [{"text": "a", "label": "M"}]
-    yield Reader("models", "m.yaml", MODELS, lambda f: listed(f"{f}:small"))
+    yield Reader("models", "m.yaml", MODELS, lambda f: resolve(f"{f}:small"))
     yield Reader("profile", "p.yaml", PROFILE, lambda f: read_profile(str(f)))
     yield Reader("articles", "a.yaml", KIT, read_benchmark)
     yield Reader("result", "r.json", line(RESULT).encode(), results.load)

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from goldassay.measure import Assessment, Error, Measure
     from goldassay.metric import Metric
     from goldassay.running.comparing import acompare, compare
-    from goldassay.running.evaluate import aevaluate, evaluate
+    from goldassay.running.evaluate import RunOptions, aevaluate, evaluate
     from goldassay.running.example import guard
-    from goldassay.running.options import RunOptions
     from goldassay.scores import Score, Total
     from goldassay.scoring import score
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
@@ -37,7 +36,7 @@ _HOME = {
     "Mean": "tally",
     "Measure": "measure",
     "Metric": "metric",
-    "RunOptions": "running.options",
+    "RunOptions": "running.evaluate",
     "Score": "scores",
     "Tally": "tally",
     "Total": "scores",

@@ -71,7 +71,7 @@ class MarkedTest:
     ) -> None:
         from goldassay import workspace
         from goldassay.metric import Metric
-        from goldassay.running.options import RunOptions
+        from goldassay.running.evaluate import RunOptions
 
         self.program, self.by_name = program, isinstance(program, str)
         self.gold, self.split = others.pop("gold", None), others.pop("split", "dev")

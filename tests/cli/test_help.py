@@ -16,7 +16,7 @@ import goldassay
 from goldassay.cli import app, main
 from goldassay.exceptions import GoldassayError
 from goldassay.progress import QUIET
-from goldassay.running.options import RunOptions
+from goldassay.running.evaluate import RunOptions
 
 RUN = CliRunner(env={"COLUMNS": "100", "TERM": "dumb"})
 COMMANDS = """

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from goldassay import embedding as sentences
 from goldassay.embedding import Cached, SentenceTransformers, Transformer, available, available_tokens
-from goldassay.embedding import models as sentences
 from goldassay.measures.answering import bertscore, similarity
 
 pytest.importorskip("sentence_transformers", reason="the extra 'semantic' is not installed")

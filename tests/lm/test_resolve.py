@@ -11,7 +11,7 @@ import dspy
 import pytest
 
 from goldassay.exceptions import ModelError
-from goldassay.lm import DEFAULT, LocalLM, TerseAdapter, adapter, options_of, resolve
+from goldassay.lm import DEFAULT, LocalLM, TerseAdapter, adapter, resolve
 from goldassay.lm.local import threads
 
 
@@ -89,17 +89,3 @@ def test_options_that_dspy_refuses_are_one_line(name: str, options: dict[str, An
     with pytest.raises(ModelError, match=says) as caught:
         resolve(name, **options)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["openai/m", DEFAULT])
-@pytest.mark.parametrize(
-    ("word", "says"),
-    [
-        ("temperature=hot", "temperature: expected a number, got 'hot'"),
-        ("max_tokens=ten", "max_tokens: expected a number, got 'ten'"),
-        ("slots=x", "slots: expected a number, got 'x'"),
-    ],
-)
-def test_what_is_no_number_is_said_before_anything_runs(name: str, word: str, says: str) -> None:
-    with pytest.raises(ModelError, match=f"^{name}: {says}$"):
-        resolve(name, **options_of([word]))

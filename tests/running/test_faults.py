@@ -190,11 +190,9 @@ def test_a_run_that_cannot_begin_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_gold_and_programs_that_cannot_be_called_are_refused() -> None:
     bare = [dspy.Example(text="in 1500", entities=[])]
-    with pytest.raises(
-        GoldassayError, match=r"gold example 0 does not say which of its fields are inputs: add .with_inp"
-    ):
+    with pytest.raises(GoldassayError, match=r"gold example 0 .Example. does not say which .* add .with_inp"):
         evaluate(right, bare, METRIC)
-    with pytest.raises(GoldassayError, match="gold example 1 is a dict, not a dspy.Example"):
+    with pytest.raises(GoldassayError, match="gold example 1 .dict. does not say"):
         evaluate(right, [*examples(1), {"text": "in 1500"}], METRIC)
     with pytest.raises(GoldassayError, match="a program is a DSPy module or a function .*, not <class"):
         evaluate(dspy.Module, examples(1), METRIC)

@@ -11,7 +11,7 @@ import dspy
 import pytest
 
 from goldassay import workspace
-from goldassay.running.identity import _modules, code_hash
+from goldassay.running.folder import _modules, code_hash
 
 
 class Two(dspy.Module):  # type: ignore[misc]

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
-from goldassay.running.rescoring import rescore
+from goldassay.running.comparing import rescore
 
 
 def lines(file: Path, rows: list[dict[str, Any]]) -> Path:

@@ -6,18 +6,18 @@ import dspy
 import pytest
 
 from goldassay.exceptions import GoldassayError
-from goldassay.running.calls import Budget, BudgetSpent, Meter
+from goldassay.running.example import BudgetSpent, Meter
 from goldassay.tuning.optimizers import Watch
 
 
 @pytest.mark.parametrize("text", ["calls", "calls=x", "calls=0", "minutes=-1", "hours=2", "calls=nan"])
 def test_a_budget_that_cannot_be_read_says_how_it_reads(text: str) -> None:
     with pytest.raises(GoldassayError, match="budget"):
-        Budget.parse(text)
+        Meter(text)
 
 
 def test_a_meter_stops_before_the_call_that_is_too_many() -> None:
-    meter = Meter(Budget(calls=2))
+    meter = Meter("calls=2")
     meter.take()
     meter.take()
     with pytest.raises(BudgetSpent, match="2 calls is spent"):
@@ -30,7 +30,7 @@ def test_spent_is_not_an_exception_that_an_optimizer_swallows() -> None:
 
 
 def test_tokens_and_money_add_up_also_for_the_meter_around() -> None:
-    outer = Meter(Budget(tokens=10))
+    outer = Meter("tokens=10")
     meter = Meter("tokens=8", outer)
     meter.add(tokens=7, usd=0.5)
     meter.check()
@@ -42,7 +42,7 @@ def test_tokens_and_money_add_up_also_for_the_meter_around() -> None:
 
 
 def test_a_model_without_a_price_cannot_be_kept_to_a_budget_in_money() -> None:
-    for limit, stops in ((Budget(usd=0.1), True), (Budget(calls=9), False)):
+    for limit, stops in (("usd=0.1", True), ("calls=9", False)):
         meter = Meter(limit)
         meter.add(tokens=7, unpriced="own/model")
         if stops:

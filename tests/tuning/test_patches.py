@@ -9,7 +9,7 @@ import dspy
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.running.identity import fingerprint
+from goldassay.running.folder import fingerprint
 from goldassay.tuning.patches import Effect, Patch, apply, read, read_all, write
 from goldassay.tuning.wrappers import NearestDemos
 

@@ -13,7 +13,7 @@ from goldassay import Metric
 from goldassay.exceptions import GoldassayError, LeakError
 from goldassay.lm.terse import TerseAdapter
 from goldassay.measures import extraction
-from goldassay.running.options import RunOptions
+from goldassay.running.evaluate import RunOptions
 from goldassay.tuning import tune
 from goldassay.tuning.plan import Plan, from_pilot, from_sizes
 

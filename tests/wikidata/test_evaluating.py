@@ -15,7 +15,7 @@ import pytest
 
 from goldassay import workspace
 from goldassay.exceptions import GoldassayError, RunStopped
-from goldassay.running.options import RunOptions
+from goldassay.running.evaluate import RunOptions
 from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
 from goldassay.wikidata.client import Item, Statement
 from goldassay.wikidata.evaluation import evaluate_articles

@@ -224,7 +224,7 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
 def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: bool) -> None:
     """Score stored predictions again."""
     from goldassay.reporting import scorecards
-    from goldassay.running.rescoring import rescore
+    from goldassay.running.comparing import rescore
     from goldassay.scoring import INTERVALS_UP_TO
 
     gold, (pred, *_) = Path(str(systems.gold)), systems.pred or []

@@ -119,7 +119,7 @@ class JudgeOptions:
     @contextmanager
     def within_budget(self) -> Iterator[None]:
         """Count the calls of the judge against the budget; when it is spent, stored verdicts are kept."""
-        from goldassay.running.calls import Account, BudgetSpent, Meter
+        from goldassay.running.example import Account, BudgetSpent, Meter
 
         try:
             with Account(Meter(self.budget)).open():

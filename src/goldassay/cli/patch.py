@@ -104,7 +104,7 @@ def test(
     """
     from goldassay.cli.evaluate import examples
     from goldassay.lm import for_program
-    from goldassay.running.options import RunOptions
+    from goldassay.running.evaluate import RunOptions
     from goldassay.tuning.service import SPLITS
 
     if source.split not in SPLITS:

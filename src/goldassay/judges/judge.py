@@ -35,7 +35,7 @@ from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.judges import questions
 from goldassay.judges.questions import SWAPPED, Question, count
 from goldassay.measures.judged import Verdict
-from goldassay.running.calls import aside
+from goldassay.running.example import aside
 from goldassay.secrets import remember, scrub
 
 Fields = dict[str, Any]

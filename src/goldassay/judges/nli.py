@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from goldassay.embedding.models import place
+from goldassay.embedding import place
 from goldassay.exceptions import GoldassayError, MissingExtra, ModelError
 from goldassay.judges.questions import Question
 from goldassay.measures.judged import Verdict

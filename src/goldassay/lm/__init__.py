@@ -16,24 +16,33 @@ A file of models is YAML, one model a name::
       adapter: chat
 
 and ``models.yaml:small`` names one of them wherever a model is expected.
+
+Rate limits of endpoints are so many requests and tokens a minute, spread evenly, whoever asks. There is one limit for
+each endpoint (model and address) in a process: all threads of a run, its judge and a reflection model share it. It is a
+callback of the model (``dspy.utils.callback``) around token buckets of `pyrate_limiter`. Calls that DSPy's cache
+answers give their place back. Retries are DSPy's own (``num_retries``). Each process has limits of its own: the workers
+of a Ray run call `share_among`, which gives each an equal part.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
+import time
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import dspy
+from pyrate_limiter import Duration, Limiter, Rate, SingleBucketFactory, StateBucket, TokenBucket
 
-from goldassay._dspy_compat import LM_ERRORS
+from goldassay._dspy_compat import LM_ERRORS, BaseCallback, history_entry
 from goldassay.exceptions import DataError, GoldassayError, ModelError
 from goldassay.files import yaml_value
 from goldassay.lm.grammar import Asked, Copied
-from goldassay.lm.limits import limited
 from goldassay.lm.local import LocalLM, located, require
 from goldassay.lm.terse import TerseAdapter
 from goldassay.secrets import remember
@@ -41,8 +50,6 @@ from goldassay.secrets import remember
 DEFAULT = "local/smollm2-135m"
 LOCAL = ("local/", "local:")
 REFUSED: tuple[type[Exception], ...] = (TypeError, ValueError, *LM_ERRORS)
-NUMBERS = ("temperature", "top_p", "max_tokens", "n", "context", "items", "characters", "slots")
-"""Options of models that are numbers."""
 ADAPTERS: dict[str, Callable[[], dspy.Adapter]] = {
     "chat": dspy.ChatAdapter,
     "json": dspy.JSONAdapter,
@@ -61,8 +68,8 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     Args:
         name: a model of ``dspy.LM``, ``local/NAME``, ``local:FILE.gguf``, or ``FILE.yaml:NAME`` for a model of a file
             of models; without it ``$GOLDASSAY_MODEL`` (a name or a GGUF file), else ``local/smollm2-135m``.
-        options: those of ``dspy.LM``; also ``rpm`` and ``tpm``, requests and tokens a minute (`goldassay.lm.limits`),
-            and, for local models, ``context``, ``items``, ``characters`` and ``slots`` (`goldassay.lm.local.LocalLM`).
+        options: those of ``dspy.LM``; also ``rpm`` and ``tpm``, requests and tokens a minute (`limited`), and, for
+            local models, ``context``, ``items``, ``characters`` and ``slots`` (`goldassay.lm.local.LocalLM`).
 
     >>> resolve("openai/gpt-4o-mini", max_tokens=50).model
     'openai/gpt-4o-mini'
@@ -72,12 +79,9 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     """
     name = name or os.environ.get("GOLDASSAY_MODEL", "").strip() or DEFAULT
     name = f"local:{name}" if name.endswith(".gguf") and not name.startswith(LOCAL) else name
-    if entry := listed(name):
-        name, options = entry[0], {**entry[1], **options}
+    if entry := _listed(name):
+        name, options = str(entry.pop("model")), {**entry, **options}
         options.pop("adapter", None)
-    for key in NUMBERS:
-        if not isinstance(options.get(key), int | float | None):
-            raise ModelError(f"{name}: {key}: expected a number, got {options[key]!r}")
     limits = {key: options.pop(key) for key in ("rpm", "tpm") if key in options}
     if name.startswith(LOCAL):
         require()
@@ -131,9 +135,10 @@ def for_program(
     if hasattr(program, "predictors") and not program.predictors():
         return Model()
     model = resolve(name, **options_of(options), **({} if cache else {"cache": False}))
-    entry = listed(name or "")
-    chosen = adapter_name or (entry[1].get("adapter") if entry else None)
-    return Model(str(model.model), model, adapter_of(chosen) if chosen else adapter(model))
+    chosen = adapter_name or _listed(name or "").get("adapter")
+    if chosen and chosen not in ADAPTERS:
+        raise GoldassayError(f"no adapter {chosen!r}; there are {', '.join(ADAPTERS)}")
+    return Model(str(model.model), model, ADAPTERS[chosen]() if chosen else adapter(model))
 
 
 def options_of(words: Sequence[str]) -> dict[str, Any]:
@@ -154,39 +159,158 @@ def options_of(words: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def listed(name: str) -> tuple[str, dict[str, Any]] | None:
-    """The model and options that ``FILE.yaml:NAME`` stands for; None for any other name."""
+def _listed(name: str) -> dict[str, Any]:
+    """The model and options that ``FILE.yaml:NAME`` stands for; empty for any other name."""
     file, _, key = name.rpartition(":")
     if not file.endswith((".yaml", ".yml")):
-        return None
+        return {}
     models = yaml_value(file)
-    if not isinstance(models, dict) or key not in models:
-        there = ", ".join(map(str, models)) if isinstance(models, dict) else "none; it maps names to models"
-        raise DataError(f"no model {key!r}; there are {there}", file=file)
-    if not isinstance(models[key], dict) or "model" not in models[key]:
-        raise DataError(f"{key!r} is a mapping with a 'model'", file=file)
-    options = {str(option): value for option, value in models[key].items()}
-    variable = options.pop("api_key_env", None)
-    if variable is not None:
+    entry = models.get(key) if isinstance(models, dict) else None
+    if not isinstance(entry, dict) or "model" not in entry:
+        raise DataError(f"no model {key!r}: the file maps names to a mapping with a 'model'", file=file)
+    options = {str(option): value for option, value in entry.items()}
+    if variable := options.pop("api_key_env", None):
         if not os.environ.get(str(variable)):
             raise GoldassayError(f"{file}: {key} takes its key from ${variable}, which is not set")
         options["api_key"] = os.environ[str(variable)]
-    return str(options.pop("model")), options
+    return options
 
 
-def adapter_of(name: str) -> dspy.Adapter:
-    """An adapter by its name.
+POLL = 0.02  # seconds after which a waiting call asks again
+_gates: dict[tuple[str, str], Gate] = {}
+_lock = threading.Lock()
+_processes = 1
 
-    >>> type(adapter_of("chat")).__name__, adapter_of("terse-lines").form
-    ('ChatAdapter', 'lines')
+
+@dataclass
+class CallNotes:
+    """How many seconds calls have waited for a limit since `watch`."""
+
+    waited: float = 0.0
+
+
+_notes: ContextVar[CallNotes | None] = ContextVar("notes", default=None)
+
+
+def watch() -> CallNotes:
+    """Start to count in this context; replaces what was counted before."""
+    notes = CallNotes()
+    _notes.set(notes)
+    return notes
+
+
+class Gate:
+    """The limits of one endpoint: calls `enter`, and `leave` with the tokens that they used.
+
+    How many tokens an answer takes is known only afterwards, so a call reserves its prompt (four characters a token)
+    and the running mean of what answers took beside it.
     """
-    if name not in ADAPTERS:
-        raise GoldassayError(f"no adapter {name!r}; there are {', '.join(ADAPTERS)}")
-    return ADAPTERS[name]()
+
+    def __init__(self, rpm: float | None, tpm: float | None) -> None:
+        self.burst = max(1, int((tpm or 0) / 4))  # tokens that may start at once
+        self.requests, self.tokens = _bucket(rpm, 1), _bucket(tpm, self.burst)
+        self.mean = 0.0
+        self.spare = 0  # places of calls that the cache answered
+        self.lock = threading.Lock()
+
+    def enter(self, prompt: float) -> None:
+        """Wait until a call with about so many tokens in its prompt may start."""
+        tokens, free = round(prompt + self.mean), self._wait(self.requests, 1)
+        while free and tokens > 0:
+            free = self._wait(self.tokens, min(tokens, self.burst))
+            tokens -= self.burst
+
+    def _wait(self, bucket: Limiter | None, weight: int) -> bool:
+        """Wait for a bucket; False if a spare place came first."""
+        while bucket and not bucket.try_acquire("call", weight, blocking=False):
+            with self.lock:
+                if self.spare:
+                    self.spare -= 1
+                    return False
+            time.sleep(POLL)
+        return True
+
+    def leave(self, prompt: float, used: float | None) -> None:
+        """The call has ended: with so many tokens, or (None) from the cache."""
+        with self.lock:
+            if used is None:
+                self.spare += 1
+            else:
+                self.mean += (max(used - prompt, 0.0) - self.mean) / 8
+
+
+def _bucket(per_minute: float | None, burst: int) -> Limiter | None:
+    if not per_minute:
+        return None
+    thousandths = max(1, round(1000 * per_minute / _processes))  # so that half a request a minute is a rate too
+    rate = Rate(thousandths, 1000 * Duration.MINUTE, burst=burst)
+    return Limiter(SingleBucketFactory(StateBucket([rate], algorithm=TokenBucket()), schedule_leak=False))
+
+
+class RateLimit(BaseCallback):  # type: ignore[misc]
+    """The callback that makes a model keep to its limits.
+
+    >>> RateLimit(rpm=60)
+    RateLimit(rpm=60, tpm=None)
+    """
+
+    def __init__(self, rpm: float | None = None, tpm: float | None = None) -> None:
+        for name, value in (("rpm", rpm), ("tpm", tpm)):
+            if value is not None and (isinstance(value, bool | str) or not value > 0):
+                raise GoldassayError(f"{name}: expected a number above 0 (a minute), got {value!r}")
+        self.rpm, self.tpm = rpm, tpm
+        self.calls: dict[str, tuple[Any, float]] = {}
+
+    def __repr__(self) -> str:
+        return f"RateLimit(rpm={self.rpm}, tpm={self.tpm})"
+
+    def gate(self, lm: Any) -> Gate:
+        """The gate of the model's endpoint in this process."""
+        with _lock:
+            return _gates.setdefault(_endpoint(lm), Gate(self.rpm, self.tpm))
+
+    def on_lm_start(self, call_id: str, instance: Any, inputs: dict[str, Any]) -> None:
+        """Wait for a place. In asynchronous code this holds up the event loop."""
+        prompt = len(str(inputs.get("messages") or inputs.get("prompt") or "")) / 4
+        self.calls[call_id] = instance, prompt
+        began = time.monotonic()
+        self.gate(instance).enter(prompt)
+        if notes := _notes.get():
+            notes.waited += time.monotonic() - began
+
+    def on_lm_end(self, call_id: str, outputs: Any, exception: Exception | None = None) -> None:
+        """Count the tokens, or give the place back."""
+        lm, prompt = self.calls.pop(call_id)
+        entry = history_entry(lm, outputs)
+        usage = entry.get("usage") or {}
+        cached = bool(entry) and not usage
+        self.gate(lm).leave(prompt, None if cached else float(usage.get("total_tokens") or prompt))
+
+
+def _endpoint(lm: Any) -> tuple[str, str]:
+    return str(lm.model), str(lm.kwargs.get("api_base") or lm.kwargs.get("base_url") or "")
+
+
+def limited(lm: dspy.BaseLM, rpm: float | None = None, tpm: float | None = None) -> dspy.BaseLM:
+    """The same model, which from now on is called no more often than this.
+
+    >>> limited(dspy.LM("openai/gpt-4o-mini"), rpm=500).callbacks
+    [RateLimit(rpm=500, tpm=None)]
+    """
+    limit = RateLimit(rpm, tpm)
+    with _lock:
+        _gates.pop(_endpoint(lm), None)
+    lm.callbacks.append(limit)
+    return lm
+
+
+def share_among(processes: int) -> None:
+    """This process is one of several that ask the same endpoints: each takes an equal part of every limit."""
+    global _processes
+    _processes = processes
 
 
 __all__ = [
-    "ADAPTERS",
     "DEFAULT",
     "Asked",
     "Copied",

@@ -15,18 +15,19 @@ import sys
 import threading
 from contextlib import ExitStack, suppress
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, MissingExtra, one_line
-from goldassay.lm.limits import share_among
+from goldassay.lm import share_among
 from goldassay.metric import failed_with
-from goldassay.running.calls import Account, Meter
-from goldassay.running.example import Measuring
-from goldassay.running.options import RunOptions
+from goldassay.running.example import Account, Measuring, Meter
 from goldassay.running.rows import Row
+
+if TYPE_CHECKING:
+    from goldassay.running.evaluate import RunOptions
 
 STORE = 100 * 2**20  # bytes of Ray's object store: rows are small
 DIED = "WorkerDied: the process that ran this example died, also when the example was alone"

@@ -21,7 +21,8 @@ from goldassay.files import Faults
 from goldassay.gold import read
 from goldassay.gold.anyfields import ABOUT, mapping
 from goldassay.measure import check_choice
-from goldassay.running.logs import KINDS, split_name, systems_in
+from goldassay.running.logs import split_name
+from goldassay.running.logs.tools import KINDS, systems_in
 from goldassay.running.run import Run
 from goldassay.secrets import scrub
 
@@ -126,8 +127,8 @@ def _answers(file: Path) -> Iterator[tuple[str, str, Any, Any, Any]]:
     elif systems := systems_in(file):
         for system in systems:
             for sample in system.samples:
-                if not sample.error:
-                    yield system.name, sample.id, _inner(sample.inputs), {}, _inner(sample.prediction)
+                if not sample.get("error"):
+                    yield system.name, sample["id"], _inner(sample["inputs"]), {}, _inner(sample["prediction"])
     else:
         raise DataError(f"no traces and no log that can be read; there are readers for {KINDS}", file=file)
 

@@ -7,27 +7,121 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import chdir, closing, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import dspy
 
+from goldassay import lm as models
 from goldassay._dspy_compat import without_cache
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.fields import check_unique, shared_text
+from goldassay.measures.judged import JudgeLabels
 from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import run_progress
-from goldassay.running.calls import TOKENS, Account, BudgetSpent, Meter, current
 from goldassay.running.cluster import Cluster
-from goldassay.running.example import Measuring, Program, check_inputs, with_fresh_answers
-from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
-from goldassay.running.identity import about_run, different, now, refuse_another
+from goldassay.running.example import (
+    TOKENS,
+    Account,
+    BudgetSpent,
+    Measuring,
+    Meter,
+    Program,
+    check_inputs,
+    current,
+    with_fresh_answers,
+)
+from goldassay.running.folder import ABOUT, ROWS, SAME, Writer, about_run, different, now, read_about
 from goldassay.running.leaks import find_leaks, leak_warning
 from goldassay.running.loop import Failures, asynchronous, work_through
-from goldassay.running.options import RunOptions
 from goldassay.running.rows import Row, Rows
 from goldassay.running.run import Run, stored
 from goldassay.secrets import redact, remember
+
+ENGINES = ("threads", "ray")
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of `goldassay.evaluate` and of everything that evaluates on the way (tuning, patches, stages).
+
+    >>> RunOptions(threads=8).changed(seed=3, limit=20).seed
+    3
+
+    Args:
+        threads: How many examples are in flight at once.
+        engine: ``threads`` of this process, or ``ray``: actors on this machine or on a cluster. The rows are the same.
+        workers: The number of Ray actors; by default one for each processor, and at most ``threads``.
+        ray_address: The Ray cluster to join; by default Ray runs on this machine.
+        limit: Run only the first ``limit`` examples.
+        repeats: How often each example is asked, without DSPy's cache. Its mean answer counts, and the model's own
+            noise is told apart from the differences between examples.
+        seed: The seed of the intervals.
+        timeout: Seconds that one example may take.
+        max_failures: The share of failed examples (after 20) at which the run stops; 1 never stops it.
+        budget: What the run may use, such as ``"calls=200,tokens=1e6,usd=2,minutes=5"``. A run stops when its budget is
+            spent, and can be resumed.
+        folder: A new folder for this run; by default the run stays in memory.
+        name: The name of the run.
+        resume: The folder of an unfinished run. Missing rows are made and failed rows are retried; program, code,
+            model, adapter, gold and metric must be the same.
+        progress: Show a progress bar if standard error is a terminal.
+        trace: Store inputs, gold, prompts and raw answers in the rows of the folder, for reports.
+        settings: More entries for the ``settings`` of ``run.json``.
+        lm: The language model or its name (`goldassay.lm.resolve`); by default the one that DSPy is configured with.
+        adapter: The adapter; by default the one that DSPy is configured with.
+        check_leaks: Warn before any call if gold examples stand in the program's prompts (`goldassay.running.leaks`),
+            or share texts and name no document (`goldassay.fields.shared_text`).
+        judge_labels: Human labels of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``). The
+            run then also has corrected values (`goldassay.measures.judged`).
+
+    Raises:
+        GoldassayError: An option is out of range.
+    """
+
+    threads: int = 1
+    engine: str = "threads"
+    workers: int | None = None
+    ray_address: str | None = None
+    limit: int | None = None
+    repeats: int = 1
+    seed: int = 0
+    timeout: float | None = None
+    max_failures: float = 0.5
+    budget: str | None = None
+    folder: Path | str | None = None
+    name: str = "run"
+    resume: Path | str | None = None
+    progress: bool = True
+    trace: bool = True
+    settings: Mapping[str, object] = field(default_factory=dict)
+    lm: dspy.BaseLM | str | None = None
+    adapter: dspy.Adapter | None = None
+    judge_labels: JudgeLabels | None = None
+    check_leaks: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("threads", "repeats", "workers"):
+            if (number := getattr(self, name)) is not None and number < 1:
+                raise GoldassayError(f"{name} are at least 1, not {number}")
+        if self.engine not in ENGINES:
+            raise GoldassayError(f"no engine {self.engine!r}; there are {', '.join(ENGINES)}")
+        if self.timeout is not None and not self.timeout > 0:
+            raise GoldassayError(f"a timeout is a number of seconds above 0, not {self.timeout:g}")
+        if not 0 <= self.max_failures <= 1:
+            raise GoldassayError(f"max_failures is a share between 0 and 1, not {self.max_failures:g}")
+
+    def changed(self, **changes: Any) -> RunOptions:
+        """These options with other values for some fields."""
+        return replace(self, **changes)
+
+    def resolved(self) -> RunOptions:
+        """These options with the model and adapter that a model's name stands for."""
+        if not isinstance(self.lm, str):
+            return self
+        model = models.resolve(self.lm)
+        return self.changed(lm=model, adapter=self.adapter or models.adapter(model))
 
 
 def evaluate(
@@ -72,7 +166,12 @@ def evaluate(
     check_inputs(gold)
     if isinstance(gold, (list, tuple)):  # those of a large file are unique
         check_unique(gold)
-    return _Evaluation(program, gold, metric if isinstance(metric, Metric) else Metric.of(metric), use).run()
+    evaluation = _Evaluation(program, gold, metric if isinstance(metric, Metric) else Metric.of(metric), use)
+    with chdir("."):  # a program may change the current folder, and paths stay what they were
+        if use.engine == "threads":
+            return evaluation.run(evaluation.measuring)
+        with closing(Cluster(evaluation.measuring, evaluation.context, use, evaluation.threads)) as cluster:
+            return evaluation.run(cluster)
 
 
 aevaluate = asynchronous(evaluate)
@@ -87,8 +186,8 @@ class _Evaluation:
         place = options.resume or options.folder
         self.folder = None if place is None else Path(place)
         self.size = len(gold) * options.repeats  # rows of the whole run
+        self.threads = min(options.threads, self.size)
         lm: Any = options.lm or dspy.settings.lm
-        adapter = options.adapter or dspy.settings.adapter
         remember(program, metric, lm)
         self.about = about_run(program, gold, metric, options, lm)
         checks = (leak_warning(find_leaks(program, gold), gold), shared_text(gold)) if options.check_leaks else ()
@@ -97,7 +196,8 @@ class _Evaluation:
             logging.getLogger("goldassay").warning("%s", "; ".join(warnings))
         if options.repeats > 1:  # an answer from a cache is no second answer
             lm, program = lm and without_cache(lm), with_fresh_answers(program)
-        self.context = {name: value for name, value in (("lm", lm), ("adapter", adapter)) if value is not None}
+        context = {"lm": lm, "adapter": options.adapter or dspy.settings.adapter}
+        self.context = {name: value for name, value in context.items() if value is not None}
         self.measuring = Measuring(program, metric, options.trace and place is not None, options.timeout)
         self.rows = Rows(repeats=options.repeats)
         self.failed = dict[int, Row]()  # rows of the run to resume that are tried again
@@ -106,20 +206,8 @@ class _Evaluation:
         self.meter = Meter(options.budget, outer.meter if outer is not None else None)
         self.rest = Account(self.meter)  # calls that belong to no row
 
-    def run(self) -> Run:
+    def run(self, engine: Measuring | Cluster) -> Run:
         """Make the missing rows; the run, whole."""
-        with chdir("."):  # a program may change the current folder, and paths stay what they were
-            if self.options.engine == "threads":
-                return self._run(self.measuring)
-            with closing(Cluster(self.measuring, self.context, self.options, self.threads)) as cluster:
-                return self._run(cluster)
-
-    @property
-    def threads(self) -> int:
-        """How many examples are in flight."""
-        return min(self.options.threads, self.size)
-
-    def _run(self, engine: Measuring | Cluster) -> Run:
         if self.folder is not None and self._open(self.folder):
             run = Run.load(self.folder, self.metric)  # it is finished
             run.about |= {"judge_labels": self.options.judge_labels} if self.options.judge_labels else {}
@@ -138,8 +226,8 @@ class _Evaluation:
             safe = self.writer is None or (self.writer.folder / ROWS).exists()
             status, reason, cause = "stopped", f"{error}{'; what was done is safe' if safe else ''}", error
         finally:
-            self.about |= {"status": status, "finished": now()}
-            self.about["cost"] = self._cost(before, time.perf_counter() - started)
+            cost = self._cost(before, time.perf_counter() - started)
+            self.about |= {"status": status, "finished": now(), "cost": cost}
             run = Run(self.about, self.rows, self.metric.zero, self.folder)
             if self.writer is not None:  # on a full disk, a run that stops for that keeps its first head
                 with closing(self.writer), suppress(StorageError) if reason else nullcontext():
@@ -150,39 +238,38 @@ class _Evaluation:
 
     def _open(self, folder: Path) -> bool:
         """Open the folder of this run and read the rows that it has; whether nothing is left to do."""
-        resume = self.options.resume is not None
-        if resume:
+        resumes = self.options.resume is not None
+        if resumes:
             read_about(folder)  # there must be a run, before anything is written
         elif (folder / ABOUT).exists():
             raise GoldassayError(f"{folder} holds a run already; choose another, or resume it (`resume={folder}`)")
-        else:
-            self._tell_of_unfinished_run(folder.parent)
-        self.writer = Writer(folder)
-        try:
-            self.rows = Rows(folder / ROWS, self.options.repeats)
-            finished = resume and self._resume(folder)
-            if finished:
-                self.writer.close()
-            else:
-                self.writer.about({**self.about, "status": "running"})
-        except BaseException:
-            self.writer.close()
-            raise
-        return finished
-
-    def _tell_of_unfinished_run(self, runs: Path) -> None:
-        for file in sorted(runs.glob(f"*/{ABOUT}"), reverse=True):
+        for file in () if resumes else sorted(folder.parent.glob(f"*/{ABOUT}"), reverse=True):
             with suppress(GoldassayError):
                 earlier = read_about(file.parent)
                 if earlier.get("status") != "finished" and different(earlier, self.about) is None:
                     message = "%s is an unfinished run of the same, which can be resumed"
                     logging.getLogger("goldassay").warning(message, file.parent)
-                    return
+                    break
+        self.writer = Writer(folder)
+        try:
+            self.rows = Rows(folder / ROWS, self.options.repeats)
+            finished = resumes and self._resume(folder)
+            if not finished:
+                self.writer.about({**self.about, "status": "running"})
+        except BaseException:
+            self.writer.close()
+            raise
+        if finished:
+            self.writer.close()
+        return finished
 
     def _resume(self, folder: Path) -> bool:
         """Read the rows of the run to resume; whether nothing is left to do."""
         before = read_about(folder)
-        refuse_another(before, self.about, folder)
+        if what := different(before, self.about):
+            both = f" ({before.get(what)!s:.200} then, {self.about.get(what)!s:.200} now)"
+            detail = both if what in ("model", "adapter") else ""
+            raise ConventionError(f"{folder} was started with {SAME[what]}{detail}; start a new run")
         if before.get("repeats", 1) > self.options.repeats:
             raise ConventionError(f"{folder} has {before['repeats']} repeats; resume it with as many, or with more")
         _, self.rows = stored(folder, self.metric, self.options.repeats)
@@ -226,7 +313,7 @@ class _Evaluation:
 
         name, shown = str(self.about["name"]), self.options.progress
         with run_progress(self.size, len(self.rows), shown=shown, name=name, measure=measure) as bar:
-            show = lambda: bar(len(self.rows), total, failures.failed)  # noqa: E731
+            show = lambda: bar(len(self.rows), total, len(failures.errors))  # noqa: E731
             return work_through(self.rows.missing(len(self.gold)), make, keep, threads=self.threads, show=show)
 
     def _cost(self, before: Mapping[str, Any], seconds: float) -> dict[str, Any]:
@@ -238,10 +325,10 @@ class _Evaluation:
         cost = Counter({"calls": 0, "cached": 0, **dict.fromkeys(TOKENS, 0)}, **outside)
         for row in self.rows:
             cost.update(row.get("usage", {}))
-        usd = self.meter.used["usd"] + float(before.get("usd", 0.0))
-        rest = {"usd": round(usd, 6), "outside_rows": dict(outside)}
-        seconds += float(before.get("seconds", 0.0))
-        return {**cost, "seconds": round(seconds, 3), **{name: value for name, value in rest.items() if value}}
+        usd = round(self.meter.used["usd"] + float(before.get("usd", 0.0)), 6)
+        rest = {"usd": usd, "outside_rows": dict(outside)}
+        seconds = round(seconds + float(before.get("seconds", 0.0)), 3)
+        return {**cost, "seconds": seconds, **{name: value for name, value in rest.items() if value}}
 
     def _explained(self, reason: str) -> str:
         """Why the run stopped, after how much, and how it goes on."""

@@ -25,7 +25,7 @@ from scipy import special
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
-from goldassay.running.identity import now
+from goldassay.running.folder import now
 from goldassay.running.run import Run
 from goldassay.statistics.evidence import Evidences, Values
 from goldassay.statistics.intervals import Bounds, effective_sample_size, interval

@@ -38,31 +38,26 @@ class Failures:
     rows: int = 0
     errors: list[tuple[str, str]] = field(default_factory=list)
 
-    @property
-    def failed(self) -> int:
-        """How many failed."""
-        return len(self.errors)
-
     def add(self, name: str, error: str, hopeless: bool = False) -> str:
         """Count a row, with its error if it failed; the reason to stop the run, or nothing."""
         self.rows += 1
-        if error:
-            self.errors.append((name, error))
+        self.errors += [(name, error)] if error else []
+        failed = len(self.errors)
         if self.most >= 1 or not error:
             return ""
-        if hopeless and self.failed == self.rows:
+        if hopeless and failed == self.rows:
             return error
-        if self.rows == self.failed == FIRST and not self.worked and len({each for _, each in self.errors}) == 1:
+        if self.rows == failed == FIRST and not self.worked and len({each for _, each in self.errors}) == 1:
             return f"the first {FIRST} examples failed alike: {error}"
-        if self.rows >= ENOUGH and self.failed > self.most * self.rows:
-            share = f"{self.failed} of {self.rows} examples failed, more than `max_failures={self.most:g}`"
+        if self.rows >= ENOUGH and failed > self.most * self.rows:
+            share = f"{failed} of {self.rows} examples failed, more than `max_failures={self.most:g}`"
             return f"{share}; the last, {name}: {error}"
         return ""
 
     @property
     def all(self) -> str:
         """That everything failed, if that is an error; else nothing."""
-        if self.most >= 1 or self.worked or not self.rows or self.failed < self.rows:
+        if self.most >= 1 or self.worked or not self.rows or len(self.errors) < self.rows:
             return ""
         what = "the one example failed:" if self.rows == 1 else f"all {self.rows} examples failed; the first,"
         return f"{what} {': '.join(self.errors[0])}"

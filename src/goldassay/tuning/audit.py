@@ -32,9 +32,8 @@ from goldassay.metric import AnyMetric
 from goldassay.running import Run
 from goldassay.running.folder import run_at
 from goldassay.running.leaks import check_examples, find_leaks, leak_warning, text_of
-from goldassay.running.logs import read_log, split_name
-from goldassay.running.logs.dspy import rows_of_table, system_of
-from goldassay.running.logs.system import as_run, number
+from goldassay.running.logs import as_run, read_log, split_name
+from goldassay.running.logs.tools import number, rows_of_table, system_of
 from goldassay.tuning.saved import ABOUT, Tuned, diff, read_about
 from goldassay.tuning.tuner import TuneOptions, measured
 from goldassay.tuning.verdict import (

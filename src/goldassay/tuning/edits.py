@@ -12,7 +12,7 @@ import dspy
 
 from goldassay._dspy_compat import serialize_for_json, signature_of
 from goldassay.exceptions import GoldassayError
-from goldassay.running.identity import fingerprint
+from goldassay.running.folder import fingerprint
 from goldassay.running.leaks import text_of
 from goldassay.tuning.measuring import Race
 from goldassay.tuning.patches import Patch, apply

@@ -35,9 +35,8 @@ from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.fields import clusters, read, shuffled_documents
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run
-from goldassay.running.evaluate import evaluate
-from goldassay.running.identity import fingerprint
-from goldassay.running.options import RunOptions
+from goldassay.running.evaluate import RunOptions, evaluate
+from goldassay.running.folder import fingerprint
 from goldassay.running.run import Case
 from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages

@@ -21,8 +21,8 @@ from scipy import special
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import clusters
+from goldassay.running.evaluate import RunOptions
 from goldassay.running.leaks import check_splits
-from goldassay.running.options import RunOptions
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
 from goldassay.tuning.edits import Diagnosis, Edit, nearest_examples
 from goldassay.tuning.instructions import answer_form

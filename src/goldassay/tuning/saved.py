@@ -30,8 +30,7 @@ from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.fields import read
 from goldassay.running import Run
-from goldassay.running.folder import locked
-from goldassay.running.identity import fingerprint
+from goldassay.running.folder import fingerprint, locked
 from goldassay.running.leaks import text_of
 from goldassay.secrets import scrub
 from goldassay.statistics import Comparison

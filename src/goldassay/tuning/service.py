@@ -16,8 +16,8 @@ from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.running import Run
-from goldassay.running.identity import fingerprint
-from goldassay.running.options import RunOptions
+from goldassay.running.evaluate import RunOptions
+from goldassay.running.folder import fingerprint
 from goldassay.running.run import Case
 from goldassay.statistics import holm
 from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches

@@ -16,11 +16,10 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import shared_text
 from goldassay.metric import AnyMetric
 from goldassay.running import Run, leaks
-from goldassay.running.calls import Account, Budget, BudgetSpent, Meter
-from goldassay.running.example import guarded, unguarded
-from goldassay.running.identity import fingerprint
+from goldassay.running.evaluate import RunOptions
+from goldassay.running.example import Account, BudgetSpent, Meter, guarded, unguarded
+from goldassay.running.folder import fingerprint
 from goldassay.running.loop import asynchronous
-from goldassay.running.options import RunOptions
 from goldassay.statistics import compare
 from goldassay.tuning import optimizers, saved
 from goldassay.tuning import plan as preflight
@@ -56,7 +55,7 @@ class TuneOptions:
     lm: dspy.BaseLM | str | None = None
     adapter: dspy.Adapter | None = None
     reflection_lm: dspy.BaseLM | str | None = None
-    budget: Budget | str | None = None
+    budget: str | None = None
     seed: int = 0
     threads: int = 1
     repeats: int = 1
@@ -158,7 +157,7 @@ def _optimized(
     options: TuneOptions,
 ) -> tuple[optimizers.Job, Any, str, Meter]:
     """The job, the program that the optimizer makes (or the best one so far), why it was stopped, and the cost."""
-    meter = Meter(Budget.parse(options.budget) if isinstance(options.budget, str) else options.budget)
+    meter = Meter(options.budget)
     lm, reflection, stopped = options.lm, options.reflection_lm, ""
     with ExitStack() as stack:
         watch = stack.enter_context(Watch(metric, splits["dev"], options.progress))
@@ -183,7 +182,7 @@ def _optimized(
             meter.check()
             optimized = optimize(job)
         except BudgetSpent as spent:
-            if meter.unpriced and meter.budget.usd is not None:
+            if meter.unpriced and "usd" in meter.limits:
                 raise GoldassayError(str(spent)) from None
             optimized, stopped = watch.best[1] if watch.best else job.student, str(spent)
         except GoldassayError:

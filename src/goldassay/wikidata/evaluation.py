@@ -25,9 +25,8 @@ from goldassay.fields import read
 from goldassay.lm import Model, for_program
 from goldassay.metric import Metric
 from goldassay.progress import standard_error
-from goldassay.running.evaluate import evaluate
-from goldassay.running.identity import code_hash
-from goldassay.running.options import RunOptions
+from goldassay.running.evaluate import RunOptions, evaluate
+from goldassay.running.folder import code_hash
 from goldassay.running.run import Run
 from goldassay.wikidata import results
 from goldassay.wikidata.articles import Subject, shared_names

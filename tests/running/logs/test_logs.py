@@ -240,7 +240,7 @@ def test_an_archive_is_read_in_memory_and_never_larger_than_it_says(
     place.write_bytes(slip.getvalue())
     assert len(Run.load(place).rows) == 2
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["slip.eval"]
-    monkeypatch.setattr("goldassay.running.logs.inspect.LARGEST", 100)
+    monkeypatch.setattr("goldassay.running.logs.tools.LARGEST", 100)
     with pytest.raises(DataError, match="unpacks to more than"):
         Run.load(place)
 
@@ -249,6 +249,6 @@ def test_an_archive_in_zstandard_names_the_extra(tmp_path: Path, monkeypatch: py
     data = archive(header_json=HEAD, samples__1_json=SAMPLE)
     at = data.index(b"PK\x01\x02") + 10  # the method in the central directory
     (tmp_path / "log.eval").write_bytes(data[:8] + b"\x5d\x00" + data[10:at] + b"\x5d\x00" + data[at + 2 :])
-    monkeypatch.setattr("goldassay.running.logs.inspect.import_module", lambda name: zipfile)
+    monkeypatch.setattr("goldassay.running.logs.tools.import_module", lambda name: zipfile)
     with pytest.raises(GoldassayError, match=r"pip install 'goldassay\[inspect\]'"):
         Run.load(tmp_path / "log.eval")

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
+from goldassay.embedding import DEFAULT, Embedder, Transformer, checked, cosine, resolve, resolve_tokens
 from goldassay.exceptions import GoldassayError, ModelError
 from goldassay.measure import Review
 from goldassay.measures.answering.matching import PARTS, Answering, Batch
@@ -88,7 +88,7 @@ Baseline = float | tuple[float, float, float]
 def bertscore(
     predictions: Sequence[str],
     references: Sequence[str],
-    embedder: TokenEmbedder | str = DEFAULT,
+    embedder: Transformer | str = DEFAULT,
     *,
     baseline: Baseline | None = None,
 ) -> Floats:
@@ -125,7 +125,7 @@ def bertscore(
 Tokens = tuple[list[int], Floats]
 
 
-def _token_vectors(model: TokenEmbedder, texts: list[str]) -> list[Tokens]:
+def _token_vectors(model: Transformer, texts: list[str]) -> list[Tokens]:
     """The token ids of each text with unit vectors."""
     results = model(texts)
     if len(results) != len(texts):

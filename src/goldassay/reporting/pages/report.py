@@ -24,7 +24,8 @@ from goldassay.reporting.ranking import RankedRun, leader
 from goldassay.reporting.summary import RunSummary
 from goldassay.reporting.verdicts import FEW, differences, metric_title, run_sentence
 from goldassay.running.folder import run_at
-from goldassay.running.logs import KINDS, read_log, split_name
+from goldassay.running.logs import read_log, split_name
+from goldassay.running.logs.tools import KINDS
 from goldassay.running.rows import FEW as MEMORY
 from goldassay.running.run import Run
 from goldassay.running.waterfall import Waterfall

@@ -1,34 +1,34 @@
 """Logs of other tools, read as runs: Inspect, promptfoo, deepeval, MLflow and ``dspy.Evaluate``.
 
-Each tool has one small module here with a function ``systems`` that turns the content of a file into `System`s: their
-samples, with the scores that the tool gave. `goldassay.running.logs.system` makes a run of each. Whatever takes a run
-folder takes such a file too; of a file with several systems, ``FILE:NAME`` is one of them.
+`goldassay.running.logs.tools` has a reader for each tool; here a `System` becomes a run. The scores of a sample are the
+values of measures, each the mean over the examples, as the tools compute it. A sample that failed is a failed row: what
+the tool did not score counts as the worst value, while most tools leave it out.
 
-What a file is follows from its content. Nothing in it is executed, and archives are never unpacked to disk.
+Whatever takes a run folder takes such a file too; of a file with several systems, ``FILE:NAME`` is one of them. What a
+file is follows from its content. Nothing in it is executed, and archives are never unpacked to disk.
 """
 
 from __future__ import annotations
 
-import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from goldassay import files, jsonl
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.running.folder import run_at
-from goldassay.running.logs import deepeval, dspy, inspect, mlflow, otel, promptfoo
-from goldassay.running.logs.system import DOCUMENT, System, as_run
+from goldassay.feedback import differences
+from goldassay.fields import check_unique
+from goldassay.measure import Returned
+from goldassay.running.folder import described_measures, gold_hash, run_at
+from goldassay.running.logs.tools import KINDS, System, number, systems_in
 from goldassay.running.run import Run
+from goldassay.tally import Evidence, Mean
 
-TOOLS = (inspect, promptfoo, deepeval, mlflow, otel, dspy)
-KINDS = (
-    "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces), OpenTelemetry and dspy.Evaluate "
-    "(JSON, CSV)"
-)
+DOCUMENT = "document"  # the metadata that names a sample's cluster
+MOST = 300  # characters of an explanation or an error
 
 
-def read_log(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
-    """The runs in another tool's log, one a system; empty if the file is no log that is known.
+def read_log(place: Path | str, document: str = DOCUMENT) -> list[Run]:
+    """The runs in another tool's log, one a system; empty if it is no log that is known.
 
     Args:
         place: The file, or ``FILE:NAME`` for one of its systems.
@@ -45,21 +45,12 @@ def read_log(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
     return [as_run(each, file if len(systems) == 1 else Path(f"{file}:{each.name}"), document) for each in chosen]
 
 
-def systems_in(file: Path) -> list[System]:
-    """The systems in another tool's log, whose samples need no scores; empty if it is none that is known."""
-    content = _content(file)
-    try:
-        return next((systems for tool in TOOLS if (systems := tool.systems(content, file))), [])
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
-
-
-def runs_at(place: Path | str, *, document: str = DOCUMENT) -> list[Run]:
+def runs_at(place: Path | str, document: str = DOCUMENT) -> list[Run]:
     """The run of a folder, or the runs of another tool's log."""
     file, _ = split_name(place)
     if not file.is_file():
         return [Run.load(file)]
-    runs = read_log(place, document=document)
+    runs = read_log(place, document)
     if not runs:
         raise DataError(f"not a run folder and no log that can be read; there are readers for {KINDS}", file=file)
     return runs
@@ -73,17 +64,70 @@ def split_name(place: Path | str) -> tuple[Path, str]:
     return run_at(Path(":".join(parts[:at]))), ":".join(parts[at:])
 
 
-def _content(file: Path) -> Any:
-    """What the file holds: an Inspect archive as one object, the rows of a CSV, or JSON."""
-    if file.suffix.lower() in (".csv", ".tsv"):
-        return dspy.rows_of_table(file)
-    with files.opened(file) as stream:
-        data = stream.read()
-    if data.startswith(b"PK"):
-        return inspect.unzipped(data, file)
-    try:
-        return json.loads(data)  # where NaN may stand for a missing score
-    except (ValueError, RecursionError):
-        if file.suffix.lower() == ".jsonl":
-            return [value for _, value in files.json_lines(file)]
-        return jsonl.value(data, file=file)  # which says where it is wrong
+def as_run(system: System, place: Path, document: str = DOCUMENT) -> Run:
+    """The run of a system; ``place`` is what messages call it, ``document`` the metadata that names the cluster."""
+    samples = [{"repeat": 1, **each, "id": str(each["id"])} for each in system.samples]
+    samples.sort(key=lambda sample: (len(sample["id"]), sample["id"], sample["repeat"]))
+    scores: dict[str, list[float]] = defaultdict(list)
+    for sample in samples:
+        sample["values"] = {str(name): number(value) for name, value in sample["values"].items()}
+        for name, value in sample["values"].items():
+            scores[name] += [] if value is None else [value]
+    if not any(scores.values()):
+        raise DataError(f"{system.name} has no scores: nothing was scored, or the log was cut off", file=place)
+    fields = dict.fromkeys(key for sample in samples for key in sample.get("metadata") or ())
+    if document not in {DOCUMENT, *fields}:
+        raise DataError(f"no {document!r} in the metadata, which has {', '.join(fields) or 'no fields'}", file=place)
+    counted = [system.main] if system.main else [n for n in scores if all(0 <= x <= 1 for x in scores[n])] or scores
+    weights = {name: float(name in counted) for name in scores}
+    lower = {name: max([1.0, *scores[name]]) for name in system.lower_is_better}
+    measures = {name: Returned(name, lower_is_better=name in lower, most=lower.get(name)) for name in scores}
+    zero = Evidence.empty(measures, weights)
+    questions = {sample["id"]: sample["inputs"] for sample in samples}
+    places = {key: index for index, key in enumerate(questions)}
+    rows = [{"index": places[sample["id"]], **_row(sample, zero, document)} for sample in samples]
+    check_unique([{"id": f"{row['id']} (repeat {row['repeat']})"} for row in rows], place)
+    failed = sum("error" in row for row in rows)
+    note = f"{failed} of {len(rows)} samples failed and count; {system.tool} may leave them out of its means"
+    head = {
+        "name": system.name,
+        "status": "finished",
+        "lm": system.lm,
+        "gold": {"examples": len(questions), "sha256": gold_hash(list(questions.items()))},
+        "settings": {"log": system.tool, "file": place.name},
+        "measures": described_measures(measures, weights),
+        "repeats": max(row["repeat"] for row in rows),
+        "warnings": system.warnings,
+        "notes": [note] if failed else [],
+    }
+    return Run(head, rows, zero, place)
+
+
+def _row(sample: dict[str, Any], zero: Evidence, document: str) -> dict[str, Any]:
+    """A sample as a row; a score that the tool did not give is no evidence, or the worst if the sample failed."""
+    error, gold, metadata = sample.get("error"), sample.get("gold") or {}, sample.get("metadata") or {}
+    tallies = {}
+    for name in zero:
+        missing = Mean.of(zero.worst.get(name, 0.0)) if error else Mean()
+        tallies[name] = missing if (value := sample["values"].get(name)) is None else Mean.of(value)
+    score = float(zero.with_items(tallies).value)
+    row = {name: sample[name] for name in ("id", "repeat", "inputs", "prediction")}
+    row |= {"gold": gold, "score": score, "tallies": {name: tally.state() for name, tally in tallies.items()}}
+    milliseconds = sample.get("milliseconds")
+    seconds = sample.get("latency_s") if milliseconds is None else milliseconds / 1000
+    row |= {} if seconds is None else {"latency_s": seconds}
+    usage = {name: number for name, number in (sample.get("usage") or {}).items() if number is not None}
+    row |= {"usage": usage} if usage else {}
+    if metadata.get(document) is not None:
+        row["document"] = str(metadata[document])
+    if error:
+        row["error"] = _short(error)
+    elif score < 1:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in sample.get("reasons", {}).items() if reason)
+        row["errors"] = [each.state() for each in differences(gold, sample["prediction"], _short(reasons), score)]
+    return row
+
+
+def _short(text: str) -> str:
+    """The beginning of a text on one line."""
+    return " ".join(text.split())[:MOST]

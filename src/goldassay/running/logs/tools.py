@@ -1,0 +1,388 @@
+"""What other tools write, as systems with samples: a reader for each tool.
+
+* Inspect: ``.eval``, a zip of JSON files, and ``.json``. A score is a number, a bool, a letter (C, I, P, N) or a dict
+  of those; epochs are repeats of a sample.
+* promptfoo: ``promptfoo eval -o results.json``. Each provider with each prompt is a system ``PROVIDER #COLUMN``. The
+  metric is ``pass``; ``score`` and the assertions' own metrics stand beside it. Tests of the same variables
+  (``--repeat``) are one document, if their metadata names none.
+* deepeval: ``test_run_*.json``, ``.deepeval/.latest_*.json`` and ``evaluate(...).model_dump_json()``. Where lower is
+  better follows from the cases that passed below the threshold. A metric that raised fails its test case.
+* MLflow: traces (a list of ``trace.to_json()``, or ``mlflow.search_traces(...).to_json(orient="records")``) and
+  evaluation tables. Each run among traces is a system; feedback gives values, expectations are gold, and traces of the
+  same inputs are one document, if their tags name none. In a table the columns ``NAME/score`` give values.
+* OpenTelemetry: OTLP JSON, one export or one a line, with the attributes of OpenInference, gen_ai or MLflow. Each
+  service is a system and each trace a sample: its inputs and answer are those of the first span from the root that has
+  both. Traces carry no scores, so they become drafts of gold and no runs (`goldassay.running.drafts`).
+* ``dspy.Evaluate(save_as_json=…)`` and ``save_as_csv``: fields of example and prediction together, the score last.
+  Fields that both have are called ``example_NAME`` and ``pred_NAME``; those before the first of them are the inputs. A
+  program that raised leaves no fields: its row is shorter than the others, and has ``failure_score``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from goldassay import files, jsonl
+from goldassay.exceptions import DataError, MissingExtra
+from goldassay.fields import identity, read
+from goldassay.gold.formats.tables import table
+
+KINDS = (
+    "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces), OpenTelemetry and dspy.Evaluate "
+    "(JSON, CSV)"
+)
+LARGEST = 2**31  # bytes that an archive may unpack to
+HEADER = "header.json"
+PROVIDER_FAILED = 2  # promptfoo's failureReason
+MLFLOW_ANSWER = ("outputs", "output", "predictions", "prediction", "response")
+FAILED = (2, "STATUS_CODE_ERROR")  # of an OpenTelemetry span
+RAISED, CALL_FAILED = "the program raised", "the traced call failed"
+METADATA = ("id", "document", "documents", "split", "language", "strata", "meta")  # what no program predicts
+PATHS = {
+    "Inspect": {
+        "id": "id",
+        "repeat": "epoch",
+        "inputs.input": "input",
+        "gold.output": "target",
+        "prediction.output": "output.completion",
+        "metadata": "metadata",
+        "error": "error.message",
+        "latency_s": "total_time",
+    },
+    "promptfoo": {
+        "id": "testIdx",
+        "inputs": "vars",
+        "prediction.output": "response.output",
+        "milliseconds": "latencyMs",
+        "usage.prompt_tokens": "response.tokenUsage.prompt",
+        "usage.completion_tokens": "response.tokenUsage.completion",
+    },
+    "deepeval": {
+        "id": "order|index",
+        "inputs.input": "input",
+        "gold.output": "expectedOutput|expected_output",
+        "prediction.output": "actualOutput|actual_output",
+        "metadata": "metadata",
+        "latency_s": "completionTime|completion_time",
+    },
+    "MLflow": {
+        "id": "place",
+        "inputs.inputs": "request",
+        "prediction.output": "response",
+        "milliseconds": "execution_duration_ms|execution_duration",
+    },
+    "OpenTelemetry": {
+        "input": "input.value|mlflow.spanInputs|traceloop.entity.input|gen_ai.input.messages|gen_ai.prompt",
+        "output": "output.value|mlflow.spanOutputs|traceloop.entity.output|gen_ai.output.messages|gen_ai.completion",
+    },
+}
+"""Where the parts of a sample stand in a record of each tool; bars separate the names that versions use."""
+WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
+Sample = dict[str, Any]
+"""One answer: ``id``, ``inputs``, ``prediction`` and ``values``, the scores as the tool writes them.
+
+It may have ``gold``, ``metadata``, ``error``, ``reasons`` (what the tool says of each value), ``repeat``, ``usage``,
+and ``latency_s`` or ``milliseconds``. Logs are on the same examples if ids and inputs are the same.
+"""
+
+
+@dataclass
+class System:
+    """One program in a log; ``main`` is the value that counts, by default all that are rates."""
+
+    tool: str
+    name: str
+    samples: list[Sample]
+    main: str = ""
+    lower_is_better: Collection[str] = ()
+    lm: str | None = None
+    warnings: Sequence[str] = ()
+
+
+def systems_in(file: Path) -> list[System]:
+    """The systems in another tool's log, whose samples need no scores; empty if it is none that is known."""
+    content = _content(file)
+    try:
+        return next((systems for reader in READERS if (systems := reader(content, file))), [])
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
+
+
+def _content(file: Path) -> Any:
+    """What the file holds: an Inspect archive as one object, the rows of a CSV, or JSON."""
+    if file.suffix.lower() in (".csv", ".tsv"):
+        return rows_of_table(file)
+    with files.opened(file) as stream:
+        data = stream.read()
+    if data.startswith(b"PK"):
+        return _unzipped(data, file)
+    try:
+        return json.loads(data)  # where NaN may stand for a missing score
+    except (ValueError, RecursionError):
+        if file.suffix.lower() == ".jsonl":
+            return [value for _, value in files.json_lines(file)]
+        return jsonl.value(data, file=file)  # which says where it is wrong
+
+
+def rows_of_table(file: Path) -> list[dict[str, Any]]:
+    """The rows of a CSV by the names of its columns."""
+    return [dict(row) for _, row in table(file, quoted=True)]
+
+
+def number(value: object) -> float | None:
+    """A score as a number: Inspect's letters, words for true and false, and numbers as text; None if it is none.
+
+    >>> number("C"), number(True), number("0.5"), number("Paris"), number(float("nan"))
+    (1.0, 1.0, 0.5, None, None)
+    """
+    try:
+        score = WORDS.get(str(value).lower()) if isinstance(value, (str, bool)) else None
+        score = float(value) if score is None else score  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return score if math.isfinite(score) else None
+
+
+def _unzipped(data: bytes, file: Path) -> dict[str, Any]:
+    """Inspect's archive as the object that a ``.json`` log holds; its members are read by name, in memory."""
+    with suppress(ModuleNotFoundError):
+        import_module("zipfile_zstd")  # Zstandard, which Inspect writes, is in zipfile from Python 3.14 on
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        members: list[Any] = [info for info in archive.infolist() if info.filename.startswith("samples/")]
+        if sum(info.file_size for info in members) > LARGEST:
+            raise DataError(f"it unpacks to more than {LARGEST >> 30} GiB", file=file)
+        log, *samples = (json.loads(archive.read(name)) for name in (HEADER, *members))
+    except NotImplementedError:
+        raise MissingExtra("zipfile-zstd", "inspect") from None
+    except KeyError:
+        raise DataError(f"not a whole log of Inspect: it has no {HEADER}", file=file) from None
+    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError) as error:
+        raise DataError(f"not a readable log of Inspect: {error}", file=file) from None
+    return {**log, "samples": samples}
+
+
+def _sample(tool: str, record: Mapping[str, Any], **more: Any) -> Sample:
+    """The parts of a sample that stand in a record where `PATHS` says, and more."""
+    sample: Sample = {}
+    for name, paths in PATHS[tool].items():
+        values = (value for path in paths.split("|") if (value := read(record, path, None)) is not None)
+        part, _, inner = name.partition(".")
+        value = next(values, None)
+        sample[part] = sample.get(part, {}) | {inner: value} if inner else value
+    if sample.get("id", 0) is None:
+        raise KeyError(PATHS[tool]["id"])
+    return sample | more
+
+
+def _inspect(content: Any, file: Path) -> list[System]:
+    if not isinstance(content, dict) or not isinstance(content.get("eval"), dict):
+        return []
+    head = content["eval"]
+    if not content.get("samples"):
+        raise DataError("the log has no samples: it was written with log_samples=False, or cut off", file=file)
+    warnings = [] if content["status"] == "success" else [f"Inspect's log ends with the status {content['status']!r}"]
+    samples = []
+    for record in content["samples"]:
+        values, reasons = dict[str, Any](), dict[str, str]()
+        for scorer, score in (record.get("scores") or {}).items():
+            values |= score["value"] if isinstance(score["value"], dict) else {scorer: score["value"]}
+            reasons[scorer] = "" if score.get("explanation") == score.get("answer") else score["explanation"]
+        usage = Counter[str]()
+        for each in (record.get("model_usage") or {}).values():
+            usage.update(prompt_tokens=each["input_tokens"], completion_tokens=each["output_tokens"])
+        samples.append(_sample("Inspect", record, values=values, reasons=reasons, usage=usage))
+    return [System("Inspect", head["task"], samples, lm=head.get("model"), warnings=warnings)]
+
+
+def _promptfoo(content: Any, file: Path) -> list[System]:
+    body = content.get("results") if isinstance(content, dict) else None
+    if not isinstance(body, dict) or "prompts" not in body:
+        return []
+    groups: dict[int, list[Sample]] = defaultdict(list)
+    for result in body["results"]:
+        same = {"document": json.dumps(result["vars"], sort_keys=True)}  # --repeat asks again with the same variables
+        sample = _sample(
+            "promptfoo",
+            result,
+            metadata={**same, **result["vars"], **(result["testCase"].get("metadata") or {})},
+            values={"pass": result["success"], "score": result["score"], **result["namedScores"]},
+            reasons={"promptfoo": (result["gradingResult"] or {}).get("reason")},
+            error=result["error"] if result["failureReason"] == PROVIDER_FAILED else "",
+        )
+        groups[result["promptIdx"]].append(sample)
+    names = [f"{prompt['provider']} #{place}" for place, prompt in enumerate(body["prompts"], 1)]
+    return [System("promptfoo", names[place], groups[place], "pass") for place in sorted(groups)]
+
+
+def _deepeval(content: Any, file: Path) -> list[System]:
+    content = content.get("testRunData", content) if isinstance(content, dict) else {}
+    samples, lower = [], set[str]()
+    for case in content.get("testCases") or content.get("test_results") or ():
+        metrics = case.get("metricsData") or case.get("metrics_data") or ()
+        for metric in metrics:
+            score, threshold = metric.get("score"), metric.get("threshold")
+            if None not in (score, threshold) and score != threshold and (score < threshold) == metric["success"]:
+                lower.add(metric["name"])
+        values = {metric["name"]: metric.get("score") for metric in metrics}
+        reasons = {metric["name"]: metric.get("reason") for metric in metrics if not metric["success"]}
+        error = "; ".join(f"{metric['name']}: {metric['error']}" for metric in metrics if metric.get("error"))
+        samples.append(_sample("deepeval", case, values=values, reasons=reasons, error=error))
+    model = (content.get("hyperparameters") or {}).get("model")
+    return [System("deepeval", file.stem.lstrip("."), samples, lower_is_better=lower, lm=model)] if samples else []
+
+
+def _mlflow(content: Any, file: Path) -> list[System]:
+    if isinstance(content, dict) and content.keys() >= {"columns", "data"}:
+        return _mlflow_table(content["columns"], content["data"], file)
+    first = content[0] if isinstance(content, list) and content else None
+    if not isinstance(first, dict) or not {"info", "assessments"} & first.keys():
+        return []
+    runs: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
+    for trace in content:
+        if "info" in trace:  # as search_traces has it: the info, with the inputs and outputs of its first span
+            attributes = trace["data"]["spans"][0]["attributes"]
+            sides = {"request": "mlflow.spanInputs", "response": "mlflow.spanOutputs"}
+            trace = trace["info"] | {side: json.loads(attributes.get(name) or "null") for side, name in sides.items()}
+        run = trace["trace_metadata"].get("mlflow.sourceRun", "no run")[:8]
+        runs[run].append((json.dumps(trace["request"], sort_keys=True), trace))
+    systems = []
+    for run, traces in runs.items():  # traces come in any order, so a sample is named by the place of its inputs
+        traces.sort(key=itemgetter(0))
+        samples = [_mlflow_sample(inputs, {**trace, "place": place}) for place, (inputs, trace) in enumerate(traces)]
+        systems.append(System("MLflow", run if len(runs) > 1 else file.stem, samples))
+    return systems
+
+
+def _mlflow_sample(inputs: str, trace: dict[str, Any]) -> Sample:
+    values, gold, reasons = {}, {}, {}
+    errors = [CALL_FAILED] if trace["state"] == "ERROR" else []
+    valid = [assessment for assessment in trace.get("assessments") or () if assessment.get("valid", True)]
+    for assessment in sorted(valid, key=itemgetter("assessment_name")):
+        name, feedback = assessment["assessment_name"], assessment.get("feedback")
+        if feedback:
+            values[name], reasons[name] = feedback.get("value"), assessment.get("rationale")
+            errors += [f"{name}: {feedback['error'].get('error_message')}"] if feedback.get("error") else []
+        else:
+            gold[name] = assessment["expectation"]["value"]
+    tokens = json.loads(trace["trace_metadata"].get("mlflow.trace.tokenUsage") or "{}")
+    usage = {"prompt_tokens": tokens.get("input_tokens"), "completion_tokens": tokens.get("output_tokens")}
+    metadata, error = {"document": inputs, **trace["tags"]}, "; ".join(errors)
+    more = {"gold": gold, "values": values, "reasons": reasons, "usage": usage, "metadata": metadata, "error": error}
+    return _sample("MLflow", trace, **more)
+
+
+def _mlflow_table(columns: list[str], rows: list[list[Any]], file: Path) -> list[System]:
+    """The system of a table, if any of its columns is a score."""
+    samples: list[Sample] = []
+    for place, cells in enumerate(rows):
+        row = dict(zip(columns, cells, strict=True))
+        values = {name.removesuffix("/score"): row[name] for name in row if name.endswith("/score")}
+        answer = {name: row[name] for name in row if name in MLFLOW_ANSWER}
+        inputs = {name: row[name] for name in row if "/" not in name and name not in answer}
+        samples.append({"id": place, "inputs": inputs, "prediction": answer, "metadata": row, "values": values})
+    return [System("MLflow", file.stem, samples)] if any(sample["values"] for sample in samples) else []
+
+
+def _opentelemetry(content: Any, file: Path) -> list[System]:
+    exports = content if isinstance(content, list) else [content]
+    if not exports or not all(isinstance(part, dict) and "resourceSpans" in part for part in exports):
+        return []
+    services: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    for resource in (each for part in exports for each in part["resourceSpans"]):
+        name = _attributes(resource.get("resource", {})).get("service.name", file.stem)
+        for span in (each for scope in resource["scopeSpans"] for each in scope["spans"]):
+            services[str(name)][span["traceId"]].append(span)
+    samples = {name: [_trace(key, spans) for key, spans in traces.items()] for name, traces in services.items()}
+    return [System("OpenTelemetry", name, list(filter(None, each))) for name, each in samples.items()]
+
+
+def _trace(key: str, spans: list[dict[str, Any]]) -> Sample:
+    """The sample of a trace: its first span with inputs and an answer, from the root; empty if none has both."""
+    ids = {span["spanId"] for span in spans}
+    for span in sorted(
+        spans, key=lambda each: (each.get("parentSpanId") in ids, int(each.get("startTimeUnixNano", 0)))
+    ):
+        about = _attributes(span)
+        sides = _sample("OpenTelemetry", about)
+        if None not in sides.values():
+            inputs, answer = (_object(value, name) for name, value in sides.items())
+            error = CALL_FAILED if span.get("status", {}).get("code") in FAILED else ""
+            parts = {"inputs": inputs, "prediction": answer, "metadata": about}
+            return {"id": key, **parts, "values": {}, "error": error}
+    return {}
+
+
+def _attributes(part: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a span or a resource."""
+    return {each["key"]: _value(each["value"]) for each in part.get("attributes", ())}
+
+
+def _value(value: Mapping[str, Any]) -> Any:
+    inner: Any
+    kind, inner = next(iter(value.items()), ("", None))
+    if kind == "arrayValue":
+        return [_value(each) for each in inner.get("values", ())]
+    if kind == "kvlistValue":
+        return {each["key"]: _value(each["value"]) for each in inner.get("values", ())}
+    return int(inner) if kind == "intValue" else inner
+
+
+def _object(value: Any, name: str) -> dict[str, Any]:
+    """A value that may be JSON in a text, as an object; any other is its one field."""
+    with suppress(ValueError):
+        value = json.loads(value) if isinstance(value, str) else value
+    return value if isinstance(value, dict) and value else {name: value}
+
+
+def _dspy(content: Any, file: Path) -> list[System]:
+    if not isinstance(content, list) or not content or not all(isinstance(row, dict) and row for row in content):
+        return []
+    *names, score = max(content, key=len)
+    values = [number(row.get(score)) for row in content]
+    if "candidate" in names or None in values:
+        return []
+    first = next((place for place, name in enumerate(names) if name.startswith("example_")), 1)
+    samples: list[Sample] = []
+    for at, row in enumerate(content):
+        failed = len(row) <= len(names) and not any(name.startswith("pred_") for name in row)
+        inputs = {name: row[name] for name in names[:first]}
+        about = {name: row[name] for name in METADATA if name in row}
+        rest = {name: row[name] for name in row if name not in {**inputs, **about, score: None}}
+        gold = {name.removeprefix("example_"): rest[name] for name in rest if failed or name.startswith("example_")}
+        answer = {name.removeprefix("pred_"): rest[name] for name in rest if name.removeprefix("example_") not in gold}
+        example = {**inputs, **gold, **about}
+        sides = {"inputs": inputs, "gold": gold, "prediction": answer, "metadata": example}
+        samples.append({"id": identity(example, at), **sides, "values": {score: values[at]}, "error": RAISED * failed})
+    return [System("dspy.Evaluate", file.stem, samples)]
+
+
+def system_of(evaluation: Any) -> System:
+    """What ``dspy.Evaluate`` returns; a prediction without fields is one whose program raised."""
+    samples: list[Sample] = []
+    for at, (example, prediction, result) in enumerate(evaluation.results):
+        if (score := number(getattr(result, "score", result))) is None:
+            raise DataError(f"the score of example {at + 1} is {result!r:.60}, which is no number")
+        inputs, fields = dict(example.inputs()), example.toDict()
+        gold = {key: value for key, value in fields.items() if key not in inputs}
+        sides = {"inputs": inputs, "gold": gold, "prediction": dict(prediction.items()), "metadata": fields}
+        error = "" if len(prediction) else f"{RAISED} an error"
+        samples.append({"id": identity(example, at), **sides, "values": {"score": score}, "error": error})
+    return System("dspy.Evaluate", "dspy.Evaluate", samples)
+
+
+READERS: tuple[Callable[[Any, Path], list[System]], ...] = (
+    *(_inspect, _promptfoo, _deepeval),
+    *(_mlflow, _opentelemetry, _dspy),
+)
