@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goldassay.measures.triples.times import DAY, JULIAN, MONTH, YEAR, date_of, day_number
+from goldassay.measures.triples.times import DAY, GREGORIAN, JULIAN, MONTH, YEAR, converted
 from goldassay.wikidata.client import ENTITY, ID, ONTOLOGY, TIME, Item, Statement, article_address
 from goldassay.wikidata.web import LANGUAGE
 
@@ -49,7 +49,7 @@ def to_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
     month = max(1, int(match[2])) if precision >= MONTH else 1
     day = max(1, int(match[3])) if precision >= DAY else 1
     if precision >= DAY and calendar.endswith(JULIAN):
-        year, month, day = date_of(day_number(year, month, day, julian=True), julian=False)
+        year, month, day = converted(year, month, day, GREGORIAN)
     return f"{'-' if year < 0 else ''}{abs(year):04d}-{month:02d}-{day:02d}{match[4] or 'T00:00:00Z'}"
 
 

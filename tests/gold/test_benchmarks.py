@@ -84,14 +84,6 @@ def entries(set_: str, *triples: str) -> str:
             ("--protocol", "carb"),
             {"Precision": 1.0, "Recall": 3 / 5},
         ),
-        # binary: Ann, wrote Emma in, 1815, twice; the prediction shares wrote and Ann: P 2/3, R 2/5 of each
-        (
-            "triples",
-            CARB,
-            "Ann (A.) wrote Emma\t0.5\twrote\tAnn\tEmma\n",
-            ("--protocol", "carb-binary"),
-            {"Precision": 2 / 3, "Recall": 2 / 5},
-        ),
         # mentions in one place: 2 of 3 predicted and 2 of 2; with the id and type 1; the document b has no gold
         (
             "linking",

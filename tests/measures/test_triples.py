@@ -323,9 +323,7 @@ def test_bad_input_is_one_line(gold: dict[str, Any], pred: dict[str, Any], error
 
 
 def test_bad_calls_are_one_line() -> None:
-    with pytest.raises(
-        GoldassayError, match="protocol is text2kgbench, docred, carb, carb-binary or webnlg, not 'hipe'"
-    ):
+    with pytest.raises(GoldassayError, match="protocol is text2kgbench, docred, carb or webnlg, not 'hipe'"):
         t.scorecard([], [], protocol="hipe")
     with pytest.raises(GoldassayError, match="needs the benchmark's ontology file: ontology=FILE"):
         t.scorecard([], [], protocol="text2kgbench")

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from goldassay.cli import app
 from goldassay.measures.triples import DocRED
-from goldassay.measures.triples.docred import Unseen
+from goldassay.measures.triples.relations import Unseen
 from goldassay.metric import failed_with
 
 KINDS = ("relations", "ign", "evidence")

@@ -11,7 +11,7 @@ import pytest
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import triples
-from goldassay.measures.triples.text2kgbench import MEASURES, Official, Ontology, sentence
+from goldassay.measures.triples.text2kg import VALUES, Official, Ontology, sentence
 
 ONTOLOGY = {"relations": [{"label": "located in"}], "concepts": [{"label": "city"}]}
 KNOWN = Ontology.of(ONTOLOGY)
@@ -67,7 +67,7 @@ def test_no_output_adds_nothing_and_an_empty_output_conforms(tmp_path: Path) -> 
     assert card.values["ontology_conformance"] == pytest.approx(1 / 3)
     assert card.conventions["f1"] == "f1[protocol=text2kgbench, average=sentences, empty=0]"
     card.estimate()
-    assert set(card.intervals) == set(MEASURES)
+    assert set(card.intervals) == set(VALUES)
 
 
 def test_other_names_are_refused() -> None:
@@ -86,10 +86,10 @@ def test_gold_is_right_as_its_own_prediction_and_an_output_has_underscores(tmp_p
         both = pairs("triples", file, file, format="text2kgbench")
         assert both.warnings == [f"{file} holds gold, not predictions; each record counts as its own prediction"]
         assert sentence(both.gold[0], both.pred[0], ontology) == dict(
-            zip(MEASURES, (1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0), strict=True)
+            zip(VALUES, (1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0), strict=True)
         )
     # the official script keeps relations as outputs are parsed: one with spaces is no relation of the sentence
     spaced = said("It", "country of origin", "Italy")
     assert sentence(both.gold[0], spaced, ontology) == dict(
-        zip(MEASURES, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0), strict=True)
+        zip(VALUES, (0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0), strict=True)
     )

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from goldassay.measures.triples import numeric, objects, terms, times
+from goldassay.measures.triples import numeric, objects, times
+from goldassay.measures.triples.objects import EXACTLY
 from goldassay.text import normal as texts
 
 
@@ -175,7 +176,7 @@ def test_calendars_before_christ() -> None:
 )
 def test_quantities_compare_by_value_and_unit(gold: Any, pred: Any, same: bool) -> None:
     wanted = objects.read({"object": gold}, "quantity")
-    assert objects.same(wanted, objects.read({"object": pred}, "quantity")) is same
+    assert EXACTLY.same(wanted, objects.read({"object": pred}, "quantity")) is same
 
 
 @pytest.mark.parametrize(
@@ -204,7 +205,7 @@ def test_quantities_compare_by_value_and_unit(gold: Any, pred: Any, same: bool) 
 )
 def test_coordinates_compare_by_distance(gold: Any, pred: Any, same: bool) -> None:
     wanted = objects.read({"object": gold}, "coordinate")
-    assert objects.same(wanted, objects.read({"object": pred}, "coordinate")) is same
+    assert EXACTLY.same(wanted, objects.read({"object": pred}, "coordinate")) is same
 
 
 @pytest.mark.parametrize("kind", ["item", "time", "quantity", "coordinate", "identifier", "text"])
@@ -214,7 +215,7 @@ def test_coordinates_compare_by_distance(gold: Any, pred: Any, same: bool) -> No
      10**400, [None, None]],
 )  # fmt: skip
 def test_a_broken_value_is_no_value_of_its_kind(kind: str, raw: Any) -> None:
-    assert not objects.same(objects.read({"object": raw}, kind), objects.read({"object": "5"}, kind))
+    assert not EXACTLY.same(objects.read({"object": raw}, kind), objects.read({"object": "5"}, kind))
 
 
 def test_distance_on_the_sphere() -> None:
@@ -239,7 +240,7 @@ def test_distance_on_the_sphere() -> None:
     ],
 )
 def test_items_compare_by_id_then_by_label(gold: dict[str, Any], pred: dict[str, Any], same: bool) -> None:
-    assert objects.same(objects.read(gold, "item"), objects.read(pred, "item")) is same
+    assert EXACTLY.same(objects.read(gold, "item"), objects.read(pred, "item")) is same
 
 
 @pytest.mark.parametrize(
@@ -310,19 +311,19 @@ def test_the_type_of_a_value(triple: dict[str, Any], kind: str) -> None:
     ],
 )
 def test_one_predicate_in_several_spellings(one: str, other: str) -> None:
-    assert terms.canonical(one) == terms.canonical(other)
+    assert objects.canonical(one) == objects.canonical(other)
 
 
 def test_prefixes_may_be_given() -> None:
     given = (("pgc", "http://example.org/pgc/"),)
-    assert terms.canonical("pgc:birthDate", given) == terms.canonical("http://example.org/pgc/birthDate")
-    table = terms.Alignment((("pgc:birthDate", "P569"),), given)
+    assert objects.canonical("pgc:birthDate", given) == objects.canonical("http://example.org/pgc/birthDate")
+    table = objects.Comparing(alignment=(("pgc:birthDate", "P569"),), prefixes=given)
     assert table.properties("http://example.org/pgc/birthDate") == {"P569"}
 
 
 def test_readings_of_items_and_quantities() -> None:
-    assert terms.item(None) is None
-    assert terms.item({"wikidata": "Q1"}) == terms.NamedItem("Q1", frozenset())
+    assert objects.item(None) is None
+    assert objects.item({"wikidata": "Q1"}) == objects.NamedItem("Q1", frozenset())
     assert numeric.quantity(None) is None
     assert numeric.quantity(True) is None
     assert numeric.quantity({"unit": "m"}) is None

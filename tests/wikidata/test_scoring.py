@@ -9,8 +9,8 @@ import pytest
 
 from goldassay.measures import triples
 from goldassay.measures.triples import times
+from goldassay.measures.triples.mistakes import TextIndex
 from goldassay.measures.triples.objects import Comparing
-from goldassay.measures.triples.places import TextIndex
 from goldassay.wikidata.articles import Subject
 from goldassay.wikidata.client import Item, Statement
 from goldassay.wikidata.scoring import Scoring, verdict_key

@@ -23,8 +23,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, Va
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import kits
+from goldassay.measures.triples.objects import PREFIXES, NamePairs, canonical
 from goldassay.measures.triples.objects import kind as value_type
-from goldassay.measures.triples.terms import PREFIXES, NamePairs, canonical
 from goldassay.measures.triples.times import read as read_time
 from goldassay.text.normal import normal
 

@@ -57,7 +57,9 @@ class Profile(BaseModel):
 
     def scoring(self, verdicts: Mapping[VerdictKey, str] | None = None) -> Scoring:
         """How articles are scored under this profile."""
-        comparing = Comparing(self.threshold, self.tolerance, self.kilometres, self.times)
+        comparing = Comparing(
+            threshold=self.threshold, tolerance=self.tolerance, kilometres=self.kilometres, times=self.times
+        )
         return Scoring(PropertyAlignmentTable.of(self.alignment), comparing=comparing, verdicts=verdicts or {})
 
 

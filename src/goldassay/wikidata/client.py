@@ -22,8 +22,8 @@ from urllib.parse import quote
 
 from goldassay.cache import Cache, Fetched
 from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
-from goldassay.measures.triples import objects
-from goldassay.measures.triples.times import DAY, JULIAN, YEAR, date_of, day_number
+from goldassay.measures.triples.objects import EXACTLY
+from goldassay.measures.triples.times import DAY, JULIAN, YEAR, converted
 from goldassay.secrets import redact
 from goldassay.wikidata.web import Binding, LocalStore, Web, check_language
 
@@ -135,7 +135,7 @@ def from_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
         return time
     year, month, day = int(match[1]), int(match[2]), int(match[3])
     if precision >= DAY and calendar.endswith(JULIAN):
-        year, month, day = date_of(day_number(year, month, day, julian=False), julian=True)
+        year, month, day = converted(year, month, day, JULIAN)
     if year <= 0 and precision >= YEAR:
         year -= 1
     return f"{year:+05d}-{month:02d}-{day:02d}{match[4] or 'T00:00:00Z'}"
@@ -187,7 +187,7 @@ class WikidataClient:
         statements: dict[str, Statement] = {}
         for row in rows:
             type_ = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", row["type"]["value"].removeprefix(ONTOLOGY)).lower()
-            if not objects.excluded({"object_type": type_}):
+            if not EXACTLY.excludes({"object_type": type_}):
                 rank = row["rank"]["value"].removeprefix(ONTOLOGY).removesuffix("Rank").lower()
                 statement = Statement(_local_name(row, "property"), _value(row, type_), type_, rank)
                 statements.setdefault(row["statement"]["value"], statement)

@@ -15,8 +15,7 @@ import dspy
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
-from goldassay.measures.triples.objects import written
-from goldassay.measures.triples.terms import canonical
+from goldassay.measures.triples.objects import canonical, written
 from goldassay.text.normal import normal, signed
 
 BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s+(?=[\"“(\[]?[^\Wa-z_])|(?<=[。！？])\s*|\n")

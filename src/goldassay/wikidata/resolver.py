@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from rapidfuzz import fuzz, process
 
 from goldassay import files
-from goldassay.measures.triples import terms
-from goldassay.measures.triples.objects import written
+from goldassay.measures.triples import objects
 from goldassay.text.normal import normal, numbers
 
 CLASS_TREE = Path(__file__).resolve().parents[1] / "data" / "class-tree.yaml"
@@ -97,14 +96,14 @@ class EntityResolver:
 
     def resolve(self, name: object, kinds: Iterable[str] = ()) -> Resolution:
         """The item that ``name`` means; ``kinds`` (person, place, …) are the expected ones."""
-        item = terms.item(name)
-        text = item.id if item and item.id else terms.label(written(name).strip())
+        item = objects.item(name)
+        text = item.id if item and item.id else objects.label(objects.written(name).strip())
         folded, target = normal(text), self._follow(text)
         if not folded:
             return Resolution(None, "none", 0.0, "the name is empty")
         if folded in self.titles:
             return _resolution(self._follow(self.titles[folded]), "sitelink", f"{text!r} is the title of its article")
-        qid = target if terms.QID.fullmatch(target) else self.titles.get(normal(target))
+        qid = target if objects.QID.fullmatch(target) else self.titles.get(normal(target))
         if qid and target == text:
             return _resolution(qid, "id", f"the id {qid} itself")
         if qid:
@@ -155,4 +154,4 @@ def _resolution(qid: str, kind: str, reason: str, similarity: float = 1.0) -> Re
 
 
 def _key(name: str) -> str:
-    return name if terms.QID.fullmatch(name) else normal(name)
+    return name if objects.QID.fullmatch(name) else normal(name)

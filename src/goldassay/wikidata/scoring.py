@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import dspy
 
 from goldassay.measures import triples as measures
 from goldassay.measures.triples import objects
-from goldassay.measures.triples.matching import Matching, related
+from goldassay.measures.triples.matching import Matching, Triple, match, related
+from goldassay.measures.triples.mistakes import TextIndex
 from goldassay.measures.triples.objects import Comparing
-from goldassay.measures.triples.places import TextIndex
-from goldassay.measures.triples.records import Triple
 from goldassay.metric import Metric
 from goldassay.text.normal import normal
 from goldassay.wikidata.alignment import PropertyAlignmentTable
@@ -46,12 +46,11 @@ class Scoring:
     @property
     def options(self) -> dict[str, Any]:
         """The options of every measure of triples."""
-        own = self.comparing
-        return {
-            "alignment": self.table.pairs,
-            "prefixes": self.table.prefixes,
-            **{name: getattr(own, name) for name in ("threshold", "tolerance", "kilometres", "times")},
-        }
+        return {each.name: getattr(self._aligned, each.name) for each in fields(Comparing)}
+
+    @cached_property
+    def _aligned(self) -> Comparing:
+        return replace(self.comparing, alignment=self.table.pairs, prefixes=self.table.prefixes)
 
     @property
     def metric(self) -> Metric:
@@ -61,7 +60,7 @@ class Scoring:
 
     def match(self, gold: Sequence[object], predictions: Sequence[object]) -> Matching:
         """The one-to-one matching of an article's statements and predictions."""
-        return measures.F1(**self.options).match({"triples": gold}, {"triples": predictions})
+        return match({"triples": gold}, {"triples": predictions}, self._aligned)
 
     def example(self, subject: Subject) -> dspy.Example:
         """An article as a gold example."""
@@ -111,7 +110,7 @@ class Scoring:
         gold = {"object": statement["value"], "object_type": statement["type"], "object_id": statement["value_id"]}
         answer = {"object": triple["triple"][2], "object_id": triple["object"]["id"]}
         kind = objects.kind(gold)
-        return objects.same(objects.read(gold, kind), objects.read(answer, kind), self.comparing)
+        return self.comparing.same(objects.read(gold, kind), objects.read(answer, kind))
 
     def _explain(self, matching: Matching, index: int) -> dict[str, Any]:
         """A prediction with its kind, and the statement that it covers, repeats or contradicts."""
@@ -123,7 +122,7 @@ class Scoring:
             kind = NO_MATCH
         elif near := [gold for gold in matching.gold if related(gold, prediction)]:
             values = ((gold.value, objects.read(triple, gold.kind)) for gold in near)
-            kind = DUPLICATE if any(objects.same(*pair, self.comparing) for pair in values) else PARTIAL
+            kind = DUPLICATE if any(self.comparing.same(*pair) for pair in values) else PARTIAL
             statement = near[0]
         else:
             kind = NOVEL

@@ -5,10 +5,10 @@ means which property), objects compare by type (`objects`), deprecated statement
 covered once. Precision and recall are closed-world; since a knowledge base is never complete, precision is also given
 as an interval under open-world knowledge, which verdicts narrow.
 
-Read in this order: `records` (what is read), `matching`, `measures` (what counts), `ontology`, `mistakes` (the errors,
-in words), `scorecard` (everything over a set). Beside: `objects` and what it compares (`times`, `numeric`), `terms`
-(items and predicates by their names), `places` (where a text says a value), the protocol `text2kgbench`, and the
-measures of `docred`, `carb` and `webnlg`.
+Read in this order: `matching` (what is read from a pair, and what covers what), `measures` (what counts), `mistakes`
+(the errors, in words), `scorecard` (everything over a set). Beside: `objects` (how subjects, predicates and objects
+compare) with `times` and `numeric`, and the official scripts: `text2kg` (Text2KGBench, WebNLG) and `relations` (DocRED,
+CaRB).
 
 Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023; Wikidata's data model,
 https://www.mediawiki.org/wiki/Wikibase
@@ -19,23 +19,22 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.triples.carb import CaRB
-from goldassay.measures.triples.docred import DocRED
-from goldassay.measures.triples.matching import Matching, match
+from goldassay.measures.triples.matching import VERDICTS, Matching, match, perfect
 from goldassay.measures.triples.measures import (
     F1,
     Calibration,
+    Hallucination,
     MacroF1,
     NovelDiscovery,
+    OntologyConformance,
     PrecisionBound,
+    RelationHallucination,
     novel_discovery_rate,
 )
-from goldassay.measures.triples.objects import EXCLUDED, Comparing
-from goldassay.measures.triples.ontology import Hallucination, OntologyConformance, RelationHallucination
-from goldassay.measures.triples.records import VERDICTS, perfect
+from goldassay.measures.triples.objects import EXCLUDED, Comparing, canonical, pairs
+from goldassay.measures.triples.relations import CaRB, DocRED
 from goldassay.measures.triples.scorecard import scorecard
-from goldassay.measures.triples.terms import Alignment, canonical, pairs
-from goldassay.measures.triples.webnlg import WebNLG
+from goldassay.measures.triples.text2kg import WebNLG
 
 MEASURES: tuple[Measure[Any], ...] = (
     *(F1(rate=rate) for rate in ("precision", "recall", "f1")),
@@ -59,7 +58,6 @@ __all__ = [
     "F1",
     "MEASURES",
     "VERDICTS",
-    "Alignment",
     "CaRB",
     "Calibration",
     "Comparing",

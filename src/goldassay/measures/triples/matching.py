@@ -1,25 +1,57 @@
-"""One-to-one matching of predicted and gold statements: same subject, aligned predicate, same object.
+"""Statements as they are read, and which prediction covers which gold statement.
 
-A gold statement is covered once; the matching has as many pairs as possible, so neither the order of statements nor a
-near miss decides. Where predictions compete for a statement, the more confident one is served first.
+A record has ``triples``, a list of mappings (or objects) with ``subject``, ``predicate`` and ``object``, and what may
+stand beside: ids, labels, ``object_type``, ``rank``, ``domain``, ``verdict``, ``supported``, ``confidence``. Statements
+of gold that are deprecated, and those of excluded value types on both sides, are left out.
+
+A prediction covers a statement of the same subject, an aligned predicate and the same object. A gold statement is
+covered once; the matching has as many pairs as possible, so neither the order of statements nor a near miss decides.
+Where predictions compete for a statement, the more confident one is served first.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
+from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import Review
+from goldassay.measure import Review, failed, gold_field, pred_field
 from goldassay.measures.assignment import assign
-from goldassay.measures.triples import objects, records, terms
-from goldassay.measures.triples.objects import EXACTLY, Comparing, Value
-from goldassay.measures.triples.records import Triple
-from goldassay.tally import Counts, Macro
+from goldassay.measures.triples import objects
+from goldassay.measures.triples.objects import EXACTLY, Comparing
+from goldassay.tally import Counts
 
-TRUE = ("correct", "in_wikidata")  # the verdicts that a statement is true
+FIELDS = (
+    "subject", "predicate", "object", "object_type", "subject_id", "predicate_id", "object_id", "object_labels",
+    "evidence", "rank", "domain", "verdict", "supported", "confidence", "in_train",
+)  # fmt: skip
+VERDICTS = ("correct", "incorrect", "uncertain", "in_wikidata")
+TRUTH = {"correct": True, "in_wikidata": True, "incorrect": False}
 
 
 @dataclass(slots=True)
+class Triple:
+    """A triple, read: its subject as an item, its properties, its value."""
+
+    triple: Mapping[str, Any]
+    subject: objects.NamedItem | None
+    properties: frozenset[str]
+    aligned: bool
+    kind: str
+    value: objects.Value | None
+    key: tuple[str, str, str]
+
+    @property
+    def words(self) -> str:
+        """The statement for a person."""
+        return f"({', '.join(self.key)})"
+
+
+@dataclass
 class Matching:
     """The statements of one example and which prediction covers which gold statement."""
 
@@ -30,44 +62,53 @@ class Matching:
     review: Review | None = None
     """Its errors, once they are written."""
 
-    @property
+    @cached_property
     def missed(self) -> list[int]:
         """Gold statements that nothing covers."""
-        return sorted(set(range(len(self.gold))) - set(self.pairs.values()))
+        return sorted({*range(len(self.gold))} - {*self.pairs.values()})
 
-    @property
+    @cached_property
     def unmatched(self) -> list[int]:
         """Predictions that cover nothing."""
         return [index for index in range(len(self.pred)) if index not in self.pairs]
 
-    def by_property(self, *, supported: bool = False) -> dict[str, Counts]:
+    @cached_property
+    def counts(self) -> dict[str, Counts]:
         """tp and fn under gold's property, fp under the predicted one.
 
         Unaligned predictions are unknown, not wrong, and left out; so are unaligned gold statements. A wrong prediction
-        whose predicate may mean several properties counts under one that gold has. ``supported``: only the gold
-        statements that are annotated as supported by the text.
+        whose predicate may mean several properties counts under one that gold has.
         """
-        counts: Macro = Macro()
-        missed = set(self.missed)
+        counts, missed = defaultdict(lambda: [0.0, 0.0, 0.0]), {*self.missed}
         for index, gold in enumerate(self.gold):
-            if gold.aligned and (not supported or gold.triple.get("supported") is True):
-                counts += {min(gold.properties): Counts(0.0, 0.0, 1.0) if index in missed else Counts(1.0, 0.0, 0.0)}
-        properties = {name for gold in self.gold for name in gold.properties}
-        for prediction in () if supported else [self.pred[index] for index in self.unmatched]:
+            if gold.aligned:
+                counts[min(gold.properties)][2 * (index in missed)] += 1.0
+        properties = frozenset[str]().union(*(gold.properties for gold in self.gold))
+        for prediction in [self.pred[index] for index in self.unmatched]:
             if prediction.aligned:
-                counts += {min(properties & prediction.properties or prediction.properties): Counts(0.0, 1.0, 0.0)}
-        return {name: counts[name] for name in sorted(counts)}
+                counts[min(properties & prediction.properties or prediction.properties)][1] += 1.0
+        return {name: Counts(*counts[name]) for name in sorted(counts)}
 
+    @property
+    def supported(self) -> Counts:
+        """tp and fn of the aligned gold statements that are annotated as supported by the text."""
+        said = [i for i, gold in enumerate(self.gold) if gold.aligned and gold.triple.get("supported") is True]
+        missed = float(len({*said} & {*self.missed}))
+        return Counts(len(said) - missed, 0.0, missed)
+
+    @property
     def truths(self) -> list[bool | None]:
         """Of each prediction whether it is true: matched, or judged so; None where that is not known."""
-        verdicts = dict.fromkeys(TRUE, True) | {"incorrect": False}
-        return [index in self.pairs or verdicts.get(str(each.verdict)) for index, each in enumerate(self.pred)]
+        verdicts = (TRUTH.get(str(prediction.triple.get("verdict"))) for prediction in self.pred)
+        return [index in self.pairs or verdict for index, verdict in enumerate(verdicts)]
 
     @property
     def verdicts(self) -> list[str]:
         """The verdicts on predictions that gold does not have."""
-        return [verdict for index in self.unmatched if (verdict := self.pred[index].verdict) is not None]
+        verdicts = (self.pred[index].triple.get("verdict") for index in self.unmatched)
+        return [verdict for verdict in verdicts if verdict is not None]
 
+    @property
     def confidences(self) -> list[tuple[float, float]]:
         """Confidence and correctness of each prediction that has a confidence and a known truth.
 
@@ -75,17 +116,10 @@ class Matching:
         have it.
         """
         return [
-            (float(prediction.triple["confidence"]), float(bool(true)))
-            for prediction, true in zip(self.pred, self.truths(), strict=True)
-            if prediction.triple.get("confidence") is not None and (true or prediction.verdict != "uncertain")
+            (float(triple["confidence"]), float(bool(true)))
+            for triple, true in zip((prediction.triple for prediction in self.pred), self.truths, strict=True)
+            if triple.get("confidence") is not None and (true or triple.get("verdict") != "uncertain")
         ]
-
-
-def related(gold: Triple, pred: Triple, comparing: Comparing = EXACTLY) -> bool:
-    """Whether both are about one property of one subject."""
-    return bool(gold.properties & pred.properties) and terms.same_item(
-        gold.subject, pred.subject, comparing.equivalents
-    )
 
 
 def match(gold: object, pred: object, comparing: Comparing = EXACTLY) -> Matching:
@@ -96,22 +130,97 @@ def match(gold: object, pred: object, comparing: Comparing = EXACTLY) -> Matchin
     >>> match(gold, pred).pairs
     {0: 0}
     """
-    statements = records.gold_triples(gold, comparing)
-    matching = Matching(statements, records.predicted_triples(pred, comparing, read(gold, "id", None)))
-    by_property: dict[str, list[int]] = {}
-    for index, statement in enumerate(statements):
+    matching = statements(gold, pred, comparing)
+    by_property = defaultdict(list)
+    for index, statement in enumerate(matching.gold):
         for property_ in statement.properties:
-            by_property.setdefault(property_, []).append(index)
+            by_property[property_].append(index)
     candidates: dict[int, list[int]] = {}
     for number, prediction in enumerate(matching.pred):
-        values: dict[str, Value | None] = {}  # the object, read as each type that gold has
+        values: dict[str, Any] = {}  # the object, read as each type that gold has
         candidates[number] = []
         for index in sorted({index for property_ in prediction.properties for index in by_property.get(property_, ())}):
-            statement = statements[index]
+            statement = matching.gold[index]
             if statement.kind not in values:
                 values[statement.kind] = objects.read(prediction.triple, statement.kind)
-            same_object = objects.same(statement.value, values[statement.kind], comparing)
-            if same_object and related(statement, prediction, comparing):
+            if comparing.same(statement.value, values[statement.kind]) and related(statement, prediction, comparing):
                 candidates[number].append(index)
     matching.pairs = assign(candidates)
     return matching
+
+
+def related(gold: Triple, pred: Triple, comparing: Comparing = EXACTLY) -> bool:
+    """Whether both are about one property of one subject."""
+    return not gold.properties.isdisjoint(pred.properties) and comparing.same_item(gold.subject, pred.subject)
+
+
+def statements(gold: object, pred: object, comparing: Comparing = EXACTLY) -> Matching:
+    """The statements of both sides: gold's by their words, without deprecated ones; the most confident first."""
+    name = read(gold, "id", None)
+    left, right = (
+        _triples(side, comparing, name) for side in (gold_field(gold, "triples"), pred_field(pred, "triples"))
+    )
+    return Matching(
+        sorted((row for row in left if row.triple.get("rank") != "deprecated"), key=lambda row: row.key),
+        sorted(right, key=lambda row: (-_confidence(row.triple, name), row.key)),
+    )
+
+
+def as_written(gold: object, pred: object) -> list[list[Any]]:
+    """The statements of both sides that count, as they are and in their order; of a failed prediction none."""
+    return [
+        [
+            row
+            for row in side or ()
+            if not (isinstance(row, Mapping) and (row.get("rank") == "deprecated" or EXACTLY.excludes(row)))
+        ]
+        for side in (gold_field(gold, "triples"), None if failed(pred) else pred_field(pred, "triples"))
+    ]
+
+
+def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
+    """The prediction that says what gold says, without its deprecated statements and its annotations.
+
+    >>> perfect({"triples": [{"subject": "a", "predicate": "b", "object": "c", "rank": "normal", "supported": True}]})
+    {'triples': [{'subject': 'a', 'predicate': 'b', 'object': 'c'}]}
+    """
+    rows = [statement.triple for statement in statements(gold, None).gold]
+    return {"triples": [{key: row[key] for key in FIELDS[:9] if row.get(key) is not None} for row in rows]}
+
+
+def _triples(triples: Any, comparing: Comparing, name: object) -> list[Triple]:
+    """The triples of one side, without those of excluded types."""
+    if isinstance(triples, (str, Mapping)):
+        raise DataError(f"'triples' is a list of triples, not {triples!r}", record=name, field="triples")
+    rows = []
+    for raw in triples or ():
+        row = raw if isinstance(raw, Mapping) else {key: read(raw, key, None) for key in FIELDS}
+        if lacking := [key for key in FIELDS[:3] if row.get(key) is None]:
+            raise DataError(f"a triple needs a {lacking[0]!r}, found {dict(row)!r}", record=name, field="triples")
+        check_verdicts({row.get("verdict")} - {None}, record=name, field="triples")
+        if comparing.excludes(row):
+            continue
+        subject = objects.item(row["subject"], row.get("subject_id"))
+        properties = comparing.properties(str(row.get("predicate_id") or row["predicate"]))
+        kind, key = (
+            objects.kind(row),
+            (objects.written(row["subject"]), str(row["predicate"]), objects.written(row["object"])),
+        )
+        rows.append(Triple(row, subject, properties, comparing.aligned(properties), kind, objects.read(row, kind), key))
+    return rows
+
+
+def check_verdicts(verdicts: Iterable[str], **place: Any) -> None:
+    """Raise a `DataError` unless each is one of `VERDICTS`."""
+    if unknown := {*verdicts} - {*VERDICTS}:
+        raise DataError(f"a verdict is one of {', '.join(VERDICTS)}, not {unknown.pop()!r}", **place)
+
+
+def _confidence(triple: Mapping[str, Any], name: object) -> float:
+    """The confidence of a prediction; −1 without one."""
+    raw = triple.get("confidence")
+    if raw is None:
+        return -1.0
+    if isinstance(raw, bool) or not isinstance(raw, (int, float)) or not 0.0 <= raw <= 1.0:
+        raise DataError(f"a confidence lies between 0 and 1, not {raw!r}", record=name, field="triples")
+    return float(raw)

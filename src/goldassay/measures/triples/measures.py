@@ -1,6 +1,7 @@
-"""Precision, recall and F1 of statements, their macro averages, open-world precision, novelty and calibration.
+"""Precision, recall and F1 of statements, their macro averages, open-world precision, novelty, calibration, ontology.
 
-All count in the one-to-one matching (`matching`) under the same conventions, so a batch is matched once.
+Most count in the one-to-one matching (`matching`) under the same conventions, so a batch is matched once. Whether
+predictions keep to an ontology, and occur in the text, is a matter of the predictions alone.
 
 Closed world: what gold does not have is wrong. Open world: it is unknown, and precision lies between the bounds of
 `PrecisionBound`, which people's verdicts narrow; `NovelDiscovery` is the share of the judged statements that is right.
@@ -11,23 +12,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.measure import EMPTY, Measure, Review, plain
+from goldassay.exceptions import GoldassayError
+from goldassay.fields import read
+from goldassay.measure import EMPTY, Measure, Review, gold_field, plain, pred_field
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
-from goldassay.measures.triples import mistakes, objects
-from goldassay.measures.triples.matching import Matching, match
-from goldassay.measures.triples.objects import Comparing
-from goldassay.measures.triples.records import VERDICTS
-from goldassay.measures.triples.terms import Alignment, NamePairs
-from goldassay.statistics.evidence import stacked
+from goldassay.measures.triples import mistakes
+from goldassay.measures.triples.matching import VERDICTS, Matching, check_verdicts, match
+from goldassay.measures.triples.objects import Comparing, canonical
 from goldassay.statistics.intervals import wilson
-from goldassay.tally import RATES, Counts, Macro, Number, PrecisionCounts, Sums, T, divide
-from goldassay.text.normal import normal
+from goldassay.tally import RATES, Counts, Macro, Mean, Number, PrecisionCounts, Sums, T, divide
 
 MATCHING = "one-to-one on subject, aligned predicate and object by type"
 FORMULAS = {
@@ -35,31 +32,13 @@ FORMULAS = {
     "precision": "tp / (tp + fp) over aligned predictions",
     "recall": "tp / (tp + fn) over gold of aligned properties",
 }
-TABLES = ("alignment", "prefixes", "equivalents")
-OPTIONS = (*TABLES, "threshold", "tolerance", "kilometres", "times", "excluded")
-
-
-class Batch:
-    """The matchings of many examples, and what several measures count in them."""
-
-    def __init__(self, matchings: list[Matching]) -> None:
-        self.matchings = matchings
-
-    @cached_property
-    def by_property(self) -> list[dict[str, Counts]]:
-        """The counts of each example."""
-        return [matching.by_property() for matching in self.matchings]
+OPTIONS = tuple(Comparing.__dataclass_fields__)
+TABLES = OPTIONS[:3]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Matched(Measure[T]):
-    """A measure on the one-to-one matching.
-
-    ``alignment``: pairs of predicate and property. ``equivalents``: pairs of ids (or folded names) that are one thing.
-    ``threshold``: the least similarity of texts. ``tolerance``: the greatest relative difference of quantities.
-    ``kilometres``: the greatest distance of coordinates. ``times``: ``gold`` or ``coarser`` (see `times`).
-    ``excluded``: value types that are left out.
-    """
+class Matched(Comparing, Measure[T]):
+    """A measure on the one-to-one matching, whose options say how statements compare (`Comparing`)."""
 
     task = "triples"
     gold_fields = ("triples",)
@@ -77,55 +56,27 @@ class Matched(Measure[T]):
     shares = OPTIONS
     choices = {"times": ("gold", "coarser"), "rate": tuple(RATES), "bound": ("min", "max")}
 
-    alignment: NamePairs = ()
-    prefixes: NamePairs = ()
-    equivalents: NamePairs = ()
-    threshold: float = 0.9
-    tolerance: float = 0.0
-    kilometres: float = 1.0
-    times: str = "gold"
-    excluded: tuple[str, ...] = objects.EXCLUDED
-
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0.0 < self.threshold <= 1.0 or self.tolerance < 0 or self.kilometres < 0:
             raise GoldassayError("threshold lies in (0, 1]; tolerance and kilometres are not negative")
 
-    def match(self, gold: object, pred: object) -> Matching:
-        """The matching under this measure's conventions."""
-        return match(gold, pred, _comparing(self))
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[Matching]]:
+        """Every example, matched once: what `tally` takes."""
+        return [(match(*pair, self),) for pair in zip(gold, pred, strict=True)]
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
-        """Every example, matched once."""
-        return Batch([self.match(*pair) for pair in zip(gold, pred, strict=True)])
-
-    def tallies(self, batch: Batch) -> T:
-        """The evidence of each example."""
-        tallies: T = stacked([self.tally(matching) for matching in batch.matchings], self.zero)
-        return tallies
-
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+    def review(self, gold: object, pred: object, batch: list[tuple[Matching]]) -> Review:
         """The errors of one example, written once for all measures that share its batch."""
-        (matching,) = batch.matchings
-        if matching.review is None:
-            matching.review = mistakes.errors(matching, gold)
+        ((matching,),) = batch
+        matching.review = matching.review or mistakes.errors(matching, gold)
         return matching.review
 
     @property
     def conventions(self) -> str:
         """The name with every convention; a table is its number of rows."""
-        values = {f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name not in self.in_key}
-        tables = {name: f"{n} rows" if (n := len(getattr(self, name))) else "none" for name in TABLES}
-        return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**values, **tables, **self.fixed}.items())}]"
-
-
-@lru_cache(maxsize=64)
-def _comparing(measure: Matched[Any]) -> Comparing:
-    """A measure's conventions; ids and names that are one thing are looked up as given and folded."""
-    own = {name: getattr(measure, name) for name in OPTIONS[len(TABLES) :]}
-    folded = {normal(name): normal(other) for name, other in measure.equivalents}
-    table = Alignment(measure.alignment, measure.prefixes)
-    return Comparing(**own, table=table, equivalents=dict(measure.equivalents) | folded)
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key} | self.fixed
+        shown |= {name: f"{len(shown[name])} rows" if shown[name] else "none" for name in TABLES}
+        return f"{self.key}[{', '.join(f'{name}={plain(value)}' for name, value in shown.items())}]"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,11 +127,10 @@ class F1(Matched[Counts]):
         """The formula of the rate."""
         return f"{FORMULAS[self.rate]}, {MATCHING}"
 
-    def tallies(self, batch: Batch) -> Counts:
-        """The counts of each example, over all properties."""
-        rows = [each.by_property(supported=True) for each in batch.matchings] if self.supported else batch.by_property
-        pooled = [sum(row.values(), Counts()).state() for row in rows]
-        return RATES[self.rate](*(np.array([row[name] for row in pooled], float) for name in ("tp", "fp", "fn")))
+    def tally(self, matching: Matching) -> Counts:
+        """The counts of one example, over all properties."""
+        counts = matching.supported if self.supported else sum(matching.counts.values(), Counts())
+        return RATES[self.rate](counts.tp, counts.fp, counts.fn)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,9 +159,9 @@ class MacroF1(Matched[Macro]):
         """The mean of the rate."""
         return f"mean of {self.rate.replace('f1', 'F1')} over properties with gold, {MATCHING}"
 
-    def tallies(self, batch: Batch) -> Macro:
-        """The counts of each example, by property."""
-        return stacked([Macro(counts, self.rate) for counts in batch.by_property], self.zero)
+    def tally(self, matching: Matching) -> Macro:
+        """The counts of one example, by property."""
+        return Macro(matching.counts, self.rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +193,10 @@ class KnownOrUnknown(Known):
         return divide(self.true + self.unknown, self.weight, empty=1.0)
 
 
+BOUNDS = {"min": (Known, "known true", "false"), "max": (KnownOrUnknown, "(known true + unknown)", "true")}
+"""The tally, what counts as true, and what an unknown statement is taken for."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PrecisionBound(Matched[Known]):
     """The least (``bound="min"``) or greatest (``"max"``) precision in an open world, where gold is not complete.
@@ -265,23 +219,22 @@ class PrecisionBound(Matched[Known]):
     @property
     def zero(self) -> Known:  # type: ignore[override]
         """No evidence."""
-        return Known() if self.bound == "min" else KnownOrUnknown()
+        return BOUNDS[self.bound][0]()
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """What an unknown statement is taken for."""
-        taken_for = "false" if self.bound == "min" else "true"
-        return {**Matched.fixed, "unaligned": "unknown", "failed": "left out", "unknown": taken_for}
+        return {**Matched.fixed, "unaligned": "unknown", "failed": "left out", "unknown": BOUNDS[self.bound][2]}
 
     @property
     def formula(self) -> str:  # type: ignore[override]
         """The definition of the bound."""
-        true = "known true" if self.bound == "min" else "(known true + unknown)"
-        return f"{true} / all predictions: every unknown statement taken as {self.fixed['unknown']}"
+        _, true, taken_for = BOUNDS[self.bound]
+        return f"{true} / all predictions: every unknown statement taken as {taken_for}"
 
     def tally(self, matching: Matching) -> Known:
         """What is known about the predictions of one example."""
-        return type(self.zero)(*map(float, map(matching.truths().count, (True, False, None))))
+        return type(self.zero)(*map(float, map(matching.truths.count, (True, False, None))))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,11 +281,11 @@ class Calibration(CalibrationMeasure, Matched[Any]):  # type: ignore[override]
         bins = {} if self.statistic.startswith("brier") else {"buckets": str(self.edges)}
         return {**Matched.fixed, "unaligned": "wrong", "uncertain": "left out", "failed": "left out", **bins}
 
-    def confidences(self, batch: Batch) -> Confidences:
+    def confidences(self, batch: list[tuple[Matching]]) -> Confidences:
         """The predictions that have a confidence and a known truth."""
-        rows = [(row, *pair) for row, each in enumerate(batch.matchings) for pair in each.confidences()]
+        rows = [(row, *pair) for row, (matching,) in enumerate(batch) for pair in matching.confidences]
         row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
-        return Confidences(len(batch.matchings), row.astype(int), confidence, correct)
+        return Confidences(len(batch), row.astype(int), confidence, correct)
 
 
 def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[str, float | None]:
@@ -343,14 +296,98 @@ def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[s
     (0.75, 1.0)
     """
     counts = Counter(verdicts)
-    unknown = next((verdict for verdict in counts if verdict not in VERDICTS), None)
-    if unknown is not None:
-        raise DataError(f"a verdict is one of {', '.join(VERDICTS)}, not {unknown!r}")
+    check_verdicts(counts)
     judged = counts["correct"] + counts["incorrect"]
     low, high = wilson(counts["correct"], judged, level) if judged else (None, None)
-    return {
-        "novel_discovery_rate": counts["correct"] / judged if judged else None,
-        "low": low,
-        "high": high,
-        **{verdict: float(counts[verdict]) for verdict in VERDICTS},
-    }
+    rate = counts["correct"] / judged if judged else None
+    return {"novel_discovery_rate": rate, "low": low, "high": high} | {name: float(counts[name]) for name in VERDICTS}
+
+
+@dataclass(frozen=True)
+class OntologyConformance(Measure[Mean]):
+    """The share of predicted statements whose relation the ontology has.
+
+    ``relations`` are names or property ids; without them the measure does not apply.
+
+    >>> triples = [{"subject": "a", "predicate": name, "object": "b"} for name in ("wdt:P577", "likes")]
+    >>> OntologyConformance(("author", "P577"))({"triples": []}, {"triples": triples}).tally.value
+    0.5
+    """
+
+    task = "triples"
+    name = "ontology_conformance"
+    zero = Mean()
+    gold_fields = ("triples",)
+    pred_fields = ("triples",)
+    fixed = {"failed": "left out", "empty": EMPTY}
+    formula = "predictions whose relation is in the ontology / predictions"
+    source = "Mihindukulasooriya et al., Text2KGBench, ISWC 2023"
+
+    relations: tuple[str, ...] = ()
+
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The predictions of one example."""
+        relations = {canonical(relation) for relation in self.relations}
+        triples = (pred_field(pred, "triples") or ()) if relations else ()
+        conformant = sum(canonical(str(read(triple, "predicate"))) in relations for triple in triples)
+        return Mean(float(conformant), float(len(triples)))
+
+    @property
+    def conventions(self) -> str:
+        """The name with the number of relations."""
+        ontology = f"{len(self.relations)} relations" if self.relations else "none"
+        return f"{self.key}[ontology={ontology}, failed=left out, empty={EMPTY}]"
+
+
+@dataclass(frozen=True)
+class RelationHallucination(OntologyConformance):
+    """The share of predicted statements whose relation the ontology lacks: 1 − ontology conformance.
+
+    >>> triples = [{"subject": "a", "predicate": name, "object": "b"} for name in ("author", "year", "likes", "P577")]
+    >>> RelationHallucination(("author", "year", "P577"))({"triples": []}, {"triples": triples}).tally.value
+    0.25
+    """
+
+    name = "relation_hallucination"
+    lower_is_better = True
+    formula = "predictions whose relation is not in the ontology / predictions; 1 − ontology conformance"
+
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The predictions of one example."""
+        conformant = super().tally(gold, pred)
+        return Mean(conformant.weight - conformant.total, conformant.weight)
+
+
+@dataclass(frozen=True)
+class Hallucination(Measure[Mean]):
+    """The share of predicted subjects (or objects) that do not occur in the text.
+
+    A value occurs in the text with its words, a time with its year, a quantity with its number. An id without a label
+    cannot be looked for and is left out, as is an example without text.
+
+    >>> gold = {"text": "The Louvre opened in 1793.", "triples": []}
+    >>> pred = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793-08-10"}]}
+    >>> Hallucination("object")(gold, pred).tally.value
+    0.0
+    """
+
+    task = "triples"
+    name = "{part}_hallucination"
+    zero = Mean()
+    gold_fields = ("text",)
+    pred_fields = ("triples",)
+    fixed = OntologyConformance.fixed
+    formula = "predictions whose part does not stand in the text / predictions; 1 − grounding"
+    source = "after Mihindukulasooriya et al., Text2KGBench, ISWC 2023 (without stemming)"
+    lower_is_better = True
+    attains_one = False
+    choices = {"part": ("subject", "object")}
+
+    part: str = "subject"
+
+    def tally(self, gold: object, pred: object) -> Mean:
+        """The predictions of one example."""
+        text = mistakes.indexed(str(gold_field(gold, "text", None) or ""))
+        triples = (pred_field(pred, "triples") or ()) if text.text else ()
+        judged = [there for triple in triples if (there := text.has(read(triple, self.part))) is not None]
+        return Mean(float(judged.count(False)), float(len(judged)))

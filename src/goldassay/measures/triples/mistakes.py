@@ -1,74 +1,172 @@
-"""The errors of one example, in words: which statement was missed although the text says it, and in which words."""
+"""The errors of one example, in words, and where its text says a value: which statement was missed, in which words.
+
+A text says a value if one of its names occurs as whole words; a time if its date does (or the month, year, decade or
+century, as precisely as it is known); a quantity if its number does. Coordinates are not looked for, since texts write
+them in too many ways.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import re
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
+from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Error, Review
-from goldassay.measures.triples import objects
-from goldassay.measures.triples.matching import Matching, related
-from goldassay.measures.triples.places import TextIndex
-from goldassay.measures.triples.records import Triple
+from goldassay.measures.triples import numeric, objects, times
+from goldassay.measures.triples.matching import Matching, Triple, related
+from goldassay.measures.triples.objects import EXACTLY
 from goldassay.text.normal import normal
 from goldassay.text.words import around
 
-AROUND = 30
+AROUND, CONTEXT = 30, 60  # characters on either side, in a message and of a sentence
+ERA = rf"\s?(?:{times.BEFORE}|{times.AFTER})(?!\w)"
+YEARS = rf"(?:\d{{1,4}}{ERA}|\d{{3,4}})"
+MONTH = r"\b[^\W\d_]{3,12}"  # bounded, so that a text without spaces is not searched again from every letter
+TIMES = re.compile(
+    rf"(?<!\w)(?:\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th|\.|er)?\s+(?:of\s+|de\s+)?{MONTH}\.?,?\s+{YEARS}|"
+    rf"{MONTH}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+{YEARS}|{MONTH}\s+{YEARS}|"
+    rf"(?:{times.AGES.pattern}|{times.DECADES.pattern})(?:{ERA})?|\d{{1,4}}{ERA}|ad\s\d{{1,4}})(?!\w)",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")
+Span = tuple[int, int]
+
+
+class TextIndex:
+    """A text that is searched for many values; its dates and numbers are read once.
+
+    >>> text = TextIndex("Marie Curie was born in Warsaw on 7 November 1867.")
+    >>> text.find_name(["Warszawa", "Warsaw"]), text.find_name(["War"]), text.sentence((24, 30))
+    ((24, 30), None, 'Marie Curie was born in Warsaw on 7 November 1867.')
+    """
+
+    def __init__(self, text: str) -> None:
+        self.folded = text.casefold()
+        self.text = text if len(text) == len(self.folded) else self.folded  # offsets are those of the folded text
+
+    def find(self, statement: Triple) -> Span | bool | None:
+        """Where the text says a value; False if it does not; None if that cannot be decided."""
+        value = statement.value
+        if isinstance(value, numeric.Coordinate):
+            return None
+        if isinstance(value, times.Time):
+            return self.find_date(value) or False
+        if isinstance(value, numeric.Quantity):
+            return next((self._numbers[number] for number in value.readings if number in self._numbers), False)
+        names, label = list(statement.triple.get("object_labels") or ()), objects.label(statement.key[2])
+        if not names and objects.QID.fullmatch(label):
+            return None
+        return self.find_name([*names, label]) or False
+
+    def find_date(self, value: times.Time) -> Span | None:
+        """Where a time occurs, at least as precisely as it is known; a year may occur without its era."""
+        span = next((span for time, span in self._times if times.same(value, time)), None)
+        bare = times.DECADE <= value.precision <= times.YEAR
+        return span or (self._numbers.get(abs(value.year)) if bare else None)
+
+    def find_name(self, names: Iterable[str]) -> Span | None:
+        """Where the first of these names occurs as whole words."""
+        for name in (name.casefold().strip() for name in names):
+            there = name in self.folded and re.search(r"\w", name)
+            if there and (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.folded)):
+                return match.span()
+        return None
+
+    def has(self, value: Any) -> bool | None:
+        """Whether the text has the words, year or number of a value; None for an id, which cannot be looked for.
+
+        >>> [TextIndex("Curie stormed the party in 1789").has(value) for value in ("ex:Curie", "Q90", "14 July 1789")]
+        [True, None, True]
+        >>> TextIndex("the party of a thousand").has("art"), TextIndex("1,500,000 visitors").has(1500000)
+        (False, True)
+        """
+        words = objects.label(objects.written(value))
+        if objects.QID.fullmatch(words):
+            return None
+        if (looked := normal(words)) and f" {looked} " in self._words:
+            return True
+        if time := times.read(value if isinstance(value, dict) else words):
+            return re.search(rf"(?<!\d)0*{abs(time.year)}(?!\d)", self.text) is not None
+        number = numeric.quantity(value if isinstance(value, (dict, int, float)) else words)
+        return number is not None and not self._numbers.keys().isdisjoint(number.readings)
+
+    def sentence(self, span: Span) -> str:
+        """The sentence around a place, or the part of it that is near."""
+        low, high = max(0, span[0] - CONTEXT), span[1] + CONTEXT
+        *earlier, before = re.split(r"\. |\n", self.text[low : span[0]])
+        after, *later = re.split(r"(?<=\.) |\n", self.text[span[1] : high])
+        if low and not earlier:
+            before = before.partition(" ")[2]
+        if high < len(self.text) and not later:
+            after = after.rpartition(" ")[0]
+        return " ".join((before + self.text[slice(*span)] + after).split())
+
+    @cached_property
+    def _words(self) -> str:
+        return f" {normal(self.text)} "
+
+    @cached_property
+    def _times(self) -> list[tuple[times.Time, Span]]:
+        read = ((times.read(match[0]), match.span()) for match in TIMES.finditer(self.folded))
+        return [(time, span) for time, span in read if time]
+
+    @cached_property
+    def _numbers(self) -> dict[float, Span]:
+        matches = [(numeric.quantity(match[0]), match.span()) for match in NUMBER.finditer(self.folded)]
+        return {n: span for quantity, span in reversed(matches) if quantity for n in quantity.readings}
+
+
+@lru_cache(maxsize=4096)
+def indexed(text: str) -> TextIndex:
+    """The index of a text."""
+    return TextIndex(text)
 
 
 def errors(matching: Matching, gold: object) -> Review:
     """The errors of one example, and what is right."""
-    text = _indexed(str(read(gold, "text", None) or ""))
+    text = indexed(str(read(gold, "text", None) or ""))
     rest = [matching.pred[index] for index in matching.unmatched]
     rows: list[Error] = []
     for expected in (matching.gold[index] for index in matching.missed):
         subject, predicate, value = expected.key
         # a prediction with another object, else one with another subject
         if near := next((other for other in rest if related(expected, other)), None):
-            message = f"{predicate} of {subject} is {value}, not {near.key[2]}."
-            rows.append(_error("wrong_object", message, text, expected, near))
+            kind, message = "wrong_object", f"{predicate} of {subject} is {value}, not {near.key[2]}."
         elif near := next((other for other in rest if _same_value(expected, other)), None):
-            message = f"{predicate} {value} belongs to {subject}, not to {near.key[0]}."
-            rows.append(_error("wrong_subject", message, text, expected, near))
+            kind, message = "wrong_subject", f"{predicate} {value} belongs to {subject}, not to {near.key[0]}."
         else:
-            rows.append(_error("missed", f"Missed {expected.words}.", text, expected))
+            kind, message = "missed", f"Missed {expected.words}."
+        rows.append(_error(kind, message, text, expected, near))
         rest = [other for other in rest if other is not near]
-    rows += [_spurious(matching, prediction, text) for prediction in rest]
+    for prediction in rest:
+        subject, predicate, value = prediction.key
+        kind, message = "spurious", f"Gold does not have {prediction.words}"
+        if any(_same_value(gold, prediction) and normal(gold.key[0]) == normal(subject) for gold in matching.gold):
+            kind, message = "duplicate", f"{prediction.words} says again what is already said"
+        elif not prediction.aligned:
+            kind = "unaligned"
+            message = f"{prediction.words} is unknown: the alignment table does not have {predicate!r}"
+        elif text.text and text.find(prediction) is False:
+            message += f" and the text does not contain {value!r}"
+        rows.append(_error(kind, f"{message}.", text, None, prediction))
     return tuple(rows), tuple(matching.pred[index].words for index in sorted(matching.pairs))
 
 
-@lru_cache(maxsize=64)
-def _indexed(text: str) -> TextIndex:
-    return TextIndex(text)
-
-
-def _error(
-    kind: str, message: str, text: TextIndex, expected: Triple | None = None, prediction: Triple | None = None
-) -> Error:
+def _error(kind: str, message: str, text: TextIndex, expected: Triple | None, prediction: Triple | None) -> Error:
     """The error, with the place where the text says the gold statement, else the predicted one."""
-    statement = expected or prediction
-    place = text.find(statement) if statement else None
+    statement: Any = expected or prediction
+    place = text.find(statement)
     start, end = place if isinstance(place, tuple) else (None, None)
     words = " ".join(around(text.text, *place, AROUND).split()) if isinstance(place, tuple) else ""
     if expected and text.text:
         message += f" The text says it: “…{words}…”." if words else " The text does not say it in these words."
-    gold, pred = expected.key if expected else ("", "", ""), prediction.key if prediction else ("", "", "")
+    gold, pred = (side.key if side else ("", "", "") for side in (expected, prediction))
     return Error(kind, message, gold[2], pred[2], gold[1], pred[1], start, end, words, "triples")
-
-
-def _spurious(matching: Matching, prediction: Triple, text: TextIndex) -> Error:
-    subject, predicate, value = prediction.key
-    kind, message = "spurious", f"Gold does not have {prediction.words}"
-    if any(_same_value(gold, prediction) and normal(gold.key[0]) == normal(subject) for gold in matching.gold):
-        kind, message = "duplicate", f"{prediction.words} says again what is already said"
-    elif not prediction.aligned:
-        kind, message = "unaligned", f"{prediction.words} is unknown: the alignment table does not have {predicate!r}"
-    elif text.text and text.find(prediction) is False:
-        message += f" and the text does not contain {value!r}"
-    return _error(kind, f"{message}.", text, prediction=prediction)
 
 
 def _same_value(gold: Triple, prediction: Triple) -> bool:
     """Whether property and object are right, whoever the subject is."""
     shared = not gold.properties.isdisjoint(prediction.properties)
-    return shared and objects.same(gold.value, objects.read(prediction.triple, gold.kind))
+    return shared and EXACTLY.same(gold.value, objects.read(prediction.triple, gold.kind))

@@ -17,13 +17,14 @@ and pound agreement of 1959; the haversine formula, mean Earth radius 6371.0088 
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from importlib import resources
 from itertools import product
 from math import asin, cos, radians, sin, sqrt
+from typing import NamedTuple
 
 from goldassay.text.normal import normal
 
@@ -35,68 +36,16 @@ NUMBER = re.compile(
     r"(?P<before>(?:US|A|C)?\$|[€£¥]|\b[A-Z]{3}\b|)\s*(?P<number>[+\-−]?\d+(?:[.,]\d+|[\s'’]\d{3}(?!\d))*)\s*"
     r"(?P<after>\D*|k?m2|mi2)"
 )
-
-UNITS = """
-length 1 Q11573, m, metre, meter, metres, meters, mètre, mètres
-length 0.01 Q174728, cm, centimetre, centimeter, centimetres, centimeters, zentimeter, centimètres
-length 0.001 Q174789, mm, millimetre, millimeter, millimetres, millimeters, millimètre, millimètres
-length 1000 Q828224, km, kilometre, kilometer, kilometres, kilometers, kilomètre, kilomètres
-length 1609.344 Q253276, mi, mile, miles, mijl, meilen
-length 0.3048 Q3710, ft, foot, feet, voet, fuß, pieds
-length 0.0254 Q218593, in, inch, inches
-area 1 Q25343, m², sqm, sq m, square metre, square metres, square meter, square meters, vierkante meter,
-  quadratmeter, mètres carrés
-area 1000000 Q712226, km², sq km, square kilometre, square kilometres, square kilometer, square kilometers,
-  vierkante kilometer, quadratkilometer, kilomètres carrés
-area 2589988.110336 Q232291, mi², sq mi, square mile, square miles
-area 10000 Q35852, ha, hectare, hectares, hektar
-area 4046.8564224 Q81292, acre, acres
-mass 1 Q11570, kg, kilogram, kilograms, kilogramm, kilogramme, kilogrammes
-mass 0.001 Q41803, g, gram, grams, gramm, gramme, grammes
-mass 1000 Q191118, t, tonne, tonnes, ton, tons
-mass 0.45359237 Q100995, lb, lbs, pounds weight
-duration 1 Q11574, s, sec, second, seconds, seconde, seconden, sekunde, sekunden, secondes
-duration 60 Q7727, min, minute, minutes, minuut, minuten
-duration 3600 Q25235, h, hr, hrs, hour, hours, uur, stunde, stunden, heure, heures
-duration 86400 Q573, day, days, dag, dagen, tag, tage, jour, jours
-duration 604800 Q23387, week, weeks, weken, woche, wochen, semaine, semaines
-years 1 Q577, year, years, jaar, jaren, jahr, jahre, an, ans, années
-speed 1 Q182429, m/s, metres per second, meters per second
-speed 0.2777777777777778 Q180154, km/h, kmh, kph, kilometres per hour, kilometers per hour
-speed 0.44704 Q211256, mph, miles per hour
-celsius 1 Q25267, °c, degree celsius, degrees celsius, graad celsius, grad celsius, degrés celsius
-fahrenheit 1 Q42289, °f, degree fahrenheit, degrees fahrenheit
-kelvin 1 Q11579, k, kelvin
-euro 1 Q4916, €, eur, euro, euros
-dollar 1 Q4917, $, us$, usd, dollar, dollars, us dollar, us dollars, united states dollars
-sterling 1 Q25224, £, gbp, pound sterling, pounds sterling, pound, pounds
-yen 1 Q8146, ¥, jpy, yen
-share 1 Q11229, %, percent, per cent, procent, prozent, pourcent, pour cent
-"""
-"""A measure, the size of a unit in it, and its names; a line that begins with spaces goes on."""
-KNOWN = {
-    name.strip(): (kind, float(size))
-    for kind, size, names in (line.split(None, 2) for line in UNITS.replace("\n  ", " ").strip().splitlines())
-    for name in names.split(",")
-}
-KNOWN |= {"m2": KNOWN["m²"], "km2": KNOWN["km²"], "mi2": KNOWN["mi²"]}
-SCALES = {
-    name: size
-    for size, names in (
-        (1e3, "thousand duizend tausend mille"),
-        (1e6, "million millions miljoen millionen mio mln"),
-        (1e9, "billion billions bn miljard milliarde milliarden milliard milliards mrd mld"),
-    )
-    for name in names.split()
-}
+UNITS = json.loads(resources.files("goldassay").joinpath("data/units.json").read_text(encoding="utf-8"))
+"""By measure, the size and the names of its units; ``scale`` are the words that multiply the number before them."""
+SCALES = {name: size for size, *names in UNITS.pop("scale") for name in names}
+KNOWN = {name: (kind, size) for kind, units in UNITS.items() for size, *names in units for name in names}
 COUNTED = re.compile(r"[^\W\d_]{2}[^\W\d_ \-]*(?:[ \-][^\W\d_]+)*")
-WIKIDATA = "www.wikidata.org/entity/"
 NO_UNIT = ("", "1", "Q199")
 WORDS = ("in", "an")  # a unit at the end of a text, and a word before another one: "12 in total", "5 an hour"
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(NamedTuple):
     """A value (a text such as ``1.000`` may have two readings), its unit, and gold's bounds, if it has any."""
 
     readings: tuple[float, ...]
@@ -123,24 +72,22 @@ def quantity(raw: object) -> Quantity | None:
     words = parts["after"].split()
     scale = SCALES.get(words[0].casefold().rstrip(".")) if words else None
     unit = named(parts["before"] or " ".join(words[1:] if scale else words))
-    return Quantity(tuple(sorted(number * (scale or 1.0) for number in _numbers(parts["number"]))), unit)
+    return Quantity(tuple(number * (scale or 1.0) for number in _readings(parts["number"])), unit)
 
 
-def _numbers(text: str) -> set[float]:
+def _readings(text: str) -> list[float]:
     """The readings of a written number: ``1.000`` is a thousand in one country and one in another.
 
-    >>> sorted(_numbers("1.000")), sorted(_numbers("1,000")), sorted(_numbers("1.234,5"))
+    >>> _readings("1.000"), _readings("1,000"), _readings("1.234,5")
     ([1.0, 1000.0], [1000.0], [1234.5])
     """
     text = re.sub(r"[\s'’]", "", text.replace("−", "-"))
     whole, signs = float(re.sub("[.,]", "", text)), re.findall("[.,]", text)
-    if not signs:
-        return {whole}
-    head, tail = text.rsplit(signs[-1], 1)
+    head, _, tail = text.rpartition(signs[-1]) if signs else ("", "", "")
+    if not signs or (len({*signs}) == 1 and (len(signs) > 1 or (signs == [","] and len(tail) == 3))):
+        return [whole]
     decimal = float(f"{re.sub('[.,]', '', head)}.{tail}")
-    if len(set(signs)) == 1 and (len(signs) > 1 or (signs == [","] and len(tail) == 3)):
-        return {whole}
-    return {whole, decimal} if len(signs) == 1 and len(tail) == 3 and len(head.lstrip("+-")) <= 3 else {decimal}
+    return [decimal, whole] if len(signs) == 1 and len(tail) == 3 and len(head.lstrip("+-")) <= 3 else [decimal]
 
 
 def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> bool:
@@ -151,12 +98,11 @@ def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> boo
     >>> same_quantity(quantity("5 kg"), quantity("5"))
     False
     """
-    size = factor(gold.unit, pred.unit)
-    values = [reading * size for reading in pred.readings] if size else []
+    values = [reading * factor(gold.unit, pred.unit) for reading in pred.readings]
     if len(gold.bounds) == 2 and any(gold.bounds[0] <= value <= gold.bounds[1] for value in values):
         return True
-    close = partial(math.isclose, rel_tol=max(tolerance, 1e-9), abs_tol=1e-12)
-    return any(close(*pair) for pair in product(gold.readings, values))
+    near = max(tolerance, 1e-9)
+    return any(math.isclose(*pair, rel_tol=near, abs_tol=1e-12) for pair in product(gold.readings, values))
 
 
 def named(text: str) -> str:
@@ -167,32 +113,31 @@ def named(text: str) -> str:
     >>> named("in"), named("in total"), named("an hour")
     ('in', 'in total', 'an hour')
     """
-    name = text.rpartition(WIKIDATA)[2].strip().removeprefix("wd:")
+    name = text.rpartition("www.wikidata.org/entity/")[2].strip().removeprefix("wd:")
     words = name.split()
     for end in range(min(3, len(words)), 0, -1):
         first = " ".join(words[:end]).rstrip(".,;")
-        if _known(first) and (first not in WORDS or end == len(words)):
+        if _known(first)[0] and (first not in WORDS or end == len(words)):
             return first
     return "" if name in NO_UNIT else name
 
 
-def factor(gold: str, pred: str) -> float | None:
-    """What turns a predicted value into gold's unit; None where the units are of different kinds.
+def factor(gold: str, pred: str) -> float:
+    """What turns a predicted value into gold's unit; not a number where the units are of different kinds.
 
     >>> factor("Q11573", "km"), factor("kg", "m"), factor("", "employees"), factor("", "km")
-    (1000.0, None, 1.0, None)
+    (1000.0, nan, 1.0, nan)
     """
-    if gold == pred or normal(gold) == normal(pred) != "":
-        return 1.0
-    (kind, size), (other_kind, other_size) = _known(gold) or ("", 0.0), _known(pred) or ("", 0.0)
-    if not gold and not other_kind and COUNTED.fullmatch(pred):
-        return 1.0  # a word that is no unit: what is counted
-    return other_size / size if kind and kind == other_kind else None
+    (kind, size), (other_kind, other_size) = _known(gold), _known(pred)
+    if kind and kind == other_kind:
+        return other_size / size
+    counted = not gold and not other_kind and COUNTED.fullmatch(pred)  # a word that is no unit: what is counted
+    return 1.0 if gold == pred or normal(gold) == normal(pred) != "" or counted else math.nan
 
 
-def _known(unit: str) -> tuple[str, float] | None:
+def _known(unit: str) -> tuple[str, float]:
     """The measure that a unit belongs to, and its size in it."""
-    return KNOWN.get(unit) or KNOWN.get(unit.casefold())
+    return KNOWN.get(unit) or KNOWN.get(unit.casefold(), ("", 0.0))
 
 
 RADIUS = 6371.0088
@@ -206,8 +151,7 @@ ANGLE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Coordinate:
+class Coordinate(NamedTuple):
     """Degrees north and east; ``precision`` in degrees; the item of the globe, empty where it is not said."""
 
     latitude: float

@@ -1,7 +1,16 @@
-"""Objects compare by the type of gold's value: item, time, quantity, coordinate, identifier or text.
+"""The parts of a statement: items and predicates by their names, objects by their type, and how they compare.
 
-Gold's type is its ``object_type`` (Wikidata's names and XSD's are understood), else what its value looks like. A
-prediction is read as that type, so "in 1885" answers a gold year and "1,000 m²" a gold quantity.
+Items (things with an identity) compare by id; where one has none, by label or alias, normalised and whole.
+``http://www.wikidata.org/entity/Q190804``, ``wd:Q190804`` and ``Q190804`` are one id. An IRI of another kind gives a
+label from its last part: ``ex:Marie_Curie`` is "Marie Curie".
+
+Predicates align: ``wdt:P571``, ``http://www.wikidata.org/prop/direct/P571`` and ``P571`` are one; so are
+``schema:birthDate`` and ``https://schema.org/birthDate``. A table says which predicate means which property; one
+predicate may mean several.
+
+Objects compare by the type of gold's value: item, time, quantity, coordinate, identifier or text. Gold's type is its
+``object_type`` (Wikidata's names and XSD's are understood), else what its value looks like. A prediction is read as
+that type, so "in 1885" answers a gold year and "1,000 m²" a gold quantity.
 
 Source: Wikidata's data types, https://www.wikidata.org/wiki/Help:Data_type
 """
@@ -9,14 +18,51 @@ Source: Wikidata's data types, https://www.wikidata.org/wiki/Help:Data_type
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
-from goldassay.measures.triples import numeric, terms, times
-from goldassay.text import normal as texts
+from goldassay.measures.triples import numeric, times
+from goldassay.text.normal import normal, similar
 
+QID = re.compile(r"(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:|wikidata:)?(Q[1-9]\d*)")
+LAST = re.compile(r"<?https?://\S+[/#]([^/#\s>]+)/?>?|[a-z][\w.-]*:([^\s/:][^\s:]*)")
+NAMESPACES = """
+rdf http://www.w3.org/1999/02/22-rdf-syntax-ns#
+rdfs http://www.w3.org/2000/01/rdf-schema#
+owl http://www.w3.org/2002/07/owl#
+skos http://www.w3.org/2004/02/skos/core#
+schema http://schema.org/
+foaf http://xmlns.com/foaf/0.1/
+dc http://purl.org/dc/elements/1.1/
+dct http://purl.org/dc/terms/
+dcterms http://purl.org/dc/terms/
+org http://www.w3.org/ns/org#
+rel http://purl.org/vocab/relationship/
+bio http://purl.org/vocab/bio/0.1/
+prov http://www.w3.org/ns/prov#
+geo http://www.opengis.net/ont/geosparql#
+wgs84 http://www.w3.org/2003/01/geo/wgs84_pos#
+crm http://www.cidoc-crm.org/cidoc-crm/
+edm http://www.europeana.eu/schemas/edm/
+dbo http://dbpedia.org/ontology/
+dbp http://dbpedia.org/property/
+gn http://www.geonames.org/ontology#
+wd http://www.wikidata.org/entity/
+wikidata http://www.wikidata.org/entity/
+wdt http://www.wikidata.org/prop/direct/
+p http://www.wikidata.org/prop/
+ps http://www.wikidata.org/prop/statement/
+"""
+PREFIXES = dict(line.split() for line in NAMESPACES.strip().splitlines())
+PROPERTY = re.compile(
+    r"(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki/Property:|prop/(?:direct/|statement/)?)/?|(?i:Property:))?"
+    r"((?i:P)\d+)"
+)
+NamePairs = tuple[tuple[str, str], ...]
 KINDS = {
     "item": "item wikibase-item wikibase-entityid wikibaseitem entity iri property wikibase-property",
     "time": "time date datetime year gyear gyearmonth",
@@ -26,50 +72,202 @@ KINDS = {
     "text": "text string monolingualtext langstring",
 }
 KIND = {alias: kind for kind, aliases in KINDS.items() for alias in aliases.split()}
-EXCLUDED = ("ExternalId", "CommonsMedia", "Url", "GeoShape", "TabularData", "Math")
-"""What an evaluation against Wikidata leaves out: texts rarely say them."""
-PARTS = {
-    "time": "time", "amount": "quantity", "latitude": "coordinate", "lat": "coordinate", "id": "item",
-    "entity-type": "item",
-}  # fmt: skip
+PARTS = {"time": "time", "amount": "quantity", "latitude": "coordinate", "lat": "coordinate", "id": "item"}
 """What a mapping with such a part is."""
 LOOKS = {
-    "item": terms.QID,
+    "item": QID,
     "time": re.compile(r"[+-]?\d{4,}-\d\d(?:-\d\d)?(?:T.*)?"),
     "coordinate": numeric.POINT,
     "quantity": re.compile(r"[+-]?\d+(?:[.,]\d+)*"),
 }
-READERS: dict[str, Callable[[Any], Any]] = {
-    "time": times.read,
-    "quantity": numeric.quantity,
-    "coordinate": numeric.coordinate,
-    "identifier": lambda raw: Identifier("".join(written(raw).casefold().split())),
-}
+READERS: dict[str, Any] = {"time": times.read, "quantity": numeric.quantity, "coordinate": numeric.coordinate}
+EXCLUDED = ("ExternalId", "CommonsMedia", "Url", "GeoShape", "TabularData", "Math")
+"""What an evaluation against Wikidata leaves out: texts rarely say them."""
+
+
+class NamedItem(NamedTuple):
+    """A thing: its id if known, and the normalised names that it goes by."""
+
+    id: str
+    names: frozenset[str]
 
 
 class Identifier(str):
     """A code, equal only to itself (white space and case apart)."""
 
 
-Value = terms.NamedItem | times.Time | numeric.Quantity | numeric.Coordinate | Identifier | str
+Value = NamedItem | times.Time | numeric.Quantity | numeric.Coordinate | Identifier | str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparing:
-    """How statements compare: the least similarity of texts, the greatest differences, which predicates mean which
-    property (``table``), which ids (or folded names) count as another one, which value types are left out."""
+    """How statements compare.
 
+    Args:
+        alignment: Pairs of predicate and property; without any, every predicate means itself.
+        prefixes: Pairs of prefix and namespace, beside the well-known ones.
+        equivalents: Pairs of ids (or names) that are one thing.
+        threshold: The least similarity of texts.
+        tolerance: The greatest relative difference of quantities.
+        kilometres: The greatest distance of coordinates.
+        times: ``gold`` or ``coarser`` (see `times`).
+        excluded: The value types that are left out.
+
+    >>> table = Comparing(alignment=(("schema:birthDate", "P569"), ("pgc:parent", "P22"), ("pgc:parent", "P25")))
+    >>> sorted(table.properties("http://schema.org/birthDate")), sorted(table.properties("pgc:parent"))
+    (['P569'], ['P22', 'P25'])
+    >>> [table.aligned(table.properties(name)) for name in ("schema:birthDate", "P569", "ex:hobby")]
+    [True, True, False]
+    """
+
+    alignment: NamePairs = ()
+    prefixes: NamePairs = ()
+    equivalents: NamePairs = ()
     threshold: float = 0.9
     tolerance: float = 0.0
     kilometres: float = 1.0
     times: str = "gold"
     excluded: tuple[str, ...] = EXCLUDED
-    table: terms.Alignment = field(default=terms.Alignment(), repr=False)
-    equivalents: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _table(self) -> dict[str, set[str]]:
+        """The properties of each predicate of the table."""
+        table = defaultdict(set)
+        for predicate, name in self.alignment:
+            table[canonical(predicate, self.prefixes)].add(canonical(name, self.prefixes))
+        return dict(table)
+
+    @cached_property
+    def _targets(self) -> frozenset[str]:
+        return frozenset().union(*self._table.values())
+
+    @cached_property
+    def _same(self) -> dict[str, str]:
+        """Ids and names that are one thing, as given and folded."""
+        return dict(self.equivalents) | {normal(name): normal(other) for name, other in self.equivalents}
+
+    @cached_property
+    def _excluded(self) -> frozenset[str]:
+        return frozenset(name.replace("-", "").casefold() for name in self.excluded)
+
+    def properties(self, predicate: str) -> frozenset[str]:
+        """The properties that a predicate may mean."""
+        key = canonical(predicate, self.prefixes)
+        return frozenset(self._table.get(key, (key,)))
+
+    def aligned(self, properties: frozenset[str]) -> bool:
+        """Whether the table has one of these properties, or there is no table."""
+        return not self.alignment or not self._targets.isdisjoint(properties)
+
+    def excludes(self, triple: Mapping[str, object]) -> bool:
+        """Whether the type that a triple declares is left out.
+
+        >>> EXACTLY.excludes({"object": "1", "object_type": "external-id"}), EXACTLY.excludes({"object": "NL-0000"})
+        (True, False)
+        """
+        return _declared(triple).replace("-", "") in self._excluded
+
+    def same_item(self, gold: NamedItem | None, pred: NamedItem | None) -> bool:
+        """Whether both are one thing.
+
+        >>> EXACTLY.same_item(item("Q1", labels=["universe"]), item("Universe"))
+        True
+        """
+        if gold is None or pred is None:
+            return False
+        if gold.id and pred.id:
+            return self._same.get(gold.id, gold.id) == self._same.get(pred.id, pred.id)
+        if not gold.names.isdisjoint(pred.names):
+            return True
+        left, right = ({self._same.get(name, name) for name in side.names} for side in (gold, pred))
+        return not left.isdisjoint(right)
+
+    def same(self, gold: Value | None, pred: Any) -> bool:
+        """Whether two values of one type are the same.
+
+        >>> EXACTLY.same(numeric.quantity("100"), numeric.quantity("1000")), EXACTLY.same("Orsay.", "Orsay")
+        (False, True)
+        """
+        if gold is None or type(gold) is not type(pred):
+            return False
+        if isinstance(gold, NamedItem):
+            return self.same_item(gold, pred)
+        if isinstance(gold, times.Time):
+            return times.same(gold, pred, self.times)
+        if isinstance(gold, numeric.Quantity):
+            return numeric.same_quantity(gold, pred, self.tolerance)
+        if isinstance(gold, numeric.Coordinate):
+            return numeric.same_place(gold, pred, self.kilometres)
+        return gold == pred if isinstance(gold, Identifier) else similar(gold, pred, self.threshold)
 
 
 EXACTLY = Comparing()
 """Without a table and with the default tolerances."""
+
+
+def item(raw: Any, id_: object = None, labels: Iterable[object] = ()) -> NamedItem | None:
+    """An item from an id, an IRI, a label, or a mapping with ``id``, ``label``, ``labels`` or ``aliases``.
+
+    >>> item("wd:Q190804").id, sorted(item("ex:Marie_Curie").names), item({"id": "Q1", "label": "universe"}).id
+    ('Q190804', ['marie curie'], 'Q1')
+    """
+    if isinstance(raw, Mapping):
+        value = raw.get("value")
+        raw = {**(value if isinstance(value, Mapping) else {"label": value}), **raw}
+        id_ = id_ or raw.get("id") or raw.get("wikidata")
+        raw = raw.get("label") or raw.get("text")
+    text = "" if raw is None else str(raw).strip()
+    is_id = QID.fullmatch(text)
+    id_ = QID.sub(r"\1", str(id_ or (text if is_id else "")))
+    names = [*map(str, labels), "" if is_id else label(text)]
+    folded = frozenset(map(normal, names)) - {""}
+    return NamedItem(id_, folded) if id_ or folded else None
+
+
+def label(text: str) -> str:
+    """The readable part of an IRI or of a prefixed name; other text as it is.
+
+    >>> label("ex:Marie_Curie"), label("http://dbpedia.org/resource/Caf%C3%A9"), label("Re:Zero")
+    ('Marie Curie', 'Café', 'Re:Zero')
+    """
+    match = LAST.fullmatch(text)
+    return unquote(match[1] or match[2]).replace("_", " ") if match else text
+
+
+@lru_cache(maxsize=65536)
+def canonical(predicate: str, prefixes: NamePairs = ()) -> str:
+    """One name for a predicate: the property id, the IRI, or the folded label.
+
+    >>> canonical("wdt:P571"), canonical("schema:birthDate"), canonical("https://schema.org/birthDate")
+    ('P571', 'http://schema.org/birthDate', 'http://schema.org/birthDate')
+    >>> canonical("date_of birth"), canonical("<http://www.wikidata.org/prop/direct/P571>")
+    ('date of birth', 'P571')
+    >>> canonical("dateOfBirth"), canonical("wikidata:P19")
+    ('date of birth', 'P19')
+    """
+    name = predicate.strip().removeprefix("<").removesuffix(">").strip()
+    prefix, colon, rest = name.partition(":")
+    space = dict(prefixes).get(prefix) or PREFIXES.get(prefix)
+    if colon and space and "://" not in name:
+        name = f"{space}{rest}"
+    if property_ := PROPERTY.fullmatch(name):
+        return property_[1].upper()
+    if ":" in name:
+        return re.sub(r"^https?://(www\.)?", "http://", name)
+    words = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", name)
+    return " ".join(words.replace("_", " ").split()).casefold()
+
+
+def pairs(table: Any) -> NamePairs:
+    """A table as pairs, from a mapping (to one property or several) or from pairs.
+
+    >>> pairs({"pgc:parent": ["P22", "P25"], "rdf:type": "P31"})
+    (('pgc:parent', 'P22'), ('pgc:parent', 'P25'), ('rdf:type', 'P31'))
+    """
+    rows = table.items() if isinstance(table, Mapping) else table or ()
+    return tuple(
+        (str(name), str(other)) for name, others in rows for other in ([others] if isinstance(others, str) else others)
+    )
 
 
 def kind(triple: Mapping[str, object]) -> str:
@@ -80,59 +278,40 @@ def kind(triple: Mapping[str, object]) -> str:
     >>> kind({"object": "NL-0000", "object_type": "ExternalId"})
     'identifier'
     """
-    declared = KIND.get(_named(triple))
-    return declared or ("item" if triple.get("object_id") else _looks(triple.get("object")))
+    return KIND.get(_declared(triple)) or ("item" if triple.get("object_id") else _looks(triple.get("object")))
 
 
-def excluded(triple: Mapping[str, object], types: Iterable[str] = EXCLUDED) -> bool:
-    """Whether the triple's declared type is one of those left out.
-
-    >>> excluded({"object": "NL-0000", "object_type": "external-id"}), excluded({"object": "NL-0000"})
-    (True, False)
-    """
-    name = _named(triple)
-    return bool(name) and name.replace("-", "") in _folded(tuple(types))
-
-
-@lru_cache(maxsize=64)
-def _folded(types: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(name.replace("-", "").casefold() for name in types)
-
-
-def _named(triple: Mapping[str, object]) -> str:
+def _declared(triple: Mapping[str, object]) -> str:
     """The type that a triple declares, bare and folded."""
     value = triple.get("object")
-    named = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)
-    return str(named or "").rsplit("#", 1)[-1].rsplit(":", 1)[-1].casefold()
+    declared = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)
+    return re.sub(r".*[#:]", "", str(declared or "")).casefold()
 
 
-def _looks(value: Any) -> str:
+def _looks(value: object) -> str:
     if isinstance(value, Mapping):
-        for key, kind in PARTS.items():
-            if value.get(key) is not None:
-                return kind
-        return _looks(value.get("value", value.get("text", "")))
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        part = next((kind for part, kind in PARTS.items() if value.get(part) is not None), None)
+        return part or _looks(value.get("value", value.get("text", "")))
+    if isinstance(value, float):
         return "quantity"
-    text = str(value).strip()
-    return next((kind for kind, pattern in LOOKS.items() if pattern.fullmatch(text)), "text")
+    return next((kind for kind, pattern in LOOKS.items() if pattern.fullmatch(str(value).strip())), "text")
 
 
-def read(triple: Mapping[str, object], as_kind: str) -> Value | None:
+def read(triple: Mapping[str, Any], as_kind: str) -> Value | None:
     """The object of a triple as a value of that type; None where it cannot be one.
 
     >>> read({"object": "52.36, 4.885"}, "coordinate") is None, read({"object": ["a", "b"]}, "coordinate") is None
     (False, True)
     """
-    raw: Any = triple.get("object")
-    labels: Any = triple.get("object_labels") or ()
+    raw = triple.get("object")
     try:
         if as_kind == "item":
-            return terms.item(raw, triple.get("object_id"), labels)
-        value: Value | None = READERS.get(as_kind, written)(raw)
+            return item(raw, triple.get("object_id"), triple.get("object_labels") or ())
+        if as_kind in READERS:
+            return READERS[as_kind](raw)
+        return Identifier("".join(written(raw).casefold().split())) if as_kind == "identifier" else written(raw)
     except (ValueError, TypeError, OverflowError):  # a mapping or a list whose parts are no numbers
         return None
-    return value
 
 
 def written(raw: object) -> str:
@@ -144,30 +323,10 @@ def written(raw: object) -> str:
     '1885'
     """
     if isinstance(raw, Mapping):
-        time = times.read(raw) if "time" in raw else None
-        if time is not None:
+        if "time" in raw and (time := times.read(raw)):
             return times.words(time)
         for key in ("label", "text", "value", "time", "amount", "id"):
             if raw.get(key) not in (None, ""):
                 return written(raw[key])
         return ", ".join(f"{key} {value}" for key, value in raw.items())
     return f"{raw:g}" if isinstance(raw, float) else str(raw)
-
-
-SAME: dict[type, Callable[[Any, Any, Comparing], bool]] = {
-    terms.NamedItem: lambda gold, pred, comparing: terms.same_item(gold, pred, comparing.equivalents),
-    times.Time: lambda gold, pred, comparing: times.same(gold, pred, comparing.times),
-    numeric.Quantity: lambda gold, pred, comparing: numeric.same_quantity(gold, pred, comparing.tolerance),
-    numeric.Coordinate: lambda gold, pred, comparing: numeric.same_place(gold, pred, comparing.kilometres),
-    Identifier: lambda gold, pred, comparing: bool(gold == pred),
-    str: lambda gold, pred, comparing: texts.similar(gold, pred, comparing.threshold),
-}
-
-
-def same(gold: Value | None, pred: Value | None, comparing: Comparing = EXACTLY) -> bool:
-    """Whether two values of one type are the same.
-
-    >>> same(numeric.quantity("100"), numeric.quantity("1000")), same("Musée d'Orsay", "Musee d'Orsay")
-    (False, True)
-    """
-    return gold is not None and type(gold) is type(pred) and SAME[type(gold)](gold, pred, comparing)

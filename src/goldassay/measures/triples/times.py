@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 MILLENNIUM, CENTURY, DECADE, YEAR, MONTH, DAY = 6, 7, 8, 9, 10, 11
-Date = tuple[int, int, int, int]
 NAMES = (
     "jan janu januari january januar janvier", "feb febr februari february februar février fevrier févr",
     "mar mrt maart march märz mars maerz", "apr april avril avr", "may mei mai", "jun juni june juin",
@@ -30,17 +30,12 @@ NAMES = (
 )  # fmt: skip
 MONTHS = {name: number for number, names in enumerate(NAMES, start=1) for name in names.split()}
 MONTHS |= {f"{number:02d}": number for number in range(13)}
-DATES = tuple(
-    map(
-        re.compile,
-        (
-            r"(?P<year>[+-]?\d{3,})-(?P<month>\d\d)(?:-(?P<day>\d\d))?(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?",
-            r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|e)?\.?\s+(?:of\s+)?(?P<month>[^\W\d_]+)\.?,?\s+(?P<year>\d{1,4})",
-            r"(?P<month>[^\W\d_]+)\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,\s*|\s+(?=\d{3}))(?P<year>\d{1,4})",
-        ),
-    )
+DATES = (
+    r"(?P<year>[+-]?\d{3,})-(?P<month>\d\d)(?:-(?P<day>\d\d))?(?:T[\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?",
+    r"(?P<day>\d{1,2})(?:st|nd|rd|th|er|e)?\.?\s+(?:of\s+)?(?P<month>[^\W\d_]+)\.?,?\s+(?P<year>\d{1,4})",
+    r"(?P<month>[^\W\d_]+)\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,\s*|\s+(?=\d{3}))(?P<year>\d{1,4})",
+    r"(?P<month>[^\W\d_]+)\.?,?\s+(?P<year>\d{1,4})(?P<day>)",
 )
-MONTH_ONLY = re.compile(r"(?P<month>[^\W\d_]+)\.?,?\s+(?P<year>\d{1,4})")
 ABOUT = re.compile(
     r"^(?:(?:in|on|op|am|im|en|c\.|ca\.|circa|about|around|omstreeks|rond|um|vers|anno|a\.?d\.?|early|late|mid)\s+"
     r"|mid-|the\s+(?=early|late|mid|\d+(?:st|nd|rd|th|'?s)\b)|le\s+(?=\d+(?:er)?\s))+",
@@ -57,12 +52,13 @@ AGES = re.compile(
 )
 DECADES = re.compile(r"(\d{2,3})0(?:'?s|er(?:[-\s]jahre)?)", re.IGNORECASE)
 YEARS = re.compile(r"(?:0+\s+)*([+-]?\d{1,4})")
-ANY_YEAR = re.compile(r"\d{1,9}|\d{1,3}(?:,\d{3}){1,2}")
+ANY_YEAR = re.compile(r"(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})")
 JULIAN, GREGORIAN = "Q1985786", "Q1985727"
+CYCLES = (4, 1461, 2), (400, 146097, 0)
+"""The Julian and the Gregorian calendar: the years and days after which it repeats, and how early its year 0 begins."""
 
 
-@dataclass(frozen=True, slots=True)
-class Time:
+class Time(NamedTuple):
     """A point in time, as exact as ``precision`` says."""
 
     year: int
@@ -70,52 +66,6 @@ class Time:
     day: int = 0
     precision: int = YEAR
     calendar: str | None = None
-
-
-@lru_cache(maxsize=65536)
-def date_written(text: str) -> Date | None:
-    """The date that a text is; None where it is none.
-
-    >>> date_written("14 juli 1885"), date_written("March 15, 44 BC"), date_written("AD 79")
-    ((1885, 7, 14, 11), (-44, 3, 15, 11), (79, 0, 0, 9))
-    >>> date_written("5th century BC"), date_written("450s BCE"), date_written("3/4/1885")
-    ((-450, 0, 0, 7), (-450, 0, 0, 8), None)
-    """
-    bare = re.sub(r"(?<=\d)\.$", "", ABOUT.sub("", text.strip()))
-    era = ERA.search(bare)
-    text, sign = (bare[: era.start()], -1 if era["before"] else 1) if era else (bare, 1)
-    for pattern in DATES:
-        if match := pattern.fullmatch(text):
-            return _date(int(match["year"]) * sign, match["month"], int(match["day"] or 0))
-    if match := AGES.fullmatch(text):
-        size, precision = (1000, MILLENNIUM) if match["thousand"] else (100, CENTURY)
-        return (_number(match[1]) * size - size // 2) * sign, 0, 0, precision
-    if match := DECADES.fullmatch(text):
-        return int(match[1]) * 10 * sign, 0, 0, DECADE
-    if (match := MONTH_ONLY.fullmatch(text)) and (era or len(match["year"]) > 2):
-        return _date(int(match["year"]) * sign, match["month"])
-    if match := ANY_YEAR.fullmatch(text) if era else YEARS.fullmatch(text):
-        return int(match[era is None].replace(",", "")) * sign, 0, 0, YEAR
-    return None
-
-
-def _number(text: str) -> int:
-    """A number in Arabic or Roman figures.
-
-    >>> _number("19"), _number("XIX"), _number("ix")
-    (19, 19, 9)
-    """
-    if text.isdigit():
-        return int(text)
-    figures = [ROMAN[letter] for letter in text.upper()]
-    return sum(-left if left < right else left for left, right in pairwise([*figures, 0]))
-
-
-def _date(year: int, month: str, day: int = 0) -> Date | None:
-    number = MONTHS.get(month.casefold())
-    if number is None or day > 31:
-        return None
-    return year, number, day, DAY if day and number else MONTH if number else YEAR
 
 
 def read(raw: object) -> Time | None:
@@ -130,9 +80,38 @@ def read(raw: object) -> Time | None:
         time = read(raw.get("time", raw.get("value")))
         model = str(raw.get("calendarmodel") or raw.get("calendar") or "").rsplit("/", 1)[-1]
         calendar = {"julian": JULIAN, "gregorian": GREGORIAN}.get(model.lower(), model) or None
-        return time and replace(time, precision=int(raw.get("precision", time.precision)), calendar=calendar)
-    date = date_written(str(raw)) if isinstance(raw, (str, int)) and not isinstance(raw, bool) else None
-    return Time(*date) if date else None
+        return time and time._replace(precision=int(raw.get("precision", time.precision)), calendar=calendar)
+    return _written(str(raw)) if isinstance(raw, (str, int)) and not isinstance(raw, bool) else None
+
+
+@lru_cache(maxsize=65536)
+def _written(text: str) -> Time | None:
+    """The date that a text is; None where it is none.
+
+    >>> [tuple(_written(text))[:4] for text in ("14 juli 1885", "March 15, 44 BC", "AD 79", "5th century BC")]
+    [(1885, 7, 14, 11), (-44, 3, 15, 11), (79, 0, 0, 9), (-450, 0, 0, 7)]
+    >>> tuple(_written("450s BCE"))[:4], _written("3/4/1885")
+    ((-450, 0, 0, 8), None)
+    """
+    bare = re.sub(r"(?<=\d)\.$", "", ABOUT.sub("", text.strip()))
+    era = ERA.search(bare)
+    text, sign = (bare[: era.start()], -1 if era["before"] else 1) if era else (bare, 1)
+    for pattern in DATES:
+        match = re.fullmatch(pattern, text)
+        if match and (match["day"] or era or len(match["year"]) > 2):  # "May 45" is a month of a year with an era only
+            month, day = MONTHS.get(match["month"].casefold()), int(match["day"] or 0)
+            if month is None or day > 31:
+                return None
+            return Time(int(match["year"]) * sign, month, day, DAY if day and month else MONTH if month else YEAR)
+    if match := AGES.fullmatch(text):
+        size, precision = (1000, MILLENNIUM) if match["thousand"] else (100, CENTURY)
+        figures = [0] if match[1].isdigit() else [*(ROMAN[letter] for letter in match[1].upper()), 0]
+        number = sum(-left if left < right else left for left, right in pairwise(figures)) or int(match[1])
+        return Time((number * size - size // 2) * sign, precision=precision)
+    if match := DECADES.fullmatch(text):
+        return Time(int(match[1]) * 10 * sign, precision=DECADE)
+    match = (ANY_YEAR if era else YEARS).fullmatch(text)
+    return Time(int(match[1].replace(",", "")) * sign) if match else None
 
 
 def words(time: Time) -> str:
@@ -161,55 +140,42 @@ def same(gold: Time, pred: Time, times: str = "gold") -> bool:
     >>> same(year, day), same(day, year), same(day, year, "coarser"), same(day, read("1867-01-01"))
     (True, False, True, False)
     """
-    level = gold.precision if times == "gold" else min(gold.precision, pred.precision)
-    if pred.precision < min(level, DAY):
+    level = min(gold.precision, DAY)
+    if times == "coarser":
+        level = min(level, pred.precision)
+    if pred.precision < level:
         return False
     if gold.calendar and pred.calendar and gold.calendar != pred.calendar:
         gold, pred = _gregorian(gold), _gregorian(pred)
-    return _at(gold, level) == _at(pred, level)
+    if level < YEAR:
+        return _age(gold.year, level) == _age(pred.year, level)
+    return gold[: level - YEAR + 1] == pred[: level - YEAR + 1]
 
 
-def _at(time: Time, level: int) -> tuple[int, ...]:
-    if level >= YEAR:
-        return (time.year, time.month, time.day)[: level - YEAR + 1]
-    years = abs(time.year)
-    age = years // 10 if level == DECADE else (years - 1) // 10 ** (YEAR - level)  # the 5th century BC: 500 to 401 BC
-    return time.year // max(years, 1), age
+def _age(year: int, level: int) -> tuple[bool, int]:
+    """The decade, century or millennium; the 5th century BC is 500 to 401 BC."""
+    return year > 0, abs(year) // 10 if level == DECADE else (abs(year) - 1) // 10 ** (YEAR - level)
 
 
 def _gregorian(time: Time) -> Time:
     """A Julian day in the Gregorian calendar."""
-    if time.calendar != JULIAN or time.precision < DAY:
+    if time.calendar != JULIAN or time.precision < DAY or not time.month:
         return time
-    number = day_number(time.year + (time.year < 0), time.month, time.day, julian=True)  # 1 BC is the year 0
-    year, month, day = date_of(number, julian=False)
+    year, month, day = converted(time.year + (time.year < 0), time.month, time.day, GREGORIAN)  # 1 BC is the year 0
     return Time(year - (year <= 0), month, day, time.precision, GREGORIAN)
 
 
-def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
-    """The Julian day number of a date of the Julian or the Gregorian calendar; 1 BC is the year 0.
+def converted(year: int, month: int, day: int, calendar: str) -> tuple[int, int, int]:
+    """A date of the other calendar in this one, `JULIAN` or `GREGORIAN`; 1 BC is the year 0.
 
-    >>> day_number(1582, 10, 4, julian=True) + 1 == day_number(1582, 10, 15, julian=False)
-    True
+    >>> converted(1582, 10, 5, GREGORIAN), converted(1582, 10, 15, JULIAN), converted(1498, 6, 22, GREGORIAN)
+    ((1582, 10, 15), (1582, 10, 5), (1498, 7, 1))
     """
-    late = (14 - month) // 12  # years begin in March, so that the leap day is the last
-    years, months = year + 4800 - late, month + 12 * late - 3
-    leaps = years // 4 - 32083 if julian else years // 4 - years // 100 + years // 400 - 32045
-    return day + (153 * months + 2) // 5 + 365 * years + leaps
-
-
-def date_of(number: int, *, julian: bool) -> tuple[int, int, int]:
-    """The year (1 BC is 0), month and day of a Julian day number.
-
-    >>> date_of(day_number(1498, 6, 22, julian=True), julian=False)
-    (1498, 7, 1)
-    """
-    rest, centuries = number + 32082, 0
-    if not julian:
-        centuries = (4 * (number + 32044) + 3) // 146097
-        rest = number + 32044 - 146097 * centuries // 4
-    years = (4 * rest + 3) // 1461
-    days = rest - 1461 * years // 4
-    months = (5 * days + 2) // 153
-    late = months // 10
-    return 100 * centuries + years - 4800 + late, months + 3 - 12 * late, days - (153 * months + 2) // 5 + 1
+    # From 2000 on, Python's dates have the leap years of either calendar's cycle.
+    (years, days, early), (others, other_days, other_early) = CYCLES if calendar == JULIAN else CYCLES[::-1]
+    start = date(2000, 1, 1)
+    cycles, rest = divmod(year, others)
+    number = cycles * other_days + (date(2000 + rest, month, 1) - start).days + day - 1 - other_early
+    cycles, rest = divmod(number + early, days)
+    there = start + timedelta(rest)
+    return cycles * years + there.year - 2000, there.month, there.day

@@ -1,0 +1,402 @@
+"""Text to graph as its official scripts count it: Text2KGBench and WebNLG.
+
+Text2KGBench, per sentence, for numbers that can stand beside the published ones. Predictions whose relation is not
+among gold's relations of the sentence are left out; what remains and gold are compared as sets of strings (parts
+joined, without spaces and underscores, in lower case). Without predictions precision, recall and F1 are 0. Conformance
+and hallucination look at all predictions: a relation is conformant if the ontology has it, a subject or object is
+hallucinated if its stemmed words do not stand in the stemmed sentence followed by the ontology's concepts. An output
+without predictions has conformance 1 and hallucination 0; a sentence without any output adds 0 to every sum. The
+averages are over all gold sentences.
+
+WebNLG's four matchings of triples: ``ent_type``, ``partial``, ``strict`` and ``exact``. Each part of a predicted triple
+is laid on the same part of a gold one: the longest common runs of words first. Runs, and the words between them that
+gold lacks, are spans, which are counted as in SemEval'13. Parts that have no word in common are tried in exchanged
+places. A text's triples are paired so that the mean F1 of the four is highest; values are means over pairs. This
+follows the official script to its oddities: a run that is followed by missing words counts once for each of them, and
+spans overlap if they share a word other than their last (as in nervaluate 0.1.7, which the script pins).
+
+Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023, and https://github.com/cenguix/Text2KGBench (run_eval.py);
+Castro Ferreira et al., WebNLG 2020, and https://github.com/WebNLG/WebNLG-Text-to-triples (Evaluation_script.py)
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import permutations, product
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.fields import identity, read
+from goldassay.measure import EMPTY, Measure, failed
+from goldassay.measures.triples.matching import as_written
+from goldassay.measures.triples.objects import written
+from goldassay.scorecard import Batches, Scorecard, each, fold
+from goldassay.statistics.evidence import Floats
+from goldassay.tally import Mean, divide
+
+PARTS = ("subject", "predicate", "object")
+GAPS = re.compile(r"_|\s+")
+ABBREVIATIONS = """adm ala ariz aug ave bros calif chg cie co col colo conn corp cos ct dec dr feb fla fri ft ga gen
+ill inc jan jr kan ky lt ltd maj messrs mg mich minn mr mrs ms nev nov oct ok okla ore pa prof rep
+reps sen sep sept sr st sw tenn tues va vs vt wash wed wis yr a.a a.c a.d a.g a.h a.m a.m.e a.s a.t
+b.f b.v c c.i.t c.o.m.b c.v d d.c d.h d.w e e.f e.h e.l e.m f f.g f.j g g.d g.f g.k h h.c h.f h.m
+i.m.s j.b j.c j.j j.k j.p j.r k l l.a l.f l.p m m.b.a m.d.c m.j n n.c n.d n.h n.j n.m n.v n.y p
+p.a.m p.m ph.d r r.a r.h r.i r.j r.k r.t s s.a s.a.y s.c s.g s.p.a s.s t t.j u.k u.n u.s u.s.a
+u.s.s.r v w w.c w.r w.va w.w"""
+"""Punkt's English abbreviations: they end no sentence."""
+
+
+class Ontology(NamedTuple):
+    """The relations (spaces as underscores) and the concepts of an ontology file."""
+
+    relations: frozenset[str] = frozenset()
+    concepts: str = ""
+
+    @classmethod
+    def of(cls, content: Any) -> Ontology:
+        """From the content of an ontology file of the benchmark."""
+        try:
+            relations, concepts = ([str(row["label"]) for row in content[part]] for part in ("relations", "concepts"))
+        except (KeyError, TypeError):
+            raise DataError("an ontology has 'concepts' and 'relations', each a list with a 'label'") from None
+        return cls(frozenset(relation.replace(" ", "_") for relation in relations), " ".join(concepts))
+
+
+NO_ONTOLOGY = Ontology()
+EXPLAIN = {
+    "precision": "statements in gold / predictions whose relation gold has in this sentence; 0 without predictions",
+    "recall": "gold statements predicted / gold statements; 0 without predictions",
+    "f1": "harmonic mean of the sentence's precision and recall",
+    "ontology_conformance": "predictions whose relation the ontology has / predictions; 1 without predictions",
+    "subject_hallucination": "predictions whose stemmed subject is not in the sentence or a concept / predictions",
+    "relation_hallucination": "1 − ontology conformance",
+    "object_hallucination": "predictions whose stemmed object is not in the sentence or a concept / predictions",
+}
+
+
+VALUES = tuple(EXPLAIN)
+
+
+def sentence(gold: object, pred: object, ontology: Ontology) -> dict[str, float]:
+    """The protocol on one sentence; all numbers are 0 if the system has no output for it.
+
+    >>> ontology = Ontology.of({"relations": [{"label": "author"}], "concepts": [{"label": "book"}]})
+    >>> gold = {"text": "Inkspell is a novel by Cornelia Funke.",
+    ...         "triples": [{"subject": "Inkspell", "predicate": "author", "object": "Cornelia Funke"}]}
+    >>> more = {"subject": "Inkspell", "predicate": "genre", "object": "drama"}
+    >>> list(sentence(gold, {"triples": [*gold["triples"], more]}, ontology).values())
+    [1.0, 1.0, 1.0, 0.5, 0.0, 0.5, 0.5]
+    """
+    if failed(pred):
+        return dict.fromkeys(VALUES, 0.0)
+    expected, predicted = ([_written(row) for row in read(side, "triples", None) or ()] for side in (gold, pred))
+    relations = {relation.replace(" ", "_") for _, relation, _ in expected}
+    right = {_joined(triple) for triple in expected}
+    keys = {_joined(triple) for triple in predicted if triple[1] in relations}
+    hits = len(right & keys)
+    precision, recall = divide(hits, len(keys)), divide(hits, len(right))
+    f1 = divide(2 * precision * recall, precision + recall)
+    text, size = _stemmed(f"{read(gold, 'text', '') or ''}{ontology.concepts}"), len(predicted)
+    conformant = divide(sum(relation in ontology.relations for _, relation, _ in predicted), size, empty=1.0)
+    subjects, objects = (
+        divide(sum(_stemmed(triple[part]).replace("01januari", "") not in text for triple in predicted), size)
+        for part in (0, 2)
+    )
+    values = precision, recall, f1, conformant, subjects, 1.0 - conformant, objects
+    return dict(zip(VALUES, map(float, values), strict=True))
+
+
+@dataclass(frozen=True)
+class Official(Measure[Mean]):
+    """One of the benchmark's numbers: its mean over sentences.
+
+    >>> gold = {"text": "", "triples": []}
+    >>> Official("ontology_conformance")(gold, {"triples": []}).tally.value, Official()(gold, None).tally.value
+    (1.0, 0.0)
+    """
+
+    name = "{value}"
+    task = "triples"
+    zero = Mean()
+    gold_fields = ("text", "triples")
+    pred_fields = ("triples",)
+    source = "Text2KGBench (ISWC 2023), run_eval.py"
+    shares = ("ontology",)
+    counted = ""  # pyright: ignore[reportAssignmentType]
+    choices = {"value": VALUES}
+
+    value: str = "f1"
+    ontology: Ontology = NO_ONTOLOGY
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The definition of the value."""
+        return f"{EXPLAIN[self.value]}; mean over sentences"
+
+    @property
+    def lower_is_better(self) -> bool:  # type: ignore[override]
+        """Whether it counts hallucinations."""
+        return self.value.endswith("hallucination")
+
+    @property
+    def conventions(self) -> str:
+        """The protocol stands for the rest."""
+        return f"{self.value}[protocol=text2kgbench, average=sentences, empty=0]"
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[dict[str, float]]]:
+        """The numbers of all sentences."""
+        return [(sentence(*pair, self.ontology),) for pair in zip(gold, pred, strict=True)]
+
+    def tally(self, numbers: dict[str, float]) -> Mean:
+        """The value of one sentence."""
+        return Mean.of(numbers[self.value])
+
+
+def scorecard(shared: Batches, ontology: object) -> Scorecard:
+    """The means over all sentences, and the numbers of each sentence."""
+    if ontology is None:
+        raise GoldassayError("the protocol text2kgbench needs the benchmark's ontology file: ontology=FILE")
+    content = ontology if isinstance(ontology, Ontology) else Ontology.of(ontology)
+    ids: list[str] = []
+
+    def look(part: Batches) -> None:
+        ids.extend(identity(example, index) for index, example in enumerate(part.gold, len(ids) + 1))
+
+    card = fold("triples", [Official(name, content) for name in VALUES], shared, look)
+    card.by["sentence"] = each(ids, card.tallies)
+    return card
+
+
+def _written(triple: object) -> list[str]:
+    return [written(read(triple, part)) for part in PARTS]
+
+
+def _joined(triple: Iterable[str]) -> str:
+    return "".join(GAPS.sub("", part).lower() for part in triple)
+
+
+@cache
+def _nltk() -> tuple[Any, ...]:
+    """Tokenizers of sentences and words, stemmers of words and of names; NLTK takes a second to import."""
+    from nltk.stem import PorterStemmer
+    from nltk.tokenize.destructive import NLTKWordTokenizer
+    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
+
+    punkt, names = PunktParameters(), PorterStemmer()
+    punkt.abbrev_types = set(ABBREVIATIONS.split())
+    names.pool = {}  # the NLTK of the published numbers has exceptions for "sky" and "news", not for "Sky"
+    return PunktSentenceTokenizer(punkt), NLTKWordTokenizer(), PorterStemmer(), names
+
+
+@lru_cache(maxsize=65536)
+def words(text: str) -> tuple[str, ...]:
+    """The words of a text as NLTK cuts it, sentence by sentence: the last full stop of each is no part of a word."""
+    sentences, tokenizer, *_ = _nltk()
+    return tuple(word for sentence in sentences.tokenize(text) for word in tokenizer.tokenize(sentence))
+
+
+@lru_cache(maxsize=65536)
+def _stemmed(text: str) -> str:
+    """Stemmed words without spaces."""
+    *_, stemmer, names = _nltk()
+    return GAPS.sub("", "".join((stemmer if word.islower() else names).stem(word) for word in words(text))).lower()
+
+
+MATCHINGS = ("ent_type", "partial", "strict", "exact")
+RATES = ("precision", "recall", "f1")
+SWAPS = ((0, 2), (0, 1), (1, 2))  # parts whose places are exchanged, in the order in which that is tried
+PERMUTED = 7  # as many triples are paired by trying every order, of equals the first
+MARK = f"[{re.escape(string.punctuation)}]"
+SIGNS = f"{MARK}+", MARK  # signs of several characters stay on the candidate's side
+WHOLE = (f".*{MARK}.*",) * 2
+Parts = tuple[str, ...]
+Span = tuple[int, int, int]  # the part of the triple that it stands for, first word, last word
+
+
+class Laid(NamedTuple):
+    """Two texts laid on each other: their spans, how many places they take, whether they share a word."""
+
+    gold: tuple[tuple[int, int], ...]
+    pred: tuple[tuple[int, int], ...]
+    width: int
+    shared: bool
+
+
+@dataclass(frozen=True)
+class WebNLG(Measure[Mean]):
+    """Precision, recall or F1 of paired triples in one of WebNLG's matchings.
+
+    Args:
+        matching: ``strict`` (words and place), ``exact`` (words, any place), ``partial`` (some words, any place, half),
+            ``ent_type`` (some words, same place).
+        rate: ``f1``, ``precision`` or ``recall``.
+
+    >>> gold = {"triples": [{"subject": "Jane_Austen", "predicate": "notableWork", "object": "Emma"}]}
+    >>> pred = {"triples": [{"subject": "Austen", "predicate": "notable work", "object": "Emma"}]}
+    >>> [round(WebNLG(matching)(gold, pred).tally.value, 3) for matching in MATCHINGS]
+    [0.667, 0.667, 0.667, 0.667]
+    """
+
+    name = "webnlg_{matching}_{rate}"
+    task = "triples"
+    zero = Mean()
+    gold_fields = ("triples",)
+    pred_fields = ("triples",)
+    fixed = {"pairs": "best mean F1 of the four", "average": "pairs", "empty": EMPTY}
+    formula = "mean over pairs of triples of SemEval'13's precision, recall or F1"
+    source = "Castro Ferreira et al., WebNLG 2020 (Evaluation_script.py)"
+    in_key = ("matching", "rate")
+    choices = {"matching": MATCHINGS, "rate": RATES}
+
+    matching: str = "strict"
+    rate: str = "f1"
+
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Floats:
+        """A row an example: the number of pairs, and the sums of all values over them."""
+        return np.array([_sums(*pair) for pair in zip(gold, pred, strict=True)], float).reshape(-1, 1 + len(WEBNLG))
+
+    def tallies(self, batch: Floats) -> Mean:
+        """The sum and the number of each example."""
+        return Mean(batch[:, 1 + [*WEBNLG].index(f"{self.matching}_{self.rate}")], batch[:, 0])
+
+
+WEBNLG = {f"{matching}_{rate}": WebNLG(matching, rate) for matching in MATCHINGS for rate in RATES}
+"""What the evaluation script prints, by name."""
+
+
+def _sums(gold: object, pred: object) -> list[float]:
+    references, candidates = ([_normal(triple) for triple in side] for side in as_written(gold, pred))
+    size = max(len(candidates), len(references))
+    references, candidates = (side + [("",) * len(PARTS)] * (size - len(side)) for side in (references, candidates))
+    rates = np.array([[_rates(reference, candidate) for reference in references] for candidate in candidates], float)
+    rows = rates.reshape(size, size, len(WEBNLG))
+    f1 = np.array([[fmean(cell) for cell in row] for row in rows[:, :, 2::3].tolist()])
+    return [size, *sum((rows[row][column] for row, column in enumerate(_best(f1))), np.zeros(len(WEBNLG)))]
+
+
+def _best(scores: Floats) -> Sequence[int]:
+    """The column of each row with the highest sum."""
+    if len(scores) > PERMUTED:
+        return [int(column) for column in linear_sum_assignment(scores, maximize=True)[1]]
+    orders = np.array([*permutations(range(len(scores)))], int)
+    totals = sum(row[orders[:, at]] for at, row in enumerate(scores))
+    chosen: list[int] = orders[np.argmax(totals)].tolist()
+    return chosen
+
+
+def _normal(triple: object) -> Parts:
+    """Words apart at capitals and underscores, in lower case; an object loses a last note in parentheses."""
+    parts = (re.sub(r"([a-z])([A-Z])", r"\1 \2", part) for part in _written(triple))
+    *rest, value = (re.sub(r"[_\s]+", " ", part).lower() for part in parts)
+    return *rest, re.sub(r"^(.*?)\s\(.*?\)$", r"\1", value)
+
+
+@lru_cache(maxsize=65536)
+def _rates(reference: Parts, candidate: Parts) -> tuple[float, ...]:
+    """Precision, recall and F1 of a pair in each matching."""
+    places = list(range(len(PARTS)))
+    laid = [_laid(*pair) for pair in zip(reference, candidate, strict=True)]
+    starts = [0, laid[0].width, laid[0].width + laid[1].width]
+    for left, right in SWAPS:
+        if laid[left].shared or laid[right].shared:
+            continue
+        swapped = [_laid(reference[a], candidate[b], WHOLE) for a, b in ((left, right), (right, left))]
+        if swapped[0].shared or swapped[1].shared:
+            places[left], places[right] = right, left
+            laid[left], laid[right] = swapped
+            starts[1] = laid[0].width
+            if right == 2:  # sic: where subject and object are exchanged, the predicate keeps its old width
+                starts[2] = starts[1] + laid[1].width
+            if (left, right) == (0, 2):  # sic: the script lays the object's words for the predicate
+                laid[1] = _laid(reference[right], candidate[left], WHOLE, linked=False)
+            break
+    gold, pred = list[Span](), list[Span]()
+    for place, (part, start) in enumerate(zip(laid, starts, strict=True)):
+        gold += [(place, start + first, start + last) for first, last in part.gold]
+        pred += [(places[place], start + first, start + last) for first, last in part.pred]
+    return _semeval(gold, pred)
+
+
+def _semeval(gold: Sequence[Span], pred: Sequence[Span]) -> tuple[float, ...]:
+    """Each predicted span beside the same, else the first that it overlaps; in the order of `MATCHINGS`."""
+    credit, met, spurious = [0.0] * len(MATCHINGS), set[Span](), 0
+    for span in pred:
+        near = (g for g in gold if span[1:] == g[1:] or max(span[1], g[1]) < min(span[2], g[2]))
+        other = span if span in gold else next(near, None)
+        if other is None:
+            spurious += 1
+            continue
+        met.add(other)
+        typed, exact = span[0] == other[0], span[1:] == other[1:]
+        for number, points in enumerate((typed, (1 + exact) / 2, typed and exact, exact)):
+            credit[number] += points
+    actual, possible = len(pred), len(pred) - spurious + len(set(gold) - met)
+    rates = list[float]()
+    for points in credit:
+        precision, recall = (points / size if size else 0.0 for size in (actual, possible))
+        both = precision + recall
+        rates += precision, recall, 2 * (precision * recall) / both if both > 0 else 0.0
+    return tuple(rates)
+
+
+def _laid(gold: str, pred: str, left_out: Sequence[str] = SIGNS, linked: bool = True) -> Laid:
+    """A candidate's words laid on the reference's, without those that a pattern of that side leaves out.
+
+    ``linked`` words before the run that begins the reference, and after the one that ends it, belong to that run.
+    """
+    reference, candidate = (
+        [word for word in words(text) if not re.fullmatch(pattern, word)]
+        for text, pattern in zip((gold, pred), left_out, strict=True)
+    )
+    runs, places = _runs(reference, candidate)
+    common = [at for at, place in enumerate(places) if isinstance(place, int)]
+    if not common:
+        # Either side by itself; a reference without a candidate takes one place, whatever its length.
+        counted = candidate or not reference
+        width = len(reference) + len(candidate) if counted else 1
+        whole = ((0, len(reference) - 1),) if reference else ()
+        return Laid(whole, ((len(reference), width - 1),) if counted else (), width, False)
+    before = common[0] if places[common[0]] == 0 else 0
+    after = len(places) - 1 - common[-1] if places[common[-1]] == len(runs) - 1 else 0
+    # Each stretch of other words is a span of its own, named by the shared words that stand before it.
+    rest = range(before, len(places) - after)
+    others = [1 + sum(at < place for at in common) for place in rest if place not in common]
+    if not linked:
+        before = after = 0
+    spans, current, begin = list[tuple[int, int]](), 0, 0
+    line = [*runs[:1] * before, *runs, *runs[-1:] * after, *others]
+    for at, name in enumerate(line):
+        if current and name != current:  # at every missing word after a run the script closes that run again
+            spans.append((begin, at - 1))
+        if isinstance(name, int) and name != current:
+            current, begin = name, at
+    if isinstance(line[-1], int):
+        spans.append((begin, len(line) - 1))
+    return Laid(((before, before + len(reference) - 1),), tuple(spans), len(line), True)
+
+
+def _runs(reference: Sequence[str], candidate: Sequence[str]) -> tuple[list[str | int], list[str | int]]:
+    """The longest common runs of words, one after the other.
+
+    A word of the reference becomes the negative number of its run, the candidate's word its place in the reference.
+    """
+    left, right = list[str | int](reference), list[str | int](candidate)
+    number, size = 1, len(right)
+    while size:
+        starts = product(range(len(right) - size + 1), range(len(left) - size + 1))
+        at, begin = next(((a, b) for a, b in starts if right[a : a + size] == left[b : b + size]), (-1, -1))
+        if at < 0:
+            size -= 1
+            continue
+        left[begin : begin + size] = [-number] * size
+        right[at : at + size] = range(begin, begin + size)
+        number += 1
+    return left, right
