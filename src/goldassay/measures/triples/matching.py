@@ -19,7 +19,7 @@ from typing import Any
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import Review, failed, gold_field, pred_field
+from goldassay.measure import Review, gold_field, pred_field
 from goldassay.measures.assignment import assign
 from goldassay.measures.triples import objects
 from goldassay.measures.triples.objects import EXACTLY, Comparing
@@ -44,6 +44,8 @@ class Triple:
     kind: str
     value: objects.Value | None
     key: tuple[str, str, str]
+    verdict: str
+    confidence: float | None
 
     @property
     def words(self) -> str:
@@ -79,7 +81,8 @@ class Matching:
         Unaligned predictions are unknown, not wrong, and left out; so are unaligned gold statements. A wrong prediction
         whose predicate may mean several properties counts under one that gold has.
         """
-        counts, missed = defaultdict(lambda: [0.0, 0.0, 0.0]), {*self.missed}
+        counts: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+        missed = {*self.missed}
         for index, gold in enumerate(self.gold):
             if gold.aligned:
                 counts[min(gold.properties)][2 * (index in missed)] += 1.0
@@ -99,14 +102,12 @@ class Matching:
     @property
     def truths(self) -> list[bool | None]:
         """Of each prediction whether it is true: matched, or judged so; None where that is not known."""
-        verdicts = (TRUTH.get(str(prediction.triple.get("verdict"))) for prediction in self.pred)
-        return [index in self.pairs or verdict for index, verdict in enumerate(verdicts)]
+        return [index in self.pairs or TRUTH.get(each.verdict) for index, each in enumerate(self.pred)]
 
     @property
     def verdicts(self) -> list[str]:
         """The verdicts on predictions that gold does not have."""
-        verdicts = (self.pred[index].triple.get("verdict") for index in self.unmatched)
-        return [verdict for verdict in verdicts if verdict is not None]
+        return [self.pred[index].verdict for index in self.unmatched if self.pred[index].verdict]
 
     @property
     def confidences(self) -> list[tuple[float, float]]:
@@ -116,9 +117,9 @@ class Matching:
         have it.
         """
         return [
-            (float(triple["confidence"]), float(bool(true)))
-            for triple, true in zip((prediction.triple for prediction in self.pred), self.truths, strict=True)
-            if triple.get("confidence") is not None and (true or triple.get("verdict") != "uncertain")
+            (each.confidence, float(bool(true)))
+            for each, true in zip(self.pred, self.truths, strict=True)
+            if each.confidence is not None and (true or each.verdict != "uncertain")
         ]
 
 
@@ -162,19 +163,19 @@ def statements(gold: object, pred: object, comparing: Comparing = EXACTLY) -> Ma
     )
     return Matching(
         sorted((row for row in left if row.triple.get("rank") != "deprecated"), key=lambda row: row.key),
-        sorted(right, key=lambda row: (-_confidence(row.triple, name), row.key)),
+        sorted(right, key=lambda row: (row.confidence is None, -(row.confidence or 0.0), row.key)),
     )
 
 
 def as_written(gold: object, pred: object) -> list[list[Any]]:
-    """The statements of both sides that count, as they are and in their order; of a failed prediction none."""
+    """The statements of both sides that count, as they are and in their order."""
     return [
         [
             row
             for row in side or ()
             if not (isinstance(row, Mapping) and (row.get("rank") == "deprecated" or EXACTLY.excludes(row)))
         ]
-        for side in (gold_field(gold, "triples"), None if failed(pred) else pred_field(pred, "triples"))
+        for side in (gold_field(gold, "triples"), pred_field(pred, "triples"))
     ]
 
 
@@ -195,32 +196,28 @@ def _triples(triples: Any, comparing: Comparing, name: object) -> list[Triple]:
     rows = []
     for raw in triples or ():
         row = raw if isinstance(raw, Mapping) else {key: read(raw, key, None) for key in FIELDS}
-        if lacking := [key for key in FIELDS[:3] if row.get(key) is None]:
-            raise DataError(f"a triple needs a {lacking[0]!r}, found {dict(row)!r}", record=name, field="triples")
-        check_verdicts({row.get("verdict")} - {None}, record=name, field="triples")
+        verdict, confidence = row.get("verdict") or "", row.get("confidence")
+        try:
+            check_verdicts({verdict} - {""})
+            for part in FIELDS[:3]:
+                if row.get(part) is None:
+                    raise DataError(f"a triple needs a {part!r}, found {dict(row)!r}")
+            if confidence is not None and not (isinstance(confidence, int | float) and 0.0 <= confidence <= 1.0):
+                raise DataError(f"a confidence lies between 0 and 1, not {confidence!r}")
+        except DataError as error:
+            raise error.at(record=name, field="triples") from None
         if comparing.excludes(row):
             continue
         subject = objects.item(row["subject"], row.get("subject_id"))
         properties = comparing.properties(str(row.get("predicate_id") or row["predicate"]))
-        kind, key = (
-            objects.kind(row),
-            (objects.written(row["subject"]), str(row["predicate"]), objects.written(row["object"])),
-        )
-        rows.append(Triple(row, subject, properties, comparing.aligned(properties), kind, objects.read(row, kind), key))
+        key = objects.written(row["subject"]), str(row["predicate"]), objects.written(row["object"])
+        kind, aligned = objects.kind(row), comparing.aligned(properties)
+        value = objects.read(row, kind)
+        rows.append(Triple(row, subject, properties, aligned, kind, value, key, verdict, confidence))
     return rows
 
 
-def check_verdicts(verdicts: Iterable[str], **place: Any) -> None:
+def check_verdicts(verdicts: Iterable[str]) -> None:
     """Raise a `DataError` unless each is one of `VERDICTS`."""
     if unknown := {*verdicts} - {*VERDICTS}:
-        raise DataError(f"a verdict is one of {', '.join(VERDICTS)}, not {unknown.pop()!r}", **place)
-
-
-def _confidence(triple: Mapping[str, Any], name: object) -> float:
-    """The confidence of a prediction; −1 without one."""
-    raw = triple.get("confidence")
-    if raw is None:
-        return -1.0
-    if isinstance(raw, bool) or not isinstance(raw, (int, float)) or not 0.0 <= raw <= 1.0:
-        raise DataError(f"a confidence lies between 0 and 1, not {raw!r}", record=name, field="triples")
-    return float(raw)
+        raise DataError(f"a verdict is one of {', '.join(VERDICTS)}, not {unknown.pop()!r}")

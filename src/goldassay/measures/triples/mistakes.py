@@ -94,14 +94,10 @@ class TextIndex:
 
     def sentence(self, span: Span) -> str:
         """The sentence around a place, or the part of it that is near."""
-        low, high = max(0, span[0] - CONTEXT), span[1] + CONTEXT
-        *earlier, before = re.split(r"\. |\n", self.text[low : span[0]])
-        after, *later = re.split(r"(?<=\.) |\n", self.text[span[1] : high])
-        if low and not earlier:
-            before = before.partition(" ")[2]
-        if high < len(self.text) and not later:
-            after = after.rpartition(" ")[0]
-        return " ".join((before + self.text[slice(*span)] + after).split())
+        start, end = span
+        *_, before = re.split(r"\. |\n", around(self.text[:start], start, start, CONTEXT))
+        after, *_ = re.split(r"(?<=\.) |\n", around(self.text[end:], 0, 0, CONTEXT))
+        return " ".join((before + self.text[start:end] + after).split())
 
     @cached_property
     def _words(self) -> str:

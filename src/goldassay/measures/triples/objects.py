@@ -182,7 +182,7 @@ class Comparing:
         left, right = ({self._same.get(name, name) for name in side.names} for side in (gold, pred))
         return not left.isdisjoint(right)
 
-    def same(self, gold: Value | None, pred: Any) -> bool:
+    def same(self, gold: Any, pred: Any) -> bool:
         """Whether two values of one type are the same.
 
         >>> EXACTLY.same(numeric.quantity("100"), numeric.quantity("1000")), EXACTLY.same("Orsay.", "Orsay")
@@ -308,7 +308,8 @@ def read(triple: Mapping[str, Any], as_kind: str) -> Value | None:
         if as_kind == "item":
             return item(raw, triple.get("object_id"), triple.get("object_labels") or ())
         if as_kind in READERS:
-            return READERS[as_kind](raw)
+            value: Value | None = READERS[as_kind](raw)
+            return value
         return Identifier("".join(written(raw).casefold().split())) if as_kind == "identifier" else written(raw)
     except (ValueError, TypeError, OverflowError):  # a mapping or a list whose parts are no numbers
         return None

@@ -25,8 +25,9 @@ import re
 import string
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cache, lru_cache
-from itertools import permutations, product
+from itertools import permutations
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -224,8 +225,8 @@ Span = tuple[int, int, int]  # the part of the triple that it stands for, first 
 class Laid(NamedTuple):
     """Two texts laid on each other: their spans, how many places they take, whether they share a word."""
 
-    gold: tuple[tuple[int, int], ...]
-    pred: tuple[tuple[int, int], ...]
+    gold: list[tuple[int, int]]
+    pred: list[tuple[int, int]]
     width: int
     shared: bool
 
@@ -300,9 +301,9 @@ def _normal(triple: object) -> Parts:
 
 
 @lru_cache(maxsize=65536)
-def _rates(reference: Parts, candidate: Parts) -> tuple[float, ...]:
+def _rates(reference: Parts, candidate: Parts) -> Floats:
     """Precision, recall and F1 of a pair in each matching."""
-    places = list(range(len(PARTS)))
+    places = [0, 1, 2]
     laid = [_laid(*pair) for pair in zip(reference, candidate, strict=True)]
     starts = [0, laid[0].width, laid[0].width + laid[1].width]
     for left, right in SWAPS:
@@ -318,33 +319,26 @@ def _rates(reference: Parts, candidate: Parts) -> tuple[float, ...]:
             if (left, right) == (0, 2):  # sic: the script lays the object's words for the predicate
                 laid[1] = _laid(reference[right], candidate[left], WHOLE, linked=False)
             break
-    gold, pred = list[Span](), list[Span]()
-    for place, (part, start) in enumerate(zip(laid, starts, strict=True)):
-        gold += [(place, start + first, start + last) for first, last in part.gold]
-        pred += [(places[place], start + first, start + last) for first, last in part.pred]
-    return _semeval(gold, pred)
+    parts = list(zip(laid, places, starts, strict=True))
+    gold = [(n, start + a, start + b) for n, (part, _, start) in enumerate(parts) for a, b in part.gold]
+    return _semeval(gold, [(place, start + a, start + b) for part, place, start in parts for a, b in part.pred])
 
 
-def _semeval(gold: Sequence[Span], pred: Sequence[Span]) -> tuple[float, ...]:
-    """Each predicted span beside the same, else the first that it overlaps; in the order of `MATCHINGS`."""
-    credit, met, spurious = [0.0] * len(MATCHINGS), set[Span](), 0
-    for span in pred:
-        near = (g for g in gold if span[1:] == g[1:] or max(span[1], g[1]) < min(span[2], g[2]))
-        other = span if span in gold else next(near, None)
-        if other is None:
-            spurious += 1
-            continue
-        met.add(other)
-        typed, exact = span[0] == other[0], span[1:] == other[1:]
-        for number, points in enumerate((typed, (1 + exact) / 2, typed and exact, exact)):
-            credit[number] += points
-    actual, possible = len(pred), len(pred) - spurious + len(set(gold) - met)
-    rates = list[float]()
-    for points in credit:
-        precision, recall = (points / size if size else 0.0 for size in (actual, possible))
-        both = precision + recall
-        rates += precision, recall, 2 * (precision * recall) / both if both > 0 else 0.0
-    return tuple(rates)
+def _semeval(gold: list[Span], pred: list[Span]) -> Floats:
+    """Each predicted span beside the same, else the first that it overlaps; in the order of `WEBNLG`."""
+    near = [
+        span if span in gold else next((g for g in gold if span[1:] == g[1:] or _overlap(span, g)), None)
+        for span in pred
+    ]
+    hits = [(span[0] == g[0], span[1:] == g[1:]) for span, g in zip(pred, near, strict=True) if g]
+    points = [(typed, (1 + exact) / 2, typed and exact, exact) for typed, exact in hits]
+    credit = np.array(points, float).reshape(-1, len(MATCHINGS)).sum(axis=0)
+    precision, recall = credit / max(len(pred), 1), credit / max(len(hits) + len({*gold} - {*near}), 1)
+    return np.stack([precision, recall, divide(2 * (precision * recall), precision + recall)], axis=1).ravel()
+
+
+def _overlap(span: Span, other: Span) -> bool:
+    return max(span[1], other[1]) < min(span[2], other[2])
 
 
 def _laid(gold: str, pred: str, left_out: Sequence[str] = SIGNS, linked: bool = True) -> Laid:
@@ -360,10 +354,9 @@ def _laid(gold: str, pred: str, left_out: Sequence[str] = SIGNS, linked: bool = 
     common = [at for at, place in enumerate(places) if isinstance(place, int)]
     if not common:
         # Either side by itself; a reference without a candidate takes one place, whatever its length.
-        counted = candidate or not reference
+        counted = bool(candidate or not reference)
         width = len(reference) + len(candidate) if counted else 1
-        whole = ((0, len(reference) - 1),) if reference else ()
-        return Laid(whole, ((len(reference), width - 1),) if counted else (), width, False)
+        return Laid([(0, len(reference) - 1)][: len(reference)], [(len(reference), width - 1)] * counted, width, False)
     before = common[0] if places[common[0]] == 0 else 0
     after = len(places) - 1 - common[-1] if places[common[-1]] == len(runs) - 1 else 0
     # Each stretch of other words is a span of its own, named by the shared words that stand before it.
@@ -373,30 +366,23 @@ def _laid(gold: str, pred: str, left_out: Sequence[str] = SIGNS, linked: bool = 
         before = after = 0
     spans, current, begin = list[tuple[int, int]](), 0, 0
     line = [*runs[:1] * before, *runs, *runs[-1:] * after, *others]
-    for at, name in enumerate(line):
-        if current and name != current:  # at every missing word after a run the script closes that run again
-            spans.append((begin, at - 1))
+    for at, name in enumerate([*line, ""]):
+        if current and name != current and (at < len(line) or isinstance(line[-1], int)):
+            spans.append((begin, at - 1))  # at every missing word after a run the script closes that run again
         if isinstance(name, int) and name != current:
             current, begin = name, at
-    if isinstance(line[-1], int):
-        spans.append((begin, len(line) - 1))
-    return Laid(((before, before + len(reference) - 1),), tuple(spans), len(line), True)
+    return Laid([(before, before + len(reference) - 1)], spans, len(line), True)
 
 
-def _runs(reference: Sequence[str], candidate: Sequence[str]) -> tuple[list[str | int], list[str | int]]:
+def _runs(reference: list[str], candidate: list[str]) -> tuple[list[str | int], list[str | int]]:
     """The longest common runs of words, one after the other.
 
     A word of the reference becomes the negative number of its run, the candidate's word its place in the reference.
     """
     left, right = list[str | int](reference), list[str | int](candidate)
-    number, size = 1, len(right)
-    while size:
-        starts = product(range(len(right) - size + 1), range(len(left) - size + 1))
-        at, begin = next(((a, b) for a, b in starts if right[a : a + size] == left[b : b + size]), (-1, -1))
-        if at < 0:
-            size -= 1
-            continue
-        left[begin : begin + size] = [-number] * size
-        right[at : at + size] = range(begin, begin + size)
-        number += 1
+    number = 0
+    while (run := SequenceMatcher(None, right, left, autojunk=False).find_longest_match()).size:
+        number -= 1
+        left[run.b : run.b + run.size] = [number] * run.size
+        right[run.a : run.a + run.size] = range(run.b, run.b + run.size)
     return left, right
