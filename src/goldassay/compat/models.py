@@ -15,7 +15,7 @@ import io
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module, resources
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from goldassay import files
-from goldassay.compat.answering import COLUMNS, rankings
+from goldassay.compat.answering import rankings
 from goldassay.embedding import Embedder, resolve
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import check_choice
@@ -48,11 +48,6 @@ CACHES = {
     "embeddings.csv": ("Text", "Embedding"),
     "raw_responses.csv": ("Model", "Question", "Answer", "Confidence", "Time_ms", "Error"),
 }
-DETAILS = (
-    *("Model", "Question", "Answerable", "Expected", "Answer", "Raw_Confidence", "Time_ms"),
-    *(name.capitalize() for name in FIVE),
-)
-ANSWER = ("answer", "confidence", "latency_ms", "error")  # what a cached answer is to the measures
 OUTPUTS = ("model_rankings.csv", "model_responses.csv", "evaluation_summary.txt")
 ReadingModel = Callable[[str, Sequence[str]], Any]
 Rows = list[dict[str, Any]]
@@ -108,44 +103,56 @@ class ModelRanking:
         """Retrieve, ask and score what is not cached yet; all of it with ``force_refresh``."""
         if force_refresh:
             self.clean()
-        contexts, answers = dict(self._read("contexts.csv")), self._answers()
-        questions = [example["question"] for example in self.questions]
+        contexts = {row["Question"]: row["Contexts"] for row in self._read("contexts.csv")}
+        answers, questions = self._read("raw_responses.csv"), [example["question"] for example in self.questions]
         for question in questions:
             if question not in contexts:
                 contexts[question] = json.dumps(list(self.retrieve(question)), ensure_ascii=False)
-        self._write("contexts.csv", contexts.items())
+        self._write("contexts.csv", [{"Question": key, "Contexts": text} for key, text in contexts.items()])
+        cached = {(row["Model"], row["Question"]) for row in answers}
         for name, model in self.models.items():
             for question in questions:
-                if (name, question) not in answers:
-                    answers[name, question] = _answer(model, question, json.loads(contexts[question]))
-            self._write("raw_responses.csv", ((*key, *answer.values()) for key, answer in answers.items()))
+                if (name, question) not in cached:
+                    answer = _answer(model, question, json.loads(contexts[question]))
+                    answers.append({"Model": name, "Question": question, **answer})
+            self._write("raw_responses.csv", answers)
         return self.recalculate_metrics_only()
 
     def recalculate_metrics_only(self) -> Rows:
         """Score the cached answers again; no model is asked."""
-        answers = self._answers()
+        answers: dict[str, dict[str, dict[str, Any]]] = {}
+        for row in self._read("raw_responses.csv"):
+            answers.setdefault(row["Model"], {})[row["Question"]] = row
         if not answers:
             raise GoldassayError(f"no {self.folder / 'raw_responses.csv'}: run_evaluation() makes it")
         pack = ScorePack(self._embedder(), self.pack.tokens, self.pack.weights)
-        cards: dict[str, Scorecard] = {}
-        self.responses = []
-        for name in dict.fromkeys(model for model, _ in answers):
-            questions = [example for example in self.questions if (name, example["question"]) in answers]
-            given = [answers[name, example["question"]] for example in questions]
-            cards[name] = pack.score(questions, given)
-            for example, answer in zip(questions, given, strict=True):
-                expected, values = example["answers"], pack.score([example], [answer]).values
-                about = name, example["question"], bool(expected), next(iter(expected), "")
-                cells = *about, *list(answer.values())[:-1], *map(values.get, FIVE)
-                self.responses.append(dict(zip(DETAILS, cells, strict=True)))
+        cards, self.responses = dict[str, Scorecard](), []
+        for name, rows in answers.items():
+            questions = [example for example in self.questions if example["question"] in rows]
+            predictions = [
+                {
+                    "answer": row["Answer"],
+                    "confidence": float(row["Confidence"]) if row["Confidence"] else None,
+                    "latency_ms": float(row["Time_ms"]),
+                    "error": row["Error"],
+                }
+                for row in (rows[example["question"]] for example in questions)
+            ]
+            cards[name] = pack.score(questions, predictions)
+            for example, prediction in zip(questions, predictions, strict=True):
+                about = {"Model": name, "Question": example["question"], "Answerable": bool(example["answers"])}
+                about |= {"Expected": next(iter(example["answers"]), ""), "Answer": prediction["answer"]}
+                about |= {"Raw_Confidence": prediction["confidence"], "Time_ms": prediction["latency_ms"]}
+                values = pack.score([example], [prediction]).values
+                self.responses.append(about | {each.capitalize(): values.get(each) for each in FIVE})
         self.rankings = rankings(cards, self.pack.weights)
         best = self.rankings[0]
         lines = [f"Winner: {best['Model']}" if best["Rank"] else "No winner: none of them has a final score", ""]
         for row in self.rankings:
             score = "no final score" if row["Final_Score"] is None else f"{row['Final_Score']:.4f}"
             lines.append(f"{row['Rank'] or '–'}  {row['Model']}  {score}")
-        for file, table in zip(OUTPUTS, (self.rankings, self.responses), strict=False):
-            self._write(file, (row.values() for row in table))
+        self._write(OUTPUTS[0], self.rankings)
+        self._write(OUTPUTS[1], self.responses)
         files.save(self.folder / OUTPUTS[2], "\n".join(lines) + "\n")
         return self.rankings
 
@@ -162,52 +169,46 @@ class ModelRanking:
 
     @property
     def rankings_df(self) -> Any:
-        """The ranking as a data frame, the best first."""
-        return _frame(self.rankings)
+        """The ranking as a data frame of pandas, the best first."""
+        return import_module("pandas").DataFrame(self.rankings)
 
     @property
     def detailed_df(self) -> Any:
-        """A row for each model and question as a data frame."""
-        return _frame(self.responses)
-
-    def _answers(self) -> dict[tuple[str, str], dict[str, Any]]:
-        """The cached answers by model and question."""
-        answers = {}
-        for model, question, answer, confidence, milliseconds, error in self._read("raw_responses.csv"):
-            sure = float(confidence) if confidence else None
-            cells = answer, sure, float(milliseconds), error
-            answers[model, question] = dict(zip(ANSWER, cells, strict=True))
-        return answers
+        """A row for each model and question as a data frame of pandas."""
+        return import_module("pandas").DataFrame(self.responses)
 
     def _embedder(self) -> Embedder | str | None:
         """The embedder, with its vectors cached in ``embeddings.csv``."""
         if self.pack.embedder is None:
             return None
         inner = resolve(self.pack.embedder) if isinstance(self.pack.embedder, str) else self.pack.embedder
-        vectors = {text: json.loads(row) for text, row in self._read("embeddings.csv")}
+        vectors = {row["Text"]: json.loads(row["Embedding"]) for row in self._read("embeddings.csv")}
 
         def embed(texts: Sequence[str]) -> Any:
             if new := [text for text in dict.fromkeys(texts) if text not in vectors]:
                 vectors.update({text: [float(x) for x in row] for text, row in zip(new, inner(new), strict=True)})
-                rounded = ((text, json.dumps([float(f"{x:.7g}") for x in row])) for text, row in vectors.items())
-                self._write("embeddings.csv", rounded)
+                rounded = {text: json.dumps([float(f"{x:.7g}") for x in row]) for text, row in vectors.items()}
+                self._write("embeddings.csv", [{"Text": text, "Embedding": row} for text, row in rounded.items()])
             return np.array([vectors[text] for text in texts], dtype=np.float32)
 
         embed.name = inner.name  # type: ignore[attr-defined]
         return embed  # type: ignore[return-value]
 
-    def _read(self, name: str) -> list[list[str]]:
-        """The rows of a cache, without its header."""
+    def _read(self, name: str) -> Rows:
+        """The rows of a cache."""
         file = self.folder / name
-        header, *rows = csv.reader(io.StringIO(files.text(file))) if file.is_file() else [[*CACHES[name]]]
-        if tuple(header) != CACHES[name]:
+        if not file.is_file():
+            return []
+        reader = csv.DictReader(io.StringIO(files.text(file)))
+        if tuple(reader.fieldnames or ()) != CACHES[name]:
             raise DataError(f"its columns are not {', '.join(CACHES[name])}; clean() starts anew", file=file)
-        return rows
+        return list(reader)
 
-    def _write(self, name: str, rows: Iterable[Iterable[object]]) -> None:
+    def _write(self, name: str, rows: Rows) -> None:
         text = io.StringIO()
-        header = {**CACHES, OUTPUTS[0]: COLUMNS, OUTPUTS[1]: DETAILS}[name]
-        csv.writer(text, lineterminator="\n").writerows([header, *rows])
+        writer = csv.DictWriter(text, CACHES.get(name) or list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
         files.save(self.folder / name, text.getvalue())
 
 
@@ -226,18 +227,9 @@ def reading(
     return read
 
 
-def _frame(rows: Sequence[Mapping[str, object]]) -> Any:
-    try:
-        return import_module("pandas").DataFrame(rows)
-    except ModuleNotFoundError:
-        raise GoldassayError("a data frame needs pandas: pip install pandas") from None
-
-
 def _answer(model: ReadingModel, question: str, contexts: Sequence[str]) -> dict[str, Any]:
-    """One answer as a prediction, with the error if the model raised one."""
-    started = time.perf_counter()
-    answer: Any = ""
-    confidence, error = None, ""
+    """One answer, and the error if the model raised one."""
+    started, confidence, error = time.perf_counter(), None, ""
     try:
         answer = model(question, contexts)
         if not isinstance(answer, str):
@@ -245,7 +237,7 @@ def _answer(model: ReadingModel, question: str, contexts: Sequence[str]) -> dict
     except Exception as raised:  # noqa: BLE001  whatever a model raises is its result
         answer, error = "", f"{type(raised).__name__}: {raised}"[:500]
     milliseconds = round(1000 * (time.perf_counter() - started), 3)
-    return dict(zip(ANSWER, (str(answer or ""), confidence, milliseconds, error), strict=True))
+    return {"Answer": str(answer or ""), "Confidence": confidence, "Time_ms": milliseconds, "Error": error}
 
 
 def significance_test(
@@ -278,18 +270,18 @@ def significance_test(
         raise GoldassayError(f"a paired comparison needs the same examples: {len(scores_a)} against {len(scores_b)}")
     gaps = np.asarray(Evidences(scores_a).matrix[:, 0] - Evidences(scores_b).matrix[:, 0])
     details = {"n": len(gaps), "mean_difference": float(gaps.mean()), "effect_size": _finite(cohens_dz(gaps))}
+    significant = None
     if test_type in ("bootstrap", "permutation"):
         comparison = compare(scores_a, scores_b, test=test_type, seed=seed)
         p, statistic = comparison.test_p, comparison.difference
     else:
         statistic, p = classical(test_type, gaps)
-    significant = p < alpha
     if test_type == "bootstrap":
         wide = compare(scores_a, scores_b, test=test_type, level=1 - alpha, seed=seed).interval
         details |= {"ci_95_lower": comparison.interval.low, "ci_95_upper": comparison.interval.high}
         significant = len(gaps) > 1 and not wide.low <= 0 <= wide.high
-    values = {"test": test_type, "statistic": _finite(statistic), "p_value": p, "significant": bool(significant)}
-    return {**values, "alpha": alpha, **details}
+    values = {"test": test_type, "statistic": _finite(statistic), "p_value": p, "alpha": alpha, **details}
+    return {**values, "significant": bool(p < alpha if significant is None else significant)}
 
 
 def _finite(number: float) -> float | None:
