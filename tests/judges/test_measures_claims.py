@@ -178,7 +178,7 @@ def test_the_repr_is_a_value_and_names_the_judge() -> None:
     again = answering.ClaimRate("noise_sensitivity_in_irrelevant", "scripted/judge@1")
     assert (again == one, hash(again) == hash(one), again.bound is judge) == (True, True, True)
     assert one.conventions == (
-        "noise_sensitivity_in_irrelevant[judge=scripted/judge@1, passages=irrelevant, average=answers, "
+        "noise_sensitivity_in_irrelevant[judge=scripted/judge@1, average=answers, "
         "no claims=left out, failed=an empty answer, no passages, unknown=in the denominator, not counted as true]"
     )
 

@@ -13,14 +13,14 @@ from goldassay.exceptions import DataError
 from goldassay.measures import answering
 from goldassay.measures.answering import (
     CitationRate,
-    Cited,
     ClaimRate,
     FactualAccuracy,
     Support,
     cited,
     factual_accuracy,
 )
-from goldassay.measures.answering.grounding import by_words
+from goldassay.measures.answering.grounding import outcome
+from goldassay.measures.judged import JudgedMean
 
 # Four claims of the answer, two of gold, two passages. Passage 1 holds gold claim 1: it is relevant, passage 2 is not.
 TABLES = {
@@ -61,10 +61,14 @@ def tables(draw: st.DrawFn) -> Support:
     return Support.of(dict(zip(TABLES, drawn, strict=True)))
 
 
+def unknown(support: Support) -> int:
+    return sum(row.count(None) for table in support.tables.values() for row in table)
+
+
 def completions(found: Support) -> list[Support]:
     """Every way in which the unknown verdicts could have come back."""
     out = []
-    for answers in product([True, False], repeat=found.unknown()):
+    for answers in product([True, False], repeat=unknown(found)):
         rest = iter(answers)
         out.append(
             Support(
@@ -78,7 +82,7 @@ def completions(found: Support) -> list[Support]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(tables().filter(lambda found: found.unknown() <= 6))
+@given(tables().filter(lambda found: unknown(found) <= 6))
 def test_unknown_verdicts_bound_the_truth(found: Support) -> None:
     for full in completions(found):
         for name, share in full.values.items():
@@ -93,7 +97,7 @@ def test_every_claim_is_grounded_known_or_invented_or_not_known(found: Support) 
     parts = [values[name] for name in ("faithfulness", "hallucination", "self_knowledge")]
     certain = sum(part.value for part in parts)
     assert certain <= 1 + 1e-12
-    if not found.unknown():
+    if not unknown(found):
         assert certain == pytest.approx(1)
         assert all(share.value == share.most for share in values.values())
 
@@ -144,14 +148,17 @@ def test_a_citation_too_many_is_imprecise() -> None:
     def words(premise: str, hypothesis: str) -> bool:
         return set(hypothesis.split()) <= set(premise.split())
 
+    def precision(*rows: dict[str, Any]) -> JudgedMean:
+        return CitationRate("precision")({}, {"citations": list(rows)}).tally
+
     found = cited("a b", ["a b", "c"], words)
     # the first carries the sentence alone; the second does not, and the first still does without it
-    assert (found.alone, found.without) == ((True, False), (False, True))
-    assert found.precise() == 1
-    assert cited("a", ["a"], words).precise() == 1
-    assert cited("a", ["b"], words).precise() == 0
-    assert cited("a", [], words) == Cited("a", False)
-    assert cited("a", ["b"], lambda _premise, _hypothesis: None).unknown == 2
+    assert (found["alone"], found["without"]) == ([True, False], [False, True])
+    assert precision(found).value == 1 / 2
+    assert precision(cited("a", ["a"], words)).value == 1
+    assert precision(cited("a", ["b"], words)).value == 0
+    assert cited("a", [], words) == {"sentence": "a", "together": False, "alone": [], "without": []}
+    assert precision(cited("a", ["b"], lambda _premise, _hypothesis: None)) == JudgedMean(0.0, 1.0, 1.0, 2.0)
     with pytest.raises(DataError, match=r"citations\[0\]: 1 verdicts alone, 0 without"):
         CitationRate("recall")({}, {"citations": [{"sentence": "a", "together": True, "alone": [True]}]})
 
@@ -178,7 +185,7 @@ def test_a_citation_too_many_is_imprecise() -> None:
     ],
 )
 def test_what_a_fact_says_of_a_claim(claim: str, fact: str, expected: str) -> None:
-    assert by_words(claim, fact) == expected
+    assert outcome(claim, [fact]) == expected
 
 
 def test_factual_accuracy_keeps_the_founding_names_and_adds_the_third_outcome() -> None:

@@ -14,7 +14,7 @@ from goldassay.cli.score import scored
 from goldassay.cli.settings import settings
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures.answering import scorecard
-from goldassay.measures.answering.calibration import Best, Threshold
+from goldassay.measures.answering.ranking import Best, Threshold
 
 
 def best_threshold(scores: list[float], unsure: list[float], answerable: list[bool]) -> tuple[float, float]:

@@ -18,8 +18,8 @@ from goldassay.fields import Column, read
 from goldassay.judges.measures import Rubric
 from goldassay.measure import Measure
 from goldassay.measures.answering import ClaimRate, JudgedMean, Relevance, rouge
-from goldassay.measures.answering.embeddings import similarity
 from goldassay.measures.answering.grounding import entity_recall, lexical_support
+from goldassay.measures.answering.matching import similarity
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS, final_score
 from goldassay.measures.answering.records import check_texts, contexts, reference
 from goldassay.measures.judged import can_answer
@@ -65,8 +65,7 @@ class RAGEvaluator:
     ) -> dict[str, object]:
         """The values of one answer; ``None`` if what would give one is missing, or cannot say."""
         texts = {"question": question, "answer": generated_answer, "reference": gold_answer}
-        for name, text in (texts | {"context": retrieved_context}).items():
-            check_texts(name, [text])
+        check_texts(**{name: [text] for name, text in (texts | {"context": retrieved_context}).items()})
         judge, prediction = self.llm_judge, {"answer": generated_answer, "retrieved_contexts": [retrieved_context]}
         supports = hasattr(judge, "verdict")
         grades = supports and can_answer(judge, "rubric")

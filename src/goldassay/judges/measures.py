@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.questions import question, rubric
 from goldassay.measure import Assessment, Error, gold_field
-from goldassay.measures.answering.records import answer_or_nothing
+from goldassay.measures.answering.records import answer as answer_of
 from goldassay.measures.answering.records import question as question_of
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 
@@ -53,7 +53,7 @@ class Rated(JudgedMeasure):
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The worth of one answer, with the judge's reason if it is not the highest."""
-        answer, asked = answer_or_nothing(pred, gold), self.asked(gold)
+        answer, asked = answer_of(pred, gold), self.asked(gold)
         if asked is None:
             return Assessment(JudgedMean())
         key = "first" if "second" in asked else "answer"

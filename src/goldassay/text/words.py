@@ -42,27 +42,14 @@ def tokens(text: str, tokenizer: str = "rouge-score", stem: bool = False) -> lis
     >>> tokens("museums opened", stem=True)
     ['museum', 'open']
     """
-    words = runs(text, tokenizer)
-    return [stemmed(word) for word in words] if stem else words
-
-
-def runs(text: str, tokenizer: str) -> list[str]:
-    """The words before stemming."""
     if tokenizer == "rouge-score":
-        return [word.decode() for word in ascii_words(text)]
-    if tokenizer == "unicode":
-        return _any_script().findall(unicodedata.normalize("NFKC", text).casefold())
-    raise GoldassayError(f"no tokenizer {tokenizer!r}; there are {', '.join(TOKENIZERS)}")
-
-
-def ascii_words(text: str) -> list[bytes]:
-    """The words by rouge-score's tokenizer, as bytes, which is faster.
-
-    >>> ascii_words("Het Rijksmuseum, café")
-    [b'het', b'rijksmuseum', b'caf']
-    """
-    folded = text if text.isascii() else text.lower()  # some capitals of other scripts have small letters of ASCII
-    return folded.encode("ascii", "replace").translate(_LETTERS).split()
+        folded = text if text.isascii() else text.lower()  # some capitals of other scripts have small letters of ASCII
+        words = folded.encode("ascii", "replace").translate(_LETTERS).decode().split()
+    elif tokenizer == "unicode":
+        words = _any_script().findall(unicodedata.normalize("NFKC", text).casefold())
+    else:
+        raise GoldassayError(f"no tokenizer {tokenizer!r}; there are {', '.join(TOKENIZERS)}")
+    return [stemmed(word) for word in words] if stem else words
 
 
 @cache

@@ -1,10 +1,9 @@
 """Answering: is the answer right, is it grounded, and does the program know when it does not know?
 
 Read in this order: `records` (what a question and an answer are), `matching` (how answers are compared; many questions
-at once), `measures` (exact match, F1 and ROUGE), `embeddings` (similarity, BERTScore), `claims` (tables of verdicts and
-their rates, relevance), `citations`, `grounding` (entities, lexical support, facts), `calibration`, `ranking`,
-`protocols` (HotpotQA, DROP, KILT and others), `translation` (BLEU, chrF), `mistakes` (the errors, in words),
-`scorecard` (everything over a set).
+at once), `measures` (exact match, F1, ROUGE, BLEU, chrF), `claims` (tables of verdicts and their rates, relevance,
+citations), `grounding` (entities, lexical support, facts), `ranking` (its five values, and calibration), `protocols`
+(HotpotQA, DROP, KILT and others), `mistakes` (the errors, in words), `scorecard` (everything over a set).
 """
 
 from __future__ import annotations
@@ -12,10 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure, gold_field
-from goldassay.measures.answering.calibration import BestThreshold, Calibration
-from goldassay.measures.answering.citations import CitationRate, Cited, cited
-from goldassay.measures.answering.claims import RATES, BoundedShare, ClaimRate, Relevance, Support
-from goldassay.measures.answering.embeddings import BERTScore, SemanticSimilarity, bertscore, similarity
+from goldassay.measures.answering.claims import LOWER, RATES, CitationRate, ClaimRate, Relevance, Support, cited
 from goldassay.measures.answering.grounding import (
     ContextEntityRecall,
     FactualAccuracy,
@@ -24,13 +20,21 @@ from goldassay.measures.answering.grounding import (
     factual_accuracy,
     lexical_support,
 )
-from goldassay.measures.answering.matching import rouge, squad
-from goldassay.measures.answering.measures import F1, ROUGE, ExactMatch
+from goldassay.measures.answering.matching import bertscore, rouge, similarity, squad
+from goldassay.measures.answering.measures import BLEU, F1, ROUGE, ChrF, ExactMatch
 from goldassay.measures.answering.protocols import PROTOCOLS, Conditional, Drop, Kilt, SupportingFacts
-from goldassay.measures.answering.ranking import Confidence, Robustness, Speed, final_score
+from goldassay.measures.answering.ranking import (
+    BERTScore,
+    BestThreshold,
+    Calibration,
+    Confidence,
+    Robustness,
+    SemanticSimilarity,
+    Speed,
+    final_score,
+)
 from goldassay.measures.answering.records import answers, reference
 from goldassay.measures.answering.scorecard import scorecard
-from goldassay.measures.answering.translation import BLEU, ChrF
 from goldassay.measures.judged import JudgedMean
 from goldassay.text.words import found_entities, sentences
 
@@ -41,7 +45,7 @@ MEASURES: tuple[Measure[Any], ...] = (
     *(ROUGE(kind) for kind in ("1", "2", "L", "Lsum")),
     *(ROUGE("1", part="r"), ROUGE("L", stem=True), ROUGE("L", tokenizer="unicode")),
     *(ContextEntityRecall(), ContextEntityRecall(match="exact")),
-    *(ClaimRate(rate) for rate in RATES if not RATES[rate].lower_is_better),
+    *(ClaimRate(rate) for rate in RATES if rate not in LOWER),
     *(CitationRate("recall"), CitationRate("precision")),
     *(FactualAccuracy(), LexicalSupport(), Relevance()),
     *(Confidence(), Speed(), Robustness()),
@@ -84,11 +88,9 @@ __all__ = [
     "ROUGE",
     "BERTScore",
     "BestThreshold",
-    "BoundedShare",
     "Calibration",
     "ChrF",
     "CitationRate",
-    "Cited",
     "ClaimRate",
     "Conditional",
     "Confidence",

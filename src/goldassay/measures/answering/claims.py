@@ -1,4 +1,4 @@
-"""Claims and what supports them: eleven rates from four tables of verdicts, none of which is ever dropped.
+"""Claims and what supports them: eleven rates from four tables of verdicts, none of which is ever dropped; citations.
 
 An answer has C claims, the gold answer G, and there are k passages. Each verdict says whether a text entails a claim:
 ``answer_by_gold`` (C), ``gold_by_answer`` (G), ``answer_by_context`` (C × k), ``gold_by_context`` (G × k). A verdict is
@@ -6,13 +6,19 @@ An answer has C claims, the gold answer G, and there are k passages. Each verdic
 rate then counts what is certain, and ``most`` is what it would be if every unknown verdict went its way: the truth lies
 between.
 
-The tables come with a prediction (`from_prediction`), written by people or by a judge of an earlier run, or a judge
-makes them (`judge_claims`). Without verdicts there is no evidence, and the rate does not apply. Since a judge answers
+The tables come with a prediction, written by people or by a judge of an earlier run, or a judge makes them
+(`judge_claims`). Without verdicts there is no evidence, and the rate does not apply. Since a judge answers
 each question once, several rates together cost no more than the largest. Where gold is needed, an unanswerable question
 is left out; where contexts are, a prediction without them. An answer of fewer than four words is read together with its
 question. Hallucination, self-knowledge and noise sensitivity are better when lower: for reading, not for optimizing.
 
+Citations (ALCE): a sentence is recalled (1) if it cites something and its cited passages together entail it. A citation
+of a recalled sentence is precise if its passage entails the sentence alone, or if the others fail to entail it without
+it. Recall is the mean over an answer's sentences, precision the share of precise citations; both are means over
+answers.
+
 Ru et al., RAGChecker: a fine-grained framework for diagnosing retrieval-augmented generation, NeurIPS 2024.
+Gao et al., Enabling large language models to generate text with citations, EMNLP 2023.
 """
 
 from __future__ import annotations
@@ -20,28 +26,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error, failed
-from goldassay.measures.answering.records import (
-    answer_or_nothing,
-    answers,
-    contexts,
-    extra,
-    number,
-    question,
-    reference,
-    unanswerable,
-)
-from goldassay.measures.judged import AnyJudge, JudgedMean, JudgedMeasure, Verdict, unknown
+from goldassay.measure import Assessment, Error, failed, pred_field
+from goldassay.measures.answering.matching import Assessed, harmonic
+from goldassay.measures.answering.records import answer, answers, contexts, evidence, extra, number, question, reference
+from goldassay.measures.judged import UNKNOWN, AnyJudge, JudgedMean, JudgedMeasure, Verdict, unknown
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import divide
 
 Entailed = bool | None
+Table = Sequence[Sequence[Entailed]]
 TABLES = BY_GOLD, BY_ANSWER, BY_CONTEXT, IN_CONTEXT = (
     "answer_by_gold",
     "gold_by_answer",
@@ -55,118 +54,99 @@ LABELS: dict[str | None, Entailed] = {
 }  # a judge's; any other is unknown
 SHORT = 4  # an answer of fewer words means something only together with its question
 
-
-class BoundedShare(NamedTuple):
-    """A value between what is certain and the ``most`` that it could be."""
-
-    value: float
-    most: float
-
-
 # Verdicts are numbers in Kleene's three-valued logic: true 1, unknown ½, false 0; "and" is the minimum, "or" the
-# maximum, "not" 1 − x. What is certainly true is 1, and what may be true is above 0.
+# maximum, "not" 1 − x. What is certainly true is 1, and what may be true is above 0. A share is a pair: of what is
+# certain, and of what may be.
 TRUTH = {True: 1.0, None: 0.5, False: 0.0}
-NONE = BoundedShare(0.0, 0.0)
+Share = tuple[float, float] | None
 
 
-def _any(truths: Floats, axis: int) -> Floats:
+def _any(truths: Floats, axis: int = 1) -> Floats:
     largest: Floats = truths.max(axis, initial=0.0)
     return largest
 
 
-def _share(truths: Floats) -> BoundedShare | None:
-    return BoundedShare(float((truths == 1).mean()), float((truths > 0).mean())) if len(truths) else None
+def _share(truths: Floats) -> Share:
+    return (float((truths == 1).mean()), float((truths > 0).mean())) if len(truths) else None
 
 
-def _f1(correct: Floats, recalled: Floats) -> BoundedShare | None:
+def _f1(correct: Floats, recalled: Floats) -> Share:
     """0 if one side alone has claims, since what says nothing misses all."""
-    precision, recall = _share(correct), _share(recalled)
-    if precision is None or recall is None:
-        return NONE if precision or recall else None
-    return BoundedShare(*(divide(2 * p * r, p + r) for p, r in zip(precision, recall, strict=True)))
+    p, r = _share(correct), _share(recalled)
+    return (harmonic(p[0], r[0]), harmonic(p[1], r[1])) if p and r else (0.0, 0.0) if p or r else None
 
 
-def _utilization(recalled: Floats, useful: Floats) -> BoundedShare | None:
+def _utilization(recalled: Floats, useful: Floats) -> Share:
     """Of the gold claims that a passage has, the share that the answer has too."""
-    retrieved = _any(useful, 1)
+    retrieved = _any(useful)
     both, lost = np.minimum(retrieved, recalled), np.minimum(retrieved, 1 - recalled)
     most, certain = int((both > 0).sum()), int((lost == 1).sum())
     value = divide(int((both == 1).sum()), int((retrieved > 0).sum()))
-    return BoundedShare(value, divide(most, most + certain)) if len(retrieved) else None
+    return (value, divide(most, most + certain)) if len(retrieved) else None
 
 
-def _noise(relevant: bool, correct: Floats, used: Floats, useful: Floats) -> BoundedShare | None:
+def _noise(relevant: bool, correct: Floats, used: Floats, useful: Floats) -> Share:
     """The share of wrong claims that come from a relevant passage, or from irrelevant ones alone."""
     if not len(used) or not len(useful):
         return None
     holds_gold = _any(useful, 0)
-    by_relevant = _any(np.minimum(used, holds_gold), 1)
-    by_other = np.minimum(_any(np.minimum(used, 1 - holds_gold), 1), 1 - by_relevant)
+    by_relevant = _any(np.minimum(used, holds_gold))
+    by_other = np.minimum(_any(np.minimum(used, 1 - holds_gold)), 1 - by_relevant)
     return _share(np.minimum(by_relevant if relevant else by_other, 1 - correct))
 
 
-class Rate(NamedTuple):
-    """A rate of claims: the tables it needs, the share, and its formula."""
-
-    tables: tuple[str, ...]
-    share: Callable[..., BoundedShare | None]
-    formula: str
-    shown: bool = False  # whether the claims that its table does not support are errors
-    lower_is_better: bool = False
-
-
 NOISE = "claims that gold does not support and a (ir)relevant passage does / claims of the answer"
-RATES = {
-    "claim_precision": Rate((BY_GOLD,), _share, "claims of the answer that gold supports / claims of the answer", True),
-    "claim_recall": Rate((BY_ANSWER,), _share, "claims of gold that the answer supports / claims of gold", True),
-    "claim_f1": Rate((BY_GOLD, BY_ANSWER), _f1, "2PR/(P+R) of claim precision and claim recall, mean over answers"),
-    "retrieved_claim_recall": Rate(
+RATES: dict[str, tuple[tuple[str, ...], Callable[..., Share], str]] = {
+    "claim_precision": ((BY_GOLD,), _share, "claims of the answer that gold supports / claims of the answer"),
+    "claim_recall": ((BY_ANSWER,), _share, "claims of gold that the answer supports / claims of gold"),
+    "claim_f1": ((BY_GOLD, BY_ANSWER), _f1, "2PR/(P+R) of claim precision and claim recall, mean over answers"),
+    "retrieved_claim_recall": (
         (IN_CONTEXT,),
-        lambda useful: _share(_any(useful, 1)),
+        lambda useful: _share(_any(useful)),
         "claims of gold that a retrieved passage supports / claims of gold",
-        shown=True,
     ),
-    "context_precision": Rate(
+    "context_precision": (
         (IN_CONTEXT,),
-        lambda useful: _share(_any(useful, 0)) or (NONE if len(useful) else None),
+        lambda useful: _share(_any(useful, 0)) or ((0.0, 0.0) if len(useful) else None),
         "retrieved passages that support a claim of gold / retrieved passages",
     ),
-    "context_utilization": Rate(
-        (BY_ANSWER, IN_CONTEXT), _utilization, "claims of gold retrieved and answered / claims of gold retrieved"
+    "context_utilization": (
+        (BY_ANSWER, IN_CONTEXT),
+        _utilization,
+        "claims of gold retrieved and answered / claims of gold retrieved",
     ),
-    "faithfulness": Rate(
+    "faithfulness": (
         (BY_CONTEXT,),
-        lambda used: _share(_any(used, 1)),
+        lambda used: _share(_any(used)),
         "claims of the answer that a retrieved passage supports / claims of the answer",
-        shown=True,
     ),
-    "hallucination": Rate(
+    "hallucination": (
         (BY_GOLD, BY_CONTEXT),
-        lambda correct, used: _share(np.minimum(1 - _any(used, 1), 1 - correct)),
+        lambda correct, used: _share(np.minimum(1 - _any(used), 1 - correct)),
         "claims of the answer that neither a passage nor gold supports / claims of the answer",
-        lower_is_better=True,
     ),
-    "self_knowledge": Rate(
+    "self_knowledge": (
         (BY_GOLD, BY_CONTEXT),
-        lambda correct, used: _share(np.minimum(1 - _any(used, 1), correct)),
+        lambda correct, used: _share(np.minimum(1 - _any(used), correct)),
         "claims of the answer that gold supports and no passage does / claims of the answer",
-        lower_is_better=True,
     ),
-    "noise_sensitivity_in_relevant": Rate(
-        (BY_GOLD, BY_CONTEXT, IN_CONTEXT), partial(_noise, True), NOISE, lower_is_better=True
-    ),
-    "noise_sensitivity_in_irrelevant": Rate(
-        (BY_GOLD, BY_CONTEXT, IN_CONTEXT), partial(_noise, False), NOISE, lower_is_better=True
-    ),
+    "noise_sensitivity_in_relevant": ((BY_GOLD, BY_CONTEXT, IN_CONTEXT), partial(_noise, True), NOISE),
+    "noise_sensitivity_in_irrelevant": ((BY_GOLD, BY_CONTEXT, IN_CONTEXT), partial(_noise, False), NOISE),
 }
-
-# For each table: the kind of error of a claim that it does not support, who makes the claim, and what is wrong with it.
+"""For each rate the tables that it needs, the share, and its formula."""
+LOWER = ("hallucination", "self_knowledge", "noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant")
+"""The rates of something wrong: lower is better."""
 AGAINST = {
-    BY_GOLD: ("incorrect", "The answer", "which the gold answer does not say"),
-    BY_ANSWER: ("missed", "The gold answer", "which the answer leaves out"),
-    BY_CONTEXT: ("unsupported", "The answer", "which no retrieved passage supports"),
-    IN_CONTEXT: ("not_retrieved", "The gold answer", "which no retrieved passage holds"),
+    "claim_precision": ("incorrect", "answer", "The answer says “{}”, which the gold answer does not say."),
+    "claim_recall": ("missed", "answer", "The gold answer says “{}”, which the answer leaves out."),
+    "faithfulness": ("unsupported", "answer", "The answer says “{}”, which no retrieved passage supports."),
+    "retrieved_claim_recall": (
+        "not_retrieved",
+        "retrieved_contexts",
+        "The gold answer says “{}”, which no retrieved passage holds.",
+    ),
 }
+"""The rates whose unsupported claims are errors: the kind of error, the field, and the message."""
 
 
 @dataclass(frozen=True)
@@ -177,100 +157,79 @@ class Support:
     ``answer`` and of ``gold``, if they are known; ``quotes`` by table what contradicts each claim.
 
     >>> support = Support.of({"answer_by_gold": [True, False], "answer_by_context": [[True], [None]]})
-    >>> support.values["claim_precision"], support.values["faithfulness"], support.unknown()
-    (BoundedShare(value=0.5, most=0.5), BoundedShare(value=0.5, most=1.0), 1)
+    >>> support.values["faithfulness"]
+    JudgedMean(total=0.5, weight=1.0, most=1.0, unknown=1.0)
     """
 
-    tables: Mapping[str, tuple[tuple[Entailed, ...], ...]]
+    tables: Mapping[str, Table]
     claims: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     quotes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], name: object = None, claims: Mapping[str, Sequence[Any]] = {}) -> Support:
+    def of(cls, record: Any, name: object = None, claims: Mapping[str, Sequence[Any]] = {}) -> Support:
         """From a record (of this name) with some of the four tables.
 
         >>> Support.of({"answer_by_gold": [True, False, None]}).tables
         {'answer_by_gold': ((True,), (False,), (None,))}
         """
-        tables: dict[str, tuple[tuple[Entailed, ...], ...]] = {}
-        for table in TABLES:
-            rows = record.get(table)
-            if rows is not None and table.endswith("context"):
-                tables[table] = tuple(verdicts(rows[at], name, f"{table}[{at}]") for at in range(len(rows)))
-            elif rows is not None:
-                tables[table] = tuple((verdict,) for verdict in verdicts(rows, name, table))
-        sizes = [{len(tables[each]) for each in sides if each in tables} for sides in (TABLES[::2], TABLES[1::2])]
-        widths = {len(row) for each in (BY_CONTEXT, IN_CONTEXT) for row in tables.get(each, ())}
-        if any(len(each) > 1 for each in (*sizes, widths)):
+        if not isinstance(record, Mapping):
+            raise DataError(f"expected tables of verdicts, found {record!r}", record=name, field="support")
+        tables: dict[str, Table] = {
+            table: tuple(_verdicts(row, name, f"{table}[{at}]") for at, row in enumerate(rows))
+            if table.endswith("context")
+            else tuple((verdict,) for verdict in _verdicts(rows, name, table))
+            for table in TABLES
+            if (rows := record.get(table)) is not None
+        }
+        claimed = [{len(tables[table]) for table in side if table in tables} for side in (TABLES[::2], TABLES[1::2])]
+        passages = {len(row) for table in TABLES[2:] for row in tables.get(table, ())}
+        if max(map(len, (*claimed, passages))) > 1:
             raise DataError("its tables of verdicts disagree on how many claims or passages there are", record=name)
         return cls(tables, claims)
 
-    def unknown(self, tables: Sequence[str] = TABLES) -> int:
-        """How many verdicts of some tables did not come back."""
-        return sum(row.count(None) for name in tables for row in self.tables.get(name, ()))
-
-    def share(self, rate: str) -> BoundedShare | None:
-        """One of the `RATES`; ``None`` if a table is missing, or there are no claims to share."""
-        arrays = []
-        for name in RATES[rate].tables:
-            if name not in self.tables:
-                return None
+    def share(self, rate: str) -> JudgedMean:
+        """One of the `RATES`; no evidence if a table is missing, or there are no claims to share."""
+        names, share, _ = RATES[rate]
+        if not self.tables.keys() >= {*names}:
+            return JudgedMean()
+        arrays, lost = [], 0
+        for name in names:
             rows = self.tables[name]
+            lost += sum(row.count(None) for row in rows)
             truths = np.array([[TRUTH[verdict] for verdict in row] for row in rows], float)
             truths = truths.reshape(len(rows), len(rows[0]) if rows else 0)
-            arrays.append(truths if name.endswith("context") else _any(truths, 1))
-        return RATES[rate].share(*arrays)
+            arrays.append(truths if name.endswith("context") else _any(truths))
+        return JudgedMean(ends[0], 1.0, ends[1], float(lost)) if (ends := share(*arrays)) else JudgedMean()
 
     @property
-    def values(self) -> dict[str, BoundedShare]:
+    def values(self) -> dict[str, JudgedMean]:
         """All rates that the tables give."""
-        return {name: share for name in RATES if (share := self.share(name)) is not None}
+        return {rate: share for rate in RATES if (share := self.share(rate)).weight}
 
-    def errors(self, table: str) -> tuple[Error, ...]:
-        """The claims that a table does not support, with the quote that contradicts them if there is one."""
+    def errors(self, rate: str) -> tuple[Error, ...]:
+        """The claims that count against a rate, with the quote that contradicts them if there is one."""
+        kind, where, message = AGAINST[rate]
+        (table,), errors = RATES[rate][0], []
         side = table.partition("_")[0]
-        claims, quotes = self.claims.get(side, ()), self.quotes.get(table, ())
-        where = "retrieved_contexts" if table == IN_CONTEXT else "answer"
-        kind, who, wrong = AGAINST[table]
-        errors = []
-        for place, row in enumerate(self.tables[table]):
+        rows, claims = self.tables[table], self.claims.get(side, ())
+        for place, (row, quote) in enumerate(zip(rows, self.quotes.get(table) or [""] * len(rows), strict=True)):
             text = claims[place] if place < len(claims) and claims[place] else f"claim {place + 1}"
             text = text if isinstance(text, str) else " ".join(map(str, text))
-            if True in row:
-                continue
-            if None in row:
+            if None in row and True not in row:
                 errors.append(unknown(f"Whether “{text}” is supported", where))
-                continue
-            quote = f" It says otherwise: “{quotes[place]}”." if quotes and quotes[place] else ""
-            message = f"{who} says “{text}”, {wrong}.{quote}"
-            sides = (text, "") if side == "gold" else ("", text)
-            errors.append(Error(kind, message, *sides, field=where))
+            elif True not in row:
+                said = f" It says otherwise: “{quote}”." if quote else ""
+                sides = (text, "") if side == "gold" else ("", text)
+                errors.append(Error(kind, message.format(text) + said, *sides, field=where))
         return tuple(errors)
 
 
-def verdicts(values: Any, record: object, field: str) -> tuple[Entailed, ...]:
+def _verdicts(values: Any, record: object, field: str) -> tuple[Entailed, ...]:
     """A list of verdicts: ``True``, ``False``, or ``None`` for one that did not come back."""
     if not isinstance(values, (list, tuple)) or not all(value in (True, False, None) for value in values):
-        raise DataError(
-            f"expected a list of verdicts (true, false or null), found {values!r}", record=record, field=field
-        )
+        expected = "expected a list of verdicts (true, false or null)"
+        raise DataError(f"{expected}, found {values!r}", record=record, field=field)
     return tuple(values)
-
-
-def from_prediction(pred: object) -> Support | None:
-    """The verdicts that come with a prediction, in ``support``; ``None`` if none do.
-
-    >>> support = from_prediction({"support": {"answer_by_gold": [True, None]}, "answer_claims": ["a", "b"]})
-    >>> support.errors("answer_by_gold")[0].kind
-    'unknown'
-    """
-    tables = extra(pred, "support")
-    if tables is None:
-        return None
-    name = read(pred, "id", None)
-    if not isinstance(tables, Mapping):
-        raise DataError(f"expected tables of verdicts, found {tables!r}", record=name, field="support")
-    return Support.of(tables, name, {side: extra(pred, f"{side}_claims") or () for side in ("answer", "gold")})
 
 
 def judge_claims(
@@ -287,20 +246,20 @@ def judge_claims(
         contexts: the retrieved passages.
         tables: which of `TABLES` to make.
     """
-    claims: dict[str, Sequence[str | None]] = {}
-    for side, text in (("answer", answer), ("gold", gold)):
-        if any(name.startswith(side) for name in tables):
-            listed = judge.claims(text)
-            claims[side] = [None] if listed is None else listed
+    texts, claims = {"answer": answer, "gold": gold}, dict[str, Sequence[str | None]]()
     against = {BY_GOLD: [gold], BY_ANSWER: [answer], BY_CONTEXT: contexts, IN_CONTEXT: contexts}
     support, quotes = {}, {}
     for name in tables:
+        side = name.partition("_")[0]
+        if side not in claims:
+            listed = judge.claims(texts[side])
+            claims[side] = [None] if listed is None else listed
         rows = [
             [
                 Verdict(None) if claim is None else judge.verdict("support", text=text, claim=claim)
                 for text in against[name]
             ]
-            for claim in claims[name.partition("_")[0]]
+            for claim in claims[side]
         ]
         support[name] = tuple(tuple(LABELS.get(each.label) for each in row) for row in rows)
         quotes[name] = [next((each.quote for each in row if each.label == "contradicted"), "") for row in rows]
@@ -332,8 +291,6 @@ class ClaimRate(JudgedMeasure):
 
     name = "{rate}"
     task = "answering"
-    gold_fields = ("reference", "answers", "question")
-    pred_fields = ("support", "answer", "retrieved_contexts")
     source = "Ru et al., RAGChecker, NeurIPS 2024"
     optional = True
     in_key = ("rate",)
@@ -344,51 +301,52 @@ class ClaimRate(JudgedMeasure):
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
-        """Where noise comes from, the average, and what an unknown verdict counts."""
-        passages = self.rate.partition("_in_")[2]
-        noise = {"passages": passages} if passages else {}
-        return {**noise, "average": "answers", "no claims": "left out", **self.of_failed, **JudgedMeasure.fixed}
+        """The average, and what an unknown verdict counts."""
+        return {"average": "answers", "no claims": "left out", **self.of_failed, **JudgedMeasure.fixed}
 
     @property
     def formula(self) -> str:  # type: ignore[override]
         """The definition of the rate."""
-        return RATES[self.rate].formula
+        return RATES[self.rate][2]
 
     @property
     def lower_is_better(self) -> bool:  # type: ignore[override]
         """Whether the rate is of something wrong."""
-        return RATES[self.rate].lower_is_better
+        return self.rate in LOWER
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The rate of one answer, and the claims that count against it."""
-        rate = RATES[self.rate]
-        support = self._judge(gold, pred) if self.judge is not None else None if failed(pred) else from_prediction(pred)
-        share = support.share(self.rate) if support else None
-        if support is None or share is None:
-            return Assessment(JudgedMean())
-        tally = JudgedMean(share.value, 1.0, share.most, float(support.unknown(rate.tables)))
-        return Assessment(tally, support.errors(rate.tables[0]) if rate.shown else ())
+        support = self._support(gold, pred)
+        tally = support.share(self.rate)
+        return Assessment(tally, support.errors(self.rate) if tally.weight and self.rate in AGAINST else ())
 
-    def _judge(self, gold: object, pred: object) -> Support | None:
-        tables = RATES[self.rate].tables
-        texts = None if failed(pred) else contexts(pred)
-        short = read(gold, "answers", None) is not None and answers(gold)
-        expected = reference(gold) or (short[0] if short else "")
-        needs_gold, needs_texts = (any(side in table for table in tables) for side in ("gold", "context"))
-        if (needs_gold and (unanswerable(gold) or not expected)) or (needs_texts and texts is None):
-            return None
-        mine, theirs = (_with_question(gold, text) for text in (answer_or_nothing(pred, gold), expected))
+    def _support(self, gold: object, pred: object) -> Support:
+        """The verdicts on an answer: the judge's, or those that come with the prediction."""
+        if self.judge is None:
+            tables = evidence(pred, "support")
+            claims = {side: extra(pred, f"{side}_claims") or () for side in ("answer", "gold")}
+            return Support.of({} if tables is None else tables, read(pred, "id", None), claims)
+        tables, texts = RATES[self.rate][0], None if failed(pred) else contexts(pred)
+        short = () if read(gold, "answers", None) is None else answers(gold)
+        expected = "" if _unanswerable(gold) else reference(gold) or (short[0] if short else "")
+        by_gold, by_context = (any(side in table for table in tables) for side in ("gold", "context"))
+        if (by_gold and not expected) or (by_context and texts is None):
+            return Support({})
+        asked = question(gold)
+        mine, theirs = (
+            f"{asked} {text}" if asked and text and len(text.split()) < SHORT else text
+            for text in (answer(pred, gold), expected)
+        )
         return judge_claims(self.bound, mine, theirs, texts or (), tables)
 
 
-def _with_question(gold: object, text: str) -> str:
-    """An answer as a text that means something by itself: a short one after its question."""
-    asked = question(gold)
-    return f"{asked} {text}" if asked and text and len(text.split()) < SHORT else text
+def _unanswerable(gold: object) -> bool:
+    """Whether gold says that there is no answer."""
+    return read(gold, "answers", None) is not None and not answers(gold)
 
 
 RELEVANCE = {"full": 1.0, "partial": 0.5, "none": 0.0, "evasion": 0.0}
-HOW = {"partial": "answers in part only", "none": "does not answer", "evasion": "evades"}
+HOW = {"partial": "answers in part only", "evasion": "evades"}
 
 
 @dataclass(frozen=True)
@@ -405,8 +363,6 @@ class Relevance(JudgedMeasure):
 
     task = "answering"
     name = "relevance"
-    gold_fields = ("question",)
-    pred_fields = ("answer", "relevance")
     formula = "mean over answers of full 1, partial 0.5, none 0, evasion 0"
     source = "goldassay"
     optional = True
@@ -421,22 +377,90 @@ class Relevance(JudgedMeasure):
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """How well one answer answers, with the judge's reason if it is not in full."""
-        asked, text, how, why = question(gold), answer_or_nothing(pred, gold), "does not answer", ""
+        asked, text, how, why, value, enough = question(gold), answer(pred, gold), "does not answer", "", None, 0.5
         if self.judge is None:
-            raw = None if failed(pred) else extra(pred, "relevance")
-            value = number(pred, "relevance", raw, "a judge's number from 0 to 1", 1.0)
-        elif not asked or unanswerable(gold):
-            value = None
-        else:
-            said = self.bound.verdict("relevance", question=asked, answer=text)
-            if said.label is None:
+            value = number(pred, "relevance", evidence(pred, "relevance"), "a judge's number from 0 to 1", 1.0)
+        elif asked and not _unanswerable(gold):
+            verdict = self.bound.verdict("relevance", question=asked, answer=text)
+            if verdict.label is None:
                 return Assessment(JudgedMean.of(None), (unknown("Whether the answer answers the question"),))
-            value, how = RELEVANCE[said.label], HOW.get(said.label, "")
-            why = f" The judge: {said.reason}" if said.reason else ""
+            value, how, enough = RELEVANCE[verdict.label], HOW.get(verdict.label, how), 1.0
+            why = f" The judge: {verdict.reason}" if verdict.reason else ""
         if value is None:
             return Assessment(JudgedMean())
-        wrong = value < (0.5 if self.judge is None else 1)
         message = f"The answer {how} {f'“{asked}”' if asked else 'the question'}.{why}"
-        return Assessment(
-            JudgedMean.of(value), (Error("irrelevant", message, pred=text, field="answer"),) if wrong else ()
-        )
+        error = Error("irrelevant", message, pred=text, field="answer")
+        return Assessment(JudgedMean.of(value), (error,) if value < enough else ())
+
+
+def cited(sentence: str, passages: Sequence[str], entails: Callable[[str, str], Entailed]) -> dict[str, Any]:
+    """A sentence with all verdicts that its cited passages need, as it stands in a prediction's ``citations``.
+
+    Args:
+        sentence: what the answer says.
+        passages: what it cites there.
+        entails: premise and hypothesis to a verdict; ``None`` if it did not come back.
+
+    >>> def contains(premise, hypothesis):
+    ...     return all(word in premise for word in hypothesis.split())
+    >>> cited("a b", ["a", "b", "c"], contains)
+    {'sentence': 'a b', 'together': True, 'alone': [False, False, False], 'without': [False, False, True]}
+    """
+    n, together = len(passages), entails("\n".join(passages), sentence) if passages else False
+    # one citation of a recalled sentence is precise; of others none is
+    alone: list[Entailed] = [together] * n
+    without: list[Entailed] = [False] * n
+    if n > 1 and together:
+        rests = ([*passages[:place], *passages[place + 1 :]] for place in range(n))
+        alone = [entails(passage, sentence) for passage in passages]
+        without = [entails("\n".join(rest), sentence) for rest in rests]
+    return {"sentence": sentence, "together": together, "alone": alone, "without": without}
+
+
+@dataclass(frozen=True)
+class CitationRate(Assessed[JudgedMean]):
+    """Citation ``recall``, the share of sentences that their citations carry, or ``precision``.
+
+    Precision is the share of citations that suffice or are needed. The verdicts are those in the prediction's
+    ``citations`` (see `cited`); without them the measure does not apply. An answer without citations has precision 0.
+
+    >>> row = {"sentence": "a", "together": True, "alone": [True, False], "without": [False, True]}
+    >>> [CitationRate(rate)({}, {"citations": [row]}).tally.value for rate in ("recall", "precision")]
+    [1.0, 0.5]
+    """
+
+    name = "citation_{rate}"
+    zero = JudgedMean()
+    fixed = {"average": "answers", "failed": "left out", "unknown": UNKNOWN}
+    formula = (
+        "sentences that their cited passages together entail / sentences, or citations that entail their sentence "
+        "alone, or without which the others do not / citations; mean over answers"
+    )
+    source = "Gao et al., EMNLP 2023 (ALCE)"
+    in_key = ("rate",)
+    choices = {"rate": ("recall", "precision")}
+
+    rate: str = "recall"
+
+    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+        """The citations of one answer; the sentences that their citations do not carry are errors."""
+        listed = None if failed(pred) else pred_field(pred, "citations", None)
+        rows = listed if isinstance(listed, (list, tuple)) else ()
+        if not rows or not all(isinstance(row, Mapping) and "together" in row for row in rows):
+            return Assessment(JudgedMean())
+        name, truths, lost, errors = read(pred, "id", None), list[float](), 0, []
+        for place, row in enumerate(rows):
+            where = f"citations[{place}]"
+            fields = {"together": [row["together"]], "alone": row.get("alone", ()), "without": row.get("without", ())}
+            (together,), alone, without = (_verdicts(each, name, f"{where}.{key}") for key, each in fields.items())
+            if len(alone) != len(without):
+                what = f"{len(alone)} verdicts alone, {len(without)} without; each citation has one of both"
+                raise DataError(what, record=name, field=where)
+            pairs = zip(alone, without, strict=True) if self.rate == "precision" else [(True, False)]
+            truths += [min(TRUTH[together], max(TRUTH[a], 1 - TRUTH[w])) for a, w in pairs]
+            lost += [together, *alone, *without].count(None)
+            if together is not True:
+                message = f"What “{row.get('sentence', '')}” cites does not carry it."
+                errors.append(Error("unsupported", message, pred=str(row.get("sentence", "")), field="citations"))
+        certain, possible = _share(np.array(truths)) or (0.0, 0.0)
+        return Assessment(JudgedMean(certain, 1.0, possible, float(lost)), tuple(errors))

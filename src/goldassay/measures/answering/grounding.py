@@ -24,10 +24,10 @@ from rapidfuzz.distance import LCSseq
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error, Review, failed, gold_field
-from goldassay.measures.answering.matching import AnsweringMean
+from goldassay.measure import Assessment, Error, failed, gold_field
+from goldassay.measures.answering.matching import Answering, Assessed
 from goldassay.measures.answering.measures import ExactMatch
-from goldassay.measures.answering.records import answer, answers, contexts, extra, reference
+from goldassay.measures.answering.records import answer, answers, contexts, evidence, extra, reference
 from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
 from goldassay.text import normal
@@ -63,28 +63,26 @@ def entity_recall(
         raise GoldassayError("match='id' compares ids; the prediction must list its context_entities as {id, text}")
     names: dict[str, list[str]] = {}
     for row in aliases if match == "alias" else ():
-        folded = [normal.unicode(name) for name in row]
+        folded = [*map(normal.unicode, row)]
         names |= dict.fromkeys(folded, folded)
 
-    def keyed(entities: Iterable[object]) -> dict[str, str]:
-        texts: dict[str, str] = {}
+    def keyed(entities: Iterable[Any]) -> dict[str, str]:
+        """The first text of each entity by what it is compared by."""
+        named: dict[str, str] = {}
         for entity in entities:
-            key = text = _text(entity)
-            if match == "id":
-                key = str(read(entity, "id", None) or "") if isinstance(entity, Mapping) else text
-            elif match != "exact":
-                key = normal.unicode(text) or text
-                key = names.get(key, [key])[0]
-            if key:
-                texts.setdefault(key, text)
-        return texts
+            id_, text = (entity, entity) if isinstance(entity, str) else (read(entity, f, None) for f in ("id", "text"))
+            text = str(text or id_ or "")
+            key = str(id_ or "") if match == "id" else text if match == "exact" else normal.unicode(text) or text
+            named.setdefault(names.get(key, [key])[0], text)
+        named.pop("", None)
+        return named
 
     keys = keyed(expected)
     if listed is not None:
         present = set(keyed(listed))
     else:
-        edge = r"\w" if match == "exact" else r"\S"
-        searched = texts if match == "exact" else [*map(normal.unicode, texts)]
+        edge, fold = (r"\w", str) if match == "exact" else (r"\S", normal.unicode)
+        searched = [*map(fold, texts)]
         present = {
             key
             for key in keys
@@ -93,10 +91,6 @@ def entity_recall(
         }
     missing = [text for key, text in keys.items() if key not in present]
     return (len(keys) - len(missing)) / len(keys) if keys else None, missing
-
-
-def _text(entity: Any) -> str:
-    return entity if isinstance(entity, str) else str(read(entity, "text", None) or read(entity, "id", None) or "")
 
 
 @dataclass(frozen=True)
@@ -123,8 +117,6 @@ class ContextEntityRecall(JudgedMeasure):
 
     task = "answering"
     name = "context_entity_recall"
-    gold_fields = ("reference", "answers")
-    pred_fields = ("retrieved_contexts",)
     fixed = {"duplicates": "once", "empty_reference": "skip", "failed": "left out", **JudgedMeasure.fixed}
     formula = "|CE ∩ GE| / |GE|; mean over questions whose reference has entities"
     source = "Es et al., EACL 2024 (RAGAS)"
@@ -137,29 +129,24 @@ class ContextEntityRecall(JudgedMeasure):
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The entities of one reference in one set of contexts."""
-        listed, texts = extra(pred, "context_entities"), contexts(pred)
+        listed, texts, where = extra(pred, "context_entities"), contexts(pred), "retrieved_contexts"
         if texts is None and listed is None:
             return Assessment(JudgedMean())
-        named = self._entities(gold)
-        if named is None:
-            return Assessment(JudgedMean.of(None), (unknown("Which names the reference has", "retrieved_contexts"),))
-        value, missing = entity_recall(named, texts or (), listed, self.match, self.aliases)
-        if value is None:
-            return Assessment(JudgedMean())
-        message, field = "The retrieved texts lack “{}”.", "retrieved_contexts"
-        errors = tuple(Error("not_retrieved", message.format(name), gold=name, field=field) for name in missing)
-        return Assessment(JudgedMean.of(value), errors)
-
-    def _entities(self, gold: object) -> Sequence[Any] | None:
-        """The entities of gold; ``None`` if the judge cannot say."""
-        listed = gold_field(gold, "entities", None)
-        if listed is not None:
-            return list(listed)
-        text = reference(gold) or " ".join(answers(gold))
-        if self.judge is None or not text:
-            return found_entities(text)
-        named = self.bound.entities(text) if hasattr(self.bound, "entities") else self.bound(text)
-        return named if named is None else list(read(named, "entities", named))
+        entities = gold_field(gold, "entities", None)
+        if entities is None:
+            text = reference(gold) or " ".join(answers(gold))
+            find: Any = (
+                getattr(self.bound, "entities", self.bound) if self.judge is not None and text else found_entities
+            )
+            entities = find(text)
+        if entities is None:
+            return Assessment(JudgedMean.of(None), (unknown("Which names the reference has", where),))
+        value, missing = entity_recall(
+            read(entities, "entities", entities), texts or (), listed, self.match, self.aliases
+        )
+        message = "The retrieved texts lack “{}”."
+        errors = tuple(Error("not_retrieved", message.format(name), gold=name, field=where) for name in missing)
+        return Assessment(JudgedMean() if value is None else JudgedMean.of(value), errors)
 
 
 ENOUGH = 0.6  # a sentence with less support is an error
@@ -206,7 +193,7 @@ def lexical_support(text: str, texts: Sequence[str]) -> float | None:
 
 
 @dataclass(frozen=True)
-class LexicalSupport(AnsweringMean):
+class LexicalSupport(Assessed[Mean]):
     """Lexical support of the answer by ``retrieved_contexts``; an empty answer and absent contexts are left out.
 
     >>> LexicalSupport()({}, {"answer": "In 1800", "retrieved_contexts": ["It opened in 1800."]}).tally.value
@@ -214,7 +201,6 @@ class LexicalSupport(AnsweringMean):
     """
 
     name = "lexical_support"
-    pred_fields = ("answer", "retrieved_contexts")
     fixed = {
         "unit": "sentence",
         "match": "ordered words",
@@ -229,56 +215,46 @@ class LexicalSupport(AnsweringMean):
     )
     source = "goldassay; a lexical stand-in, not faithfulness"
 
-    def tally(self, gold: object, pred: object) -> Mean:
-        """The mean over the sentences of one answer."""
-        values = [value for _, value in self._supports(gold, pred)]
-        return Mean.of(sum(values) / len(values)) if values else Mean()
-
-    def errors(self, gold: object, pred: object) -> Review:
-        """The sentences without support."""
-        low = [sentence for sentence, value in self._supports(gold, pred) if value < ENOUGH]
-        message = "“{}” does not stand in the retrieved texts."
-        return tuple(Error("unsupported", message.format(one), pred=one, field="answer") for one in low), ()
-
-    def _supports(self, gold: object, pred: object) -> list[tuple[str, float]]:
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
+        """The mean over the sentences of one answer; those without support are errors."""
         texts = None if failed(pred) else contexts(pred)
-        return [] if texts is None else sentence_supports(answer(pred, gold), texts)
+        supports = [] if texts is None else sentence_supports(answer(pred, gold), texts)
+        message = "“{}” does not stand in the retrieved texts."
+        low = [sentence for sentence, value in supports if value < ENOUGH]
+        errors = tuple(Error("unsupported", message.format(text), pred=text, field="answer") for text in low)
+        return Assessment(Mean.of(sum(v for _, v in supports) / len(supports)) if supports else Mean(), errors)
 
 
 OUTCOMES = ("correct", "incorrect", "unsupported")
 
 
-def by_words(claim: str, fact: str) -> str:
-    """What a fact says about a claim, by its words.
+def outcome(claim: str, facts: Iterable[str]) -> str:
+    """Correct if one fact says a claim, in its words; else incorrect if one contradicts it; else unsupported.
 
-    >>> by_words("opened in 1800", "The museum opened in 1800."), by_words("opened in 1900", "It opened in 1800.")
+    >>> outcome("opened in 1800", ["The museum opened in 1800."]), outcome("opened in 1900", ["It opened in 1800."])
     ('correct', 'incorrect')
-    >>> by_words("It did not open", "It did open"), by_words("It burned", "It opened"), by_words("", "It opened")
+    >>> outcome("It did not open", ["It did open"]), outcome("It burned", ["It opened"]), outcome("", ["It opened"])
     ('incorrect', 'unsupported', 'unsupported')
     """
-    mine, theirs = ([word for word in statement(text) if word not in normal.ARTICLES] for text in (claim, fact))
-    if not mine:
-        return "unsupported"
-    same = negations(mine) % 2 == negations(theirs) % 2
-    if _inside(mine, theirs):
-        return "correct" if same else "incorrect"
-    bare, other = _bare(mine), _bare(theirs)
-    return "incorrect" if len(bare) < len(mine) + (not same) and bare and _inside(bare, other) else "unsupported"
+    mine, *others = ([w for w in statement(text) if w not in normal.ARTICLES] for text in (claim, *facts))
+    outcomes = set()
+    for theirs in others if mine else ():
+        same = negations(mine) % 2 == negations(theirs) % 2
+        bare = _bare(mine)
+        if _inside(mine, theirs):
+            outcomes.add("correct" if same else "incorrect")
+        elif bare and len(bare) < len(mine) + (not same) and _inside(bare, _bare(theirs)):
+            outcomes.add("incorrect")
+    return next((each for each in OUTCOMES if each in outcomes), "unsupported")
 
 
 def _bare(words: Sequence[str]) -> list[str]:
     """Without numbers and negations."""
-    return [word for word in words if word not in NEGATIONS and not any(c.isdigit() for c in word)]
+    return [word for word in words if word not in NEGATIONS and not any(map(str.isdigit, word))]
 
 
 def _inside(part: Sequence[str], whole: Sequence[str]) -> bool:
     return f" {' '.join(part)} " in f" {' '.join(whole)} "
-
-
-def outcome(claim: str, facts: Iterable[str]) -> str:
-    """Correct if one fact says so; else incorrect if one contradicts it; else unsupported."""
-    outcomes = {by_words(claim, fact) for fact in facts}
-    return next((each for each in OUTCOMES if each in outcomes), "unsupported")
 
 
 def factual_accuracy(generated_claims: Sequence[object], gold_facts: Sequence[object]) -> dict[str, float | None]:
@@ -300,20 +276,21 @@ def factual_accuracy(generated_claims: Sequence[object], gold_facts: Sequence[ob
     }
 
 
-def _texts(rows: Any, name: str) -> list[str]:
+def _texts(rows: Any, name: str, record: object = None) -> list[str]:
     """The texts of claims or facts; of claims those that can be verified."""
-    listed = rows if isinstance(rows, Sequence) and not isinstance(rows, str) else [rows]
+    listed = rows if isinstance(rows, (list, tuple)) else [None]
     pairs = [
         (row.get(name), row.get("verifiable", True)) if isinstance(row, Mapping) else (row, True) for row in listed
     ]
     texts: list[Any] = [text for text, verifiable in pairs if verifiable]
-    if listed is not rows or not all(isinstance(text, str) for text in texts):
-        raise DataError(f"expected a list of {name}s, each a text or an object with {name!r}", field=f"{name}s")
+    if not all(isinstance(text, str) for text in texts):
+        expected = f"expected a list of {name}s, each a text or an object with {name!r}"
+        raise DataError(expected, record=record, field=f"{name}s")
     return texts
 
 
 @dataclass(frozen=True)
-class FactualAccuracy(AnsweringMean):
+class FactualAccuracy(Assessed[Mean]):
     """The share of the answer's verifiable ``claims`` that the gold facts say; mean over claims.
 
     The facts are gold's ``supporting_facts`` and its ``reference``; a prediction without ``claims`` has no evidence.
@@ -325,8 +302,6 @@ class FactualAccuracy(AnsweringMean):
     """
 
     name = "factual_accuracy"
-    gold_fields = ("supporting_facts", "reference")
-    pred_fields = ("claims",)
     fixed = {
         "outcomes": "+".join(OUTCOMES),
         "match": "words",
@@ -337,33 +312,24 @@ class FactualAccuracy(AnsweringMean):
     formula = "correct / (correct + incorrect + unsupported) over verifiable claims"
     source = "goldassay, after the founding document"
 
-    def outcomes(self, gold: object, pred: object) -> list[tuple[str, str]]:
-        """Each claim of an answer with its outcome; none without claims or facts."""
-        listed = None if failed(pred) else extra(pred, "claims")
-        if listed is None:
-            return []
-        try:
-            facts = _texts(gold_field(gold, "supporting_facts", None) or (), "fact")
-            claims = _texts(listed, "claim")
-        except DataError as error:
-            raise error.at(record=read(pred, "id", None)) from None
+    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
+        """The claims of one answer; none without facts. Those that are not correct are errors."""
+        name, listed = read(pred, "id", None), evidence(pred, "claims")
+        claims = _texts(() if listed is None else listed, "claim", name)
+        facts = _texts(gold_field(gold, "supporting_facts", None) or (), "fact", name) if claims else []
         facts += filter(None, [reference(gold)])
-        return [(claim, outcome(claim, facts)) for claim in claims if facts]
-
-    def tally(self, gold: object, pred: object) -> Mean:
-        """The claims of one answer."""
-        outcomes = [each for _, each in self.outcomes(gold, pred)]
-        return Mean(float(outcomes.count("correct")), float(len(outcomes)))
-
-    def errors(self, gold: object, pred: object) -> Review:
-        """The claims that are not correct."""
+        outcomes = [(claim, outcome(claim, facts)) for claim in claims if facts]
         says = {"incorrect": "contradicts the gold facts", "unsupported": "is in none of the gold facts"}
-        wrong = [(claim, each) for claim, each in self.outcomes(gold, pred) if each in says]
-        return tuple(Error(each, f"“{claim}” {says[each]}.", pred=claim, field="answer") for claim, each in wrong), ()
+        errors = tuple(
+            Error(each, f"“{claim}” {says[each]}.", pred=claim, field="answer")
+            for claim, each in outcomes
+            if each in says
+        )
+        return Assessment(Mean(float(len(outcomes) - len(errors)), float(len(outcomes))), errors)
 
 
 @dataclass(frozen=True)
-class LostByRetrieval(AnsweringMean):
+class LostByRetrieval(Answering[Mean]):
     """The share of wrong answers whose passage was not retrieved; lower is better, at 0 the reader is to blame.
 
     >>> gold = {"answers": ["1800"], "documents": ["nl-1"]}
@@ -374,8 +340,6 @@ class LostByRetrieval(AnsweringMean):
     """
 
     name = "lost_by_retrieval"
-    gold_fields = ("answers", "documents")
-    pred_fields = ("answer", "results")
     fixed = {"lost": "exact_match=0, answerable", "no documents": "skip"}
     formula = "lost answers without a gold passage among the results / lost answers"
     source = "goldassay"
@@ -383,9 +347,12 @@ class LostByRetrieval(AnsweringMean):
 
     def tally(self, gold: object, pred: object) -> Mean:
         """One wrong answer."""
-        documents = gold_field(gold, "documents", None)
-        results = None if pred is None else read(pred, "results", None)
+        documents, results = gold_field(gold, "documents", None), read(pred, "results", None)
         if not documents or results is None or not answers(gold) or ExactMatch()(gold, pred).tally.value == 1:
             return Mean()
-        retrieved = {one if isinstance(one, str) else str(read(one, "doc_id", "")) for one in results}
-        return Mean.of(float(not retrieved & set(documents)))
+        return Mean.of(float(not {*result_ids(results)} & set(documents)))
+
+
+def result_ids(results: Iterable[Any]) -> list[str]:
+    """The ids of retrieved documents, which are ids or ``{doc_id}``."""
+    return [each if isinstance(each, str) else str(read(each, "doc_id", "")) for each in results]

@@ -1,33 +1,43 @@
-"""How answers are compared by their words, and `Batch`: many questions, read once, with the work that measures share.
+"""How answers are compared, and `Batch`: many questions, read once, with the work that measures share.
 
-F1 over words is over the multiset of normalised words (SQuAD); `squad` and `rouge` compare many answers at once. None
-of these comparisons sees meaning: docs/blind-measures.md says which damage each measure notices.
+F1 over words is over the multiset of normalised words (SQuAD). `squad`, `rouge`, `similarity` and `bertscore` compare
+many answers at once. docs/blind-measures.md says which damage each measure notices.
 
-Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop. The numbers are those of rouge-score, to
-the last bits of a float; ROUGE-Lsum, where a line is a sentence, is computed by rouge-score itself.
+ROUGE: Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop. The numbers are those of
+rouge-score, to the last bits of a float; ROUGE-Lsum, where a line is a sentence, is computed by rouge-score itself.
+
+Semantic similarity is the cosine of two texts' embeddings, which may be negative. It says that two texts are about the
+same thing, not that they say the same: a negation or a wrong digit hardly moves it, and an echo of the question is near
+every answer to it. Reimers and Gurevych, Sentence-BERT, EMNLP 2019.
+
+BERTScore: with unit vectors x of the answer's tokens and y of the gold's, P is the mean over x of max_y x·y, R likewise
+over y, F1 = 2PR/(P+R). Special tokens can be matched, but weigh nothing, as in the bert-score package. ``baseline``
+rescales each as (v − b) / (1 − b), which may be negative and is never clamped. The package pads a batch, and its
+padding has the cosine 0: there a token all of whose cosines are negative gets 0 or not, depending on what else is in
+the batch. Here nothing is padded, which is what the package gives with ``batch_size=1``. Zhang et al., ICLR 2020.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, count
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
-from goldassay.exceptions import GoldassayError
-from goldassay.measure import Measure, check_choice, failed, pred_field
-from goldassay.measures.answering.records import answer, answers, check_pairs, check_texts, confidence, references
-from goldassay.measures.calibration import Confidences
+from goldassay.embedding import DEFAULT, Embedder, Transformer, checked, cosine, resolve, resolve_tokens
+from goldassay.exceptions import GoldassayError, ModelError
+from goldassay.measure import Assessment, Measure, Review, check_choice, failed
+from goldassay.measures.answering.records import answer, answers, check_texts, references
 from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import Mean, T, divide
 from goldassay.text import normal
-from goldassay.text.words import ascii_words, runs, stemmed, tokens
+from goldassay.text.words import tokens
 
 V = TypeVar("V")
 KINDS = ("1", "2", "L", "Lsum")
@@ -43,6 +53,11 @@ def empty(text: str) -> bool:
     return not any(character.isalnum() for character in text)
 
 
+def harmonic(precision: Any, recall: Any) -> Any:
+    """F1 = 2PR / (P + R), 0 if both are 0; of numbers or arrays."""
+    return divide(2 * precision * recall, precision + recall)
+
+
 def overlap(one: str, other: str) -> float:
     """F1 over the words of two normalised texts.
 
@@ -53,10 +68,7 @@ def overlap(one: str, other: str) -> float:
         return 1.0
     left, right = one.split(), other.split()
     common = sum(min(left.count(word), right.count(word)) for word in {*left} & {*right})
-    if not common:
-        return 0.0
-    precision, recall = common / len(left), common / len(right)
-    return 2 * precision * recall / (precision + recall)
+    return float(harmonic(common / len(left), common / len(right))) if common else 0.0
 
 
 def agreement(text: str, golds: Sequence[str]) -> tuple[float, float]:
@@ -74,13 +86,9 @@ def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[l
     >>> squad(["The 1800s", ""], [["1800s", "1801"], []])
     ([1.0, 1.0], [1.0, 1.0])
     """
-    check_texts("predictions", predictions)
-    check_texts(
-        "golds",
-        [text for several in golds for text in ([None] if several is None or isinstance(several, str) else several)],
-    )
-    if len(predictions) != len(golds):
-        raise GoldassayError(f"{len(predictions)} predictions against {len(golds)} questions; they must be aligned")
+    check_texts(predictions=predictions, questions=[""] * len(golds))
+    lists = ([None] if several is None or isinstance(several, str) else several for several in golds)
+    check_texts(golds=[*chain.from_iterable(lists)])
     pairs = zip(predictions, golds, strict=True)
     rows = [agreement(normal.squad(text), [*map(normal.squad, several)]) for text, several in pairs]
     return [exact for exact, _ in rows], [f1 for _, f1 in rows]
@@ -106,23 +114,18 @@ def rouge(
     >>> rouge(["the museum opened"], ["the museum has opened"])["L"].round(4).tolist()    # LCS 3; P 3/3, R 3/4
     [[1.0, 0.75, 0.8571]]
     """
-    check_pairs(predictions, references)
-    n, split = len(predictions), ascii_words if tokenizer == "rouge-score" else partial(runs, tokenizer=tokenizer)
-    words: list[Any] = [split(text) for text in (*predictions, *references)]
+    check_texts(predictions=predictions, references=references)
+    split = partial(tokens, tokenizer=tokenizer, stem=stem)
+    n, words = len(predictions), [split(text) for text in (*predictions, *references)]
     lengths = np.array([*map(len, words)], int)
-    number: defaultdict[Any, int] = defaultdict(count().__next__)
+    number: defaultdict[str, int] = defaultdict(count().__next__)
     ids = np.fromiter(map(number.__getitem__, chain.from_iterable(words)), int, lengths.sum())
-    if stem:
-        distinct = [word if isinstance(word, str) else word.decode() for word in number]
-        number = defaultdict(count().__next__)
-        ids = np.array([number[stemmed(word)] for word in distinct], int)[ids]
-        words = [part.tolist() for part in np.split(ids, np.cumsum(lengths)[:-1])]
     values = {}
     for kind in kinds:
         check_choice("kind", kind, KINDS)
         totals, grams = lengths, ids
         if kind == "Lsum":
-            values[kind] = _by_line(predictions, references, partial(tokens, tokenizer=tokenizer, stem=stem))
+            values[kind] = _by_line(predictions, references, split)
             continue
         if kind == "2":
             totals, last = np.maximum(lengths - 1, 0), np.cumsum(lengths)[lengths > 0] - 1
@@ -130,13 +133,13 @@ def rouge(
         if kind == "L":
             common = cpdist(words[:n], words[n:], scorer=LCSseq.similarity, dtype=np.int64) if n else np.zeros(0)
         else:
-            common = _overlap(grams, len(number) ** int(kind), totals, n)
+            common = _common(grams, len(number) ** int(kind), totals, n)
         precision, recall = common / np.maximum(totals[:n], 1), common / np.maximum(totals[n:], 1)
-        values[kind] = np.stack([precision, recall, divide(2 * precision * recall, precision + recall)], axis=1)
+        values[kind] = np.stack([precision, recall, harmonic(precision, recall)], axis=1)
     return values
 
 
-def _overlap(grams: Ints, size: int, totals: Ints, n: int) -> Floats:
+def _common(grams: Ints, size: int, totals: Ints, n: int) -> Floats:
     """How many grams the two texts of each pair share, each as often as both have it; ``totals`` are those of each."""
     if n * size >= 2**61:  # a key would not fit: number the grams that occur
         grams, size = np.unique(grams, return_inverse=True)[1], len(grams)
@@ -158,15 +161,94 @@ def _by_line(predictions: Sequence[str], references: Sequence[str], split: Calla
     return np.array([(score.precision, score.recall, score.fmeasure) for score in scores], float).reshape(-1, 3)
 
 
+def similarity(predictions: Sequence[str], references: Sequence[str], embedder: Embedder | str = DEFAULT) -> Floats:
+    """The cosine of each pair. Equal texts have 1, and a blank text has 0 with any other; neither is embedded.
+
+    >>> from goldassay.embedding import Function
+    >>> lengths = Function(lambda texts: [[len(text), 3.0] for text in texts], "lengths")
+    >>> similarity(["abcd", "x", ""], ["abcd", "abcd", "x"], lengths).round(3).tolist()     # (1·4 + 9) / (√10 · 5)
+    [1.0, 0.822, 0.0]
+    """
+    check_texts(predictions=predictions, references=references)
+    pairs = list(zip(predictions, references, strict=True))
+    values = np.array([float(one == other and bool(one.strip())) for one, other in pairs])
+    rest = [at for at, (one, other) in enumerate(pairs) if one != other and one.strip() and other.strip()]
+    if rest:
+        row = {text: row for row, text in enumerate(dict.fromkeys(text for at in rest for text in pairs[at]))}
+        model = resolve(embedder) if isinstance(embedder, str) else embedder
+        vectors = np.asarray(checked(model(list(row)), len(row), model.name), np.float64)
+        left, right = (vectors[[row[pairs[at][side]] for at in rest]] for side in (0, 1))
+        values[rest] = cosine(left, right)
+    return values
+
+
+Baseline = float | tuple[float, float, float]
+
+
+def bertscore(
+    predictions: Sequence[str],
+    references: Sequence[str],
+    embedder: Transformer | str = DEFAULT,
+    *,
+    baseline: Baseline | None = None,
+) -> Floats:
+    """Precision, recall and F1 of each pair, an array of shape (n, 3); 0 before rescaling where a text is blank.
+
+    Args:
+        predictions: the answers, n texts.
+        references: the gold texts, one for each answer.
+        embedder: makes the vectors of tokens; a name (see `goldassay.embedding`) or an object.
+        baseline: rescale each value v as (v − b) / (1 − b); one number, or one each for precision, recall and F1.
+
+    Raises:
+        GoldassayError: the lengths differ, something is no text, or the baseline is not under 1.
+        ModelError: the embedder returns no vectors.
+    """
+    check_texts(predictions=predictions, references=references)
+    model = resolve_tokens(embedder) if isinstance(embedder, str) else embedder
+    texts = list(dict.fromkeys([*predictions, *references]))
+    results = model(texts)
+    if len(results) != len(texts):
+        raise ModelError(f"the embedder {model.name!r} gave {len(results)} results for {len(texts)} texts")
+    vectors = {text: _unit_vectors(*result, model) for text, result in zip(texts, results, strict=True)}
+    pairs = zip(predictions, references, strict=True)
+    values = np.array([_greedy(vectors[one], vectors[other]) for one, other in pairs]).reshape(-1, 3)
+    low = np.asarray(baseline or 0.0, np.float64)
+    if (low >= 1).any() or low.shape not in ((), (3,)):
+        raise GoldassayError(f"a baseline is a number under 1, or three (P, R, F1), not {baseline!r}")
+    return (values - low) / (1 - low)
+
+
+def _unit_vectors(ids: Any, raw: Any, model: Transformer) -> tuple[Floats, Floats]:
+    """The unit vectors of a text's tokens, and what each token weighs: 0 for a special one."""
+    vectors = np.asarray(raw, np.float64)
+    if vectors.ndim != 2 or len(vectors) != len(ids) or not np.isfinite(vectors).all():
+        shape = f"an array of shape {vectors.shape} for {len(ids)} tokens"
+        raise ModelError(f"the embedder {model.name!r} gave {shape}, or NaN or infinity in it")
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1), np.array([float(int(i) not in model.special) for i in ids])
+
+
+def _greedy(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[float, float, float]:
+    """Match each token with the nearest of the other side."""
+    (left, mine), (right, theirs) = one, other
+    if not mine.any() or not theirs.any():
+        return 0.0, 0.0, 0.0
+    cosines = left @ right.T
+    precision = float(mine @ cosines.max(axis=1)) / float(mine.sum())
+    recall = float(theirs @ cosines.max(axis=0)) / float(theirs.sum())
+    return precision, recall, harmonic(precision, recall)
+
+
 class Batch:
-    """Both sides of many questions, read once, and what measures share over them; each part is made when first used."""
+    """Both sides of many questions, and what measures share over them; each part is made when first used."""
 
     def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
         self.gold, self.pred = gold, pred
-        self.failed = [bool(failed(each)) for each in pred]
-        self.answers = [answer(each, other) for each, other in zip(pred, gold, strict=True)]
-        self.golds = [answers(each) for each in gold]
         self._cache: dict[Hashable, Any] = {}
+
+    def __iter__(self) -> Iterator[tuple[object, object]]:
+        return zip(self.gold, self.pred, strict=True)
 
     def once(self, key: Hashable, make: Callable[[], V]) -> V:
         """What ``make`` returns, made once for all measures that use this key."""
@@ -176,39 +258,35 @@ class Batch:
         return value
 
     @cached_property
-    def absent(self) -> list[bool]:
-        """Whether no answer came, not even an empty one."""
-        return [lost or pred_field(each, "answer") is None for lost, each in zip(self.failed, self.pred, strict=True)]
+    def failed(self) -> list[bool]:
+        """Whether the program failed."""
+        return [bool(failed(pred)) for pred in self.pred]
+
+    @cached_property
+    def answers(self) -> list[str]:
+        """What was answered; empty if the program abstained or failed."""
+        return [answer(pred, gold) for gold, pred in self]
+
+    @cached_property
+    def golds(self) -> list[tuple[str, ...]]:
+        """The acceptable short answers."""
+        return [answers(gold) for gold in self.gold]
 
     @cached_property
     def texts(self) -> list[tuple[str, ...]]:
         """For each question all texts that its answer may be compared with; none if it has no answer."""
-        return [references(each) for each in self.gold]
+        return [references(gold) for gold in self.gold]
 
     @cached_property
     def pairs(self) -> tuple[list[str], list[str]]:
-        """Each answer (empty if the program failed) beside each of its references."""
-        rows = zip(self.answers, self.failed, self.texts, strict=True)
-        mine = ["" if lost else text for text, lost, several in rows for _ in several]
-        return mine, [text for several in self.texts for text in several]
+        """Each answer beside each of its references."""
+        mine = [text for text, several in zip(self.answers, self.texts, strict=True) for _ in several]
+        return mine, [*chain.from_iterable(self.texts)]
 
     @cached_property
     def squad(self) -> Floats:
         """SQuAD's exact match and F1 of each, in two rows; 0 for a program that failed."""
         return np.array(squad(self.answers, self.golds), float) * (1.0 - np.array(self.failed, float))
-
-    @cached_property
-    def confidences(self) -> Confidences:
-        """The questions that were answered with a confidence; correct is an exact match."""
-        rows = zip(self.pred, self.answers, self.failed, strict=True)
-        sure = [None if lost or empty(text) else confidence(pred) for pred, text, lost in rows]
-        row = np.array([place for place, each in enumerate(sure) if each is not None], int)
-        return Confidences(len(sure), row, np.array([sure[place] for place in row], float), self.squad[0][row])
-
-    def rouge(self, kind: str, stem: bool, tokenizer: str) -> Floats:
-        """ROUGE of each pair: precision, recall and F1."""
-        options: Any = {"stem": stem, "tokenizer": tokenizer}
-        return self.once((kind, stem, tokenizer), lambda: rouge(*self.pairs, [kind], **options)[kind])
 
     def best(self, values: Floats, by: Floats | None = None) -> Mean:
         """For each question the value of its best reference (the first that is highest ``by``); none for the others."""
@@ -220,21 +298,27 @@ class Batch:
 
 
 class Answering(Measure[T]):
-    """A measure of answering, which counts in a `Batch`."""
+    """A measure of answering, which counts in a `Batch`: many questions in `tallies`, or one pair in `tally`."""
 
     task = "answering"
+    zero: ClassVar[Any] = Mean()
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """Both sides, read once."""
         return Batch(gold, pred)
 
-    def tallies(self, batch: Batch) -> T:
-        """The evidence of each question; measures that cannot count many at once write `tally`."""
-        return super().tallies(zip(batch.gold, batch.pred, strict=True))
 
+class Assessed(Answering[T]):
+    """A measure whose evidence and errors come from one reading of a pair."""
 
-class AnsweringMean(Measure[Mean]):
-    """A measure of answering that counts one pair at a time in `tally`; its value is a mean."""
+    def assess(self, gold: object, pred: object) -> Assessment[T]:
+        """The evidence and the errors of one pair."""
+        raise NotImplementedError
 
-    task = "answering"
-    zero = Mean()
+    def tally(self, gold: object, pred: object) -> T:
+        """The evidence of one pair."""
+        return self.assess(gold, pred).tally
+
+    def errors(self, gold: object, pred: object) -> Review:
+        """The errors of one pair."""
+        return self.assess(gold, pred).errors, ()

@@ -1,4 +1,4 @@
-"""The words of an answer beside those of gold: exact match and F1 under three normalisations, and ROUGE.
+"""The words of an answer beside those of gold: exact match, F1, ROUGE, BLEU and chrF.
 
 Exact match is 1 if the normalised texts are equal. F1 is 2·P·R / (P + R) over the multiset of normalised words; if
 either side is empty after normalisation, F1 is 1 if both are and 0 otherwise (SQuAD 2.0's rule; 1.1 never has such
@@ -8,34 +8,49 @@ Both are the best over the acceptable answers, mean over questions.
 ROUGE says how many words, neighbours or ordered words the answer shares with the gold. It is blind to meaning: a
 negation or a wrong digit changes one word of many.
 
+BLEU and chrF are those of the corpus, as sacrebleu computes them by default, from 0 to 1. BLEU: the geometric mean of
+the precision of word n-grams (n from 1 to 4, each counted at most as often as in the gold answer that has it most
+often), times exp(1 − r / h) where the answers are shorter (h words) than the nearest gold (r). An order without a match
+counts half of one, the next a quarter (``exp``). chrF: precision and recall of character n-grams (n from 1 to 6,
+without white space), each averaged over n, and their F2.
+
 Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018. https://rajpurkar.github.io/SQuAD-explorer/
 Lewis et al., MLQA, ACL 2020. Lin, ROUGE: a package for automatic evaluation of summaries, ACL 2004 workshop.
+Papineni et al., ACL 2002; Popović, WMT 2015; Post, WMT 2018 (sacrebleu 2.6, tokenizer 13a).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import ClassVar
 
 import numpy as np
 
 from goldassay.fields import read
-from goldassay.measure import Review
-from goldassay.measures.answering.matching import KINDS, PARTS, Answering, Batch, agreement, overlap
+from goldassay.measure import Review, pred_field
+from goldassay.measures.answering.matching import KINDS, PARTS, Answering, Batch, agreement, overlap, rouge
 from goldassay.measures.answering.mistakes import wrong_answer
-from goldassay.measures.answering.records import answers, question, references
-from goldassay.tally import Mean
+from goldassay.measures.answering.records import answer, answers, question, references
+from goldassay.measures.calibration import plain
+from goldassay.tally import By, Counts, Mean, Number, divide, positive
 from goldassay.text import normal
 from goldassay.text.words import TOKENIZERS
 
 SQUAD = "Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018"
 WIDER = "scripts of other languages without spaces by goldassay"
-NORMALISATIONS: dict[str, tuple[str, str, Callable[[str], str] | None]] = {
+NORMALISATIONS: dict[str, tuple[str, str, Callable[..., str]]] = {
     "squad": ("SQuAD (ASCII)", SQUAD, normal.squad),
-    "unicode": ("NFKC, casefold, Unicode punctuation", f"after {SQUAD}, widened to Unicode by goldassay", None),
-    "mlqa": ("MLQA", f"Lewis et al., ACL 2020 (MLQA); {WIDER}", None),
+    "unicode": (
+        "NFKC, casefold, Unicode punctuation",
+        f"after {SQUAD}, widened to Unicode by goldassay",
+        normal.unicode,
+    ),
+    "mlqa": ("MLQA", f"Lewis et al., ACL 2020 (MLQA); {WIDER}", normal.mlqa),
     "triviaqa": (
         "TriviaQA (punctuation is a space)",
         "Joshi et al., ACL 2017 (evaluation script)",
@@ -52,7 +67,7 @@ NORMALISATIONS: dict[str, tuple[str, str, Callable[[str], str] | None]] = {
         str.strip,
     ),
 }
-"""What is done to each text, whose rules they are, and the function of those that have no further parameter."""
+"""What is done to each text, whose rules they are, and the function."""
 EMPTY = {
     "skip": "left out beside others",
     "equal": "kept, an empty answer equals them",
@@ -84,8 +99,6 @@ class ExactMatch(Answering[Mean]):
     1.0
     """
 
-    zero = Mean()
-    pred_fields = ("answer",)
     choices = {"normalisation": tuple(NORMALISATIONS), "empty": tuple(EMPTY)}
     base: ClassVar[str] = "exact_match"
     column: ClassVar[int] = 0
@@ -100,11 +113,6 @@ class ExactMatch(Answering[Mean]):
     def key(self) -> str:
         """``exact_match``, ``unicode_exact_match``, ``triviaqa_f1`` and so on."""
         return self.base if self.normalisation == "squad" else f"{self.normalisation}_{self.base}"
-
-    @property
-    def gold_fields(self) -> tuple[str, ...]:  # type: ignore[override]
-        """MLQA's rules look at the language."""
-        return ("answers", "language") if self.normalisation == "mlqa" else ("answers",)
 
     @property
     def in_key(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -128,17 +136,23 @@ class ExactMatch(Answering[Mean]):
         if (self.normalisation, self.empty) == ("squad", "skip"):
             values = batch.squad[self.column]
         else:
-            lost = batch.failed if self.empty == "skip" else batch.absent
-            pairs = enumerate(zip(batch.gold, batch.answers, batch.golds, strict=True))
-            values = np.array([0.0 if lost[i] else self._agreement(*pair) for i, pair in pairs], np.float64)
+            strict = self.empty != "skip"
+            lost = (
+                gone or (strict and pred_field(pred, "answer") is None)
+                for gone, pred in zip(batch.failed, batch.pred, strict=True)
+            )
+            rows = zip(lost, batch.gold, batch.answers, batch.golds, strict=True)
+            values = np.array([0.0 if gone else self._of(gold, text, golds) for gone, gold, text, golds in rows], float)
         return Mean(values, np.ones(len(values)))
 
-    def _agreement(self, gold: object, text: str, golds: tuple[str, ...]) -> float:
-        language = language_of(gold) if self.language == "gold" else self.language.lower()[:2]
-        mlqa = partial(normal.mlqa, language=language)
-        wide = mlqa if self.normalisation == "mlqa" else partial(normal.unicode, articles=self.articles)
-        normalised = NORMALISATIONS[self.normalisation][2] or wide
-        mine, theirs = normalised(text), [normalised(expected) for expected in golds]
+    def _of(self, gold: object, text: str, golds: tuple[str, ...]) -> float:
+        normalise = NORMALISATIONS[self.normalisation][2]
+        if self.normalisation == "unicode":
+            normalise = partial(normalise, articles=self.articles)
+        elif self.normalisation == "mlqa":
+            own = language_of(gold) if self.language == "gold" else self.language.lower()[:2]
+            normalise = partial(normalise, language=own)
+        mine, theirs = normalise(text), [normalise(expected) for expected in golds]
         if self.empty == "skip" or not golds:
             return agreement(mine, theirs)[self.column]
         if self.empty == "wrong" and not text.strip():
@@ -191,9 +205,6 @@ class ROUGE(Answering[Mean]):
     ('rouge2_r', 'rougeL[kind=L, part=f, stem=True, tokenizer=rouge-score')
     """
 
-    zero = Mean()
-    gold_fields = ("answers", "reference")
-    pred_fields = ("answer",)
     choices = {"kind": KINDS, "part": PARTS, "tokenizer": TOKENIZERS}
     fixed = {"golds": "best by F1", "unanswerable": "skip", "failed": "0"}
     formula = (
@@ -219,11 +230,142 @@ class ROUGE(Answering[Mean]):
 
     def tallies(self, batch: Batch) -> Mean:
         """The part of each best reference's score."""
-        rows = batch.rouge(self.kind, self.stem, self.tokenizer)
+        score = partial(rouge, kinds=[self.kind], stem=self.stem, tokenizer=self.tokenizer)
+        rows = batch.once((self.kind, self.stem, self.tokenizer), lambda: score(*batch.pairs)[self.kind])
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """What was expected, if the words are not all shared."""
-        if not references(gold) or self.tallies(batch).total[0] == 1:  # type: ignore[index]
-            return (), ()
-        return wrong_answer(gold, pred)
+        all_shared = not batch.texts[0] or self.tallies(batch).total[0] == 1  # type: ignore[index]
+        return ((), ()) if all_shared else wrong_answer(gold, pred)
+
+
+ORDERS, CHARACTERS = 4, 6
+SPLITS = (
+    (r"([\{-\~\[-\` -\&\(-\+\:-\@\/])", r" \1 "),
+    (r"([^0-9])([\.,])", r"\1 \2 "),
+    (r"([\.,])([^0-9])", r" \1 \2"),
+    (r"([0-9])(-)", r"\1 \2 "),
+)
+ENTITIES = {"<skipped>": "", "-\n": "", "\n": " ", "&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">"}
+
+
+def words_13a(text: str) -> list[str]:
+    """The words of mteval's tokenizer 13a.
+
+    >>> words_13a("It opened in 1,800.5 (twice).")
+    ['It', 'opened', 'in', '1,800.5', '(', 'twice', ')', '.']
+    """
+    for entity, character in ENTITIES.items():
+        text = text.replace(entity, character)
+    text = f" {text} "
+    for pattern, parts in SPLITS:
+        text = re.sub(pattern, parts, text)
+    return text.split()
+
+
+def _grams(items: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(items[at:] for at in range(n)), strict=False))
+
+
+class NGrams(By[str, Mean]):
+    """Matches over n-grams for each n, and the answers' words over the gold's (``length``); ``value`` is BLEU."""
+
+    inner: ClassVar[Mean] = Mean()
+
+    @property
+    def value(self) -> Number:
+        """BLEU."""
+        zeros: Number = 0.0
+        logs: Number = 0.0
+        for n in range(1, ORDERS + 1):
+            order = self.get(str(n), Mean())
+            none = 1.0 - positive(order.total)
+            zeros = zeros + none
+            share = divide(order.total + none / 2.0**zeros, order.weight, empty=1.0)
+            logs = logs + np.log(share) - 1e9 * (1.0 - positive(order.weight))
+        length, matches = self.get("length", Mean()), self.get("1", Mean()).total
+        brevity = np.exp(np.minimum(0.0, 1.0 - divide(length.weight, length.total, empty=1e9)))
+        return plain(brevity * np.exp(logs / ORDERS) * positive(matches) + (1.0 - positive(self.weight)))
+
+
+@dataclass(frozen=True)
+class BLEU(Answering[NGrams]):
+    """BLEU of the corpus; an unanswerable question is left out, a program that failed gave no word.
+
+    >>> round(BLEU()({"answers": ["the museum opened in 1800"]}, {"answer": "the museum opened in May"}).tally.value, 4)
+    0.6687
+    """
+
+    name = "bleu"
+    attains_one = False  # answers of fewer than four words have no n-gram of each order
+    zero = NGrams()
+    fixed = {
+        "tokens": "13a",
+        "case": "mixed",
+        "smoothing": "exp",
+        "golds": "all",
+        "unanswerable": "skip",
+        "failed": "0",
+    }
+    formula = "exp(min(0, 1 − r / h)) (p1 p2 p3 p4)^¼ over the corpus"
+    source = "Papineni et al., ACL 2002; sacrebleu 2.6"
+
+    def tally(self, gold: object, pred: object) -> NGrams:
+        """The n-grams of one answer beside all its golds."""
+        mine, theirs = words_13a(answer(pred, gold)), [*map(words_13a, references(gold))]
+        if not theirs:
+            return NGrams()
+        nearest = min((abs(len(words) - len(mine)), len(words)) for words in theirs)[1]
+        counts = {"length": Mean(float(len(mine)), float(nearest))}
+        for n in range(1, ORDERS + 1):
+            grams, most = _grams(mine, n), reduce(or_, (_grams(words, n) for words in theirs))
+            counts[str(n)] = Mean(float((grams & most).total()), float(grams.total()))
+        return NGrams(counts)
+
+
+class CharacterGrams(By[str, Counts]):
+    """The counts of character n-grams for each n; ``value`` is chrF."""
+
+    @property
+    def value(self) -> Number:
+        """F2 of the mean precision and the mean recall over the orders that both sides have."""
+        both = [positive(counts.predicted) * positive(counts.support) for counts in self.values()]
+        pairs = list(zip(self.values(), both, strict=True))
+        p, r = (divide(sum(getattr(c, rate) * w for c, w in pairs), sum(both)) for rate in ("precision", "recall"))
+        return plain(divide(5.0 * p * r, 4.0 * p + r) + (1.0 - positive(self.weight)))
+
+
+@dataclass(frozen=True)
+class ChrF(Answering[CharacterGrams]):
+    """chrF of the corpus, for each question the gold answer with the highest chrF.
+
+    >>> round(ChrF()({"answers": ["Rijksmuseum"]}, {"answer": "Rijksmusea"}).tally.value, 4)
+    0.7733
+    """
+
+    name = "chrf"
+    zero = CharacterGrams()
+    fixed = {
+        "characters": "1 to 6",
+        "words": "none",
+        "beta": "2",
+        "golds": "best",
+        "unanswerable": "skip",
+        "failed": "0",
+    }
+    formula = "F2 of the mean precision and the mean recall of character n-grams over the corpus"
+    source = "Popović, WMT 2015; sacrebleu 2.6"
+
+    def tally(self, gold: object, pred: object) -> CharacterGrams:
+        """The character n-grams of one answer beside those of the best gold."""
+        mine, *theirs = ("".join(text.split()) for text in (answer(pred, gold), *references(gold)))
+        tallies = []
+        for text in theirs:
+            tally = CharacterGrams()
+            for n in range(1, CHARACTERS + 1):
+                left, right = _grams(mine, n), _grams(text, n)
+                hits, predicted = float((left & right).total()), float(left.total()) if right else 0.0
+                tally[str(n)] = Counts(hits, predicted - hits, float(right.total()) - hits)
+            tallies.append(tally)
+        return max(tallies, key=lambda tally: float(tally.value), default=CharacterGrams())

@@ -12,33 +12,27 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
 import scipy
 
-from goldassay.fields import read
 from goldassay.measure import Measure, failed, gold_field, parse, pred_field, stored
-from goldassay.measures.answering.matching import AnsweringMean
+from goldassay.measures.answering.grounding import result_ids
+from goldassay.measures.answering.matching import Answering, harmonic
 from goldassay.measures.answering.measures import F1, ExactMatch
-from goldassay.measures.answering.records import answer, answers, extra
+from goldassay.measures.answering.records import answer, answers, evidence, extra
 from goldassay.tally import Mean, divide
 from goldassay.text.normal import squad
 
-Rates = tuple[float, float, float]  # precision, recall, exact
 RATES = ("precision", "recall", "exact", "f1")
 NOTHING = (0.0, 0.0, 0.0)
 WHOLE = {"yes", "no", "noanswer"}  # share words with nothing else
 
 
-def _f1(precision: float, recall: float) -> float:
-    return float(divide(2 * precision * recall, precision + recall))
-
-
-def _facts(gold: object, pred: object) -> Rates:
-    """Supporting facts as sets."""
-    theirs = None if failed(pred) else pred_field(pred, "supporting_facts", None)
+def _facts(gold: object, pred: object) -> Sequence[float]:
+    """Precision, recall and equality of supporting facts, as sets."""
+    theirs = evidence(pred, "supporting_facts")
     if theirs is None:
         return NOTHING
     sides = gold_field(gold, "supporting_facts"), theirs
@@ -47,8 +41,8 @@ def _facts(gold: object, pred: object) -> Rates:
     return divide(hits, len(right)), divide(hits, len(left)), float(left == right)
 
 
-def _answer(gold: object, pred: object) -> Rates:
-    """The words of the answer by HotpotQA's rules, beside the nearest gold answer."""
+def _answer(gold: object, pred: object) -> Sequence[float]:
+    """The same of the words of the answer by HotpotQA's rules, beside the nearest gold answer."""
     if failed(pred) or pred_field(pred, "answer") in (None, []):
         return NOTHING
     mine, best = squad(answer(pred, gold)), NOTHING
@@ -57,12 +51,12 @@ def _answer(gold: object, pred: object) -> Rates:
         common = (Counter(words) & Counter(others)).total()
         if mine == reference or not {mine, reference} & WHOLE:
             rates = divide(common, len(words)), divide(common, len(others)), float(mine == reference)
-            best = max(best, rates, key=lambda rates: (_f1(*rates[:2]), rates[2]))
+            best = max(best, rates, key=lambda rates: (harmonic(*rates[:2]), rates[2]))
     return best
 
 
 @dataclass(frozen=True)
-class SupportingFacts(AnsweringMean):
+class SupportingFacts(Answering[Mean]):
     """HotpotQA: supporting facts as sets (``facts``), the words of the ``answer``, or the product of both (``joint``).
 
     A question whose gold has no field ``supporting_facts`` is left out.
@@ -74,8 +68,6 @@ class SupportingFacts(AnsweringMean):
     """
 
     name = "{of}_{rate}"
-    gold_fields = ("answers", "supporting_facts")
-    pred_fields = ("answer", "supporting_facts")
     attains_one = False  # F1 of no facts is 0, also where there are none
     choices = {"rate": RATES, "of": ("facts", "answer", "joint")}
     fixed = {
@@ -95,8 +87,8 @@ class SupportingFacts(AnsweringMean):
         if self.of != "answer" and gold_field(gold, "supporting_facts", None) is None:
             return Mean()
         parts = {"facts": (_facts,), "answer": (_answer,), "joint": (_facts, _answer)}[self.of]
-        rates: Any = np.prod([part(gold, pred) for part in parts], axis=0).tolist()
-        return Mean.of([*rates, _f1(*rates[:2])][RATES.index(self.rate)])
+        rates: list[float] = np.prod([part(gold, pred) for part in parts], axis=0).tolist()
+        return Mean.of([*rates, harmonic(*rates[:2])][RATES.index(self.rate)])
 
 
 def _is_number(word: str) -> bool:
@@ -107,14 +99,13 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _bag(span: str) -> tuple[str, frozenset[str]]:
-    """A span by DROP's rules: its text, and its words as a set; numbers keep their sign and point."""
+def _words(span: object) -> list[str]:
+    """The words of a span by DROP's rules; numbers keep their sign and point."""
     words = []
-    for word in map(str.lower, re.split(r" |-", span)):
+    for word in re.split(r" |-", str(span).lower()):
         bare = word if _is_number(word) else re.sub(r"[!-/:-@\[-`{-~]", "", word)
-        words.append(squad(bare) if not _is_number(bare) else str(float(bare)))
-    text = " ".join(filter(None, words))
-    return text, frozenset(text.split())
+        words += [str(float(bare))] if _is_number(bare) else squad(bare).split()
+    return words
 
 
 def drop(predicted: Any, gold: Any) -> tuple[float, float]:
@@ -123,28 +114,24 @@ def drop(predicted: Any, gold: Any) -> tuple[float, float]:
     >>> drop(["the Rijksmuseum", "Kunsthal"], ["Kunsthal", "Rijksmuseum"]), drop("4 yards", "5 yards")
     ((1.0, 1.0), (0.0, 0.0))
     """
-    mine, theirs = (
-        [_bag(str(span)) for span in (side if isinstance(side, (list, tuple)) else [side])]
-        for side in (predicted, gold)
-    )
-    texts = [{text for text, _ in side} for side in (mine, theirs)]
-    scores = np.array([[_overlap(p, g) for _, p in mine] for _, g in theirs], float)
+    mine, theirs = ([*map(_words, side if isinstance(side, (list, tuple)) else [side])] for side in (predicted, gold))
+    scores = np.array([[_overlap({*p}, {*g}) for p in mine] for g in theirs], float)
     rows, columns = scipy.optimize.linear_sum_assignment(-scores)
     best = np.zeros(max(scores.shape))
     best[rows] = scores[rows, columns]
-    return float(texts[0] == texts[1] and len(mine) == len(theirs)), float(np.round(best.mean(), 2))
+    texts, others = ({*map(tuple, side)} for side in (mine, theirs))
+    return float(texts == others and len(mine) == len(theirs)), float(np.round(best.mean(), 2))
 
 
-def _overlap(pred: frozenset[str], gold: frozenset[str]) -> float:
-    numbers = {word for word in gold if _is_number(word)}
+def _overlap(pred: set[str], gold: set[str]) -> float:
+    numbers, hits = {*filter(_is_number, gold)}, len(gold & pred)
     if numbers and not numbers & pred:
         return 0.0
-    hits = len(gold & pred)
-    return _f1(hits / len(pred) if pred else 1.0, hits / len(gold) if gold else 1.0)
+    return float(harmonic(divide(hits, len(pred), 1.0), divide(hits, len(gold), 1.0)))
 
 
 @dataclass(frozen=True)
-class Drop(AnsweringMean):
+class Drop(Answering[Mean]):
     """DROP's and Quoref's exact match (``exact``) or F1 of answers that may have several spans, best gold answer.
 
     >>> Drop()({"answers": [["red", "blue"], ["red"]]}, {"answer": ["red"]}).tally.value
@@ -152,8 +139,6 @@ class Drop(AnsweringMean):
     """
 
     name = "drop_{rate}"
-    gold_fields = ("answers",)
-    pred_fields = ("answer",)
     choices = {"rate": ("exact", "f1")}
     fixed = {
         "spans": "aligned",
@@ -181,9 +166,8 @@ def _documents(gold: object, pred: object) -> tuple[list[set[str]], list[str]] |
     sets, documents = extra(gold, "provenance"), gold_field(gold, "documents", None)
     if sets is None and documents is None:
         return None
-    results = () if failed(pred) else pred_field(pred, "results", None) or ()
-    ids = [result if isinstance(result, str) else str(read(result, "doc_id", "")) for result in results]
-    return [{*map(str, each)} for each in ([documents] if sets is None else sets)], list(dict.fromkeys(ids))
+    sets, results = [documents] if sets is None else sets, evidence(pred, "results") or ()
+    return ([{*map(str, each)} for each in sets], [*dict.fromkeys(result_ids(results))])
 
 
 def _r_precision(sets: Sequence[set[str]], ids: Sequence[str]) -> float:
@@ -207,7 +191,7 @@ def _recall(sets: Sequence[set[str]], ids: Sequence[str], k: int = 5) -> float:
 
 
 @dataclass(frozen=True)
-class Kilt(AnsweringMean):
+class Kilt(Answering[Mean]):
     """KILT: R-precision of the best set of gold documents in the results, ``recall@5`` of all sets, or ``rouge_l``.
 
     A set is recalled if its last document stands among the first 5 places; the documents of a set fill one place.
@@ -220,8 +204,6 @@ class Kilt(AnsweringMean):
     """
 
     name = "kilt_{of}"
-    gold_fields = ("answers", "documents")
-    pred_fields = ("answer", "results")
     attains_one = False
     choices = {"of": ("r_precision", "recall@5", "rouge_l")}
     fixed = {"documents": "sets", "failed": "0"}
@@ -233,12 +215,13 @@ class Kilt(AnsweringMean):
     def tally(self, gold: object, pred: object) -> Mean:
         """The value of one question."""
         if self.of == "rouge_l":
-            mine, golds = "" if failed(pred) else answer(pred, gold), answers(gold)
-            return Mean.of(max((rouge_l(mine, one) for one in golds if one.strip()), default=0.0)) if golds else Mean()
+            mine, golds = answer(pred, gold), answers(gold)
+            return (
+                Mean.of(max((rouge_l(mine, text) for text in golds if text.strip()), default=0.0)) if golds else Mean()
+            )
         documents = _documents(gold, pred)
-        if documents is None:
-            return Mean()
-        return Mean.of((_r_precision if self.of == "r_precision" else _recall)(*documents))
+        value = _r_precision if self.of == "r_precision" else _recall
+        return Mean() if documents is None else Mean.of(value(*documents))
 
 
 def rouge_l(predicted: str, gold: str) -> float:
@@ -260,39 +243,27 @@ def rouge_l(predicted: str, gold: str) -> float:
     return 2 * precision * recall / (precision + recall + 1e-8)
 
 
-def _common_words(words: Sequence[str], other: Sequence[str]) -> set[str]:
-    """The words of one longest common subsequence: the table of lengths, walked back from its end."""
-    lengths = np.zeros((len(words) + 1, len(other) + 1), int)
-    for i, j in product(range(len(words)), range(len(other))):
-        same = words[i] == other[j]
-        lengths[i + 1, j + 1] = lengths[i, j] + 1 if same else max(lengths[i, j + 1], lengths[i + 1, j])
-    common, i, j = set(), len(words), len(other)
-    while i and j:
-        if words[i - 1] == other[j - 1]:
-            i, j = i - 1, j - 1
-            common.add(words[i])
-        elif lengths[i, j - 1] > lengths[i - 1, j]:
-            j -= 1
-        else:
-            i -= 1
-    return common
+def _common_words(words: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+    """One longest common subsequence, by dynamic programming: ``row[j]`` is that of the words so far and j others."""
+    row: list[tuple[str, ...]] = [()] * (len(other) + 1)
+    for word in words:
+        before, row = row, [()]
+        for j, rival in enumerate(other):
+            row.append((*before[j], word) if word == rival else max(before[j + 1], row[j], key=len))
+    return row[-1]
 
 
-def _provenance(gold: object, pred: object) -> bool | None:
-    documents = _documents(gold, pred)
-    return None if documents is None else _r_precision(*documents) == 1
-
-
-def _answerable(gold: object, pred: object) -> bool | None:
+def _holds(on: str, gold: object, pred: object) -> bool | None:
+    """Whether more than the answer is right; None without gold."""
+    if on == "provenance":
+        documents = _documents(gold, pred)
+        return None if documents is None else _r_precision(*documents) == 1
     expected = extra(gold, "answerable")
     return extra(pred, "answerable") == expected if expected and not all(expected) else None
 
 
-CONDITIONS = {"provenance": _provenance, "answerable": _answerable}
-
-
 @dataclass(frozen=True)
-class Conditional(AnsweringMean):
+class Conditional(Answering[Mean]):
     """The value of another measure of answering, or 0 unless more than the answer is right.
 
     ``on="provenance"``: KILT's R-precision is 1. ``on="answerable"``: of all versions of a question (MuSiQue) the
@@ -304,8 +275,7 @@ class Conditional(AnsweringMean):
     [0.0, 1.0]
     """
 
-    shares = ("measure", "on")
-    choices = {"on": tuple(CONDITIONS)}
+    choices = {"on": ("provenance", "answerable")}
     fixed = {"elsewhere": "0"}
 
     measure: Any
@@ -314,47 +284,35 @@ class Conditional(AnsweringMean):
     def __post_init__(self) -> None:
         super().__post_init__()
         inner = self.measure if isinstance(self.measure, Measure) else parse(self.measure)
-        object.__setattr__(self, "measure", stored(inner))
-        object.__setattr__(self, "inner", inner)
-        fields = ("documents", "results") if self.on == "provenance" else ("answerable", "answerable")
-        object.__setattr__(self, "gold_fields", (*inner.gold_fields, fields[0]))
-        object.__setattr__(self, "pred_fields", (*inner.pred_fields, fields[1]))
-        for name in ("attains_one", "formula", "source"):
-            object.__setattr__(self, name, getattr(inner, name))
+        shared = {name: getattr(inner, name) for name in ("attains_one", "formula", "source")}
+        for name, value in {"measure": stored(inner), "inner": inner, **shared}.items():
+            object.__setattr__(self, name, value)
 
     @property
     def key(self) -> str:
         """``exact_match_on_provenance`` and so on."""
         return f"{self.inner.key}_on_{self.on}"  # type: ignore[attr-defined]
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
-        """What the measure counts in, and where the condition holds."""
-        holds = [CONDITIONS[self.on](*pair) for pair in zip(gold, pred, strict=True)]
-        return self.inner.batch(gold, pred), holds  # type: ignore[attr-defined]
-
     def tallies(self, batch: Any) -> Mean:
         """The value of each question."""
-        tally, holds = self.inner.tallies(batch[0]), batch[1]  # type: ignore[attr-defined]
-        counted = np.array([each is not None for each in holds], float)
-        return Mean(tally.total * np.array([each is True for each in holds], float), tally.weight * counted)
+        tally, holds = self.inner.tallies(batch), [_holds(self.on, *pair) for pair in batch]  # type: ignore[attr-defined]
+        counted, right = (np.array([each in values for each in holds], float) for values in ((True, False), (True,)))
+        return Mean(tally.total * right, tally.weight * counted)
 
 
-def _hotpotqa() -> dict[str, Measure[Any]]:
-    names = {"exact": "em", "f1": "f1", "precision": "prec", "recall": "recall"}
-    parts = {"answer": "", "facts": "sp_", "joint": "joint_"}
-    return {f"{before}{names[rate]}": SupportingFacts(rate, of) for of, before in parts.items() for rate in names}
-
-
-def _kilt() -> dict[str, Measure[Any]]:
-    exact, f1 = ExactMatch(empty="wrong"), F1(empty="wrong")
-    answer = {"accuracy": ExactMatch("written"), "em": exact, "f1": f1, "rougel": Kilt("rouge_l")}
-    more = {f"KILT-{name}": Conditional(measure) for name, measure in answer.items()}
-    return {**answer, "Rprec": Kilt(), "recall@5": Kilt("recall@5"), **more}
-
-
+KILT: dict[str, Measure[Any]] = {
+    "accuracy": ExactMatch("written"),
+    "em": ExactMatch(empty="wrong"),
+    "f1": F1(empty="wrong"),
+    "rougel": Kilt("rouge_l"),
+}
 DROP: dict[str, Measure[Any]] = {"em": Drop("exact"), "f1": Drop()}
 PROTOCOLS: dict[str, dict[str, Measure[Any]]] = {
-    "hotpotqa": _hotpotqa(),
+    "hotpotqa": {
+        f"{part}{name}": SupportingFacts(rate, of)
+        for of, part in (("answer", ""), ("facts", "sp_"), ("joint", "joint_"))
+        for name, rate in {"em": "exact", "f1": "f1", "prec": "precision", "recall": "recall"}.items()
+    },
     "musique": {
         **{"answer_em": ExactMatch(empty="equal"), "answer_f1": F1(empty="equal"), "support_f1": SupportingFacts()},
         "group_answer_sufficiency_f1": Conditional(F1(empty="equal"), "answerable"),
@@ -364,6 +322,10 @@ PROTOCOLS: dict[str, dict[str, Measure[Any]]] = {
     "nq_open": dict.fromkeys(("exact_match", "accuracy"), ExactMatch("nq_open", empty="overlap")),
     "drop": DROP,
     "quoref": DROP,
-    "kilt": _kilt(),
+    "kilt": {
+        **KILT,
+        **{"Rprec": Kilt(), "recall@5": Kilt("recall@5")},
+        **{f"KILT-{name}": Conditional(measure) for name, measure in KILT.items()},
+    },
 }
 """The values of each protocol under the names of its evaluation script; those without evidence are left out."""

@@ -1,4 +1,4 @@
-"""The ranking's five: accuracy, quality, confidence, speed, robustness, and their weighted sum.
+"""The ranking's five: accuracy, quality, confidence, speed, robustness, and their weighted sum; and calibration.
 
 ============  ===================================================================================================
 accuracy      BERTScore F1, answerable questions only
@@ -10,32 +10,57 @@ robustness    0 on an error; answerable: 0.3 empty, 0.7 above 50 words, else 1; 
               30 words, else 0.6
 ============  ===================================================================================================
 
-Empty means by content: an answer without a letter or a digit. "5" and "NL" are answers. Confidence never looks at
-whether the answer is right: a wrong answer with confidence 1 has 1.0. So report Brier, ECE and AURC beside it
-(`calibration`).
+Empty means by content: an answer without a letter or a digit. "5" and "NL" are answers. Weights 0.25, 0.25, 0.20, 0.15,
+0.15: 0.847, 0.891, 0.756, 0.823 and 0.950 give 0.852.
 
-Weights 0.25, 0.25, 0.20, 0.15, 0.15: 0.847, 0.891, 0.756, 0.823 and 0.950 give 0.852.
+Confidence never looks at whether the answer is right: a wrong answer with confidence 1 has 1.0. So report calibration
+beside it, over the questions answered with a confidence, where correct is an exact match. Brier and ECE are defined in
+`goldassay.measures.calibration`. AURC is the mean, over all numbers k of answers kept, of the error rate among the k
+most confident ones: 0 is best, and a confidence without information has the error rate itself. Answers with equal
+confidence are kept in every order at once: each counts the expected error of its group.
+
+SQuAD 2.0's best thresholds, over all questions: each has a probability of no answer, and the score under a threshold t
+is the mean over questions where an answer counts if its probability is at most t, and an empty answer otherwise.
+``best_exact`` and ``best_f1`` are the highest of these means, ``best_exact_thresh`` and ``best_f1_thresh`` the lowest
+thresholds that reach them (0 if answering nothing is best). Chosen on the questions that they are measured on, these
+values are an upper bound and no result. Questions with equal probability stand or fall together; the official script
+also counts a part of such a group, which no threshold reaches.
+
+Geifman, Uziel and El-Yaniv, ICLR 2019; Rajpurkar, Jia and Liang, ACL 2018
+(https://rajpurkar.github.io/SQuAD-explorer/, evaluation script 2.0).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from goldassay.embedding import DEFAULT
+from goldassay.embedding import DEFAULT, resolve_tokens
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Error, Measure, Review, failed
-from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
-from goldassay.measures.answering.matching import Answering, AnsweringMean, Batch, empty
+from goldassay.measure import Assessment, Error, Measure, Review, failed
+from goldassay.measures.answering.matching import (
+    PARTS,
+    Answering,
+    Assessed,
+    Baseline,
+    Batch,
+    bertscore,
+    empty,
+    similarity,
+)
+from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import answer, answers, confidence, extra, number
-from goldassay.tally import By, Mean, Number, Sums, divide
+from goldassay.measures.calibration import ByConfidence, CalibrationMeasure, Confidences, plain
+from goldassay.tally import By, Mean, Number, Sums, divide, positive
 
 WEIGHTS = {"accuracy": 0.25, "quality": 0.25, "confidence": 0.20, "speed": 0.15, "robustness": 0.15}
 FIVE = tuple(WEIGHTS)
 SOURCE = "goldassay's ranking (docs: five metrics), after the founding document"
+LOW = 0.8  # a similarity below this is shown as an error
 
 
 def final_score(values: Mapping[str, float | None], weights: Mapping[str, float] = WEIGHTS) -> float | None:
@@ -50,7 +75,68 @@ def final_score(values: Mapping[str, float | None], weights: Mapping[str, float]
     numbers = {name: values.get(name) for name, weight in weights.items() if weight}
     if None in numbers.values():
         return None
-    return sum(weights[name] * (number or 0.0) for name, number in numbers.items()) / sum(weights.values())
+    return sum(weights[name] * (value or 0.0) for name, value in numbers.items()) / sum(weights.values())
+
+
+@dataclass(frozen=True)
+class SemanticSimilarity(Answering[Mean]):
+    """The cosine between the answer and the nearest of the answers and the reference; from −1 to 1.
+
+    ``embedder`` is a name (see `goldassay.embedding`). An unanswerable question is left out; an empty answer has 0.
+    """
+
+    name = "semantic_similarity"
+    limits = (-1.0, 1.0)
+    fixed = {"golds": "best", "unanswerable": "skip", "empty": "0", "failed": "0"}
+    formula = "cos(e(answer), e(gold)), best of the answers and the reference; mean over answerable questions"
+    source = "Reimers and Gurevych, EMNLP 2019"
+
+    embedder: str = DEFAULT
+
+    def tallies(self, batch: Batch) -> Mean:
+        """The best cosine of each answer."""
+        return batch.best(batch.once(("cosine", self.embedder), lambda: similarity(*batch.pairs, self.embedder)))
+
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+        """What was expected, if the similarity is low."""
+        low = batch.texts[0] and self.tallies(batch).total[0] < LOW  # type: ignore[index]
+        return wrong_answer(gold, pred) if low else ((), ())
+
+
+@dataclass(frozen=True)
+class BERTScore(Answering[Mean]):
+    """BERTScore's precision (``p``), recall (``r``) or F1 (``f``), best over the answers and the reference.
+
+    ``model`` is a transformers model (see `goldassay.embedding`), ``layer`` one of its layers (the last by default).
+    ``baseline`` rescales; an empty answer has 0 also then.
+    """
+
+    limits = (-math.inf, 1.0)
+    choices = {"part": PARTS}
+    fixed = {"golds": "best by F1", "unanswerable": "skip", "empty": "0", "failed": "0"}
+    formula = (
+        "greedy matching of tokens by cosine, P over the answer's and R over the gold's, F1 = 2PR/(P+R); "
+        "mean over answerable questions"
+    )
+    source = "Zhang et al., ICLR 2020; bert-score 0.3.13"
+
+    model: str = DEFAULT
+    layer: int | None = None
+    part: str = "f"
+    baseline: Baseline | None = None
+
+    @property
+    def key(self) -> str:
+        """``bertscore_f1``, ``bertscore_precision``, ``bertscore_recall``."""
+        return f"bertscore_{('precision', 'recall', 'f1')[PARTS.index(self.part)]}"
+
+    def tallies(self, batch: Batch) -> Mean:
+        """The part of each best reference's score."""
+        key = ("bertscore", self.model, self.layer, self.baseline)
+        model = resolve_tokens(self.model, self.layer)
+        rows = batch.once(key, lambda: bertscore(*batch.pairs, model, baseline=self.baseline))
+        spoken = np.array([bool(text.strip()) for text in batch.pairs[0]])
+        return batch.best(rows[:, PARTS.index(self.part)] * spoken, by=rows[:, 2] * spoken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +155,7 @@ class Owned(Sums):
     @property
     def weight(self) -> Number:
         """How many questions count."""
-        silent = (np.asarray(self.said) == 0) & (np.asarray(self.unsaid) > 0)
-        return self.n * (1.0 - silent) if np.ndim(self.n) else 0.0 if silent else self.n
+        return self.n * (1.0 - (1.0 - positive(self.said)) * positive(self.unsaid))
 
     @property
     def value(self) -> Number:
@@ -79,17 +164,14 @@ class Owned(Sums):
 
 
 @dataclass(frozen=True)
-class Confidence(Measure[Owned]):
+class Confidence(Assessed[Owned]):
     """The ranking's confidence: does the program admit that there is no answer? It never looks at correctness.
 
     >>> Confidence()({"answers": []}, {"answer": "", "confidence": 0.1}).tally.value
     1.0
     """
 
-    task = "answering"
     name = "confidence"
-    gold_fields = ("answers",)
-    pred_fields = ("answer", "confidence")
     zero = Owned()
     fixed = {
         "empty": "no letter or digit",
@@ -102,29 +184,23 @@ class Confidence(Measure[Owned]):
     )
     source = SOURCE
 
-    def tally(self, gold: object, pred: object) -> Owned:
-        """The rule for one answer."""
+    def assess(self, gold: object, pred: object) -> Assessment[Owned]:
+        """The rule for one answer; a confident answer where there is none is an error."""
+        text, answerable, sure = answer(pred, gold), bool(answers(gold)), confidence(pred)
         if _broken(pred):
-            return Owned(0.0, 1.0)
-        answerable, raw = bool(answers(gold)), confidence(pred)
-        if empty(answer(pred, gold)):
-            return Owned(0.2 if answerable else 1.0, 1.0)
-        if raw is None:
-            return Owned(unsaid=1.0)
-        return Owned(raw if answerable else 0.9 if raw < 0.3 else 0.6 if raw <= 0.5 else 0.2, 1.0, said=1.0)
-
-    def errors(self, gold: object, pred: object) -> Review:
-        """A confident answer where there is none."""
-        tally = self.tally(gold, pred)
-        if answers(gold) or not tally.said or tally.total > 0.6:
-            return (), ()
-        text = answer(pred, gold)
-        message = f"Answered “{text}” with confidence {confidence(pred):g} where there is no answer."
-        return (Error("overconfident", message, pred=text, field="confidence"),), ()
+            return Assessment(Owned(0.0, 1.0))
+        if empty(text):
+            return Assessment(Owned(0.2 if answerable else 1.0, 1.0))
+        if sure is None:
+            return Assessment(Owned(unsaid=1.0))
+        value = sure if answerable else 0.9 if sure < 0.3 else 0.6 if sure <= 0.5 else 0.2
+        message = f"Answered “{text}” with confidence {sure:g} where there is no answer."
+        error = Error("overconfident", message, pred=text, field="confidence")
+        return Assessment(Owned(value, 1.0, said=1.0), () if answerable or sure < 0.3 else (error,))
 
 
 @dataclass(frozen=True)
-class Speed(AnsweringMean):
+class Speed(Answering[Mean]):
     """The ranking's speed, from the prediction's ``latency_ms``; left out without one, and for a ``warmup``.
 
     >>> Speed()({"answers": []}, {"answer": "", "latency_ms": 500}).tally.value
@@ -132,7 +208,6 @@ class Speed(AnsweringMean):
     """
 
     name = "speed"
-    pred_fields = ("latency_ms",)
     fixed = {"warm-up": "left out", "failed": "left out"}
     formula = "1 − ms / limit, clamped to 0–1; mean"
     source = SOURCE
@@ -143,11 +218,11 @@ class Speed(AnsweringMean):
         """The rule for one answer."""
         ms = None if extra(pred, "warmup") else extra(pred, "latency_ms")
         ms = number(pred, "latency_ms", ms, "milliseconds, 0 or more")
-        return Mean() if ms is None else Mean.of(min(1.0, max(0.0, 1.0 - ms / self.limit)))
+        return Mean() if ms is None else Mean.of(max(0.0, 1.0 - ms / self.limit))
 
 
 @dataclass(frozen=True)
-class Robustness(AnsweringMean):
+class Robustness(Answering[Mean]):
     """The ranking's robustness: no errors, no essays, nothing where there is no answer.
 
     >>> Robustness()({"answers": []}, {"answer": "It opened in 1800."}).tally.value
@@ -155,8 +230,6 @@ class Robustness(AnsweringMean):
     """
 
     name = "robustness"
-    gold_fields = ("answers",)
-    pred_fields = ("answer",)
     fixed = {"empty": "no letter or digit", "failed": "0"}
     formula = (
         "0 on an error; answerable: 0.3 empty, 0.7 above 50 words, else 1; "
@@ -166,18 +239,15 @@ class Robustness(AnsweringMean):
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The rule for one answer."""
-        if _broken(pred):
-            return Mean.of(0.0)
         text = answer(pred, gold)
-        words, answerable = len(text.split()), bool(answers(gold))
-        if empty(text):
-            return Mean.of(0.3 if answerable else 1.0)
-        return Mean.of((0.7 if words > 50 else 1.0) if answerable else 0.2 if words > 30 else 0.6)
+        blank, long, most, short = (0.3, 0.7, 50, 1.0) if answers(gold) else (1.0, 0.2, 30, 0.6)
+        value = blank if empty(text) else long if len(text.split()) > most else short
+        return Mean.of(0.0 if _broken(pred) else value)
 
 
 def _broken(pred: object) -> bool:
     """Whether the program failed, here or as the prediction's ``error`` says."""
-    return bool(failed(pred)) or bool(extra(pred, "error"))
+    return bool(failed(pred) or extra(pred, "error"))
 
 
 class Five(By[str, Any]):
@@ -204,8 +274,7 @@ class FinalScore(Answering[Five]):
     """
 
     name = "final_score"
-    gold_fields = ("answers", "reference")
-    pred_fields = ("answer", "confidence", "latency_ms")
+    zero = Five({name: Owned() if name == "confidence" else Mean() for name in FIVE})
     formula = "the weighted mean of the five"
     source = SOURCE
     counted = ""  # pyright: ignore[reportAssignmentType]
@@ -215,23 +284,145 @@ class FinalScore(Answering[Five]):
     baseline: Baseline | None = None
 
     @property
-    def parts(self) -> tuple[Measure[Any], ...]:
-        """The measures, in the order of the weights."""
-        accuracy = BERTScore(self.model, baseline=self.baseline)
-        return accuracy, SemanticSimilarity(self.embedder), Confidence(), Speed(), Robustness()
-
-    @property
-    def zero(self) -> Five:  # type: ignore[override]
-        """No evidence of any part."""
-        return Five({name: part.zero for name, part in zip(FIVE, self.parts, strict=True)})
-
-    @property
     def conventions(self) -> str:
         """The weights; what the parts are stands with them."""
         return f"final_score[weights={', '.join(f'{name} {weight:g}' for name, weight in WEIGHTS.items())}]"
 
     def tallies(self, batch: Batch) -> Five:
         """The five of many answers."""
-        pairs: Any = list(zip(batch.gold, batch.pred, strict=True))
-        parts = zip(FIVE, self.parts, strict=True)
-        return Five({name: part.tallies(batch if isinstance(part, Answering) else pairs) for name, part in parts})
+        accuracy, quality = BERTScore(self.model, baseline=self.baseline), SemanticSimilarity(self.embedder)
+        parts: tuple[Measure[Any], ...] = accuracy, quality, Confidence(), Speed(), Robustness()
+        return Five({name: part.tallies(batch) for name, part in zip(FIVE, parts, strict=True)})
+
+
+class Risk(ByConfidence):
+    """``value`` is the area under the risk–coverage curve.
+
+    A group of m answers after K others, W of them wrong, has the errors W + j·e at K + j for j = 1 … m, where e is its
+    error rate; its share of the area is e·m + (W − e·K)(H(K + m) − H(K)), H being the harmonic numbers.
+
+    >>> round(Risk.of([0.9, 0.1, 0.5], [(1, 1, 0), (1, 0, 0), (1, 0, 0)]).value, 4)      # (0 + 1/2 + 2/3) / 3
+    0.3889
+    """
+
+    @property
+    def value(self) -> Number:
+        """The mean over k of the error rate of the k most confident; 1 without an answer."""
+        if not self:
+            return 1.0
+        _, (n, right, _) = self.columns(descending=True)
+        wrong = n - right
+        before, lost = np.cumsum(n, axis=0) - n, np.cumsum(wrong, axis=0) - wrong
+        harmonic = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, round(float((before + n).max())) + 1))))
+        grown = harmonic[np.rint(before + n).astype(int)] - harmonic[np.rint(before).astype(int)]
+        rate = divide(wrong, n)
+        return plain(divide((rate * n + (lost - rate * before) * grown).sum(axis=0), n.sum(axis=0), empty=1.0))
+
+
+@dataclass(frozen=True)
+class Calibration(CalibrationMeasure, Answering[Any]):
+    """Calibration of the questions answered with a confidence: ``statistic`` ``brier``, ``ece`` (ten bins) or ``aurc``.
+
+    Lower is better for all three.
+
+    >>> pred = {"answer": "1800", "confidence": 0.75}
+    >>> [Calibration(statistic=name)({"answers": ["1800"]}, pred).tally.value for name in ("brier", "ece", "aurc")]
+    [0.0625, 0.25, 0.0]
+    """
+
+    choices = {"statistic": ("brier", "ece", "aurc")}
+
+    @property
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """What is correct, and which questions count."""
+        own = {"aurc": {"ties": "every order"}, "ece": {"bins": str(self.edges)}}.get(self.statistic, {})
+        return {"correct": "exact_match", "over": "answered with a confidence", "failed": "left out", **own}
+
+    @property
+    def zero(self) -> Any:  # type: ignore[override]
+        """No evidence."""
+        return Risk() if self.statistic == "aurc" else super().zero
+
+    def confidences(self, batch: Batch) -> Confidences:
+        """The questions that were answered with a confidence; correct is an exact match."""
+        sure = [None if empty(text) else confidence(pred) for pred, text in zip(batch.pred, batch.answers, strict=True)]
+        row = np.array([place for place, each in enumerate(sure) if each is not None], int)
+        return Confidences(len(sure), row, np.array([sure[place] for place in row], float), batch.squad[0][row])
+
+    def tallies(self, batch: Batch) -> Any:
+        """The confidence of each question, and whether its answer is right."""
+        if self.statistic != "aurc":
+            return super().tallies(batch)
+        n, row, sure, correct = self.confidences(batch)
+        evidence = np.zeros((n, 4))
+        evidence[row, :3] = np.column_stack([sure, np.ones(len(row)), correct])
+        return Risk.of(evidence[:, 0], evidence[:, 1:])
+
+
+class Best(ByConfidence):
+    """``value`` is the highest mean score that a threshold on the probability of no answer reaches.
+
+    >>> Best.of([0.1, 0.6, 0.9], [(1, 1, 0), (1, 0, 0), (1, 0, 1)]).value     # (1 + 0 + 1) / 3
+    0.6666666666666666
+    """
+
+    part: ClassVar[int] = 0
+
+    @property
+    def value(self) -> Number:
+        """The best mean (1 without a question), or the threshold: 0 where answering nothing is best."""
+        if not self:
+            return (1.0, 0.0)[self.part]
+        levels, (n, scores, nothing) = self.columns()
+        gains = np.cumsum(scores - nothing, axis=0)
+        sums = np.concatenate((np.zeros_like(gains[:1]), gains)) + nothing.sum(axis=0)
+        lowest = np.concatenate(([0.0], levels))[(sums >= sums.max(axis=0) - 1e-9).argmax(axis=0)]
+        return plain((divide(sums.max(axis=0), n.sum(axis=0), empty=1.0), lowest)[self.part])
+
+
+class Threshold(Best):
+    """``value`` is the lowest threshold that reaches the best mean."""
+
+    part = 1
+
+
+@dataclass(frozen=True)
+class BestThreshold(Answering[Best]):
+    """SQuAD 2.0's best exact match or F1 (``score``) over thresholds; ``part`` is the value or the ``threshold``.
+
+    The probability of no answer is 1 − confidence; a prediction without a confidence is left out.
+
+    >>> unanswerable = {"answers": []}, {"answer": "x", "confidence": 0.2}
+    >>> pairs = [unanswerable, ({"answers": ["y"]}, {"answer": "y", "confidence": 0.9})]
+    >>> both = [BestThreshold(), BestThreshold(part="threshold")]
+    >>> [sum((best(*pair).tally for pair in pairs), best.zero).value for best in both]
+    [1.0, 0.1]
+    """
+
+    fixed = {"probability": "1 − confidence", "ties": "together", "failed": "left out"}
+    formula = "the best mean over questions by a threshold on the probability of no answer, an upper bound; or that one"
+    source = "Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0)"
+    choices = {"score": ("exact", "f1"), "part": ("value", "threshold")}
+
+    score: str = "exact"
+    part: str = "value"
+
+    @property
+    def zero(self) -> Best:  # type: ignore[override]
+        """No evidence."""
+        return Threshold() if self.part == "threshold" else Best()
+
+    @property
+    def key(self) -> str:
+        """``best_exact``, ``best_f1_thresh``."""
+        return f"best_{self.score}{'_thresh' if self.part == 'threshold' else ''}"
+
+    def tallies(self, batch: Batch) -> Best:
+        """The probability of no answer of each, what its answer scores and what an empty one would."""
+        scores, sure = batch.squad[self.choices["score"].index(self.score)], [*map(confidence, batch.pred)]
+        rows = [
+            (0.0, 0.0, 0.0, 0.0) if each is None else (round(1 - each, 12), 1.0, score, float(not golds))
+            for each, score, golds in zip(sure, scores, batch.golds, strict=True)
+        ]
+        evidence = np.array(rows, float).reshape(-1, 4)
+        return type(self.zero).of(evidence[:, 0], evidence[:, 1:])

@@ -21,28 +21,18 @@ def answers(gold: object) -> tuple[str, ...]:
     listed = gold_field(gold, "answers", None)
     if listed is None:
         listed = reference(gold) if read(gold, "reference", None) is not None else gold_field(gold, "answers")
-    if isinstance(listed, str):
-        return (listed,) if listed else ()
     return _texts(gold, "answers", listed)
 
 
 def reference(gold: object) -> str:
     """The long answer, or an empty text."""
-    text = gold_field(gold, "reference", None)
-    if text is not None and not isinstance(text, str):
-        raise _wrong(gold, "reference", "text", text)
-    return text or ""
+    return _text(gold, "reference", gold_field(gold, "reference", None))
 
 
 def references(gold: object) -> tuple[str, ...]:
     """All texts that an answer may be compared with: the short answers and the long one, each once."""
     short, long = answers(gold), reference(gold)
     return tuple(dict.fromkeys([*short, long] if short and long else short))
-
-
-def unanswerable(gold: object) -> bool:
-    """Whether gold says that there is no answer."""
-    return read(gold, "answers", None) is not None and not answers(gold)
 
 
 def question(gold: object) -> str:
@@ -52,15 +42,8 @@ def question(gold: object) -> str:
 
 def answer(pred: object, gold: object = None) -> str:
     """What was answered; empty if the program abstained or failed."""
-    text = pred_field(pred, "answer")
-    if text is not None and not isinstance(text, str):
-        raise _wrong(gold if read(pred, "id", None) is None else pred, "answer", "text (empty to abstain)", text)
-    return text or ""
-
-
-def answer_or_nothing(pred: object, gold: object) -> str:
-    """What was answered; empty also if the program failed but left an answer."""
-    return "" if failed(pred) else answer(pred, gold)
+    text, named = pred_field(pred, "answer"), gold if read(pred, "id", None) is None else pred
+    return "" if failed(pred) else _text(named, "answer", text, "text (empty to abstain)")
 
 
 def confidence(pred: object) -> float | None:
@@ -80,60 +63,61 @@ def number(record: object, field: str, value: Any, expected: str, most: float = 
 
 
 def contexts(pred: object) -> tuple[str, ...] | None:
-    """The retrieved texts; ``None`` if the prediction does not say."""
+    """The retrieved texts, of a failed program none; ``None`` if the prediction does not say."""
     listed = pred_field(pred, "retrieved_contexts", None)
-    if listed is None or isinstance(listed, str):
-        return None if listed is None else (listed,)
-    rows = [
-        row if isinstance(row, str) else read(row, "text", row) for row in _listed(pred, "retrieved_contexts", listed)
-    ]
-    return _texts(pred, "retrieved_contexts", rows)
+    if isinstance(listed, (list, tuple)):
+        listed = [row if isinstance(row, str) else read(row, "text", row) for row in listed]
+    return None if listed is None else _texts(pred, "retrieved_contexts", listed)
 
 
 def extra(record: object, name: str) -> Any:
     """Evidence that not every record has: a field of its own, or one under ``meta``; ``None`` without it."""
-    value = None if record is None else read(record, name, None)
-    return read(record, f"meta.{name}", None) if value is None and record is not None else value
+    value = read(record, name, None)
+    return read(record, f"meta.{name}", None) if value is None else value
 
 
-def check_texts(name: str, values: Sequence[object]) -> None:
-    """Raise unless the values are a list of texts.
+def evidence(pred: object, name: str) -> Any:
+    """`extra` of a prediction; ``None`` also if the program failed."""
+    return None if failed(pred) else extra(pred, name)
 
-    >>> check_texts("predictions", ["a", None])
+
+def check_texts(**sides: Sequence[object]) -> None:
+    """Raise unless each side is a list of texts, and all are of one length.
+
+    >>> check_texts(predictions=["a", None])
     Traceback (most recent call last):
     goldassay.exceptions.GoldassayError: predictions are not a list of texts: ['a', None]
     """
-    if isinstance(values, str) or values is None or not all(issubclass(kind, str) for kind in {*map(type, values)}):
-        shown = repr(values)
-        raise GoldassayError(f"{name} are not a list of texts: {shown if len(shown) <= 60 else shown[:57] + '...'}")
-
-
-def check_pairs(predictions: Sequence[object], references: Sequence[object]) -> None:
-    """Raise unless there is a reference text for each predicted text."""
-    check_texts("predictions", predictions)
-    check_texts("references", references)
-    if len(predictions) != len(references):
-        raise GoldassayError(
-            f"{len(predictions)} predictions against {len(references)} references; they must be aligned"
-        )
-
-
-def _listed(record: object, field: str, values: Any) -> Sequence[Any]:
-    if not isinstance(values, (list, tuple)):
-        raise _wrong(record, field, "a list of texts", values)
-    return values
+    for name, values in sides.items():
+        if isinstance(values, str) or values is None or not all(issubclass(kind, str) for kind in {*map(type, values)}):
+            raise GoldassayError(f"{name} are not a list of texts: {_shown(values)}")
+    if len({*map(len, sides.values())}) > 1:
+        counts = " against ".join(f"{len(values)} {name}" for name, values in sides.items())
+        raise GoldassayError(f"{counts}; they must be aligned")
 
 
 def _texts(record: object, field: str, values: Any) -> tuple[str, ...]:
-    for place, value in enumerate(_listed(record, field, values)):
+    """A list of texts, or one text that is not empty."""
+    if isinstance(values, str):
+        return (values,) if values else ()
+    if not isinstance(values, (list, tuple)):
+        raise _wrong(record, field, "a list of texts", values)
+    for place, value in enumerate(values):
         if not isinstance(value, str):
             raise _wrong(record, f"{field}[{place}]", "text", value)
     return tuple(values)
 
 
+def _text(record: object, field: str, value: Any, expected: str = "text") -> str:
+    if value is not None and not isinstance(value, str):
+        raise _wrong(record, field, expected, value)
+    return value or ""
+
+
 def _wrong(record: Any, field: str, expected: str, value: Any) -> DataError:
-    shown = repr(value)
-    name = None if record is None else read(record, "id", None)
-    return DataError(
-        f"expected {expected}, found {shown if len(shown) <= 60 else shown[:57] + '...'}", record=name, field=field
-    )
+    return DataError(f"expected {expected}, found {_shown(value)}", record=read(record, "id", None), field=field)
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -7,29 +7,36 @@ only some records have the evidence for (verdicts, citations, thresholds) is the
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from goldassay.embedding import DEFAULT, Embedder, Transformer, available, available_tokens, register
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, check_choice, parse
-from goldassay.measures.answering.calibration import BestThreshold, Calibration
-from goldassay.measures.answering.citations import CitationRate
-from goldassay.measures.answering.claims import RATES, ClaimRate, Relevance
-from goldassay.measures.answering.embeddings import Baseline, BERTScore, SemanticSimilarity
+from goldassay.measures.answering.claims import RATES, CitationRate, ClaimRate, Relevance
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
-from goldassay.measures.answering.matching import Batch
+from goldassay.measures.answering.matching import Baseline, Batch
 from goldassay.measures.answering.measures import F1, ROUGE, ExactMatch, language_of
 from goldassay.measures.answering.protocols import PROTOCOLS
-from goldassay.measures.answering.ranking import Confidence, FinalScore, Robustness, Speed
+from goldassay.measures.answering.ranking import (
+    BERTScore,
+    BestThreshold,
+    Calibration,
+    Confidence,
+    FinalScore,
+    Robustness,
+    SemanticSimilarity,
+    Speed,
+)
 from goldassay.measures.judged import JudgedMean
 from goldassay.scorecard import Batches, Scorecard, fold
 from goldassay.text import normal
 
-AUTO, FINAL = "auto", "final_score"
-QUALITY, ACCURACY = ("semantic_similarity", "quality"), ("bertscore_f1", "accuracy")
+QUALITY, ACCURACY, FINAL = {"semantic_similarity", "quality"}, {"bertscore_f1", "accuracy"}, {"final_score"}
+WITH_EVIDENCE = {*RATES, "citation_recall", "citation_precision", "lost_by_retrieval"} - {"faithfulness"}
+"""Values that stand on a scorecard only if one record has what they are about."""
 SCRIPTS = (
     "questions have answers outside ASCII: rouge-score's tokenizer drops such letters (tokenizer='unicode' keeps "
     "them), and f1 takes a run without spaces for one word (mlqa_f1 does not)"
@@ -68,50 +75,41 @@ def scorecard(
     """
     shared, facts = Batches(gold, pred), _Facts()
     if isinstance(measures, str):
-        return _of_protocol(measures, shared)
-    asked = [name for name in measures or () if isinstance(name, str)]
-    vectors = _model(embedder, available, {*asked} & {*QUALITY, FINAL})
-    of_tokens = _model(tokens, available_tokens, {*asked} & {*ACCURACY, FINAL})
+        check_choice("protocol", measures, (*PROTOCOLS,))
+        card = fold("answering", PROTOCOLS[measures], shared)
+        card.values, card.protocol = {key: value for key, value in card.values.items() if value is not None}, measures
+        return card
+    asked = {name for name in measures or () if isinstance(name, str)}
+    vectors = _model(embedder, available, asked & (QUALITY | FINAL))
+    of_tokens = _model(tokens, available_tokens, asked & (ACCURACY | FINAL))
     quality, accuracy = SemanticSimilarity(vectors or DEFAULT), BERTScore(of_tokens or DEFAULT, baseline=baseline)
     final = FinalScore(quality.embedder, accuracy.model, baseline)
-    ranking = (Confidence(), Speed(), Robustness(), final)
-    default = {**_default(quality, accuracy), "accuracy": accuracy, "quality": quality}
-    default |= {measure.key: measure for measure in ranking}
+    default = _default(quality, accuracy, final)
     chosen = default if measures is None else _chosen(measures, default)
     missing = ([] if vectors else [quality, final]) + ([] if of_tokens else [accuracy, final])
-    counted = {name: measure for name, measure in chosen.items() if measure not in missing}
-    card = fold("answering", counted, shared, facts)
+    card = fold("answering", {name: each for name, each in chosen.items() if each not in missing}, shared, facts)
     for name, measure in chosen.items():
         if card.values.setdefault(name, None) is None:
             card.measures[name], card.conventions[name] = measure, measure.conventions
-            evidence = f"no record has the evidence ({', '.join(measure.pred_fields)})"
-            why = "no model is installed (pip install 'goldassay[semantic]')" if measure in missing else evidence
+            extra = "no model is installed (pip install 'goldassay[semantic]')"
+            why = extra if measure in missing else "no record has the evidence"
             card.warnings += [f"{name} is not computed: {why}"] if name in asked else []
-    kept = [name for name in chosen if measures is not None or facts.applies(name, card)]
-    for table in (card.values, card.measures, card.conventions, card.counts):
-        entries: dict[str, Any] = dict(table)
-        table.clear()
-        table.update((name, entries[name]) for name in kept if name in entries)
+    names = [name for name in chosen if measures is not None or facts.applies(name, card)]
+    for field in ("values", "measures", "conventions", "counts"):
+        table = getattr(card, field)
+        setattr(card, field, {name: table[name] for name in names if name in table})
     card.by.update(facts.by_kind(card))
     card.warnings += facts.warnings(card)
     return card
 
 
-def _of_protocol(name: str, shared: Batches) -> Scorecard:
-    """The values of an official protocol; those without evidence are left out."""
-    check_choice("protocol", name, (*PROTOCOLS,))
-    card = fold("answering", PROTOCOLS[name], shared)
-    card.values, card.protocol = {key: value for key, value in card.values.items() if value is not None}, name
-    return card
-
-
-def _model(given: Any, find: Callable[[], str | None], asked: object) -> str | None:
+def _model(given: Any, find: Callable[[], str | None], asked: Collection[str]) -> str | None:
     """The name of the model given, or of what is on this machine if a value that needs it is asked for."""
-    model = find() if given == AUTO or (given is None and asked) else given
+    model = find() if given == "auto" or (given is None and asked) else given
     return model if model is None or isinstance(model, str) else register(model)
 
 
-def _default(quality: Measure[Any], accuracy: Measure[Any]) -> Named:
+def _default(quality: Measure[Any], accuracy: Measure[Any], final: Measure[Any]) -> Named:
     measures: list[Measure[Any]] = [
         *(ExactMatch(), F1(), ExactMatch("mlqa"), F1("mlqa")),
         *(ROUGE(kind) for kind in ("1", "2", "L")),
@@ -122,7 +120,8 @@ def _default(quality: Measure[Any], accuracy: Measure[Any]) -> Named:
         *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
         *(BestThreshold(score, part) for score in ("exact", "f1") for part in ("value", "threshold")),
     ]
-    return {measure.key: measure for measure in measures}
+    named = {measure.key: measure for measure in measures} | {"accuracy": accuracy, "quality": quality}
+    return named | {measure.key: measure for measure in (Confidence(), Speed(), Robustness(), final)}
 
 
 def _chosen(measures: Sequence[str | Measure[Any]], default: Named) -> Named:
@@ -134,10 +133,8 @@ def _chosen(measures: Sequence[str | Measure[Any]], default: Named) -> Named:
     for name in measures:
         if isinstance(name, Measure):
             chosen[name.key] = name
-        elif name in known:
-            chosen[name] = known[name]
-        elif "(" in name:
-            chosen[name] = parse(f"answering.{name}")
+        elif name in known or "(" in name:
+            chosen[name] = known.get(name) or parse(f"answering.{name}")
         else:
             raise GoldassayError(f"answering has no measure {name!r}; it has {', '.join(known)}, and reprs of measures")
     return chosen
@@ -147,43 +144,36 @@ class _Facts:
     """What a scorecard says beside values, gathered chunk by chunk."""
 
     def __init__(self) -> None:
-        self.kinds: dict[str, dict[str, list[int]]] = {"answerable": {}}
-        self.counts: defaultdict[str, int] = defaultdict(int)
+        self.kinds: dict[str, defaultdict[str, list[int]]] = {"answerable": defaultdict(list)}
+        self.counts: Counter[str] = Counter()
 
     def __call__(self, part: Batches) -> None:
         rows: Batch = part.of(ExactMatch())
-        for place, (gold, golds) in enumerate(zip(part.gold, rows.golds, strict=True), self.counts["examples"]):
-            kinds = {"answerable": "answerable" if golds else "unanswerable"}
-            kinds |= {facet: read(gold, facet, None) for facet in ("answer_type", "language")}
-            for facet, kind in kinds.items():
+        for gold, golds in zip(part.gold, rows.golds, strict=True):
+            facets = {facet: read(gold, facet, None) for facet in ("answer_type", "language")}
+            for facet, kind in {"answerable": "answerable" if golds else "unanswerable", **facets}.items():
                 if kind is not None:
-                    self.kinds.setdefault(facet, {}).setdefault(str(kind), []).append(place)
+                    self.kinds.setdefault(facet, defaultdict(list))[str(kind)].append(self.counts["examples"])
             letters = [letter for letter in "".join(golds) if letter.isalnum()]
+            self.counts["examples"] += 1
             self.counts["foreign"] += 2 * sum(map(str.isascii, letters)) < len(letters)
             self.counts["joined"] += language_of(gold) in normal.JOINED
         self.counts["failed"] += sum(rows.failed)
-        self.counts["examples"] += len(part.gold)
 
     def applies(self, name: str, card: Scorecard) -> bool:
         """Whether the records have what a value is about: some stand on every scorecard, some only with evidence."""
-        measure = card.measures.get(name)
-        if isinstance(measure, ExactMatch) and measure.normalisation == "mlqa":
+        if name.startswith("mlqa_"):
             return bool(self.counts["joined"])
-        if isinstance(measure, BestThreshold):
+        if name.startswith("best_"):
             return "unanswerable" in self.kinds["answerable"] and card.totals[name].weight == card.examples
-        if isinstance(measure, (CitationRate, LostByRetrieval)) or (
-            isinstance(measure, ClaimRate) and name != "faithfulness"
-        ):
-            return card.values[name] is not None
-        return True
+        return name not in WITH_EVIDENCE or card.values[name] is not None
 
     def by_kind(self, card: Scorecard) -> dict[str, Any]:
         """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
         totals = {n: card.tallies[n].total for n in ("exact_match", "f1", "mlqa_f1") if n in card.measures}
         return {
             facet: {
-                kind: {name: float(total[rows].sum() / len(rows)) for name, total in totals.items()}
-                | {"support": len(rows)}
+                kind: {**{name: float(total[rows].mean()) for name, total in totals.items()}, "support": len(rows)}
                 for kind, rows in sorted(kinds.items())
             }
             for facet, kinds in self.kinds.items()
@@ -192,17 +182,16 @@ class _Facts:
 
     def warnings(self, card: Scorecard) -> list[str]:
         """What a reader of the values should know."""
-        lines, examples = [], card.examples
-        unknown = {
-            name: total
+        lines, examples, failed = [], card.examples, self.counts["failed"]
+        bounds = [
+            f"{name} lies between {total.value:.4f} and {total.highest:.4f}"
             for name, total in card.totals.items()
             if name in card.values and isinstance(total, JudgedMean) and total.unknown
-        }
-        if unknown:
-            bounds = (f"{name} lies between {x.value:.4f} and {x.highest:.4f}" for name, x in unknown.items())
+        ]
+        if bounds:
             lines.append(f"Verdicts that did not come back count as not supported: {', '.join(bounds)}")
-        if self.counts["foreign"] and set(card.values) & {"f1", "rouge1", "rouge2", "rougeL"}:
+        if self.counts["foreign"] and {*card.values} & {"f1", "rouge1", "rouge2", "rougeL"}:
             lines.append(f"{self.counts['foreign']} of {examples} {SCRIPTS}")
-        if failed := self.counts["failed"]:
+        if failed:
             lines.append(f"{failed} of {examples} questions have no answer because the program failed; they count 0")
         return lines
