@@ -196,14 +196,6 @@ def test_errors_say_which_label_was_taken_for_which_and_which_words_speak_for_th
     assert c.Accuracy()(gold, {"label": "A"}).right == ("label A (Archive)",)
 
 
-def test_the_word_that_misled_is_named_where_none_speaks_for_the_right_label() -> None:
-    (error,) = c.Accuracy()({"label": "P", "text": "A museum in a barn"}, {"label": "M"}).errors
-    assert (
-        error.message
-        == 'P (Personal collection) was taken for M (Museum): "museum" speaks for M, but does not decide here.'
-    )
-
-
 def test_secondary_labels_have_errors_of_their_own_where_a_program_gives_any() -> None:
     gold = {"label": "X", "secondary_labels": ["M", "L"], "text": "Museum en bibliotheek"}
     found = c.LabelF1("micro")(gold, {"label": "X", "secondary_labels": ["M", "H"]})

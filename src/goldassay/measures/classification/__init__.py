@@ -1,8 +1,8 @@
 """Classification: one label for a text, and secondary ones.
 
 Read in this order: `records` (what is read from a pair; the list of labels, its groups and its keywords, as data),
-`tally` and `measures` (what counts), `mistakes` (errors in words), `scorecard` (everything over a set). Beside them:
-`probabilities` (what is said about every label), `multilabel` (several labels an example), `graded` (numbers).
+`tally` and `measures` (what counts), `multilabel` (several labels an example), `probabilities` (what is said about all
+labels), `mistakes` (errors in words), `scorecard` (everything over a set).
 """
 
 from __future__ import annotations
@@ -10,22 +10,26 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure, gold_field, registered
-from goldassay.measures.classification.graded import Correlation, GradedError
-from goldassay.measures.classification.measures import MCC, Accuracy, Cost, HierarchyGap, Kappa, LabelF1, OrdinalError
-from goldassay.measures.classification.mistakes import errors
+from goldassay.measures.classification.measures import (
+    MCC,
+    Accuracy,
+    Correlation,
+    Cost,
+    GradedError,
+    HierarchyGap,
+    Kappa,
+    LabelF1,
+    OrdinalError,
+)
 from goldassay.measures.classification.multilabel import HammingLoss, RankingPrecision, SetF1, SubsetAccuracy
 from goldassay.measures.classification.probabilities import Calibration, Curve, MulticlassBrier, TopK
 from goldassay.measures.classification.records import Label, institutions, sides
 from goldassay.measures.classification.scorecard import scorecard
 
-# HierarchyGap is not among them: its best value is 0, and it may also be reached by wrong labels alone.
 MEASURES: tuple[Measure[Any], ...] = (
     *registered(f"{__name__}.measures"),
+    *registered(f"{__name__}.multilabel"),
     *registered(f"{__name__}.probabilities"),
-    *(SetF1(average, rate) for average in ("micro", "macro", "samples") for rate in ("f1", "precision", "recall")),
-    *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision(), OrdinalError(tuple(institutions()))),
-    *registered(f"{__name__}.graded"),
-    GradedError(missing=4.0),
 )
 
 
@@ -57,7 +61,6 @@ __all__ = [
     "SetF1",
     "SubsetAccuracy",
     "TopK",
-    "errors",
     "institutions",
     "perfect",
     "scorecard",

@@ -1,4 +1,4 @@
-"""Classification's measures: one label an example, in a flat list and in groups, with secondary labels.
+"""Classification's measures of one label an example, in a flat list and in groups, and of numbers.
 
 Per label, against all others: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn), each 0 where it is
 not defined. A missing prediction and one outside the list are errors; they match no gold label.
@@ -6,47 +6,32 @@ not defined. A missing prediction and one outside the list are errors; they matc
 ``labels`` is the list that averages run over: ``seen`` (all that occur in gold or predictions), ``institutions`` (the
 19 institution types), or a tuple of labels. ``hierarchy`` is ``institutions`` (the types' own groups), or a tuple of
 (group, labels).
+
+Graded outputs are a number on each side, ``score`` (rename with ``columns={"score": …}``). The correlations are values
+of the corpus, which DSPy's ``Evaluate`` sees as such. An example without a predicted number is left out of a
+correlation; in an error it is ``missing`` away, or left out if that is None.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from goldassay.measure import EMPTY, Measure, Review, check_choice, plain
-from goldassay.measures.classification.mistakes import errors
-from goldassay.measures.classification.records import Read, institutions, sides
-from goldassay.measures.classification.tally import NONE, Agreement, Gap, Labelled
+from goldassay.measures.classification.mistakes import review
+from goldassay.measures.classification.records import Batch, indicators, institutions
+from goldassay.measures.classification.tally import CORRELATIONS, NONE, Agreement, Correlated, Gap, Labelled, RootMean
 from goldassay.statistics.evidence import means
-from goldassay.tally import FORMULAS, RATES, Counts, Mean
+from goldassay.tally import RATES, Counts, Mean
 
-SOURCE = "Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0"
 INSTITUTIONS = "institutions"
+FORMULA = "P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn)"
 Listed = str | tuple[str, ...]
 Hierarchy = str | tuple[tuple[str, tuple[str, ...]], ...]
-
-
-class Batch:
-    """Many examples: their labels, and which gold label got which prediction.
-
-    >>> Batch([sides("M", "M"), sides("M", "G")]).pairs["M", "G"].tolist()
-    [0, 1]
-    """
-
-    def __init__(self, read: Sequence[Read], pred: Sequence[object] = ()) -> None:
-        self.read, self.pred = read, pred
-
-    @cached_property
-    def pairs(self) -> dict[tuple[str, str], NDArray[np.int8]]:
-        """For each (gold, predicted) that occurs, 1 at the examples that have it; in alphabetical order."""
-        numbers: dict[tuple[str, str], int] = {}
-        codes = np.array([numbers.setdefault((one.gold, one.pred), len(numbers)) for one in self.read], np.int64)
-        return {pair: (codes == code).astype(np.int8) for pair, code in sorted(numbers.items())}
 
 
 def set_counts(sets: Sequence[tuple[frozenset[str], frozenset[str]]], rate: str) -> Counts:
@@ -64,24 +49,30 @@ def groups(hierarchy: Hierarchy) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class LabelMeasure(Measure[Any]):
-    """What all measures of classification share: the labels of both sides are read, and errors put in words."""
+class ClassificationMeasure(Measure[Any]):
+    """What all measures of classification share: a batch that reads what they ask for."""
 
     task = "classification"
-    source = SOURCE
     counted = ""  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
-        """The labels of every example."""
-        return Batch([sides(*pair) for pair in zip(gold, pred, strict=True)], pred)
+        """The labels, sets, probabilities or grades of every example."""
+        return Batch(gold, pred)
+
+
+@dataclass(frozen=True)
+class LabelMeasure(ClassificationMeasure):
+    """What measures of one label share: they count pairs of labels, and their errors are put in words."""
+
+    source = "Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0"
 
     def tallies(self, batch: Batch) -> Any:
         """Which gold label got which prediction in each example."""
         return self.zero.with_items(batch.pairs)
 
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """Which label was taken for which."""
-        return errors(sides(gold, pred))
+        return review(batch.read[0])
 
 
 @dataclass(frozen=True)
@@ -153,6 +144,7 @@ class LabelF1(LabelMeasure):
     over: str = "all"
     rate: str = "f1"
     labels: Listed = field(default="seen", kw_only=True)
+    formula = f"{FORMULA}; averaged as named"
     choices = {"average": ("macro", "weighted", "micro"), "over": ("all", "supported"), "rate": tuple(RATES)}
 
     def __post_init__(self) -> None:
@@ -192,12 +184,6 @@ class LabelF1(LabelMeasure):
     def attains_one(self) -> bool:  # type: ignore[override]
         """Over all labels of a list only if every one of them occurs."""
         return (self.average, self.over) != ("macro", "all") or self.labels == "seen"
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The rate, and what it is the mean of."""
-        over = {"macro": "mean over labels", "weighted": "mean by gold support", "micro": "over (example, label)"}
-        return f"{FORMULAS[self.rate]}, {over[self.average]}"
 
     @property
     def conventions(self) -> str:
@@ -341,7 +327,81 @@ class Cost(LabelMeasure):
         return means(table.get((read.gold, read.pred), float(read.gold != read.pred)) for read in batch.read)
 
 
-# HierarchyGap is not among them: its best value is 0, and the laws say that gold against gold is best.
+@dataclass(frozen=True)
+class Correlation(ClassificationMeasure):
+    """Pearson's r, Spearman's ρ or Kendall's τ_b of gold's and the program's numbers, over the corpus.
+
+    >>> pairs = [({"score": g}, {"score": p}) for g, p in ((1, 2), (2, 5), (3, 4))]
+    >>> sum((Correlation("kendall")(*pair).tally for pair in pairs), Correlation("kendall").zero).value
+    0.3333333333333333
+    """
+
+    name = "{statistic}"
+    statistic: str = "pearson"
+    in_key = ("statistic",)
+    choices = {"statistic": CORRELATIONS}
+    limits = (-1.0, 1.0)
+    fixed = {"ties": "mid-ranks, τ_b", "constant": "1 if equal, else 0", "failed": "left out"}
+    formula = "correlation of gold and predicted numbers over the corpus"
+    source = "Pearson 1895; Spearman 1904; Kendall 1945"
+
+    @property
+    def zero(self) -> Correlated:  # type: ignore[override]
+        """No evidence."""
+        return Correlated({}, self.statistic)
+
+    def tallies(self, batch: Batch) -> Correlated:
+        """Which pair of numbers each example has."""
+        pairs = [None if pred is None else (repr(gold), repr(pred)) for gold, pred in batch.grades]
+        return self.zero.with_items(indicators(pairs))
+
+
+@dataclass(frozen=True)
+class GradedError(ClassificationMeasure):
+    """The mean absolute error (``mae``), or the root of the mean squared one (``rmse``).
+
+    ``missing`` is how far away a missing number is; None leaves it out.
+
+    >>> GradedError()({"score": 3}, {"score": 5}).tally.value
+    2.0
+    >>> GradedError("rmse", missing=4)({"score": 3}, None).tally.value
+    4.0
+    """
+
+    name = "{statistic}"
+    statistic: str = "mae"
+    missing: float | None = field(default=None, kw_only=True)
+    in_key = ("statistic",)
+    choices = {"statistic": ("mae", "rmse")}
+    limits = (0.0, float("inf"))
+    lower_is_better = True
+    formula = "mean |gold − predicted|, or √ mean (gold − predicted)²"
+    source = "Willmott & Matsuura 2005"
+
+    @property
+    def fixed(self) -> dict[str, str]:  # type: ignore[override]
+        """What a missing number counts."""
+        return {"failed": "left out" if self.missing is None else f"{self.missing:g} away"}
+
+    @property
+    def zero(self) -> Mean:  # type: ignore[override]
+        """No evidence."""
+        return Mean() if self.statistic == "mae" else RootMean()
+
+    def tallies(self, batch: Batch) -> Mean:
+        """The error of each example."""
+        power = 1 if self.statistic == "mae" else 2
+        errors = (self.missing if pred is None else abs(gold - pred) for gold, pred in batch.grades)
+        tally = means(None if error is None else error**power for error in errors)
+        return type(self.zero)(tally.total, tally.weight)
+
+
+GRADED: list[Measure[Any]] = [
+    *map(Correlation, CORRELATIONS),
+    GradedError(),
+    GradedError("rmse"),
+]
+# HierarchyGap is not among them: its best value is 0, and it may also be reached by wrong labels alone.
 MEASURES: tuple[Measure[Any], ...] = (
     Accuracy(),
     LabelF1(),
@@ -358,4 +418,7 @@ MEASURES: tuple[Measure[Any], ...] = (
     Cost((("M", "G", 0.5),)),
     LabelF1("micro"),
     Accuracy("any"),
+    OrdinalError(tuple(institutions())),
+    *GRADED,
+    GradedError(missing=4.0),
 )

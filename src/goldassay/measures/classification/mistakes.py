@@ -10,53 +10,37 @@ AROUND = 30  # characters of the text shown on each side
 SHOWN = 3  # words that are named as evidence
 
 
-def errors(read: Read) -> Review:
-    """The errors of one example, and what was right.
+def review(read: Read) -> Review:
+    """The errors of one example, and what was right; secondary labels only if the program gives any.
 
     >>> from goldassay.measures.classification.records import sides
-    >>> mistakes, _ = errors(sides({"label": "A", "text": "Het Stadsarchief van Delft"}, {"label": "M"}))
+    >>> mistakes, _ = review(sides({"label": "A", "text": "Het Stadsarchief van Delft"}, {"label": "M"}))
     >>> print(mistakes[0].message)
     A (Archive) was taken for M (Museum): "Stadsarchief" speaks for A, in "Het Stadsarchief van Delft".
     """
-    if read.gold == read.pred:
-        return _secondary(read), (f"label {_title(read.gold)}",)
-    kind, message = _confusion(read)
-    start, end, clause, around = _clue(read.text, read.gold)
-    misled = signs(read.text, read.pred)
-    if clause:
-        message += f': {clause} for {read.gold}, in "{around}"'
-    elif misled:
-        message += f': "{read.text[misled[0].start : misled[0].end]}" speaks for {read.pred}, but does not decide here'
-    pred = "" if read.pred == NONE else read.pred
-    error = Error(kind, f"{message}.", "", "", read.gold, pred, start, end, around, "label")
-    return (error, *_secondary(read)), ()
-
-
-def _confusion(read: Read) -> tuple[str, str]:
-    gold, codes = _title(read.gold), institutions()
-    if read.pred == NONE:
-        return "no_label", f"{gold} was not answered: no label came back"
-    if read.gold in codes and read.pred not in codes:
-        return "unknown_label", f"{gold} was answered with {read.pred!r}, which is not in the list of labels"
-    message = f"{gold} was taken for {_title(read.pred)}"
-    if read.pred in read.gold_others:
-        return "secondary_label", f"{message}, which is only a secondary label here"
-    return "wrong_label", message
-
-
-def _secondary(read: Read) -> tuple[Error, ...]:
-    """Secondary labels that are missing or too many; only if the program gives any."""
-    if not read.pred_others:
-        return ()
-    mistakes = []
-    for label in sorted(read.gold_others - read.pred_set):
+    gold, pred, codes = _title(read.gold), _title(read.pred), institutions()
+    mistakes, right = [], (f"label {gold}",) if read.gold == read.pred else ()
+    if not right:
+        kind, message = "wrong_label", f"{gold} was taken for {pred}"
+        if read.pred == NONE:
+            kind, message = "no_label", f"{gold} was not answered: no label came back"
+        elif read.gold in codes and read.pred not in codes:
+            kind = "unknown_label"
+            message = f"{gold} was answered with {read.pred!r}, which is not in the list of labels"
+        elif read.pred in read.gold_others:
+            kind, message = "secondary_label", f"{message}, which is only a secondary label here"
+        start, end, clause, around = _clue(read.text, read.gold)
+        message += f': {clause} for {read.gold}, in "{around}".' if clause else "."
+        predicted = "" if read.pred == NONE else read.pred
+        mistakes.append(Error(kind, message, "", "", read.gold, predicted, start, end, around, "label"))
+    for label in sorted(read.gold_others - read.pred_set) if read.pred_others else ():
         start, end, clause, around = _clue(read.text, label)
         message = f"the secondary label {_title(label)} was missed" + (f": {clause} for it." if clause else ".")
         mistakes.append(Error("missed", message, "", "", label, "", start, end, around, "secondary_labels"))
     for label in sorted(read.pred_others - read.gold_set):
         message = f"{_title(label)} is not among the secondary labels."
         mistakes.append(Error("spurious", message, "", "", "", label, field="secondary_labels"))
-    return tuple(mistakes)
+    return tuple(mistakes), right
 
 
 def _clue(text: str, label: str) -> tuple[int | None, int | None, str, str]:

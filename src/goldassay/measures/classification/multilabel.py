@@ -5,54 +5,32 @@ An example may have no label; where both sides have none, it is right. A program
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from goldassay.exceptions import FieldError, GoldassayError
-from goldassay.measure import Error, Measure, Review, gold_field, pred_field
-from goldassay.measures.classification.measures import set_counts
-from goldassay.measures.classification.probabilities import probabilities
+from goldassay.exceptions import GoldassayError
+from goldassay.measure import Error, Measure, Review
+from goldassay.measures.classification.measures import FORMULA, ClassificationMeasure, set_counts
+from goldassay.measures.classification.records import Batch, institutions
 from goldassay.statistics.evidence import means, stacked
-from goldassay.tally import FORMULAS, RATES, Counts, Macro, Mean
+from goldassay.tally import RATES, Counts, Macro, Mean
 
 AVERAGES = ("micro", "macro", "samples")
-Sets = tuple[frozenset[str], frozenset[str]]
-
-
-def label_sets(gold: object, pred: object) -> Sets:
-    """The labels of both sides.
-
-    >>> left, right = label_sets({"labels": ["a", "b"]}, {"labels": [3, "b"]})
-    >>> sorted(left), sorted(right)
-    (['a', 'b'], ['3', 'b'])
-    """
-    return _labels(gold_field(gold, "labels"), "gold"), _labels(pred_field(pred, "labels"), "predicted")
-
-
-def _labels(listed: Any, side: str) -> frozenset[str]:
-    if isinstance(listed, str) or not all(isinstance(label, (str, int)) for label in listed or ()):
-        raise FieldError(f"{side} labels are a list of texts or numbers, not {listed!r}")
-    return frozenset(map(str, listed or ()))
 
 
 @dataclass(frozen=True)
-class SetMeasure(Measure[Any]):
-    """What measures of sets of labels share: the sets of both sides are read, and errors put in words."""
+class SetMeasure(ClassificationMeasure):
+    """What measures of sets of labels share: their errors are put in words."""
 
-    task = "classification"
     fixed = {"case": "as written", "empty": "right if both are"}
     source = "Tsoumakas et al. 2010; scikit-learn with zero_division=1"
+    counted = Measure.counted  # type: ignore[assignment]
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
-        """The sets of every example."""
-        return [label_sets(*pair) for pair in zip(gold, pred, strict=True)]
-
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """The labels that are missing and those that are too many."""
-        expected, predicted = label_sets(gold, pred)
+        expected, predicted = batch.sets[0]
         missed = [Error("missed", f"{x} was missed.", x, "", x, "", field="labels") for x in expected - predicted]
         extra = [Error("spurious", f"{x} does not hold.", "", x, "", x, field="labels") for x in predicted - expected]
         return (*missed, *extra), tuple(sorted(expected & predicted))
@@ -76,11 +54,7 @@ class SetF1(SetMeasure):
     average: str = "micro"
     rate: str = "f1"
     choices = {"average": AVERAGES, "rate": tuple(RATES)}
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The rate, and what it is over."""
-        return f"{FORMULAS[self.rate]}, {self.average}"
+    formula = f"{FORMULA}; averaged as named"
 
     @property
     def zero(self) -> Any:  # type: ignore[override]
@@ -88,16 +62,16 @@ class SetF1(SetMeasure):
         kinds = {"micro": RATES[self.rate](), "macro": Macro(rate=self.rate, share="seen"), "samples": Mean()}
         return kinds[self.average]
 
-    def tallies(self, batch: Sequence[Sets]) -> Any:
+    def tallies(self, batch: Batch) -> Any:
         """The counts of each example, or its rate."""
         if self.average == "macro":
             rows = [
-                Macro({x: Counts(x in g and x in p, x not in g, x not in p) for x in sorted(g | p)}, self.rate, "seen")
-                for g, p in batch
+                self.zero.with_items({x: Counts(x in g and x in p, x not in g, x not in p) for x in sorted(g | p)})
+                for g, p in batch.sets
             ]
             return stacked(rows, self.zero)
-        counts = set_counts(batch, self.rate)
-        return counts if self.average == "micro" else Mean(counts.value, np.ones(len(batch)))
+        counts = set_counts(batch.sets, self.rate)
+        return counts if self.average == "micro" else Mean(counts.value, np.ones(len(batch.sets)))
 
 
 @dataclass(frozen=True)
@@ -112,9 +86,9 @@ class SubsetAccuracy(SetMeasure):
     zero = Mean()
     formula = "equal sets / all"
 
-    def tallies(self, batch: Sequence[Sets]) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """Whether both sets are equal."""
-        return means(float(g == p) for g, p in batch)
+        return means(float(g == p) for g, p in batch.sets)
 
 
 @dataclass(frozen=True)
@@ -135,9 +109,9 @@ class HammingLoss(SetMeasure):
         if not self.labels:
             raise GoldassayError("hamming_loss is over a list of labels: HammingLoss(labels=('a', 'b', …))")
 
-    def tallies(self, batch: Sequence[Sets]) -> Mean:
+    def tallies(self, batch: Batch) -> Mean:
         """The wrong labels of each example."""
-        return means(len(g ^ p) / len(self.labels) for g, p in batch)
+        return means(len(g ^ p) / len(self.labels) for g, p in batch.sets)
 
 
 @dataclass(frozen=True)
@@ -154,24 +128,31 @@ class RankingPrecision(SetMeasure):
     fixed = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
     formula = "mean over gold labels of gold labels from it up / labels from it up; mean over examples"
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
-        """The gold labels and the probabilities of every example."""
-        return [(_labels(gold_field(g, "labels"), "gold"), probabilities(p)) for g, p in zip(gold, pred, strict=True)]
-
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """None: a ranking has no wrong label."""
         return (), ()
 
-    def tally(self, gold: frozenset[str], numbers: dict[str, float]) -> Mean:
-        """The precision at each gold label."""
-        shares = []
-        for label in gold:
-            above = {x for x, p in numbers.items() if p >= numbers[label]} if label in numbers else set()
-            shares.append(len(above & gold) / len(above) if above else 0.0)
-        return Mean.of(sum(shares) / len(shares) if shares else 1.0)
+    def tallies(self, batch: Batch) -> Mean:
+        """The mean precision at the gold labels of each example."""
+        return means(_precision(*pair) for pair in zip(batch.gold_sets, batch.probabilities, strict=True))
+
+
+def _precision(gold: frozenset[str], numbers: dict[str, float]) -> float:
+    """The mean over gold labels of the share of gold among the labels that are as probable."""
+    shares = []
+    for label in gold:
+        above = {x for x, p in numbers.items() if p >= numbers[label]} if label in numbers else set()
+        shares.append(len(above & gold) / len(above) if above else 0.0)
+    return sum(shares) / len(shares) if shares else 1.0
 
 
 def listed(labels: tuple[str, ...]) -> list[Measure[Any]]:
     """Every measure of the scorecard that needs no probabilities, in its order."""
     rates = [*(SetF1(average) for average in AVERAGES), SetF1("micro", "precision"), SetF1("micro", "recall")]
     return [*rates, SubsetAccuracy(), *([HammingLoss(labels)] if labels else [])]
+
+
+MEASURES: tuple[Measure[Any], ...] = (
+    *(SetF1(average, rate) for average in AVERAGES for rate in RATES),
+    *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision()),
+)

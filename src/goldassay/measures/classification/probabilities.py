@@ -6,36 +6,26 @@ failed has none: its label is in no top k, its Brier loss is 2, and every curve 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from goldassay.exceptions import FieldError
-from goldassay.measure import Measure, failed, pred_field
-from goldassay.measures.calibration import ByConfidence, CalibrationMeasure, Confidences, plain
-from goldassay.measures.classification.measures import Batch, LabelMeasure
-from goldassay.measures.classification.tally import NONE
+from goldassay.measure import Measure, pred_field
+from goldassay.measures.calibration import CalibrationMeasure, Confidences
+from goldassay.measures.classification.measures import LabelMeasure
+from goldassay.measures.classification.records import Batch, probabilities
+from goldassay.measures.classification.tally import NONE, Curves, Ranking
 from goldassay.statistics.evidence import means
-from goldassay.tally import By, Mean, Number, divide, mean, positive
+from goldassay.tally import Mean
 
-
-def probabilities(pred: object) -> dict[str, float]:
-    """The number of each label; none if the program failed.
-
-    >>> probabilities({"label": "M", "probabilities": {"M": 0.75, "L": 0.25}})
-    {'M': 0.75, 'L': 0.25}
-    """
-    numbers = {} if failed(pred) else pred_field(pred, "probabilities")
-    if not isinstance(numbers, Mapping):
-        raise FieldError(f"probabilities are a number for each label, not {numbers!r}")
-    return {str(label): float(number) for label, number in numbers.items()}
+CURVES = ("auroc", "average_precision")
 
 
 def _each(batch: Batch) -> list[tuple[str, dict[str, float]]]:
     """Each example's gold label and probabilities."""
-    return [(read.gold, probabilities(pred)) for read, pred in zip(batch.read, batch.pred, strict=True)]
+    return [(read.gold, numbers) for read, numbers in zip(batch.read, batch.probabilities, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -112,107 +102,11 @@ class Calibration(CalibrationMeasure, LabelMeasure):  # type: ignore[misc,overri
         return Confidences(len(batch.read), row.astype(int), confidence, correct)
 
 
-class Ranking(ByConfidence):
-    """How a number ranks positives above negatives; ``value`` is the share of pairs in the right order, half of ties.
-
-    >>> Ranking.of([0.9, 0.4, 0.4], [(1, 1, 0), (1, 1, 0), (1, 0, 0)]).value      # (1 + 1/2) / 2
-    0.75
-    """
-
-    @property
-    def pairs(self) -> Number:
-        """How many pairs there are; without any, no value."""
-        n, right, _ = self.columns()[1].sum(axis=1) if self else (0.0, 0.0, 0.0)
-        return right * (n - right)
-
-    def repaired(self, share: float) -> Self:
-        """What this share of the errors takes away: positives below 1, the others above 0."""
-        moved = type(self)()
-        for level, (n, right, _) in self.items():
-            moved += {level: (-n * share, -right * share, 0.0)}
-            moved += {1.0: (right * share, right * share, 0.0)}
-            moved += {0.0: ((n - right) * share, 0.0, 0.0)}
-        return moved
-
-    @property
-    def value(self) -> Number:
-        """The area under the ROC curve."""
-        return auroc(self)
-
-
-def auroc(ranking: Ranking) -> Number:
-    """The area under the ROC curve."""
-    if not ranking:
-        return 1.0
-    _, (n, right, _) = ranking.columns(descending=True)
-    wrong = n - right
-    below = wrong.sum(axis=0) - np.cumsum(wrong, axis=0)
-    return plain(divide((right * (below + wrong / 2)).sum(axis=0), ranking.pairs, empty=1.0))
-
-
-def average_precision(ranking: Ranking) -> Number:
-    """Σ (R_k − R_{k−1}) P_k over the thresholds k, ties taken together."""
-    if not ranking:
-        return 1.0
-    _, (n, right, _) = ranking.columns(descending=True)
-    precision = divide(np.cumsum(right, axis=0), np.cumsum(n, axis=0))
-    return plain(divide((right * precision).sum(axis=0), right.sum(axis=0), empty=1.0))
-
-
-CURVES: dict[str, Callable[[Ranking], Number]] = {"auroc": auroc, "average_precision": average_precision}
-
-
-class Curves(By[str, Ranking]):
-    """A curve for each label; ``value`` is their mean over labels that have examples of both kinds.
-
-    An example stands in the curves of its gold label and of those that it has a number for; ``""`` counts all examples,
-    so those that a curve lacks are at 0 in it.
-    """
-
-    inner = Ranking()
-
-    def __init__(self, items: Mapping[str, Ranking] = {}, statistic: str = "auroc") -> None:
-        super().__init__(items)
-        self.statistic = statistic
-
-    @property
-    def summed(self) -> Self:
-        """The evidence of all examples together."""
-        return self.with_items({label: curve.summed for label, curve in self.items()})
-
-    def laid_out(self) -> dict[str, object]:
-        """The rows by label."""
-        return {label: curve.laid_out() for label, curve in self.items()}
-
-    def gathered(self, columns: Mapping[str, Any]) -> Self:
-        """The evidence of the examples that these columns lay out."""
-        return self.with_items({label: self.inner.gathered(inner) for label, inner in columns.items()})
-
-    @property
-    def whole(self) -> list[Ranking]:
-        """The curve of each label with all examples."""
-        every: Any = self.get("", self.inner)
-        n = every.weight
-        return [curve + {0.0: (n - curve.weight, 0.0, 0.0)} for label, curve in self.items() if label]  # type: ignore[operator]
-
-    @property
-    def weight(self) -> Number:
-        """How many labels have a curve."""
-        return sum(positive(curve.pairs) for curve in self.whole)
-
-    @property
-    def value(self) -> Number:
-        """The mean over the labels."""
-        return mean((CURVES[self.statistic](curve), positive(curve.pairs)) for curve in self.whole)
-
-
 @dataclass(frozen=True)
 class Curve(LabelMeasure):
     """How well the probability of each label ranks the examples: the mean over labels, each against all others.
 
-    Args:
-        statistic: ``auroc`` or ``average_precision``.
-        positive: The one label that counts; all of them without it.
+    ``statistic`` is ``auroc`` or ``average_precision``.
 
     >>> def pred(p): return {"label": "spam", "probabilities": {"spam": p, "ham": 1 - p}}
     >>> examples = [("spam", 0.9), ("ham", 0.6), ("spam", 0.4), ("ham", 0.1)]
@@ -222,9 +116,8 @@ class Curve(LabelMeasure):
 
     name = "{statistic}"
     statistic: str = "auroc"
-    positive: str = field(default="", kw_only=True)
     in_key = ("statistic",)
-    choices = {"statistic": tuple(CURVES)}
+    choices = {"statistic": CURVES}
     fixed = {"average": "labels against the rest", "label without a number": "0"}
     formula = "area under the curve of each label's probability"
     source = "Hanley & McNeil 1982; scikit-learn's roc_auc_score and average_precision_score"
@@ -237,14 +130,13 @@ class Curve(LabelMeasure):
     def tallies(self, batch: Batch) -> Curves:
         """For each label its probability in each example, and whether it is right."""
         rows = _each(batch)
-        labels: Sequence[str] = [self.positive] if self.positive else sorted({x for g, p in rows for x in (g, *p)})
         curves = {"": Ranking.of(np.zeros(len(rows)), [(1.0, 0.0, 0.0)] * len(rows))}
-        for label in labels:
-            known = [(float(label in p or gold == label), float(gold == label), 0.0) for gold, p in rows]
-            curves[label] = Ranking.of([p.get(label, 0.0) for _, p in rows], known)
+        for label in sorted({label for gold, numbers in rows for label in (gold, *numbers)}):
+            seen = [(float(label in p or gold == label), float(gold == label), 0.0) for gold, p in rows]
+            curves[label] = Ranking.of([p.get(label, 0.0) for _, p in rows], seen)
         return self.zero.with_items(curves)
 
 
 RANKED = (TopK(2), TopK(3), *map(Curve, CURVES), MulticlassBrier())
 CALIBRATED = (Calibration(statistic="ece"), Calibration(statistic="brier"))
-MEASURES: tuple[Measure[Any], ...] = (TopK(1), *RANKED, Curve(positive="M"), *CALIBRATED)
+MEASURES: tuple[Measure[Any], ...] = (TopK(1), *RANKED, *CALIBRATED)

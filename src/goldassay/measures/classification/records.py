@@ -1,4 +1,4 @@
-"""What a measure of classification reads: one label from each side of a pair, secondary ones, and the list of labels.
+"""What the measures of classification read: labels, sets of labels, probabilities and grades; and the list of labels.
 
 A list of labels is data: names, the groups that they belong to, and keywords. The institution types GLAMORCUBESFIXPHDNT
 stand in ``goldassay/data/glamorcubesfixphdnt.json``.
@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
 from importlib.resources import files
 from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from goldassay.exceptions import DataError, FieldError
-from goldassay.measure import gold_field, pred_field
+from goldassay.measure import failed, gold_field, pred_field
 from goldassay.measures.classification.tally import NONE
 
 LONG = 5  # a keyword of at least so many letters also counts inside a compound: "Stadsarchief"
@@ -51,23 +54,109 @@ def sides(gold: object, pred: object) -> Read:
     ('(none)', '3')
     """
     gold, pred = ({"label": side} if isinstance(side, (str, int)) else side for side in (gold, pred))
-    label, predicted = (
-        str(x) if isinstance(x, int) else x for x in (gold_field(gold, "label"), pred_field(pred, "label"))
-    )
-    if not isinstance(label, str) or not (label := label.strip()):
-        raise FieldError(f"a gold label is a number or a text that is not empty, not {label!r}")
+    both = gold_field(gold, "label"), pred_field(pred, "label")
+    label, predicted = (str(each).strip() if isinstance(each, (str, int)) else each for each in both)
+    if not label or not isinstance(label, str):
+        raise FieldError(f"a gold label is a number or a text that is not empty, not {both[0]!r}")
     if not isinstance(predicted, (str, type(None))):
         raise FieldError(f"a predicted label is a text, not {predicted!r}")
-    predicted = (predicted or "").strip() or NONE
+    predicted = predicted or NONE
     others = _others(gold_field(gold, "secondary_labels", None), "gold") - {label}
     theirs = _others(pred_field(pred, "secondary_labels", None), "predicted") - {predicted}
     return Read(label, predicted, others, theirs, str(gold_field(gold, "text", "") or ""))
 
 
-def _others(value: Any, side: str) -> frozenset[str]:
-    if isinstance(value, str) or not all(isinstance(label, str) for label in value or ()):
-        raise DataError(f"a list of labels, not {value!r}", field=f"{side} secondary_labels")
-    return frozenset(label.strip() for label in value or () if label.strip())
+def _others(labels: Any, side: str) -> frozenset[str]:
+    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels or ()):
+        raise DataError(f"a list of labels, not {labels!r}", field=f"{side} secondary_labels")
+    return frozenset(label.strip() for label in labels or () if label.strip())
+
+
+def label_set(labels: Any, side: str) -> frozenset[str]:
+    """A plain list of labels, which may be empty.
+
+    >>> sorted(label_set([3, "b"], "gold"))
+    ['3', 'b']
+    """
+    if isinstance(labels, str) or not all(isinstance(label, (str, int)) for label in labels or ()):
+        raise FieldError(f"{side} labels are a list of texts or numbers, not {labels!r}")
+    return frozenset(map(str, labels or ()))
+
+
+def probabilities(pred: object) -> dict[str, float]:
+    """The number of each label; none if the program failed.
+
+    >>> probabilities({"label": "M", "probabilities": {"M": 0.75, "L": 0.25}})
+    {'M': 0.75, 'L': 0.25}
+    """
+    numbers = {} if failed(pred) else pred_field(pred, "probabilities")
+    if not isinstance(numbers, Mapping):
+        raise FieldError(f"probabilities are a number for each label, not {numbers!r}")
+    return {str(label): float(number) for label, number in numbers.items()}
+
+
+def grade(value: Any, side: str) -> float | None:
+    """A number; None if a prediction has none."""
+    if side == "predicted" and value in (None, ""):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise FieldError(f"the {side} score is a number, not {value!r}") from None
+
+
+class Batch:
+    """Many examples; each thing that measures need is read when it is first asked for.
+
+    >>> Batch(["M", "M"], ["M", "G"]).pairs["M", "G"].tolist()
+    [0, 1]
+    """
+
+    def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
+        self.gold, self.pred = gold, pred
+
+    @cached_property
+    def read(self) -> list[Read]:
+        """The labels."""
+        return [sides(*pair) for pair in zip(self.gold, self.pred, strict=True)]
+
+    @cached_property
+    def pairs(self) -> dict[tuple[str, str], NDArray[np.int8]]:
+        """For each (gold, predicted) that occurs, 1 at the examples that have it; in alphabetical order."""
+        return dict(sorted(indicators([(read.gold, read.pred) for read in self.read]).items()))
+
+    @cached_property
+    def gold_sets(self) -> list[frozenset[str]]:
+        """The sets of gold labels."""
+        return [label_set(gold_field(example, "labels"), "gold") for example in self.gold]
+
+    @cached_property
+    def sets(self) -> list[tuple[frozenset[str], frozenset[str]]]:
+        """The sets of labels of both sides."""
+        predicted = (label_set(pred_field(answer, "labels"), "predicted") for answer in self.pred)
+        return list(zip(self.gold_sets, predicted, strict=True))
+
+    @cached_property
+    def probabilities(self) -> list[dict[str, float]]:
+        """The predicted number of each label."""
+        return list(map(probabilities, self.pred))
+
+    @cached_property
+    def grades(self) -> list[tuple[Any, float | None]]:
+        """The numbers of both sides."""
+        predicted = (grade(pred_field(answer, "score"), "predicted") for answer in self.pred)
+        return [
+            (grade(gold_field(example, "score"), "gold"), number)
+            for example, number in zip(self.gold, predicted, strict=True)
+        ]
+
+
+def indicators(pairs: Sequence[tuple[str, str] | None]) -> dict[tuple[str, str], NDArray[np.int8]]:
+    """For each pair that occurs, 1 at the places that have it; None is no pair."""
+    numbers: dict[Any, int] = {}
+    codes = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs], np.int64)
+    numbers.pop(None, None)
+    return {pair: (codes == code).astype(np.int8) for pair, code in numbers.items()}
 
 
 class Sign(NamedTuple):
@@ -113,8 +202,6 @@ def signs(text: str, code: str | None = None) -> list[Sign]:
 
 @cache
 def _pattern(words: frozenset[str]) -> re.Pattern[str]:
-    parts = [
-        rf"\w*{re.escape(word)}\w*" if len(word) >= LONG else rf"\b{re.escape(word)}\b"
-        for word in sorted(words, key=lambda word: (-len(word), word))
-    ]
-    return re.compile("|".join(parts), re.IGNORECASE)
+    ordered = sorted(words, key=lambda word: (-len(word), word))
+    edges = {word: r"\w*" if len(word) >= LONG else r"\b" for word in ordered}
+    return re.compile("|".join(f"{edge}{re.escape(word)}{edge}" for word, edge in edges.items()), re.IGNORECASE)

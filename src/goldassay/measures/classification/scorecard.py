@@ -8,8 +8,9 @@ from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Measure, failed
-from goldassay.measures.classification import graded, multilabel, probabilities
+from goldassay.measures.classification import multilabel, probabilities
 from goldassay.measures.classification.measures import (
+    GRADED,
     INSTITUTIONS,
     MCC,
     Accuracy,
@@ -21,13 +22,14 @@ from goldassay.measures.classification.measures import (
     Listed,
     OrdinalError,
 )
-from goldassay.measures.classification.records import institutions
+from goldassay.measures.classification.records import Batch, institutions
 from goldassay.measures.classification.tally import NONE, OTHER, Labelled
 from goldassay.scorecard import Batches, Scorecard, by_key, fold
 from goldassay.tally import Confusion
 
 CHOICES = frozenset("ABCDEFGHI")  # what the answers of a multiple choice are called, and some institution types, too
-Measures = list[Measure[Any]]
+KINDS = ("label", "labels")
+STATED = ("confidence", "probabilities", "score")
 
 
 def scorecard(
@@ -57,101 +59,96 @@ def scorecard(
     (0.5, 1.0, 1.0)
     """
     batches, first = Batches(gold, pred), gold[0] if len(gold) else ""
-    stated = Counter(name for part in batches.chunks() for answer in part.pred for name in _stated(answer))
-    if isinstance(first, (str, int)) or read(first, "label", None) is not None:
-        return _of_labels(batches, stated, labels, hierarchy, weight, costs)
-    if read(first, "labels", None) is not None:
-        return _of_sets(batches, stated, labels, weight)
-    card = fold("classification", graded.MEASURES, batches, weight=weight)
-    if lacking := card.examples - stated["score"]:
-        card.warnings.append(f"{lacking} of {card.examples} examples have no predicted score and are left out")
-    return card
-
-
-def _stated(pred: Any) -> list[str]:
-    """What a prediction says beside its label; ``any`` unless the program failed."""
-    if failed(pred):
-        return []
-    return ["any", *(name for name in ("confidence", "probabilities", "score") if read(pred, name, None) is not None)]
-
-
-def _of_sets(batches: Batches, stated: Counter[str], labels: Sequence[str] | str | None, weight: str) -> Scorecard:
-    """The scorecard of sets of labels."""
-    pairs = [
-        multilabel.label_sets(*pair) for part in batches.chunks() for pair in zip(part.gold, part.pred, strict=True)
-    ]
-    seen = {label for sides in pairs for side in sides for label in side}
-    listed = tuple(sorted(seen)) if labels is None or isinstance(labels, str) else tuple(labels)
-    measures = multilabel.listed(listed)
-    measures += [multilabel.RankingPrecision()] if stated["probabilities"] == stated["any"] else []
-    card = fold("classification", measures, batches, weight=weight)
-    card.by["label"] = by_key(card.totals["set_macro_f1"])
-    return card
-
-
-def _of_labels(
-    batches: Batches,
-    stated: Counter[str],
-    labels: Sequence[str] | str | None,
-    hierarchy: Mapping[str, Sequence[str]] | str | None,
-    weight: str,
-    costs: Sequence[tuple[str, str, float]],
-) -> Scorecard:
-    """The scorecard of one label each."""
-    seen: set[str] = set()
+    stated, seen, warnings = Counter[str](), set[str](), list[str]()
+    kinds = ("label",) if isinstance(first, (str, int)) else (k for k in KINDS if read(first, k, None) is not None)
+    kind = next(iter(kinds), "score")
     for part in batches.chunks():
-        reads = part.of(Accuracy()).read
-        seen |= {one.gold for one in reads}
-        stated["secondary_labels"] += any(one.gold_others for one in reads)
-    listed, warnings = _listed(labels, seen)
-    tree: Hierarchy = INSTITUTIONS if hierarchy == INSTITUTIONS else ()
-    if isinstance(hierarchy, Mapping):
-        tree = tuple((group, tuple(members)) for group, members in hierarchy.items())
-    if not tree and (listed == INSTITUTIONS or (seen <= {*institutions()} and not seen <= CHOICES)):
-        tree = INSTITUTIONS
-    measures = _measures(listed, tree, seen, stated)
-    measures += [Cost(tuple(costs))] if costs else []
+        answers = [answer for answer in part.pred if not failed(answer)]
+        stated.update(any=len(answers))
+        stated.update(name for answer in answers for name in STATED if read(answer, name, None) is not None)
+        batch: Batch = part.of(Accuracy())
+        if kind == "label":
+            seen |= {labels.gold for labels in batch.read}
+            stated["secondary_labels"] += any(labels.gold_others for labels in batch.read)
+        elif kind == "labels":
+            seen |= {label for pair in batch.sets for label in frozenset.union(*pair)}
+    probable = stated["probabilities"] == stated["any"] > 0
+    if kind == "label":
+        listed, warnings = _listed(labels, seen)
+        measures = _measures(listed, _tree(hierarchy, listed, seen), seen, stated)
+        measures += [
+            *(probabilities.RANKED if probable else ()),
+            *(probabilities.CALIBRATED if probable or stated["confidence"] else ()),
+            *([Cost(tuple(costs))] if costs else ()),
+        ]
+    elif kind == "labels":
+        measures = multilabel.listed(tuple(sorted(seen) if labels is None or isinstance(labels, str) else labels))
+        measures += [multilabel.RankingPrecision()] if probable else []
+    else:
+        measures = GRADED
     card = fold("classification", measures, batches, weight=weight)
-    confusion: Labelled = card.totals["macro_f1"]
-    over, by_label = confusion.counted, confusion.by_label(confusion.counted)
-    card.by["label"] = {
-        label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.support)}
-        for label, c in by_label.items()
-    }
-    rows = {g: {p: n for p, n in row.items() if n} for g, row in matrix(confusion, over).items()}
-    card.by["confusion"] = {g: row for g, row in rows.items() if row}
-    right = card.totals["accuracy"]
-    card.counts["label"] = {"right": right.total, "all": right.weight}
-    if not any(c.support for c in by_label.values()):
-        card.values["weighted_f1"] = 0.0
-        card.warnings.append("no label of the list occurs in gold; weighted_f1 is 0")
-    absent = sum(not c.weight for c in by_label.values())
-    if absent and listed != "seen":
-        what = f"{absent} of {len(over)} labels of the list do not occur"
-        card.warnings.append(f"{what}: macro_f1 counts them 0, and the upper end of its interval 1")
-    card.warnings += _outside(confusion, over) + warnings
+    if kind == "label":
+        _tabulate(card)
+    elif kind == "labels":
+        card.by["label"] = by_key(card.totals["set_macro_f1"])
+    elif lacking := card.examples - stated["score"]:
+        warnings = [f"{lacking} of {card.examples} examples have no predicted score and are left out"]
+    card.warnings += warnings
     return card
 
 
-def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[str]) -> Measures:
+def _tree(hierarchy: Mapping[str, Sequence[str]] | str | None, listed: Listed, seen: set[str]) -> Hierarchy:
+    """The groups of the labels; none unless they are given, or the labels are institution types."""
+    if isinstance(hierarchy, Mapping):
+        return tuple((group, tuple(members)) for group, members in hierarchy.items())
+    types = listed == INSTITUTIONS or (seen <= {*institutions()} and not seen <= CHOICES)
+    return INSTITUTIONS if types or hierarchy == INSTITUTIONS else ()
+
+
+def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[str]) -> list[Measure[Any]]:
     """The measures that these labels and fields have evidence for."""
-    measures: Measures = [
+    numbers = len(seen) > 1 and all(label.removeprefix("-").isdecimal() for label in seen)
+    return [
         Accuracy(),
         LabelF1(labels=listed),
         LabelF1(over="supported", labels=listed),
         LabelF1("weighted", labels=listed),
         *(LabelF1(rate=rate, labels=listed) for rate in ("precision", "recall")),
         LabelF1(over="supported", rate="recall", labels=listed),
+        *((Accuracy("group", tree), HierarchyGap(tree)) if tree else ()),
+        *(Kappa(), MCC(), LabelF1("micro")),
+        *((Kappa("linear"), Kappa("quadratic"), OrdinalError()) if numbers else ()),
+        *([Accuracy("any")] if stated["secondary_labels"] else ()),
     ]
-    measures += [Accuracy("group", tree), HierarchyGap(tree)] if tree else []
-    measures += [Kappa(), MCC(), LabelF1("micro")]
-    if len(seen) > 1 and all(label.removeprefix("-").isdecimal() for label in seen):
-        measures += [Kappa("linear"), Kappa("quadratic"), OrdinalError()]
-    measures += [Accuracy("any")] if stated["secondary_labels"] else []
-    probable = stated["probabilities"] == stated["any"] > 0
-    measures += probabilities.RANKED if probable else ()
-    measures += probabilities.CALIBRATED if probable or stated["confidence"] else ()
-    return measures
+
+
+def _tabulate(card: Scorecard) -> None:
+    """Put the values by label and the confusions on a scorecard of labels, with warnings about both."""
+    confusion: Labelled = card.totals["macro_f1"]
+    over, by_label = confusion.counted, confusion.by_label()
+    counts = confusion.by_label(over)
+    card.by["label"] = {
+        label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.support)}
+        for label, c in counts.items()
+    }
+    rows = {g: {p: n for p, n in row.items() if n} for g, row in matrix(confusion, over).items()}
+    card.by["confusion"] = {g: row for g, row in rows.items() if row}
+    right = card.totals["accuracy"]
+    card.counts["label"] = {"right": right.total, "all": right.weight}
+    if not any(c.support for c in counts.values()):
+        card.values["weighted_f1"] = 0.0
+        card.warnings.append("no label of the list occurs in gold; weighted_f1 is 0")
+    absent = sum(not c.weight for c in counts.values())
+    if absent and confusion.given:
+        what = f"{absent} of {len(over)} labels of the list do not occur"
+        card.warnings.append(f"{what}: macro_f1 counts them 0, and the upper end of its interval 1")
+    for side, rate in (("gold", "support"), ("predicted", "predicted")):
+        outside = Counter({label: int(getattr(c, rate)) for label, c in by_label.items() if label not in (*over, NONE)})
+        if number := outside.total():
+            named = ", ".join(repr(label) for label, n in outside.most_common(3) if n)
+            card.warnings.append(f"{number} {side} labels are outside the list and count as OTHER: {named}")
+    if NONE in by_label and (missing := int(by_label[NONE].predicted)):
+        card.warnings.append(f"{missing} examples have no predicted label and count as errors")
 
 
 def matrix(confusion: Confusion, labels: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -178,17 +175,3 @@ def _listed(labels: Sequence[str] | str | None, seen: set[str]) -> tuple[Listed,
         return "seen", [f"macro_f1 runs over the labels seen; {hint}"]
     types = f"the 19 institution types, of which gold has {len(seen)}"
     return INSTITUTIONS, [f"macro_f1 runs over {types}; labels=seen takes those seen"]
-
-
-def _outside(confusion: Labelled, over: tuple[str, ...]) -> list[str]:
-    """Warnings about labels outside the list and missing predictions."""
-    warnings = []
-    by_label = confusion.by_label()
-    for side, rate in (("gold", "support"), ("predicted", "predicted")):
-        outside = {label: int(getattr(c, rate)) for label, c in by_label.items() if label not in (*over, NONE)}
-        if number := sum(outside.values()):
-            commonest = sorted(filter(outside.get, outside), key=lambda label: -outside[label])[:3]
-            named = ", ".join(map(repr, commonest))
-            warnings.append(f"{number} {side} labels are outside the list and count as OTHER: {named}")
-    missing = int(by_label[NONE].predicted) if NONE in by_label else 0
-    return warnings + ([f"{missing} examples have no predicted label and count as errors"] if missing else [])

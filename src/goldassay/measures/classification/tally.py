@@ -1,14 +1,22 @@
-"""Tallies of classification: a confusion matrix whose value is an average over labels, or an agreement."""
+"""Tallies of classification: confusions whose value is an average, an agreement or a correlation; and curves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.tally import Confusion, Counts, Number, Sums, divide, mean, occurs, positive
+from goldassay.measures.calibration import ByConfidence, plain
+from goldassay.statistics.evidence import Floats
+from goldassay.tally import By, Confusion, Counts, Mean, Number, Sums, divide, mean, occurs, positive
 
 NONE = "(none)"  # stands for a prediction that was not made
+CORRELATIONS = ("pearson", "spearman", "kendall")
+SIDES = ("support", "predicted")
 OTHER = "OTHER"  # stands, in a matrix, for what the list does not have
 
 
@@ -110,16 +118,6 @@ class Agreement(Confusion):
             return numbers
         return {label: float(place) for place, label in enumerate(labels)}
 
-    def _distance(self, gold: str, pred: str, scale: Mapping[str, float]) -> float:
-        """How wrong one label is for another; one outside the scale is as far away as can be."""
-        if self.statistic == "none":
-            return float(gold != pred)
-        if gold not in scale:
-            gold, pred = pred, gold
-        far = [scale[pred]] if pred in scale else scale.values()
-        distance = max(abs(scale[gold] - place) for place in far) if gold in scale else 0.0
-        return distance**2 if self.statistic == "quadratic" else distance
-
     @property
     def value(self) -> Number:
         """The statistic; where both sides gave one and the same label throughout, 1 if they agree."""
@@ -130,18 +128,25 @@ class Agreement(Confusion):
             right = 1.0 - positive(n - self.correct)
             return divide(self.correct * n - both, (gold * pred) ** 0.5) + right * (1.0 - positive(gold * pred))
         scale = {} if self.statistic == "none" else self.scale()
-        observed = sum(self._distance(*pair, scale) * count for pair, count in self.items())
+
+        def distance(gold: str, pred: str) -> float:
+            """How wrong one label is for another; one outside the scale is as far away as can be."""
+            if self.statistic == "none":
+                return float(gold != pred)
+            if gold not in scale:
+                gold, pred = pred, gold
+            far = [scale[pred]] if pred in scale else scale.values()
+            steps = max(abs(scale[gold] - place) for place in far) if gold in scale else 0.0
+            return steps**2 if self.statistic == "quadratic" else steps
+
+        observed = sum(distance(*pair) * count for pair, count in self.items())
         if self.statistic == "mae":
             return divide(observed, n)
         expected = sum(
-            self._distance(gold, pred, scale) * by_label[gold].support * by_label[pred].predicted
-            for gold in by_label
-            for pred in by_label
+            distance(gold, pred) * by_label[gold].support * by_label[pred].predicted
+            for gold, pred in product(by_label, repeat=2)
         )
         return 1.0 - divide(observed * n, expected, empty=0.0)
-
-
-SIDES = ("support", "predicted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +166,144 @@ class Gap(Sums):
     def value(self) -> Number:
         """The difference of the two rates; 0 without evidence."""
         return divide(self.group - self.exact, self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class RootMean(Mean):
+    """``value`` is the root of the mean."""
+
+    @property
+    def value(self) -> Number:
+        """The root of the mean; 0 without evidence."""
+        return divide(self.total, self.weight) ** 0.5
+
+
+class Correlated(Confusion):
+    """Counts of (gold, predicted) numbers; ``value`` is Pearson's r, Spearman's ρ or Kendall's τ_b.
+
+    ρ is r of mid-ranks. τ_b = (concordant − discordant) / √((pairs − ties of one) (pairs − ties of the other)). Where
+    one side is constant it is not defined: 1 if both sides are equal throughout, else 0.
+
+    >>> Correlated({("1.0", "2.0"): 1, ("2.0", "5.0"): 1, ("3.0", "4.0"): 1}, "spearman").value
+    0.5
+    """
+
+    def __init__(self, pairs: Any = {}, statistic: str = "pearson") -> None:
+        super().__init__(pairs)
+        self.statistic = statistic
+
+    @property
+    def value(self) -> Number:
+        """The correlation."""
+        if not self:
+            return 1.0
+        counts = np.stack([np.asarray(count, float) for count in self.values()])
+        numbers = np.array([[float(a), float(b)] for a, b in self]).T
+        if self.statistic == "kendall":
+            signs = [np.sign(side[:, None] - side) for side in numbers]
+            products = signs[0] * signs[1], signs[0] ** 2, signs[1] ** 2
+            shared, one, other = ((counts * np.tensordot(each, counts, 1)).sum(axis=0) for each in products)
+        else:
+            columns = [
+                _ranks(side, counts) if self.statistic == "spearman" else side.reshape(-1, *[1] * (counts.ndim - 1))
+                for side in numbers
+            ]
+            n = counts.sum(axis=0)
+            left, right = (side - divide((side * counts).sum(axis=0), n) for side in columns)
+            shared, one, other = ((each * counts).sum(axis=0) for each in (left * right, left**2, right**2))
+        constant = np.asarray(one * other) <= 0
+        equal = constant * (counts.T @ (numbers[0] != numbers[1]) == 0)
+        return plain(divide(shared, np.sqrt(np.where(constant, 0.0, one * other))) + equal)
+
+
+def _ranks(side: Floats, counts: Floats) -> Floats:
+    """The mid-rank of each pair's number, by resample."""
+    _, place = np.unique(side, return_inverse=True)
+    sums = np.zeros((place.max() + 1, *counts.shape[1:]))
+    np.add.at(sums, place, counts)
+    ranks: Floats = (np.cumsum(sums, axis=0) - sums + (sums + 1) / 2)[place]
+    return ranks
+
+
+class Ranking(ByConfidence):
+    """How a number ranks positives above negatives; ``value`` is the share of pairs in the right order, half of ties.
+
+    >>> Ranking.of([0.9, 0.4, 0.4], [(1, 1, 0), (1, 1, 0), (1, 0, 0)]).value      # (1 + 1/2) / 2
+    0.75
+    """
+
+    @property
+    def pairs(self) -> Number:
+        """How many pairs there are; without any, no value."""
+        n, right, _ = self.columns()[1].sum(axis=1)
+        return right * (n - right)
+
+    def repaired(self, share: float) -> Self:
+        """What this share of the errors takes away: positives below 1, the others above 0."""
+        moved = type(self)()
+        for level, (n, right, _) in self.items():
+            moved += {level: (-n * share, -right * share, 0.0)}
+            moved += {1.0: (right * share, right * share, 0.0)}
+            moved += {0.0: ((n - right) * share, 0.0, 0.0)}
+        return moved
+
+    @property
+    def auroc(self) -> Number:
+        """The area under the ROC curve."""
+        _, (n, right, _) = self.columns(descending=True)
+        wrong = n - right
+        below = wrong.sum(axis=0) - np.cumsum(wrong, axis=0)
+        return plain(divide((right * (below + wrong / 2)).sum(axis=0), self.pairs, empty=1.0))
+
+    @property
+    def average_precision(self) -> Number:
+        """Σ (R_k − R_{k−1}) P_k over the thresholds k, ties taken together."""
+        _, (n, right, _) = self.columns(descending=True)
+        precision = divide(np.cumsum(right, axis=0), np.cumsum(n, axis=0))
+        return plain(divide((right * precision).sum(axis=0), right.sum(axis=0), empty=1.0))
+
+    value = auroc
+
+
+class Curves(By[str, Ranking]):
+    """A curve for each label; ``value`` is their mean over labels that have examples of both kinds.
+
+    An example stands in the curves of its gold label and of those that it has a number for; ``""`` counts all examples,
+    so those that a curve lacks are at 0 in it.
+    """
+
+    inner = Ranking()
+
+    def __init__(self, items: Mapping[str, Ranking] = {}, statistic: str = "auroc") -> None:
+        super().__init__(items)
+        self.statistic = statistic
+
+    @property
+    def summed(self) -> Self:
+        """The evidence of all examples together."""
+        return self.with_items({label: curve.summed for label, curve in self.items()})
+
+    def laid_out(self) -> dict[str, object]:
+        """The rows by label."""
+        return {label: curve.laid_out() for label, curve in self.items()}
+
+    def gathered(self, columns: Mapping[str, Any]) -> Self:
+        """The evidence of the examples that these columns lay out."""
+        return self.with_items({label: self.inner.gathered(inner) for label, inner in columns.items()})
+
+    @property
+    def whole(self) -> list[tuple[Ranking, Number]]:
+        """The curve of each label with all examples, and 1 where it has examples of both kinds."""
+        n = self.get("", self.inner).weight
+        curves = [curve + {0.0: (n - curve.weight, 0.0, 0.0)} for label, curve in self.items() if label]  # type: ignore[operator]
+        return [(curve, positive(curve.pairs)) for curve in curves]
+
+    @property
+    def weight(self) -> Number:
+        """How many labels have a curve."""
+        return sum(share for _, share in self.whole)
+
+    @property
+    def value(self) -> Number:
+        """The mean over the labels."""
+        return mean((getattr(curve, self.statistic), share) for curve, share in self.whole)

@@ -160,7 +160,7 @@ class Batch:
             except DataError as error:
                 raise error.at(record=name) from None
         batch = cls(judged, runs, names)
-        for at in np.flatnonzero(batch.retrieved == 0):
+        for at in np.flatnonzero(batch.retrieved == 0).tolist():
             batch.failed[at] = pred[at] is not None and bool(failed(pred[at]))
         return batch
 
