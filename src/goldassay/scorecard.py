@@ -8,7 +8,7 @@ Nothing here computes a number of its own. Each measure gives one tally whose fi
 (`Measure.tallies`); its sum is the corpus evidence, the sum's ``value`` the value, and the spread of its rows
 the interval. What ``eval`` folds example by example is the same evidence.
 
-Records that stay in their file (`goldassay.gold.large`) are measured some thousands at a time, and only their
+Records that stay in their file (`goldassay.gold.reading`) are measured some thousands at a time, and only their
 evidence stays in memory; the numbers are the same to the last bit.
 """
 

@@ -13,7 +13,7 @@ import pytest
 from goldassay import jsonl, scorecard
 from goldassay.cli.score import scored
 from goldassay.exceptions import DataError
-from goldassay.gold import large, pairs
+from goldassay.gold import pairs, reading
 from goldassay.reporting import scorecards
 from goldassay.scorecard import Scorecard
 
@@ -107,7 +107,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Makes every file large, and what is read at once a few records."""
 
     def shrink() -> None:
-        monkeypatch.setattr(large, "LARGE", 1)
+        monkeypatch.setattr(reading, "LARGE", 1)
         monkeypatch.setattr(scorecard, "CHUNK", 13)
 
     return shrink
@@ -132,7 +132,7 @@ def test_every_number_is_the_same_to_the_last_bit(
     whole = scored(task, gold, pred, intervals=True)
     small()
     chunked = scored(task, gold, pred, intervals=True)
-    assert isinstance(pairs(task, gold, pred).gold, large.RecordFile)
+    assert isinstance(pairs(task, gold, pred).gold, reading.RecordFile)
     assert chunked.intervals
     assert told(chunked, capsys) == told(whole, capsys)
 
@@ -205,7 +205,7 @@ def test_a_run_is_read_some_rows_at_a_time_too(
     small()
     for place in (run, run / "rows.jsonl"):
         chunked = scored(task, gold, place, intervals=True)
-        assert isinstance(pairs(task, gold, place).pred, large.RecordFile)
+        assert isinstance(pairs(task, gold, place).pred, reading.RecordFile)
         assert told(chunked, capsys) == told(whole, capsys)
 
 

@@ -11,14 +11,14 @@ import pytest
 
 from goldassay import Metric, evaluate
 from goldassay.exceptions import DataError
-from goldassay.gold import large, load
+from goldassay.gold import load, reading
 from goldassay.measures import classification
 from goldassay.running.folder import gold_hash
 
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(large, "LARGE", 100)
+    monkeypatch.setattr(reading, "LARGE", 100)
     rng = random.Random(2)
     lines = []
     for number in range(300):
@@ -37,8 +37,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_gold_in_its_file_is_the_same_gold(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = load(file).classification
-    assert isinstance(there.all, large.RecordFile)
-    monkeypatch.setattr(large, "LARGE", 10**9)
+    assert isinstance(there.all, reading.RecordFile)
+    monkeypatch.setattr(reading, "LARGE", 10**9)
     here = load(file).classification
     assert isinstance(here.all, list)
     assert list(there.records) == here.records

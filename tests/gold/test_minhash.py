@@ -7,8 +7,7 @@ import random
 import pytest
 from rapidfuzz import fuzz
 
-from goldassay.gold.audit.findings import LocatedRecord
-from goldassay.gold.audit.records import duplicates
+from goldassay.gold.audit.records import LocatedRecord, duplicates
 from goldassay.gold.splits import grouped
 from goldassay.text import similarity
 from goldassay.text.similarity import candidates, grams, signatures

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from goldassay.exceptions import DataError
 from goldassay.gold import load, pairs, read, write
 from goldassay.gold.audit import audit
-from goldassay.gold.converting import convert
+from goldassay.gold.reading import convert
 
 QUICK = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), min_size=1, max_size=12).filter(str.strip)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from goldassay.gold import load
-from goldassay.gold.stats import counted, nil_ratio, of_task, stats
+from goldassay.gold.sets import counted, of_task, stats
 
 
 def test_the_counts_of_heritage_are_those_of_its_card(root: Path) -> None:
@@ -44,8 +44,6 @@ def test_each_task_is_counted() -> None:
         "identifiers": {"wikidata": 2},
         "checked": 0,
     }
-    assert nil_ratio(linking) == 0.5
-    assert nil_ratio([]) is None
     queries: list[dict[str, Any]] = [
         {"id": "q", "query": "x", "relevant": {"a": 3.0, "b": 0}},
         {"id": "r", "query": "y", "relevant": ["a"]},

@@ -159,7 +159,7 @@ def test_large_files_stay_where_they_are_and_give_the_same(
     whole = [rescore("linking", *setting) for setting in settings]
     assert "1 examples of this gold were not in the run; they are left out" in whole[1].warnings
     assert "1 predictions are of examples that this gold does not have; they are left out" in whole[1].warnings
-    monkeypatch.setattr("goldassay.gold.large.LARGE", 1)
+    monkeypatch.setattr("goldassay.gold.reading.LARGE", 1)
     for setting, before in zip(settings, whole, strict=True):
         card = rescore("linking", *setting)
         assert card.shared is None or not isinstance(card.shared.pred, list)

@@ -51,7 +51,7 @@ def validate(
 def stats(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> None:
     """Count records by split, language, type and stratum."""
     from goldassay.gold.sets import load
-    from goldassay.gold.stats import stats as count
+    from goldassay.gold.sets import stats as count
     from goldassay.reporting import gold as tables
 
     counts = count(load(gold, **reading.reading()))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from goldassay.gold.converting import Conversion, convert
 from goldassay.gold.pairing import Pairs, align, pairs
-from goldassay.gold.reading import read, write
+from goldassay.gold.reading import Conversion, convert, read, write
 from goldassay.gold.records import check, schema
 from goldassay.gold.sets import GoldSet, TaskSet, load
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
 from goldassay.exceptions import DataError, GoldassayError
@@ -12,8 +12,7 @@ from goldassay.files import Faults
 from goldassay.gold import formats
 from goldassay.gold.formats import ReadOptions, Source
 from goldassay.gold.formats.jsonl import ids_of
-from goldassay.gold.large import RecordFile
-from goldassay.gold.reading import TOKENISED, checked, is_file, mapped, records_of, source_of
+from goldassay.gold.reading import TOKENISED, RecordFile, checked, is_file, mapped, records_of, source_of
 from goldassay.gold.records import SPANS, as_prediction, empty_prediction, prove
 
 NAMED = 3  # records that a warning names
@@ -75,37 +74,43 @@ def pairs(
     preds: Records
     if left.format in PAIRED and name in PAIRED:
         pair_rows: Any = formats.named(left.format, task).pair_rows
-        golds, preds = (
-            [row.record for row in checked(s, of)] for s, of in zip((left, right), pair_rows(left, right), strict=True)
-        )
+        both = zip((left, right), pair_rows(left, right), strict=True)
+        golds, preds = ([row.record for row in checked(side, of_side)] for side, of_side in both)
         check_unique(golds, gold)
     else:
         golds, preds = records_of(left), _predictions(right)
     if left.numbered or right.numbered:
-        preds = _by_row(golds, list(preds), right)
+        _name_by_row(golds, preds, right)
+    known = set(_ids(golds))
+    others = {str(error.record) for error in faults.errors} - known  # what was said of gold that cannot be read
     if split:
         chosen = {record["id"] for record in golds if record.get("split") == split}
         if not chosen:
             there = ", ".join(dict.fromkeys(str(r["split"]) for r in golds if r.get("split"))) or "none"
             raise DataError(f"no gold of the split {split!r}; there are {there}", file=left.path)
-        others = set(_ids(golds)) - chosen
-        golds, preds = _among(golds, chosen), _among(preds, set(_ids(preds)) - others)
-    if faults.errors:  # what was said of gold that cannot be read
-        preds = _among(preds, set(_ids(preds)) - ({error.record for error in faults.errors} - set(_ids(golds))))
-    known = set(_ids(golds))
-    unknown = [each for each in _ids(preds) if each not in known] if name in OFFICIALLY_IGNORED else []
-    if unknown and (
-        len(unknown) < len(preds) or right.format in formats.QUESTIONS
-    ):  # if gold has none, they are refused
-        noun = OFFICIALLY_IGNORED[name]
+        others, known = others | (known - chosen), chosen
+        golds = _among(golds, known)
+    if others:
+        preds = _among(preds, set(_ids(preds)) - others)
+    unknown = [each for each in _ids(preds) if each not in known]
+    noun = OFFICIALLY_IGNORED.get(name)
+    if noun and unknown and (len(unknown) < len(preds) or name in formats.QUESTIONS):  # if gold has none, refuse them
         message = f"{len(unknown)} of {len(preds)} {noun} of {right.path} stand in no gold and are left out"
         right.warnings.append(f"{message}, as the official scorer does ({_listed(unknown)})")
         preds = _among(preds, known)
     if name in OFFICIALLY_WRONG:
-        golds = [*golds, *_without_gold(golds, preds, OFFICIALLY_WRONG[name])]
+        golds = [*golds, *_without_gold(preds, set(unknown), OFFICIALLY_WRONG[name])]
     if overlap:
-        names = _overlap(left, right, _ids(golds), _ids(preds))
-        golds, preds = _among(golds, names), _among(preds, names)
+        asked = known & (ids_of(right.path) if right.format == "run" else known)
+        if not asked:
+            raise GoldassayError(f"{left.path} has none of the examples of {right.path}")
+        if unknown:
+            message = "predictions are of examples that this gold does not have; they are left out"
+            right.warnings.append(f"{len(unknown)} {message}")
+        if len(asked) < len(known):
+            message = "examples of this gold were not in the run; they are left out"
+            right.warnings.append(f"{len(known) - len(asked)} {message}")
+        golds, preds = _among(golds, asked), _among(preds, asked)
     result = align(task, golds, preds, pred if is_file(pred) else None, faults)
     skipped = [f"{len(faults.errors)} faults were passed over; the first: {faults.errors[0]}"] if faults.errors else []
     result.warnings = [*left.warnings, *right.warnings, *result.warnings, *skipped]
@@ -119,8 +124,10 @@ def _format_of(pred: Any, task: str, format: str | None, gold: Source) -> str:
     return "run" if formats.is_run(pred) else format or formats.guess(pred, task, gold.format)
 
 
-def _ids(records: Records) -> Sequence[str]:
-    return records.ids if isinstance(records, RecordFile) else [record["id"] for record in records]
+def _ids(records: Sequence[Any]) -> Sequence[str]:
+    if isinstance(records, RecordFile):
+        return records.ids
+    return [identity(record, index) for index, record in enumerate(records)]
 
 
 def _among(records: Records, names: Container[str]) -> Records:
@@ -138,7 +145,7 @@ def _predictions(source: Source) -> Records:
         if source.format == "run":  # it holds gold beside its predictions
             raise
         del source.faults.errors[reported:], source.faults.kinds[reported:]
-        as_gold = Source(source.path, source.task, source.format, "gold", source.options, Faults(limit - reported))
+        as_gold = replace(source, side="gold", faults=Faults(limit - reported), warnings=[])
         try:
             records = records_of(as_gold)
         except GoldassayError:
@@ -165,18 +172,17 @@ def align(
     for records, place in ((gold, None), (predictions, file)):
         if not isinstance(records, RecordFile):
             check_unique(records, place)
-    ids, of_pred = (
-        records.ids if isinstance(records, RecordFile) else [identity(record, n) for n, record in enumerate(records)]
-        for records in (gold, predictions)
-    )
+    ids, predicted = _ids(gold), _ids(predictions)
     known = set(ids)
-    if unknown := next((name for name in of_pred if name not in known), None):
-        raise _unknown_prediction(task, unknown, file)
+    if unknown := next((name for name in predicted if name not in known), None):
+        noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
+        hint = "; goldassay compare scores this run alone without it" if file and formats.is_run(str(file)) else ""
+        raise DataError(f"prediction for a {noun} that gold does not have{hint}", file=file, record=unknown)
     aligned: Any
     if isinstance(predictions, RecordFile):
         aligned = predictions.ordered(ids)
     else:
-        by_id = {name: dict(record) for name, record in zip(of_pred, predictions, strict=True)}
+        by_id = {name: dict(record) for name, record in zip(predicted, predictions, strict=True)}
         aligned = [by_id.get(name) or empty_prediction(name, task) for name in ids]
     spans = SPANS.get(task)
     for place, (record, prediction) in enumerate(zip(gold, aligned, strict=True) if spans else ()):
@@ -185,51 +191,27 @@ def align(
         except DataError as error:
             faults.report(error.at(file=file))
             aligned[place] = empty_prediction(ids[place], task)
-    predicted = set(of_pred)
-    missing = [name for name in ids if name not in predicted]
+    answered = set(predicted)
+    missing = [name for name in ids if name not in answered]
     message = f"{len(missing)} of {len(ids)} gold records have no prediction and are counted as empty ones"
     warnings = [f"{message} ({_listed(missing)})"] if missing else []
     return Pairs(gold if isinstance(gold, RecordFile) else list(gold), aligned, warnings)
-
-
-def _unknown_prediction(task: str, record: str, file: object) -> DataError:
-    """The error for a prediction whose id gold does not have."""
-    noun = {"retrieval": "query", "answering": "question"}.get(task, "document")
-    run_hint = "; goldassay compare scores this run alone without it" if file and formats.is_run(str(file)) else ""
-    return DataError(f"prediction for a {noun} that gold does not have{run_hint}", file=file, record=record)
-
-
-def _overlap(gold: Source, pred: Source, gold_ids: Sequence[str], pred_ids: Sequence[str]) -> set[str]:
-    """The ids that both sides have; of a run also the examples that failed."""
-    asked = ids_of(pred.path) if pred.format == "run" else set(gold_ids)
-    names = asked & set(gold_ids)
-    if not names:
-        raise GoldassayError(f"{gold.path} has none of the examples of {pred.path}")
-    unknown, unasked = sum(name not in names for name in pred_ids), len(gold_ids) - len(names)
-    if unknown:
-        pred.warnings.append(f"{unknown} predictions are of examples that this gold does not have; they are left out")
-    if unasked:
-        pred.warnings.append(f"{unasked} examples of this gold were not in the run; they are left out")
-    return names
 
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
 
 
-def _without_gold(gold: Records, pred: Records, field: str) -> Records:
+def _without_gold(pred: Records, unknown: Container[str], field: str) -> Records:
     """Empty gold for predictions that have none; evidence for what is not there is left out, as DocRED does."""
-    names, others = set(_ids(gold)), list[dict[str, Any]]()
-    for record in pred:
-        if record["id"] not in names:
-            others.append({"id": record["id"], "text": "", field: []})
-            for each in record[field]:
-                each.pop("evidence", None)
-    return others
+    records = [record for record in pred if record["id"] in unknown]
+    for each in (item for record in records for item in record[field]):
+        each.pop("evidence", None)
+    return [{"id": record["id"], "text": "", field: []} for record in records]
 
 
-def _by_row(gold: Records, pred: list[dict[str, Any]], source: Source) -> Records:
-    """Predictions of a table without ids get the ids of gold, row by row; the texts must be the same."""
+def _name_by_row(gold: Records, pred: Records, source: Source) -> None:
+    """Give predictions of a table without ids the ids of gold, row by row; the texts must be the same."""
     if len(gold) != len(pred):
         message = f"{len(pred)} rows where gold has {len(gold)}; without an id column both need the same"
         raise DataError(message, file=source.path)
@@ -240,4 +222,3 @@ def _by_row(gold: Records, pred: list[dict[str, Any]], source: Source) -> Record
             message = f"row {prediction['id']} has another text than gold's; add an id column"
             raise DataError(message, file=source.path)
         prediction["id"] = record["id"]
-    return pred

@@ -1,28 +1,36 @@
-"""``read`` and ``write`` a file.
+"""``read``, ``write`` and ``convert`` files: one validated path from every format to records.
 
-One path for every format: its reader maps the file to plain dicts (`formats.Source`), pydantic validates them, spans
-are proved against the text, and ids are used once.
+The reader of a format maps the file to plain dicts (`formats.Source`), pydantic validates them, spans are proved
+against the text, and ids are used once. Records of large JSON Lines files are validated once and then read again, some
+at a time, whenever they are needed: tallies add up, so that a scorecard folds them in chunks
+(`goldassay.scorecard.Batches.chunks`), and what stays in memory is the id and the byte offset of each record.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from os import PathLike
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
-from goldassay import workspace
+from goldassay import jsonl, workspace
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique
 from goldassay.files import Faults
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, Row, Source, tables
-from goldassay.gold.large import RecordFile, is_large
-from goldassay.gold.records import SPANS, problems, prove
+from goldassay.gold.formats.jsonl import rows_of
+from goldassay.gold.records import SPANS, check, empty_prediction, problems, prove
 from goldassay.gold.shapes import Side
 from goldassay.measure import TASKS
 
 TOKENISED = ("hipe", "iob2", "conll")
+LARGE = 32_000_000  # bytes of a file from which its records stay in it
+MISSING = -1  # the offset of a record that the file does not have
 
 
 def source_of(
@@ -70,7 +78,7 @@ def source_of(
 
 def is_file(place: object) -> bool:
     """Whether this names a file, and is not the records themselves."""
-    return isinstance(place, (str, PathLike))
+    return isinstance(place, (str, os.PathLike))
 
 
 def rows(source: Source) -> Iterator[Row]:
@@ -105,8 +113,10 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
 
 def records_of(source: Source) -> Sequence[dict[str, Any]]:
     """The records of a source; those of a large file stay in it."""
-    if is_large(source):
-        return RecordFile.of(source, rows(source))
+    place = rows_of(source.path)
+    streamable = source.format in ("jsonl", "run") and not source.options and not source.faults.limit
+    if streamable and place.is_file() and place.stat().st_size >= LARGE:
+        return RecordFile.of(source)
     records = [row.record for row in rows(source)]
     if source.format == "run":  # the last row of an example counts
         records = list({record["id"]: record for record in records}.values())
@@ -114,9 +124,82 @@ def records_of(source: Source) -> Sequence[dict[str, Any]]:
     return records
 
 
+@dataclass(frozen=True)
+class RecordFile(Sequence[Any]):
+    """The records of a large file, each validated when it is read.
+
+    ``offsets`` are those of their lines, ``splits_of`` their splits, and ``transform`` is called with each.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = Source(Path(folder, "gold.jsonl"), "classification", "jsonl")
+    ...     _ = source.path.write_text('{"id": "a", "label": "M", "split": "dev"}\\n{"id": "b", "label": "L"}\\n')
+    ...     records = RecordFile.of(source)
+    ...     len(records), records[1]["label"], [record["id"] for record in records.of_split("dev")]
+    (2, 'L', ['a'])
+    """
+
+    source: Source
+    ids: Sequence[str]
+    offsets: Sequence[int]
+    splits_of: Sequence[str | None]
+    transform: Callable[[dict[str, Any]], Any] | None = None
+
+    @classmethod
+    def of(cls, source: Source) -> RecordFile:
+        """The places of the records, once all of them are validated."""
+        index: dict[str, tuple[int, str | None]] = {}
+        for row in rows(source):
+            name, split = row.record["id"], row.record.get("split")
+            if name in index and source.format != "run":  # of a run the last row of an example counts
+                raise DataError("duplicate document id; each record needs its own", file=source.path, record=name)
+            index[name] = row.offset, sys.intern(split) if split else None
+        offsets = array("q", (offset for offset, _ in index.values()))
+        return cls(source, list(index), offsets, [split for _, split in index.values()])
+
+    def select(self, places: Iterable[int]) -> RecordFile:
+        """The records at these places."""
+        chosen = list(places)
+        ids, splits = [self.ids[place] for place in chosen], [self.splits_of[place] for place in chosen]
+        return replace(self, ids=ids, offsets=array("q", (self.offsets[place] for place in chosen)), splits_of=splits)
+
+    def of_split(self, split: str) -> RecordFile:
+        """The records of a split."""
+        return self.select(place for place, name in enumerate(self.splits_of) if name == split)
+
+    def ordered(self, ids: Sequence[str]) -> RecordFile:
+        """The predictions with these ids in this order; one that the file does not have is empty."""
+        offset_of = dict(zip(self.ids, self.offsets, strict=True))
+        offsets = array("q", (offset_of.get(name, MISSING) for name in ids))
+        return replace(self, ids=ids, offsets=offsets, splits_of=[None] * len(ids))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return self.select(range(*place.indices(len(self))))
+        return next(iter(self.select([place])))
+
+    def __iter__(self) -> Iterator[Any]:
+        task, side, file = self.source.task, self.source.side, self.source.path
+        record_of: Any = formats.named(self.source.format).record_of
+        with rows_of(file).open("rb") as stream:
+            for name, offset in zip(self.ids, self.offsets, strict=True):
+                if offset == MISSING:
+                    yield empty_prediction(name, task)
+                    continue
+                stream.seek(offset)
+                record = record_of(jsonl.value(stream.readline(), file=file, unique=False), self.source)
+                record = record if self.source.format == "run" else check(record, task, side)  # of a run it is checked
+                yield self.transform(record) if self.transform else record
+
+
 def mapped(records: Sequence[Any], transform: Callable[[Any], Any]) -> Sequence[Any]:
     """Each record transformed; those of a large file when they are read."""
-    return records.mapped(transform) if isinstance(records, RecordFile) else list(map(transform, records))
+    if isinstance(records, RecordFile):
+        return replace(records, transform=transform)
+    return list(map(transform, records))
 
 
 def read(
@@ -172,3 +255,53 @@ def write(
     if form.write is None or (task in TASKS and task not in (form.written or form.tasks)):
         raise GoldassayError(f"format {name} is not written for {task}; write jsonl")
     form.write(path, several, task, side)
+
+
+class Conversion(NamedTuple):
+    """How many records were converted, and for each field in how many of them it differs in the new file."""
+
+    records: int
+    lost: dict[str, int]
+
+    def __str__(self) -> str:
+        fields = ", ".join(f"{name} ({count})" for name, count in self.lost.items())
+        same = f"; not the same in the new file: {fields}" if fields else ", read back the same"
+        return f"{self.records} records{same}"
+
+
+def convert(
+    source: str | Path,
+    target: str | Path,
+    *,
+    task: str,
+    side: Side = "gold",
+    source_format: str | None = None,
+    target_format: str | None = None,
+    **options: Any,
+) -> Conversion:
+    """Read ``source``, write ``target``, read that back, and report the fields that differ, but for ``tokens``.
+
+    Args:
+        source: The file to read.
+        target: The file to write.
+        task: The task.
+        side: ``gold`` or ``pred``.
+        source_format: The format of ``source``; guessed if not given.
+        target_format: The format of ``target``.
+        options: How ``source`` is read (`goldassay.gold.formats.ReadOptions`).
+    """
+    if Path(source).resolve() == Path(target).resolve():
+        raise GoldassayError(f"{target} is the file to read; name another one to write")
+    before = source_of(source, task, side, source_format, **options)
+    if before.format in TOKENISED and side == "gold":
+        before.options = {**before.options, "tokens": True}
+    new = target_format or ("hipe" if Path(target).suffix == ".tsv" and task in SPANS else formats.by_name(target))
+    records = records_of(before)
+    write(target, records, format=new, task=task, side=side)
+    changed: Counter[str] = Counter()
+    by_id = {record["id"]: record for record in read(target, format=new, task=task, side=side)}
+    for record in records:
+        other = by_id.get(record["id"], {})
+        for key in {*record, *other} - {"tokens"}:
+            changed[key] += record.get(key) != other.get(key) and bool(record.get(key) or other.get(key))
+    return Conversion(len(records), {key: count for key, count in sorted(changed.items()) if count})

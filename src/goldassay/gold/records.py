@@ -238,3 +238,15 @@ def grades(record: Mapping[str, Any]) -> dict[str, float]:
     """
     judged = record["relevant"]
     return dict(judged) if isinstance(judged, Mapping) else dict.fromkeys(judged, 1)
+
+
+def leaves(record: Any) -> list[tuple[str, Any]]:
+    """The leaf fields of a structured record with their values, as records are compared.
+
+    >>> leaves({"no": "7", "lines": [{"qty": 2}, {"qty": 1}]})
+    [('no', '7'), ('lines.qty', 2), ('lines.qty', 1)]
+    """
+    from goldassay.measures.records.matching import Comparing, Item
+    from goldassay.measures.records.records import record_of
+
+    return [(leaf.field, leaf.value) for leaf in Comparing().leaves(Item(record_of(record)))]

@@ -1,6 +1,7 @@
 """Gold sets: a folder with a card and a file a task, or one file, loaded in one line as ``dspy.Example`` lists.
 
-`load` returns a gold set with an attribute for each task, the examples of each by split, and its passages.
+`load` returns a gold set with an attribute for each task, the examples of each by split, and its passages. `stats`
+counts what it holds: records, spans, links, judgements, by split, language, type and stratum.
 
 >>> from goldassay.gold import load
 >>> load("no-such-set")
@@ -10,6 +11,7 @@ goldassay.exceptions.DataError: no gold set 'no-such-set': neither a file, nor a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,9 +23,9 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, answering, tables
-from goldassay.gold.large import RecordFile
-from goldassay.gold.reading import is_file, mapped, records_of, source_of
-from goldassay.gold.records import INPUTS
+from goldassay.gold.reading import RecordFile, is_file, mapped, records_of, source_of
+from goldassay.gold.records import INPUTS, grades, labels_of, leaves
+from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS
 
 if TYPE_CHECKING:
@@ -44,17 +46,6 @@ def passages(file: Path) -> list[Fields]:
         collection.append({**fields, "id": str(name)})
     check_unique(collection, file)
     return collection
-
-
-def contexts(records: Iterable[Mapping[str, Any]]) -> list[Fields]:
-    """The paragraphs that questions were asked about, each once: if a record names one document, its context.
-
-    >>> contexts([{"documents": ["d1"], "context": "In 1800 …"}, {"documents": ["d1"], "context": "In 1800 …"}])
-    [{'id': 'd1', 'text': 'In 1800 …'}]
-    """
-    of_one = (r for r in records if r.get("context") and len(r.get("documents") or ()) == 1)
-    texts = {str(record["documents"][0]): str(record["context"]) for record in of_one}
-    return [{"id": name, "text": text} for name, text in texts.items()]
 
 
 @dataclass(repr=False)
@@ -84,8 +75,8 @@ class TaskSet:
         """The records as plain dicts, in the order of the files; those of one large JSON Lines file stay in it."""
         parts = []
         for options in self.sources:
-            split = options.get("split")
-            reading: Any = {key: value for key, value in options.items() if key != "split"}
+            reading: Any = dict(options)
+            split = reading.pop("split", None)
             part = records_of(source_of(task=self.task, **reading))
             parts.append([{"split": split, **record} for record in part] if split else part)
         if len(parts) == 1:
@@ -97,9 +88,9 @@ class TaskSet:
     @property
     def splits(self) -> list[str]:
         """The names of the splits."""
-        if isinstance(self.records, RecordFile):
-            return self.records.splits
-        return list(dict.fromkeys(record["split"] for record in self.records if record.get("split")))
+        records = self.records
+        names = records.splits_of if isinstance(records, RecordFile) else [record.get("split") for record in records]
+        return [name for name in dict.fromkeys(names) if name]
 
     @cached_property
     def all(self) -> Sequence[dspy.Example]:
@@ -110,11 +101,7 @@ class TaskSet:
         import dspy
 
         inputs = self.inputs
-
-        def example(record: Fields) -> dspy.Example:
-            return dspy.Example(**record).with_inputs(*inputs)
-
-        return mapped(records, example)
+        return mapped(records, lambda record: dspy.Example(**record).with_inputs(*inputs))
 
     @property
     def inputs(self) -> list[str]:
@@ -153,7 +140,9 @@ class TaskSet:
         for source in self.sources if self.task in ("answering", "retrieval") else ():
             if (source.get("format") or formats.guess(source["path"], self.task)) == "squad":
                 paragraphs += answering.passages(source["path"])
-        return paragraphs or contexts(self.records)
+        of_one = (r for r in self.records if r.get("context") and len(r.get("documents") or ()) == 1)
+        texts = {str(record["documents"][0]): str(record["context"]) for record in of_one if not paragraphs}
+        return paragraphs or [{"id": name, "text": text} for name, text in texts.items()]
 
     def __getattr__(self, name: str) -> Sequence[dspy.Example]:
         if name in ("train", "dev", "test", "validation"):
@@ -211,7 +200,7 @@ def load(
             raise GoldassayError("records in Python need their task: load(records, task='classification')")
         return GoldSet("records", {task: TaskSet(task, [{"path": name_or_path, **options}])})
     place = find(name_or_path)
-    chosen = {name: value for name, value in options.items() if value is not None}
+    chosen = {name: value for name, value in {"format": format, **options}.items() if value is not None}
     if place.is_dir() and format is None and not tables.is_dataset(place):
         if not standoff(place):
             if chosen:
@@ -220,8 +209,7 @@ def load(
             return _folder(place, task)
         task = task or "extraction"
     job = task or formats.task_of(place, format, options.get("column"))
-    source = {"path": place, **({"format": format} if format else {}), **chosen}
-    return GoldSet(place.stem, {job: TaskSet(job, [source])})
+    return GoldSet(place.stem, {job: TaskSet(job, [{"path": place, **chosen}])})
 
 
 def find(name_or_path: str | Path) -> Path:
@@ -262,8 +250,7 @@ def _folder(folder: Path, task: str | None) -> GoldSet:
     if not isinstance(inputs, list) or not all(isinstance(name, str) for name in inputs):
         raise DataError("'inputs' is a list of the fields that a program is given", file=folder / CARD, field="inputs")
     tasks = {}
-    jobs: list[str] = list(dict.fromkeys([*TASKS, *map(str, named)])) if task is None else [task]
-    for job in jobs:
+    for job in dict.fromkeys([*TASKS, *map(str, named)]) if task is None else [task]:
         own = folder / f"{job}.jsonl"
         sources = _sources(folder, named[job], job) if job in named else []
         if sources or own.exists():
@@ -289,4 +276,94 @@ def _sources(folder: Path, entry: Any, task: str) -> list[Fields]:
     return sources
 
 
-__all__ = ["CARD", "GoldSet", "TaskSet", "card", "find", "load", "passages"]
+UNITS = {
+    "extraction": ("entities", "entities"),
+    "classification": ("secondary labels", "secondary_labels"),
+    "linking": ("links", "links"),
+    "retrieval": ("judgements", "relevant"),
+    "answering": ("answers", "answers"),
+    "triples": ("triples", "triples"),
+    "records": ("fields", "record"),
+}
+"""What is counted in a record beside the record itself: its name and its field."""
+
+
+def stats(gold: GoldSet) -> dict[str, Any]:
+    """The counts of a gold set, task by task: ``{name, tasks: {task: {task, counts, unit, by}}}``.
+
+    ``by`` is facet (split, language, label or stratum), then key, then the numbers of records and of what they hold
+    (``unit``).
+    """
+    return {"name": gold.name, "tasks": {task: of_task(task, part.records) for task, part in gold.tasks.items()}}
+
+
+def of_task(task: str, records: Sequence[Record]) -> dict[str, Any]:
+    """The counts of one task's records."""
+    unit, field = UNITS.get(task, ("records", ""))
+    by: dict[str, dict[str, tuple[int, int]]] = {}
+    for record in records:
+        keys = {"split": record.get("split"), "language": record.get("language"), **(record.get("strata") or {})}
+        if task == "classification" and "label" in record:
+            keys["label"] = record["label"]
+        for facet, key in keys.items():
+            group, name = by.setdefault(facet, {}), _name(key)
+            several, items = group.get(name, (0, 0))
+            group[name] = several + 1, items + (len(record.get(field) or ()) if field else 1)
+    by = {facet: group for facet, group in by.items() if list(group) != ["–"]}
+    return {"task": task, "counts": counted(task, records), "unit": unit, "by": by}
+
+
+def counted(task: str, records: Sequence[Record]) -> dict[str, Any]:
+    """How many records there are, and what they hold; the counts that a card declares have these names.
+
+    >>> records = [{"id": "a", "language": "nl", "split": "train", "text": "Delft", "entities":
+    ...     [{"start": 0, "end": 5, "type": "TOP"}]}]
+    >>> counted("extraction", records)
+    {'records': 1, 'splits': {'train': 1}, 'languages': {'nl': 1}, 'entities': 1, 'types': {'TOP': 1}}
+    """
+    optional = {name: [record.get(name[:-1]) for record in records] for name in ("splits", "languages")}
+    counts: dict[str, Any] = {"records": len(records)} | _tables(optional)
+    if task not in UNITS:
+        return counts | anyfields.counted(records)
+    items = [item for record in records for item in record.get(UNITS[task][1]) or ()]
+    if task == "extraction":
+        return counts | {"entities": len(items), "types": tally(span["type"] for span in items)}
+    if task == "classification":
+        labels = (label for record in records for name, label in labels_of(record) if not name.startswith("secondary"))
+        return counts | {"labels": tally(labels), "secondary_labels": len(items)}
+    if task == "linking":
+        return counts | {
+            "links": len(items),
+            "nil": sum(not any(link["ids"].values()) for link in items),
+            "identifiers": tally(base for link in items for base, ids in link["ids"].items() for _ in ids),
+            "checked": sum(bool(link.get("checked")) for link in items),
+        }
+    if task == "retrieval":
+        judged = tally(grade for record in records for grade in grades(record).values())
+        return counts | {"queries": len(records), "judgements": len(items), "grades": dict(sorted(judged.items()))}
+    if task == "answering":
+        unanswerable = sum(not record["answers"] for record in records)
+        types = [record.get("answer_type") for record in records]
+        return counts | {"questions": len(records), "unanswerable": unanswerable} | _tables({"answer_types": types})
+    if task == "records":
+        return counts | {"fields": tally(leaf for record in records for leaf, _ in leaves(record["record"]))}
+    optional = {name: [triple.get(name[:-1]) for triple in items] for name in ("object_types", "verdicts")}
+    return (
+        counts | {"triples": len(items), "predicates": tally(item["predicate"] for item in items)} | _tables(optional)
+    )
+
+
+def _tables(columns: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
+    """How often each value of a column occurs; a column without any is left out."""
+    return {name: tally(filter(None, values)) for name, values in columns.items() if any(values)}
+
+
+def tally(values: Iterable[object]) -> dict[str, int]:
+    """How often each value occurs; the keys are text, in the order of first use."""
+    return dict(Counter(map(_name, values)))
+
+
+def _name(value: Any) -> str:
+    if value is None:
+        return "–"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

@@ -21,11 +21,9 @@ from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.audit.findings import Finding, LocatedRecord, RowsByTask, unreadable
-from goldassay.gold.audit.records import documents
-from goldassay.gold.records import grades, labels_of
-from goldassay.gold.sets import CARD
-from goldassay.gold.stats import counted, nil_ratio, tally
+from goldassay.gold.audit.records import Finding, LocatedRecord, RowsByTask, documents, unreadable
+from goldassay.gold.records import labels_of
+from goldassay.gold.sets import CARD, counted, tally
 from goldassay.measure import TASKS
 from goldassay.statistics import Interval
 
@@ -60,10 +58,8 @@ def check(card: Card, folder: Path, rows: RowsByTask, *, whole: bool) -> Iterato
         rows: The records of each task.
         whole: Whether these are all tasks of the set, so that what they share can be counted.
     """
-    founding, own = card.get("gold_standard_dataset"), card.get("tasks")
-    founding = founding if isinstance(founding, Mapping) else {}
-    parts: dict[str, Any] = {task: founding[key] for key, task in PARTS.items() if key in founding}
-    parts |= own if isinstance(own, Mapping) else {}
+    founding, own = (_mapping(card.get(name)) for name in ("gold_standard_dataset", "tasks"))
+    parts: dict[str, Any] = {task: founding[key] for key, task in PARTS.items() if key in founding} | {**own}
     for task, part in parts.items():
         if not isinstance(part, Mapping) or (task not in rows and not whole):
             continue
@@ -72,13 +68,17 @@ def check(card: Card, folder: Path, rows: RowsByTask, *, whole: bool) -> Iterato
         elif task in TASKS and ("file" in part or isinstance(part.get("records"), int)):
             message = f"{part.get('file') or f'{task}.jsonl'} is not there, and the card tells of it"
             yield Finding("reference", message, CARD, field=f"tasks.{task}")
-        yield from _agreement(task, part.get(AGREEMENT), folder)
+        for what, field in _agreement(task, part.get(AGREEMENT), folder):
+            yield _promise(what, f"tasks.{task}.{AGREEMENT}{field}")
     for task, of_task in rows.items():
-        yield from _labels(card, parts.get(task), task, of_task)
-    about = founding.get("metadata") or card
-    yield from _languages(about.get("languages"), rows, whole)
+        yield from _labels(card, _mapping(parts.get(task)), task, of_task)
+    yield from _languages((founding.get("metadata") or card).get("languages"), rows, whole)
     if whole:
         yield from _shared(card, folder, rows)
+
+
+def _mapping(value: object) -> Card:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _promise(message: str, field: str) -> Finding:
@@ -87,35 +87,32 @@ def _promise(message: str, field: str) -> Finding:
 
 def _recounted(part: Card, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     """A task's part of the card against its records."""
-    records = [row.record for row in rows]
-    counts, where = counted(task, records), f"tasks.{task}"
+    counts, where = counted(task, [row.record for row in rows]), f"tasks.{task}"
     yield from _differences(part, {name: counts.get(COUNT_NAMES.get(name, name)) for name in part}, where)
     groups: Mapping[str, int] = counts.get("types" if task == "extraction" else "labels") or {}
-    names = part.get("entity_types")
-    wanted = part.get("samples_per_type", part.get("samples_per_label"))
-    listed = map(str, names) if isinstance(names, list) else ()
-    for key in dict.fromkeys((*listed, *groups)) if isinstance(wanted, int) else ():
-        if groups.get(key, 0) < (wanted or 0):
-            message = f"{wanted} samples a type are promised, and {key} has {groups.get(key, 0)}"
+    least, names = part.get("samples_per_type", part.get("samples_per_label")), part.get("entity_types")
+    for key in dict.fromkeys((*(map(str, names) if isinstance(names, list) else ()), *groups)):
+        if isinstance(least, int) and groups.get(key, 0) < least:
+            message = f"{least} samples a type are promised, and {key} has {groups.get(key, 0)}"
             yield _promise(message, f"{where}.samples_per_type")
     if part.get("balanced") is True and len(set(groups.values())) > 1:
         low, high = min(groups, key=groups.__getitem__), max(groups, key=groups.__getitem__)
         message = f"balanced is promised, and {low} has {groups[low]}, {high} {groups[high]}"
         yield _promise(message, f"{where}.balanced")
-    ratio, actual = part.get("nil_ratio"), nil_ratio(records) if task == "linking" else None
+    ratio, actual = part.get("nil_ratio"), counts["nil"] / counts["links"] if counts.get("links") else None
     if isinstance(ratio, (int, float)) and (actual is None or abs(actual - ratio) > TOLERANCE):
         what = "there are no links" if actual is None else f"it is {actual:.3f}"
         yield _promise(f"a NIL ratio of {ratio} is promised, and {what}", f"{where}.nil_ratio")
-    wanted = part.get("judgements_per_query", part.get("judgments_per_query"))
-    for row in rows if task == "retrieval" and isinstance(wanted, int) else ():
-        if len(row.record["relevant"]) < (wanted or 0):
-            message = f"{wanted} judgements a query are promised, and this has {len(row.record['relevant'])}"
+    least = part.get("judgements_per_query", part.get("judgments_per_query"))
+    for row in rows if task == "retrieval" and isinstance(least, int) else ():
+        if (judged := len(row.record["relevant"])) < (least or 0):
+            message = f"{least} judgements a query are promised, and this has {judged}"
             yield row.finding("promise", message, "relevant")
 
 
 def _differences(declared: object, counts: Card, where: str) -> Iterator[Finding]:
     """Declared numbers, and tables of numbers, that are not the counted ones."""
-    stated: Card = declared if isinstance(declared, Mapping) else {}
+    stated = _mapping(declared)
     names = [name for name, value in counts.items() if isinstance(stated.get(name), type(value))]
     expected, actual = (_flat({name: table[name] for name in names}) for table in (stated, counts))
     for path in {**expected, **actual}:
@@ -125,38 +122,37 @@ def _differences(declared: object, counts: Card, where: str) -> Iterator[Finding
 
 
 def _flat(table: Card) -> dict[str, Any]:
-    """``{"types": {"TOP": 8}}`` as ``{"types.TOP": 8}``."""
-    tables = {name: value for name, value in table.items() if isinstance(value, Mapping)}
-    inner = {f"{name}.{key}": number for name, value in tables.items() for key, number in value.items()}
-    return {**{name: value for name, value in table.items() if name not in tables}, **inner}
+    """``{"records": 9, "types": {"TOP": 8}}`` as ``{"records": 9, "types.TOP": 8}``."""
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        flat |= (
+            {f"{name}.{key}": number for key, number in value.items()} if isinstance(value, Mapping) else {name: value}
+        )
+    return flat
 
 
-def _labels(card: Card, part: Any, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
+def _labels(card: Card, part: Card, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     """Types, labels and grades that the card does not name, if it names any."""
     field, key = TOP_LEVEL.get(task, ("", ""))
-    names = card.get(field)
-    if isinstance(names, list):
-        names = [item.get(key) if isinstance(item, Mapping) else item for item in names]
-    else:
-        lists = [part[name] for name in ALLOWED.get(task, ()) if isinstance(part, Mapping) and name in part]
-        names = next((names for names in lists if isinstance(names, list)), None)
-    for row in rows if names is not None else ():
-        for field, value in _used(task, row.record):
-            if value not in map(str, names or ()):
-                yield row.finding("label", f"{value!r} is not among those that the card names", field)
-
-
-def _used(task: str, record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The types, labels and grades of a record, each with its field."""
-    if task == "extraction":
-        return [(f"entities[{index}].type", span["type"]) for index, span in enumerate(record["entities"])]
-    if task == "classification":
-        return labels_of(record)
-    if task == "answering" and record.get("answer_type"):
-        return [("answer_type", record["answer_type"])]
-    if task == "retrieval" and isinstance(record["relevant"], Mapping):
-        return [(f"relevant.{key}", f"{grade:g}") for key, grade in grades(record).items()]
-    return []
+    lists = [card.get(field), *(part.get(name) for name in ALLOWED.get(task, ()))]
+    names = next((names for names in lists if isinstance(names, list)), None)
+    if names is None:
+        return
+    allowed = {str(item.get(key) if isinstance(item, Mapping) else item) for item in names}
+    for row in rows:
+        record = row.record
+        used: list[tuple[str, str]] = []
+        if task == "extraction":
+            used = [(f"entities[{index}].type", span["type"]) for index, span in enumerate(record["entities"])]
+        elif task == "classification":
+            used = labels_of(record)
+        elif task == "answering" and record.get("answer_type"):
+            used = [("answer_type", record["answer_type"])]
+        elif task == "retrieval" and isinstance(record["relevant"], Mapping):
+            used = [(f"relevant.{name}", f"{grade:g}") for name, grade in record["relevant"].items()]
+        for place, value in used:
+            if value not in allowed:
+                yield row.finding("label", f"{value!r} is not among those that the card names", place)
 
 
 def _languages(declared: Any, rows: RowsByTask, whole: bool) -> Iterator[Finding]:
@@ -165,11 +161,13 @@ def _languages(declared: Any, rows: RowsByTask, whole: bool) -> Iterator[Finding
     for row in (row for of_task in rows.values() for row in of_task):
         if language := row.record.get("language"):
             used.setdefault(language, row)
-    for language, row in used.items() if isinstance(declared, list) else ():
+    if not isinstance(declared, list):
+        return
+    for language, row in used.items():
         if language not in declared:
             message = f"{language!r} is not declared; the card has {', '.join(map(str, declared))}"
             yield row.finding("language", message, "language")
-    for language in declared if isinstance(declared, list) and used and whole else ():
+    for language in declared if used and whole else ():
         if language not in used:
             message = f"{language!r} is declared, and no record has it"
             yield Finding("language", message, CARD, field="languages")
@@ -179,40 +177,38 @@ def _shared(card: Card, folder: Path, rows: RowsByTask) -> Iterator[Finding]:
     """The documents of all tasks and the rows of the tables beside them, recounted."""
     by_id = {str(row.record["id"]): row.record for row in reversed(list(documents(rows)))}
     counts: dict[str, Any] = {"records": len(by_id)}
-    for name, key in (("splits", "split"), ("languages", "language")):
-        counts[name] = tally(record[key] for record in by_id.values() if record.get(key))
+    for name in ("splits", "languages"):
+        counts[name] = tally(filter(None, (record.get(name[:-1]) for record in by_id.values())))
     yield from _differences(card.get("documents"), counts, "documents")
-    tables = card.get("tables")
-    for name, table in tables.items() if isinstance(tables, Mapping) else ():
-        if isinstance(table, Mapping) and isinstance(table.get("file"), str):
+    for name, table in _mapping(card.get("tables")).items():
+        if isinstance(file := _mapping(table).get("file"), str):
             try:
-                size = sum(1 for _ in files.json_lines(folder / table["file"]))
+                size = sum(1 for _ in files.json_lines(folder / file))
             except DataError as error:
-                yield unreadable(error, table["file"])
+                yield unreadable(error, file)
             else:
                 yield from _differences(table, {"records": size}, f"tables.{name}")
 
 
-def _agreement(task: str, stated: Any, folder: Path) -> Iterator[Finding]:
-    """Agreement that a card states, measured again between the passes that it names."""
+def _agreement(task: str, stated: Any, folder: Path) -> Iterator[tuple[str, str]]:
+    """What is wrong with the agreement that a card states, measured again between its passes, and in which field."""
     from goldassay.gold.agreement import agree_files
 
-    where = f"tasks.{task}.{AGREEMENT}"
     if stated is None:
         return
-    passes = stated.get("passes") if isinstance(stated, Mapping) else None
+    figures = _mapping(stated)
+    passes = figures.get("passes")
     if not isinstance(passes, list) or len(passes) < 2 or not all(isinstance(name, str) for name in passes):
-        what = "agreement" if isinstance(stated, Mapping) else f"agreement of {stated}"
-        yield _promise(f"{what} is stated without 'passes', the list of files that it was measured on", where)
+        what = "agreement" if figures else f"agreement of {stated}"
+        yield f"{what} is stated without 'passes', the list of files that it was measured on", ""
         return
-    outside = [name for name in passes if not (folder / name).resolve().is_relative_to(folder.resolve())]
-    if outside:
-        yield _promise(f"{outside[0]!r} lies outside the set", f"{where}.passes")
+    if outside := [name for name in passes if not (folder / name).resolve().is_relative_to(folder.resolve())]:
+        yield f"{outside[0]!r} lies outside the set", ".passes"
         return
     try:
         agreement = agree_files([folder / name for name in passes], task)
     except (GoldassayError, OSError) as error:
-        yield _promise(f"agreement is stated, and its passes cannot be compared: {error}", f"{where}.passes")
+        yield f"agreement is stated, and its passes cannot be compared: {error}", ".passes"
         return
     measured: dict[str, Interval] = {}
     for figure in agreement.figures:
@@ -220,14 +216,13 @@ def _agreement(task: str, stated: Any, folder: Path) -> Iterator[Finding]:
             # Of several pairs the lowest counts.
             lowest = measured.setdefault(figure.name, figure.interval)
             measured[figure.name] = min(lowest, figure.interval, key=lambda interval: interval.value)
-    for name, value in stated.items():
+    for name, value in figures.items():
         if name == "records" and value != agreement.records:
-            yield _promise(f"{value} records are stated, and the passes share {agreement.records}", f"{where}.{name}")
+            yield f"{value} records are stated, and the passes share {agreement.records}", f".{name}"
         elif isinstance(value, Mapping) and name not in measured:
-            yield _promise(f"{name} is stated, and the passes give {', '.join(measured)}", f"{where}.{name}")
+            yield f"{name} is stated, and the passes give {', '.join(measured)}", f".{name}"
         for part in ("value", "low", "high") if isinstance(value, Mapping) and name in measured else ():
             actual = getattr(measured[name], part)
             number = value.get(part, actual)
             if not isinstance(number, (int, float)) or not abs(number - actual) <= ROUNDING:
-                message = f"{name} {part} {number} is stated, and {actual:.4f} was measured between the passes"
-                yield _promise(message, f"{where}.{name}")
+                yield f"{name} {part} {number} is stated, and {actual:.4f} was measured between the passes", f".{name}"

@@ -1,4 +1,4 @@
-"""Faults of records: of each by itself, and those that show only when the records of a set are compared.
+"""Findings, and the faults of records: of each by itself, and those that show when the records of a set are compared.
 
 By itself: offsets, repetitions, contradictions, and the form of identifiers (Wikidata, VIAF, ISIL), not their
 existence. ISIL is ISO 15511: a country code (or one, three or four letters for what is no country), a hyphen, and up to
@@ -11,15 +11,104 @@ the tasks tell different things of, and references to documents and passages tha
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from goldassay import workspace
+from goldassay.exceptions import DataError
 from goldassay.gold import anyfields
-from goldassay.gold.audit.findings import Finding, LocatedRecord, RowsByTask
 from goldassay.gold.records import INPUTS, SPANS, folded_answers, grades, nearest, span_fault
 from goldassay.measure import TASKS
 from goldassay.text.similarity import distinct, near_pairs
+
+KINDS = {
+    "unreadable": "a file or a line that cannot be read",
+    "schema": "a record that does not have its task's shape",
+    "offset": "a span that is not where it says",
+    "crossing": "two spans that overlap without one holding the other",
+    "repeated": "the same thing twice in one record",
+    "id": "an id that another record has",
+    "duplicate": "a text that another record has",
+    "near": "a text that is nearly another record's",
+    "leak": "the same or nearly the same text on two sides of a split",
+    "conflict": "records that contradict each other",
+    "label": "a type, label or grade that the card does not name",
+    "identifier": "an identifier that is not well formed",
+    "reference": "a file, document or passage that does not exist",
+    "count": "a declared count that differs from the real one",
+    "language": "a language that is not declared, or has no record",
+    "promise": "a promise of the card that is not kept",
+    "text": "an empty text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault, its place, and how to repair it (``fix``: the new values of the field)."""
+
+    kind: str
+    message: str
+    file: str
+    line: int | None = None
+    record: str | None = None
+    field: str | None = None
+    fix: Mapping[str, Any] | None = None
+
+    @property
+    def place(self) -> str:
+        """File, line, record and field."""
+        file = self.file if self.line is None else f"{self.file}:{self.line}"
+        return " ".join(part for part in (file, self.record, self.field) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The findings of an audit; ``records`` counts the records of each task (or kit file), ``figures`` what follows."""
+
+    name: str
+    findings: Sequence[Finding]
+    records: Mapping[str, int]
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def clean(self) -> bool:
+        """Whether there are no findings."""
+        return not self.findings
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many findings of each kind."""
+        return dict(Counter(finding.kind for finding in self.findings))
+
+    def state(self) -> dict[str, object]:
+        """As JSON."""
+        return {**asdict(self), "clean": self.clean, "kinds": self.kinds}
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedRecord:
+    """A record that has its task's shape, and its place."""
+
+    task: str
+    record: dict[str, Any]
+    file: str
+    line: int | None = None
+
+    def finding(self, kind: str, message: str, field: str, fix: Mapping[str, object] | None = None) -> Finding:
+        """A fault of this record."""
+        return Finding(kind, message, self.file, self.line, str(self.record["id"]), field, fix)
+
+
+RowsByTask = Mapping[str, Sequence[LocatedRecord]]
+
+
+def unreadable(error: DataError, name: str, kind: str = "unreadable") -> Finding:
+    """A reader's error as a finding."""
+    record = None if error.record is None else str(error.record)
+    return Finding(kind, error.what, name, error.line, record, error.field)
+
 
 ABOUT_OTHERS = ("retrieval", "answering")  # tasks whose records are not documents themselves
 PATTERNS = {
@@ -119,18 +208,29 @@ def _answers(row: LocatedRecord) -> Iterator[Finding]:
 
 
 def compare(rows: RowsByTask, passages: Mapping[str, str] | None) -> Iterator[Finding]:
-    """Faults that show when records are compared with each other and with the passages; None if there are none."""
+    """Faults that show when records are compared with each other and with the passages; None if there are none.
+
+    One document in several tasks has one text, one language and one split.
+    """
     for of_task in rows.values():
         yield from duplicates(of_task)
-    yield from _same_documents(rows)
-    texts = {**(passages or {}), **{str(row.record["id"]): row.record.get("text", "") for row in documents(rows)}}
+    first: dict[str, LocatedRecord] = {}
+    for row in documents(rows):
+        other = first.setdefault(str(row.record["id"]), row)
+        for name in ("text", "language", "split") if row.task != other.task else ():
+            expected, actual = other.record.get(name), row.record.get(name)
+            if expected and actual and expected != actual:
+                what = "another text" if name == "text" else f"{name} {actual}, and {expected}"
+                kind = "leak" if name == "split" else "conflict"
+                yield row.finding(kind, f"this document has {what} in {other.task}", name)
+    texts = {*(passages or ()), *first}
     for row in rows.get("answering", ()):
-        for name in row.record.get("documents") or () if texts else ():
-            if name not in texts:
+        for name in row.record.get("documents") or ():
+            if texts and name not in texts:
                 yield row.finding("reference", f"no document {name!r} in this set", "documents")
     for row in rows.get("retrieval", ()):
-        for name in row.record["relevant"] if passages is not None else ():
-            if name not in (passages or ()):
+        for name in row.record["relevant"]:
+            if passages is not None and name not in passages:
                 yield row.finding("reference", f"no passage {name!r} in the collection", "relevant")
 
 
@@ -176,25 +276,11 @@ def _inputs(rows: Sequence[LocatedRecord]) -> list[str]:
 def _double(a: LocatedRecord, b: LocatedRecord, score: float, field: str) -> Finding:
     """The finding for two rows with one text, or with nearly one."""
     exact = score == 100
-    how = "the same text as" if exact else f"nearly ({score:.0f} %) the text of"
+    how = f"{'the same' if exact else f'nearly ({score:.0f} %) the'} text {'as' if exact else 'of'} {a.record['id']}"
     first, second = a.record.get("split"), b.record.get("split")
     if first and second and first != second:
-        message = f"{how} {a.record['id']}, but in {second} and not in {first}; keep both on one side"
-        return b.finding("leak", message, field)
+        return b.finding("leak", f"{how}, but in {second} and not in {first}; keep both on one side", field)
     label = a.record.get("label")
     if exact and label != b.record.get("label"):
-        return b.finding("conflict", f"the same text as {a.record['id']}, which has the label {label}", "label")
-    return b.finding("duplicate" if exact else "near", f"{how} {a.record['id']}", field)
-
-
-def _same_documents(rows: RowsByTask) -> Iterator[Finding]:
-    """One document in several tasks has one text, one language and one split."""
-    first: dict[str, LocatedRecord] = {}
-    for row in documents(rows):
-        other = first.setdefault(str(row.record["id"]), row)
-        for field in ("text", "language", "split") if row.task != other.task else ():
-            expected, actual = other.record.get(field), row.record.get(field)
-            if expected and actual and expected != actual:
-                what = "another text" if field == "text" else f"{field} {actual}, and {expected}"
-                kind = "leak" if field == "split" else "conflict"
-                yield row.finding(kind, f"this document has {what} in {other.task}", field)
+        return b.finding("conflict", f"{how}, which has the label {label}", "label")
+    return b.finding("duplicate" if exact else "near", how, field)
