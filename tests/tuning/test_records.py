@@ -11,7 +11,7 @@ from goldassay import Metric
 from goldassay.measures import records
 from goldassay.running.comparing import from_predictions
 from goldassay.running.waterfall import waterfall
-from goldassay.tuning.instructions import LabelWords, _rules
+from goldassay.tuning.instructions import LabelWords, rules_of
 from goldassay.tuning.patterns import find, repair
 
 GOLD = {"no": "7", "day": "2024-03-01", "lines": [{"what": "tea", "qty": 2}, {"what": "jam", "qty": 1}]}
@@ -49,7 +49,7 @@ def test_patterns_are_of_fields_and_cost_what_they_lose() -> None:
     assert lines.loss == pytest.approx(80 / (80 + 8 + 8) - value)
     assert day.loss == pytest.approx(64 / (64 + 16) - value)
     words = LabelWords(dspy.Predict("text -> record"), [])
-    assert _rules(lines, words) == ["Give lines wherever the text says it."]
+    assert rules_of(lines, words) == ["Give lines wherever the text says it."]
 
 
 def test_feedback_names_the_leaves_for_the_predictor_that_wrote_them() -> None:

@@ -31,6 +31,7 @@ from goldassay.tuning import measuring
 from goldassay.tuning.edits import (
     Diagnosis,
     Edit,
+    Slots,
     counter_example,
     covering,
     nearest_examples,
@@ -54,7 +55,6 @@ from goldassay.tuning.patterns import find, is_right, with_error
 from goldassay.tuning.wrappers import check_fits, shows_nearest
 
 CARRIES = 0.5  # the two-sided p up to which an edit carries something, if the bundle is worse without it
-Bundle = dict[str, list[Patch]]  # the patches of each slot
 
 
 def strongest_first(nearest: int = 4, reflection_lm: dspy.BaseLM | None = None) -> list[list[Edit]]:
@@ -199,7 +199,7 @@ class Campaign:
         self.race = Race.on(self.bench, self.train) if races else None
         self.folds = assign_folds(examples, options.folds, options.seed)
         self.programs: list[Any] = [student] * (options.folds + 1)
-        self.proposed: list[Bundle] = []  # the bundle that is tested now, of each fold
+        self.proposed: list[Slots] = []  # the bundle that is tested now, of each fold
         self.base: dict[int, Case] = {}
         self.cases: dict[int, Case] = {}
         self.round, self.first, self.open = 0, True, False
@@ -362,7 +362,7 @@ class Campaign:
         return f"worsens {drops}" if drops else ""
 
     @staticmethod
-    def _patches(bundle: Bundle, slots: Sequence[str] | None = None) -> list[Patch]:
+    def _patches(bundle: Slots, slots: Sequence[str] | None = None) -> list[Patch]:
         """The patches of a bundle, or of some slots of it."""
         return [patch for slot in (bundle if slots is None else slots) for patch in bundle.get(slot, ())]
 
@@ -384,13 +384,13 @@ class Campaign:
             patch.status, patch.reason = Status.REJECTED, str(error)
             return program
 
-    def _of_fold(self, edits: Sequence[Edit], fold: int) -> Bundle:
+    def _of_fold(self, edits: Sequence[Edit], fold: int) -> Slots:
         """The bundle of a fold, from the errors made on the others; the last one's is made from all examples."""
         own = {id(self.bench.examples[index]) for index, other in enumerate(self.folds) if other == fold}
         patterns = find([with_error(case) for index, case in sorted(self.cases.items()) if self.folds[index] != fold])
         train = [example for example in self.train if id(example) not in own]
         diagnosis = Diagnosis(patterns, self.programs[fold], train, self.ledger.tried, self.race)
-        final, bundle, seen = fold == self.options.folds, Bundle(), set[str]()
+        final, bundle, seen = fold == self.options.folds, Slots(), set[str]()
         for place, edit in enumerate(edits):
             for slot, patches in edit(diagnosis).items():
                 slot = slot if slot not in bundle else f"{slot} ({place + 1})"

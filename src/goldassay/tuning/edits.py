@@ -1,4 +1,16 @@
-"""Edits of a program's prompts: the protocol, the diagnosis that they are made from, and what they share."""
+"""Edits of a program's prompts: the diagnosis that they are made from, and those that show examples.
+
+They show a set that covers the costly errors, an empty answer, the nearest ones, or the same few for every input,
+chosen by a race (`goldassay.tuning.measuring.Race`). `goldassay.tuning.instructions` has the edits in words.
+
+A set is chosen by the greedy algorithm for a submodular function (Nemhauser, Wolsey, Fisher 1978: at least 1 − 1/e of
+the best): the weight of the patterns that it covers, how well it spreads over the labels, less its length.
+
+    f(S) = Σ_p w_p (1 − Π_{e∈S} (1 − c_ep)) + SPREAD Σ_l s_l (1 − 2^{−n_l(S)}) − LENGTH Σ_{e∈S} length_e / mean length
+
+with w_p the pattern's share of the loss, c_ep how surely example e shows pattern p (1 if the error was made in it,
+`SHOWS` if it holds what gold has there), s_l the share of label l in train and n_l(S) how many examples hold it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +18,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import dspy
 
@@ -18,6 +30,11 @@ from goldassay.tuning.measuring import Race
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import PRED_KINDS, Pattern
 from goldassay.tuning.wrappers import NearestDemos, fits, inmost, predictors, shows_nearest
+
+SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
+BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
+LABEL = 40  # a longer text in an answer is no label
+Slots = dict[str, list[Patch]]
 
 
 @dataclass(frozen=True)
@@ -35,10 +52,6 @@ class Diagnosis:
     race: Race | None = None
     failures: list[str] = field(default_factory=list)
 
-    def fitting(self, predictor: dspy.Predict) -> list[dspy.Example]:
-        """The examples that a predictor can be shown."""
-        return [example for example in self.train if fits(example, signature_of(predictor))]
-
     def draft(
         self, pattern: Pattern | None = None, proposer: str = "", /, unit: str = "example", **fields: Any
     ) -> Patch:
@@ -50,29 +63,28 @@ class Diagnosis:
             unit: What the pattern's documents are called.
             fields: The fields of the patch; they replace those that the pattern gives.
         """
+        defaults = {"proposer": proposer, "program": fingerprint(self.program)}
         if pattern is not None:
+            errors = f"{pattern.count} error{'s' * (pattern.count != 1)}"
+            units = f"{len(pattern.documents)} {unit}{'s' * (len(pattern.documents) != 1)}"
             loss = f"cost{'s' * (pattern.count == 1)} {pattern.loss:.4f}: {pattern.name}"
-            fields = {
+            defaults |= {
                 "predictor": predictor_for(pattern, self.program)[0],
-                "rationale": f"{_plural(pattern.count, 'error')} in {_plural(len(pattern.documents), unit)} {loss}",
+                "rationale": f"{errors} in {units} {loss}",
                 "pattern": pattern.name,
                 "examples": list(pattern.documents[:20]),
-                **fields,
             }
-        fields.setdefault("predictor", next(iter(predictors(self.program))))
-        return Patch(**{"proposer": proposer, "program": fingerprint(self.program), **fields})
+        elif "predictor" not in fields:
+            defaults["predictor"] = next(iter(predictors(self.program)))
+        return Patch(**{**defaults, **fields})
 
 
-class Edit(Protocol):
-    """Proposes patches by slot: those of a slot are applied together, and dropped together by leave-one-out.
+Edit = Callable[[Diagnosis], Slots]
+"""Proposes patches by slot: those of a slot are applied together, and dropped together by leave-one-out.
 
-    A slot has the same name in every fold. Any function of a `Diagnosis` will do; give it parameters with
-    ``functools.partial``.
-    """
-
-    def __call__(self, diagnosis: Diagnosis, /) -> dict[str, list[Patch]]:
-        """The patches by slot; empty if there is nothing to propose."""
-        ...
+A slot has the same name in every fold. Any function of a `Diagnosis` will do; give it parameters with
+``functools.partial``.
+"""
 
 
 def wraps(edit: Any, *functions: Any) -> bool:
@@ -86,7 +98,7 @@ def by_pattern(
     propose: Callable[[Pattern], list[Patch]],
     patterns: int | None = None,
     each: int | None = None,
-) -> dict[str, list[Patch]]:
+) -> Slots:
     """A slot for each pattern, the most costly first.
 
     Args:
@@ -96,7 +108,7 @@ def by_pattern(
         patterns: How many slots to fill; by default one for each pattern.
         each: How many patches a slot takes; by default all.
     """
-    slots: dict[str, list[Patch]] = {}
+    slots = Slots()
     present = {key: signature_of(p).instructions for key, p in predictors(diagnosis.program).items()}
     for pattern in diagnosis.patterns:
         if len(slots) == patterns:
@@ -106,8 +118,7 @@ def by_pattern(
         except GoldassayError as error:  # the other edits may work all the same
             diagnosis.failures.append(f"{pattern.name}: {error}")
             continue
-        types = "→".join(part for part in (pattern.gold_type, pattern.pred_type) if part)
-        slot = " ".join(part for part in (name, pattern.kind, types) if part)
+        slot = f"{name} {pattern.title}"
         if patches and (each is None or slot not in slots):
             slots.setdefault(slot, []).extend(patches[:each])
     return slots
@@ -120,9 +131,7 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
         GoldassayError: an edit failed.
     """
     order = {pattern.name: place for place, pattern in reversed(list(enumerate(diagnosis.patterns)))}
-    if not diagnosis.patterns:
-        return []
-    patches = [patch for edit in edits for slot in edit(diagnosis).values() for patch in slot]
+    patches = [patch for edit in edits for slot in edit(diagnosis).values() for patch in slot] if order else []
     if diagnosis.failures:
         raise GoldassayError(diagnosis.failures[0])
     unique: dict[str, Patch] = {}
@@ -136,26 +145,13 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
 
 def predictor_for(pattern: Pattern, program: dspy.Module) -> tuple[str, dspy.Predict]:
     """The predictor that writes the field in which the errors are; by default the last one."""
-    named = predictors(program)
+    named, fields = list(predictors(program).items()), {error.field for error in pattern.errors}
     if not named:
         raise GoldassayError("this program has no predictor, so there is no prompt to patch")
-    fields = {error.field for error in pattern.errors}
-    for name, predictor in named.items():
-        if fields & set(signature_of(predictor).output_fields):
-            return name, predictor
-    return list(named.items())[-1]
+    return next((pair for pair in named if fields & set(signature_of(pair[1]).output_fields)), named[-1])
 
 
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
-SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
-BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
-LABEL = 40  # a longer text in an answer is no label
-
-
-def covering(diagnosis: Diagnosis, most: int = 6) -> dict[str, list[Patch]]:
+def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
     """Demonstrations for the errors that they cover (slot ``demonstrations``), for every predictor.
 
     There are none beside the nearest, which say as much.
@@ -164,8 +160,15 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> dict[str, list[Patch]]:
         return {}
     patches = []
     for name, predictor in predictors(diagnosis.program).items():
-        chosen = cover(_unshown(diagnosis, predictor), diagnosis.patterns, predictor, most)
-        for example in reversed(chosen):  # the example that covers most stands next to the question
+        keys = list(signature_of(predictor).input_fields)
+        present = [[str(demo.get(key)) for key in keys] for demo in predictor.demos or []]
+        pool = [
+            example
+            for example in diagnosis.train
+            if fits(example, signature_of(predictor)) and [str(example.get(key)) for key in keys] not in present
+        ]
+        # the example that covers most stands next to the question
+        for example in reversed(cover(pool, diagnosis.patterns, predictor, most)):
             shares = zip(diagnosis.patterns, _shares(example, diagnosis.patterns), strict=True)
             names = [pattern.name for pattern, share in shares if share]
             why = f"covers {'; '.join(names[:3]) or 'labels that no other demonstration has'}"
@@ -173,16 +176,18 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> dict[str, list[Patch]]:
     return {"demonstrations": patches} if patches else {}
 
 
-def counter_example(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
+def counter_example(diagnosis: Diagnosis) -> Slots:
     """An example with an empty answer, of middle length, if too much is predicted (slot ``counter-example``)."""
-    added = {*PRED_KINDS, "unanswerable", "unsupported"}
+    added, empty = {*PRED_KINDS, "unanswerable", "unsupported"}, ([], "", {}, None)
     if not any(pattern.kind in added for pattern in diagnosis.patterns):
         return {}
     for name, predictor in predictors(diagnosis.program).items():
-        outputs = list(signature_of(predictor).output_fields)
-        answers = [(example, [example.get(key) for key in outputs]) for example in diagnosis.fitting(predictor)]
-        empty: tuple[Any, ...] = ([], "", {}, None)
-        pool = [row for row, values in answers if all(v in empty for v in values) and values != [None] * len(outputs)]
+        signature = signature_of(predictor)
+        pool = [
+            example
+            for example in diagnosis.train
+            if fits(example, signature) and all(example.get(key) in empty for key in signature.output_fields)
+        ]
         if pool:
             example = sorted(pool, key=lambda row: len(text_of(row)))[len(pool) // 2]
             why = "an empty answer where there is nothing"
@@ -190,7 +195,7 @@ def counter_example(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
     return {}
 
 
-def nearest_examples(diagnosis: Diagnosis, k: int = 4) -> dict[str, list[Patch]]:
+def nearest_examples(diagnosis: Diagnosis, k: int = 4) -> Slots:
     """For each input its nearest examples, in place of the same ones for all (slot ``nearest``)."""
     if shows_nearest(diagnosis.program):
         return {}
@@ -200,7 +205,7 @@ def nearest_examples(diagnosis: Diagnosis, k: int = 4) -> dict[str, list[Patch]]
         return {}
 
 
-def selected_examples(diagnosis: Diagnosis, k: int = 4, sets: int = 6) -> dict[str, list[Patch]]:
+def selected_examples(diagnosis: Diagnosis, k: int = 4, sets: int = 6) -> Slots:
     """The best of ``sets`` sets of ``k`` examples, for every input (slot ``selected examples``).
 
     There is none if train has too few examples beside those that are measured.
@@ -240,15 +245,13 @@ def cover(
     """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
     weights = [max(pattern.loss, 0.0) for pattern in patterns]
     weights = weights if sum(weights) > 0 else [float(pattern.count) for pattern in patterns]
-    shares = [_shares(example, patterns) for example in pool]
-    outputs = list(signature_of(predictor).output_fields)
-    labels = [set(leaves([example.get(key) for key in outputs])) for example in pool]
+    signature, shares = signature_of(predictor), [_shares(example, patterns) for example in pool]
+    labels = [set(leaves([example.get(key) for key in signature.output_fields])) for example in pool]
     frequency = Counter(label for some in labels for label in some)
-    lengths = [len(str({key: example.get(key) for key in signature_of(predictor).fields})) for example in pool]
-    mean, whole = sum(lengths) / max(1, len(lengths)), sum(frequency.values()) or 1
+    lengths = [len(str({key: example.get(key) for key in signature.fields})) for example in pool]
+    mean, whole = sum(lengths) / max(1, len(lengths)), frequency.total() or 1
     uncovered = [weight / (sum(weights) or 1.0) for weight in weights]
-    chosen: list[int] = []
-    count: Counter[str] = Counter()
+    chosen, count = list[int](), Counter[str]()
 
     def gain(index: int) -> float:
         covered = sum(rest * share for rest, share in zip(uncovered, shares[index], strict=True))
@@ -298,13 +301,6 @@ def _show(diagnosis: Diagnosis, name: str, example: dspy.Example, proposer: str,
         proposer=proposer,
         rationale=why,
     )
-
-
-def _unshown(diagnosis: Diagnosis, predictor: dspy.Predict) -> list[dspy.Example]:
-    """The examples that a predictor can be shown and is not shown yet."""
-    keys = list(signature_of(predictor).input_fields)
-    present = [[str(demo.get(key)) for key in keys] for demo in predictor.demos or []]
-    return [row for row in diagnosis.fitting(predictor) if [str(row.get(key)) for key in keys] not in present]
 
 
 def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:

@@ -1,5 +1,6 @@
-"""Edits in words: rules from the errors, what labels mean, how long a list may be, what a reflecting model proposes,
-and the form in which answers are written. They are plain sentences, added to the instructions.
+"""Edits in words: rules from the errors, what labels mean, how long a list may be, what a model proposes; and the form of answers.
+
+They are plain sentences, added to the instructions.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ import dspy
 from pydantic import BaseModel
 
 from goldassay._dspy_compat import signature_of
-from goldassay.exceptions import GoldassayError
+from goldassay.exceptions import GoldassayError, one_line
 from goldassay.fields import read
 from goldassay.lm.terse import TerseAdapter
 from goldassay.measure import INVALID
 from goldassay.running.leaks import text_of
-from goldassay.tuning.edits import Diagnosis, by_pattern, leaves, predictor_for
+from goldassay.tuning.edits import Diagnosis, Slots, by_pattern, leaves, predictor_for
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.wrappers import Wrapped, inmost, predictors
+from goldassay.tuning.wrappers import Wrapped, fits, inmost, predictors
 
 if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
@@ -54,7 +55,7 @@ OF_NAMES = {
 """Rules for each kind of error in names and answers; one is left out where there is no form to quote, or no place."""
 
 
-def rules(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None) -> dict[str, list[Patch]]:
+def rules(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None) -> Slots:
     """Rules in words for each pattern, the general ones first.
 
     They say what is what, what to look for and in which language, what to leave out, where a name begins and ends. A
@@ -63,13 +64,14 @@ def rules(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = 
     words = LabelWords(diagnosis.program, diagnosis.train)
 
     def propose(pattern: Pattern) -> list[Patch]:
-        texts = _rules(pattern, words)
+        texts = rules_of(pattern, words)
         return [diagnosis.draft(pattern, "rules", action="add_instruction", text=text) for text in texts]
 
     return by_pattern(diagnosis, "rules", propose, patterns, each)
 
 
-def _rules(pattern: Pattern, words: LabelWords) -> list[str]:
+def rules_of(pattern: Pattern, words: LabelWords) -> list[str]:
+    """The rules of one pattern."""
     kind, quoted = pattern.kind, _quoted(pattern.surfaces[:6])
     if kind in OF_FIELDS and pattern.errors[0].field == pattern.gold_type:  # of a record
         return [OF_FIELDS[kind].format(field=pattern.gold_type, values=quoted)]
@@ -78,15 +80,14 @@ def _rules(pattern: Pattern, words: LabelWords) -> list[str]:
         return []  # the prompt has no word for it
     if kind in ("missed", "spurious") and not (gold or pred):
         return []  # an error without a type, such as a document that was not found, is not named in an instruction
-    known = {"quoted": quoted, "place": pattern.place}
-    usable = [
-        text for text in OF_NAMES.get(kind, ()) if all(known[name] or f"{{{name}}}" not in text for name in known)
-    ]
-    texts = [text.format(gold=gold, pred=pred, **known) for text in usable]
+    if kind in ("wrong_label", "wrong_value"):
+        cues = _quoted(words.cues(pattern.gold_type, pattern.pred_type), " or ")
+        return [f"A text with {cues} is {gold}, not {pred}."] if cues else []
+    names = {"gold": gold, "pred": pred, "quoted": quoted, "place": pattern.place}
+    absent = [f"{{{name}}}" for name in ("quoted", "place") if not names[name]]
+    texts = [text.format(**names) for text in OF_NAMES.get(kind, ()) if not any(name in text for name in absent)]
     if kind == "missed":
         return [*_languages(pattern, gold, words.train), *texts]
-    if kind in ("wrong_label", "wrong_value"):
-        return words.difference(pattern.gold_type, pattern.pred_type)
     marks = _marks(pattern, gold) if kind == "wrong_boundary" else []
     return [*texts, *marks, *(_boundary(pattern, gold) if "boundary" in kind else ())]
 
@@ -133,11 +134,6 @@ class LabelWords:
         own = [(word, count) for word, count in counts[label].items() if count > 1 and word not in counts[other]]
         return [word for word, _ in sorted(own, key=lambda pair: (-pair[1], pair[0]))[:3]]
 
-    def difference(self, gold: str, pred: str) -> list[str]:
-        """A rule that names the cues of a label against another; none without such words."""
-        cues = _quoted(self.cues(gold, pred), " or ")
-        return [f"A text with {cues} is {self.of(gold)}, not {self.of(pred)}."] if cues else []
-
 
 def _languages(pattern: Pattern, what: str, train: Sequence[dspy.Example]) -> list[str]:
     """The language in which a kind of thing is mostly missed, and half as often again as its share of train says."""
@@ -152,16 +148,12 @@ def _languages(pattern: Pattern, what: str, train: Sequence[dspy.Example]) -> li
 
 def _marks(pattern: Pattern, what: str) -> list[str]:
     """The mark at the end of a name that is most often left out, and the one that is most often added."""
-    missing = [error.gold for error in pattern.errors if error.gold[:-1] == error.pred and error.gold[-1:] in MARKS]
-    extra = [error.pred for error in pattern.errors if error.pred[:-1] == error.gold and error.pred[-1:] in MARKS]
-    texts = []
-    for names, template in (
-        (missing, 'The final {mark} belongs to {what}: "{name}", not "{short}".'),
-        (extra, 'The final {mark} does not belong to {what}: "{short}", not "{name}".'),
-    ):
-        for mark, _ in Counter(name[-1] for name in names).most_common(1):
-            name = next(name for name in names if name[-1] == mark)
-            texts.append(template.format(mark=MARKS[mark], what=what, name=name, short=name[:-1]))
+    texts, pairs = [], [(error.gold, error.pred) for error in pattern.errors]
+    for does, name, short in (("belongs", 0, 1), ("does not belong", 1, 0)):
+        marked = [pair for pair in pairs if pair[name][:-1] == pair[short] and pair[name][-1:] in MARKS]
+        for mark, _ in Counter(pair[name][-1] for pair in marked).most_common(1):
+            gold, pred = next(pair for pair in marked if pair[name][-1] == mark)
+            texts.append(f'The final {MARKS[mark]} {does} to {what}: "{gold}", not "{pred}".')
     return texts
 
 
@@ -174,24 +166,23 @@ def _boundary(pattern: Pattern, what: str) -> list[str]:
             extra.update({pred[0], pred[-1]} - {*gold})
             missing.update({gold[0], gold[-1]} - {*pred})
     often = [", ".join(repr(word) for word, _ in words.most_common(4)) for words in (extra, missing)]
-    texts = [f"Leave {often[0]} out of {what}."] if extra else []
-    return [*texts, f"Include {often[1]} in {what}: give the whole name."] if missing else texts
+    texts = [f"Leave {often[0]} out of {what}.", f"Include {often[1]} in {what}: give the whole name."]
+    return [text for text, words in zip(texts, often, strict=True) if words]
 
 
-def definitions(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
+def definitions(diagnosis: Diagnosis) -> Slots:
     """A line for each confused pair of labels, with examples of both (slot ``definitions``)."""
-    words, lines = LabelWords(diagnosis.program, diagnosis.train), []
-    confused = [pattern for pattern in diagnosis.patterns if pattern.kind == "wrong_type"]
-    confused = [pattern for pattern in confused if pattern.gold_type and pattern.pred_type]
+    words, lines = LabelWords(diagnosis.program, diagnosis.train), dict[str, None]()
+    confused = [each for each in diagnosis.patterns if each.kind == "wrong_type" and each.gold_type and each.pred_type]
     for pattern in confused[:3]:
         gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
-        names, others = (_names(diagnosis.train, label) for label in (gold, pred))
+        names, others = (_quoted(_names(diagnosis.train, label)) for label in (gold, pred))
         if gold and pred and names and others:
-            lines.append(f"{gold} is {_quoted(names)}; {_quoted(others)} is {pred}.")
+            lines[f"{gold} is {names}; {others} is {pred}."] = None
     if not lines:
         return {}
-    text = "\n".join(dict.fromkeys(lines))
-    return {"definitions": [diagnosis.draft(confused[0], "definitions", action="add_instruction", text=text)]}
+    patch = diagnosis.draft(confused[0], "definitions", action="add_instruction", text="\n".join(lines))
+    return {"definitions": [patch]}
 
 
 def _names(train: Sequence[dspy.Example], label: str | None) -> list[str]:
@@ -205,17 +196,18 @@ def _names(train: Sequence[dspy.Example], label: str | None) -> list[str]:
     return sorted(names, key=lambda name: (len(name) > 40, -len(set(name))))[:3]
 
 
-def list_length(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
+def list_length(diagnosis: Diagnosis) -> Slots:
     """How long a list may be: train's 95th percentile, if too much is predicted (slot ``bound``)."""
     many = [pattern for pattern in diagnosis.patterns if pattern.kind in ("spurious", "not_in_text", "duplicate")]
     for name, predictor in predictors(diagnosis.program).items() if many else ():
-        for key in signature_of(predictor).output_fields:
-            lists = (example.get(key) for example in diagnosis.fitting(predictor))
+        signature = signature_of(predictor)
+        for key in signature.output_fields:
+            lists = (example.get(key) for example in diagnosis.train if fits(example, signature))
             sizes = sorted(len(items) for items in lists if isinstance(items, list))
             if len(sizes) >= 10:
-                most = sizes[min(len(sizes) - 1, math.ceil(0.95 * len(sizes)) - 1)]
-                edit = {"action": "add_instruction", "text": f"Give at most {max(1, most)} {key}."}
-                return {"bound": [diagnosis.draft(many[0], "bounds", predictor=name, **edit)]}
+                text = f"Give at most {max(1, sizes[math.ceil(0.95 * len(sizes)) - 1])} {key}."
+                patch = diagnosis.draft(many[0], "bounds", predictor=name, action="add_instruction", text=text)
+                return {"bound": [patch]}
     return {}
 
 
@@ -238,9 +230,7 @@ class Reflect(dspy.Signature):  # type: ignore[misc]
     edits: list[ProposedEdit] = dspy.OutputField(desc="at most three, other than those tried")
 
 
-def reflection(
-    diagnosis: Diagnosis, lm: Any, patterns: int | None = None, each: int | None = None
-) -> dict[str, list[Patch]]:
+def reflection(diagnosis: Diagnosis, lm: Any, patterns: int | None = None, each: int | None = None) -> Slots:
     """Edits that a language model proposes from the evidence of a pattern; none is trusted before it is tested.
 
     Args:
@@ -252,29 +242,29 @@ def reflection(
 
     def propose(pattern: Pattern) -> list[Patch]:
         text = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
-        with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
-            try:
+        try:
+            with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
                 answer = dspy.Predict(Reflect)(
                     instruction=text,
                     mistakes=f"{pattern.name}: {pattern.count} times, loss {pattern.loss:.4f}",
                     evidence=[error.message for error in pattern.errors[:8]],
                     tried=list(diagnosis.tried[-12:]),
                 )
-            except Exception as error:
-                why = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-                raise GoldassayError(f"the reflection model gave no usable edit: {why}") from error
+        except Exception as error:
+            raise GoldassayError(f"the reflection model gave no usable edit: {one_line(error)[:300]}") from error
         patches = []
         for edit in answer.edits[:3]:
-            if edit.action == "replace_instruction" and edit.old and text.count(edit.old) == 1:
-                patches.append(diagnosis.draft(pattern, "reflection", **edit.model_dump()))
-            elif new := edit.text.strip():
-                patches.append(diagnosis.draft(pattern, "reflection", action="add_instruction", text=new))
+            fields = edit.model_dump()
+            if edit.action != "replace_instruction" or not edit.old or text.count(edit.old) != 1:
+                fields = {"action": "add_instruction", "text": edit.text.strip()}
+            if fields["text"].strip():
+                patches.append(diagnosis.draft(pattern, "reflection", **fields))
         return patches
 
     return by_pattern(diagnosis, "reflection", propose, patterns, each)
 
 
-def answer_form(diagnosis: Diagnosis) -> dict[str, list[Patch]]:
+def answer_form(diagnosis: Diagnosis) -> Slots:
     """The other form than the one in which answers are written now, JSON or lines (slot ``form of the answer``)."""
     adapter = dspy.settings.adapter
     signatures = [signature_of(predictor) for predictor in predictors(diagnosis.program).values()]

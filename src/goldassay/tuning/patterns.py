@@ -54,11 +54,15 @@ class Pattern:
     strata: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
-    def name(self) -> str:
-        """Kind, types and the commonest form: ``wrong_type TOP→GRP.HER.MUS: Rijksmuseum``."""
+    def title(self) -> str:
+        """Kind and types: ``wrong_type TOP→GRP.HER.MUS``."""
         types = "→".join(part for part in (self.gold_type, self.pred_type) if part)
-        form = f": {self.surfaces[0]}" if self.surfaces else ""
-        return " ".join(part for part in (self.kind, types) if part) + form
+        return f"{self.kind} {types}".rstrip()
+
+    @property
+    def name(self) -> str:
+        """The title and the commonest form: ``wrong_type TOP→GRP.HER.MUS: Rijksmuseum``."""
+        return f"{self.title}: {self.surfaces[0]}" if self.surfaces else self.title
 
     @cached_property
     def place(self) -> str:
