@@ -1,6 +1,6 @@
-"""Edits in words: rules from the errors, what labels mean, how long a list may be, what a model proposes; and the form of answers.
+"""Edits in words: rules from the errors, what labels mean, how long a list may be, what a model proposes.
 
-They are plain sentences, added to the instructions.
+They are plain sentences, added to the instructions. The form in which answers are written is an edit, too.
 """
 
 from __future__ import annotations
