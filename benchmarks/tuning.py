@@ -39,7 +39,7 @@ from goldassay.gold.splits import split
 from goldassay.lm import Copied
 from goldassay.measures import extraction, triples
 from goldassay.statistics import contributions
-from goldassay.text.locate import locate
+from goldassay.text.spans import locate
 from goldassay.tuning import OPTIMIZERS, tune
 
 DATA = Path(os.environ.get("GOLDASSAY_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import dspy
 from pydantic import BaseModel
 
-from goldassay.text.locate import locate
+from goldassay.text.spans import locate
 
 Type = Literal["GRP.HER.MUS", "GRP.HER.ARC", "GRP.HER.LIB", "GRP.HER.SOC", "TOP", "TMP", "IDENTIFIER"]
 
@@ -37,7 +37,7 @@ class Extract(dspy.Signature):
 
 
 class Extraction(dspy.Module):
-    """Names by a language model; offsets by code (`goldassay.text.locate`).
+    """Names by a language model; offsets by code (`goldassay.text.spans`).
 
     A name that does not stand in the text is kept with ``start`` and ``end`` of ``None``: the measures count it as
     spurious and say so. A name that is repeated without standing there again counts once.

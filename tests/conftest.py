@@ -97,7 +97,7 @@ def learner() -> Learner:
 NAMES = """
 import dspy
 from pydantic import BaseModel
-from goldassay.text.locate import locate
+from goldassay.text.spans import locate
 
 class Mention(BaseModel):
     text: str
@@ -137,7 +137,7 @@ def names_program() -> Any:
     import dspy
     from pydantic import BaseModel
 
-    from goldassay.text.locate import locate
+    from goldassay.text.spans import locate
 
     class Mention(BaseModel):
         text: str

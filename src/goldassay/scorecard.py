@@ -24,9 +24,16 @@ from goldassay.fields import clusters, shared_text, unit
 from goldassay.measure import Measure, gold_field
 from goldassay.notebook import Displayed
 from goldassay.tally import Counts
-from goldassay.text.latex import latex_table
 
 CHUNK = 10_000  # records of a file that are in memory at once
+LATEX = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        **{"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "↓": r"$\downarrow$"},
+    }
+)
+Cell = tuple[float | None, tuple[float, float] | None]
+"""A value and the ends of its interval."""
 
 
 class Batches:
@@ -296,3 +303,20 @@ def rates(counts: Mapping[str, float], prefix: str = "") -> dict[str, float | No
     """
     tally = Counts(**counts)
     return {f"{prefix}{rate}": getattr(tally, rate) if tally.weight else None for rate in ("precision", "recall", "f1")}
+
+
+def latex_table(columns: Mapping[str, Mapping[str, Cell]]) -> str:
+    r"""Values by system and measure: a row a measure, a column a system.
+
+    >>> print(latex_table({"ours": {"strict_f1": (0.5, (0.25, 0.75))}}).splitlines()[4])
+    strict\_f1 & 0.500 {\small [0.250, 0.750]} \\
+    """
+    lines = [rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule"]
+    lines += [" & ".join(["", *(name.translate(LATEX) for name in columns)]) + r" \\", r"\midrule"]
+    for measure in dict.fromkeys(name for column in columns.values() for name in column):
+        cells = [measure.translate(LATEX)]
+        for value, ends in (column.get(measure, (None, None)) for column in columns.values()):
+            interval = rf" {{\small [{ends[0]:.3f}, {ends[1]:.3f}]}}" if ends else ""
+            cells.append("--" if value is None else f"{value:.3f}{interval}")
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"

@@ -16,7 +16,7 @@ from goldassay.exceptions import GoldassayError, LeakError
 PROGRAM = """
 import dspy
 from pydantic import BaseModel
-from goldassay.text.locate import locate
+from goldassay.text.spans import locate
 
 class Mention(BaseModel):
     text: str

@@ -16,7 +16,7 @@ from goldassay.compat import (
 )
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measures.extraction import evaluate_tags
-from goldassay.text.tagging import spans
+from goldassay.text.spans import spans
 
 GOLD = [
     {"text": "Rijksmuseum", "type": "MUS", "start": 4, "end": 15},

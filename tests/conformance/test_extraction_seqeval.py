@@ -16,7 +16,7 @@ from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2
 
 from goldassay.compat import compute_ner_metrics
 from goldassay.measures.extraction import evaluate_tags
-from goldassay.text.tagging import spans
+from goldassay.text.spans import spans
 
 TAGS = ["O", *(f"{letter}-{kind}" for letter in "BI" for kind in ("LOC", "PER", "ORG"))]
 sentences = st.lists(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from goldassay.text.similarity import near_pairs, plain
+from goldassay.text.normal import near_pairs, plain
 
 
 def every(texts: list[str], near: float) -> set[tuple[int, int]]:

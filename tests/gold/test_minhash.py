@@ -9,8 +9,8 @@ from rapidfuzz import fuzz
 
 from goldassay.gold.audit.records import LocatedRecord, duplicates
 from goldassay.gold.splits import grouped
-from goldassay.text import similarity
-from goldassay.text.similarity import candidates, grams, signatures
+from goldassay.text import normal as similarity
+from goldassay.text.normal import candidates, grams, signatures
 
 
 def texts(size: int) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from goldassay.text.locate import _fold, locate
+from goldassay.text.spans import _fold, locate
 
 WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs", "Mn"]), min_size=1, max_size=12)
 

@@ -32,7 +32,7 @@ from goldassay.measures.linking.measures import MRR, Coverage, HitsAt
 from goldassay.scorecard import Batches, fold
 from goldassay.statistics.evidence import summed
 from goldassay.tally import Counts
-from goldassay.text import tagging
+from goldassay.text import spans as tagging
 
 LinkRows = Sequence[Mapping[str, Any]]
 DOCUMENT = ("document", "doc_id", "document_id", "doc")

@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import cluster
 from goldassay.gold.shapes import Record
-from goldassay.text.similarity import NEAR, distinct, near_pairs
+from goldassay.text.normal import NEAR, distinct, near_pairs
 
 Factor = tuple[str, str]  # a factor and its value
 

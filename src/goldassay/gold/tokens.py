@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import Row, Source
-from goldassay.text import tagging, words
+from goldassay.text import spans as tagging
+from goldassay.text import words
 
 OPTIONS = ("column", "scheme", "malformed", "tokens")
 Place = tuple[int, int]

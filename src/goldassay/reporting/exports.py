@@ -24,7 +24,7 @@ from goldassay.reporting import summary
 from goldassay.reporting.inspect_log import to_inspect
 from goldassay.reporting.ranking import to_csv as csv_of
 from goldassay.running.run import Run
-from goldassay.text.latex import Cell, latex_table
+from goldassay.scorecard import Cell, latex_table
 
 TAG_LENGTH = 5000  # MLflow's limit
 

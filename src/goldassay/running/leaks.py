@@ -1,6 +1,6 @@
 """The leak guard: a program must not be measured on examples that it learnt from or that its prompts show.
 
-Two texts are nearly the same if 90 % of their characters are similar (`goldassay.text.similarity`): a word changed,
+Two texts are nearly the same if 90 % of their characters are similar (`goldassay.text.normal`): a word changed,
 not another text on the same subject. Audits and splits of gold search the same way, in linear time for large sets. An
 instruction copies an example if it has eight words in a row of its inputs, or a shorter input of five words whole.
 """
@@ -19,7 +19,7 @@ from rapidfuzz import fuzz, process
 from goldassay._dspy_compat import input_keys, signature_of
 from goldassay.exceptions import LeakError
 from goldassay.fields import identity, read
-from goldassay.text.similarity import NEAR, near_pairs, plain
+from goldassay.text.normal import NEAR, near_pairs, plain
 
 FEW, PAIRS = 50, 500_000  # so many texts, or comparisons, cost less than an index
 WORDS, SHORT = 8, 5  # as many words in a row are a copy, not chance; a shorter input counts if it stands there whole

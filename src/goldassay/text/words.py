@@ -53,24 +53,19 @@ def tokens(text: str, tokenizer: str = "rouge-score", stem: bool = False) -> lis
 
 
 @cache
-def _marks() -> str:
-    """All marks of Unicode: accents, vowel points, variation selectors."""
-    return "".join(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "M")
+def characters(kind: str) -> str:
+    """All characters of Unicode whose category begins with a letter (``M``: marks), or ``small`` letters."""
+    every = map(chr, range(sys.maxunicode + 1))
+    if kind == "small":
+        return "".join(c for c in every if c.islower() and c.isalpha())
+    return "".join(c for c in every if unicodedata.category(c)[0] == kind)
 
 
 @cache
 def _any_script() -> re.Pattern[str]:
     r"""Runs of letters, digits and marks: ``\w`` alone would break Devanagari at every vowel sign."""
-    return re.compile(rf"[^\W_][^\W_{_marks()}]*(?:[{_marks()}]+[^\W_]*)*")
-
-
-@cache
-def small_letters() -> str:
-    """The small letters of all scripts, as the inside of a regular expression's class."""
-    codes = [code for code in range(sys.maxunicode + 1) if chr(code).islower() and chr(code).isalpha()]
-    starts = [code for code, before in zip(codes, [-1, *codes], strict=False) if code != before + 1]
-    ends = [code for code, after in zip(codes, [*codes[1:], -1], strict=True) if code != after - 1]
-    return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True))
+    marks = characters("M")
+    return re.compile(rf"[^\W_][^\W_{marks}]*(?:[{marks}]+[^\W_]*)*")
 
 
 @cache
@@ -107,7 +102,8 @@ def _words_and_signs(plain: bool) -> re.Pattern[str]:
     """The pattern; that with all marks of Unicode takes a moment to compile, so only texts that need it pay."""
     if plain:
         return re.compile(r"\w+|[^\w\s]")
-    marks = _marks() + "\u200c\u200d"  # Persian writes the former inside of words, the latter joins signs to one emoji
+    # Persian writes U+200C inside of words; U+200D joins signs to one emoji
+    marks = characters("M") + "\u200c\u200d"
     return re.compile(rf"\w[\w{marks}]*|[^\w\s](?:[{marks}]|(?<=\u200d)[^\w\s])*")
 
 
@@ -215,7 +211,7 @@ _SHORT = re.compile(
 @cache
 def _end() -> re.Pattern[str]:
     """Where a sentence ends."""
-    opens = rf"[\"'“‘«(\[]?[^\W_{small_letters()}]"
+    opens = rf"[\"'“‘«(\[]?[^\W_{characters('small')}]"
     return re.compile(rf"(?<=[.!?…。！？])[\"'”“’»)\]]*(?:\s+(?={opens})|(?<=[。！？]))|\n+")
 
 
@@ -247,7 +243,7 @@ _LINK = r"(?:of|the|de|het|van|voor|der|den|des|für|du|la|le|les|et|di|da|del|v
 @cache
 def _names() -> re.Pattern[str]:
     """Words with a capital, those that link them, and words with a digit; all scripts have their own small letters."""
-    name = rf"[^\W\d_{small_letters()}][\w{_ACCENTS}’'&-]*"
+    name = rf"[^\W\d_{characters('small')}][\w{_ACCENTS}’'&-]*"
     return re.compile(rf"{name}(?:(?:\s+{_LINK})*\s+{name})*|\b\w*\d[\w./:-]*\w\b|\b\d\b")
 
 

@@ -64,7 +64,7 @@ def tokens(text: str) -> tuple[str, ...]:
     (('l', 'archive', 'd', 'état', 'n', '7'), ('国立', '立図', '図書', '書館'))
     """
     every: list[str] = []
-    for word in words.runs(text.replace("°", " "), "unicode"):
+    for word in words.tokens(text.replace("°", " "), "unicode"):
         for part in filter(None, UNSPACED.split(word)):
             unspaced = len(part) > 1 and UNSPACED.fullmatch(part)
             every += map("".join, pairwise(part)) if unspaced else [part]

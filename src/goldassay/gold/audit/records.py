@@ -21,7 +21,7 @@ from goldassay.exceptions import DataError
 from goldassay.gold import anyfields
 from goldassay.gold.records import INPUTS, SPANS, folded_answers, grades, nearest, span_fault
 from goldassay.measure import TASKS
-from goldassay.text.similarity import distinct, near_pairs
+from goldassay.text.normal import distinct, near_pairs
 
 KINDS = {
     "unreadable": "a file or a line that cannot be read",

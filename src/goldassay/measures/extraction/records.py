@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
-from goldassay.text.locate import widened
+from goldassay.text.spans import widened
 
 GOLD, PRED = "gold entities", "predicted entities"
 Entities = Iterable[object] | None

@@ -18,7 +18,7 @@ from goldassay.measures.extraction.measures import AVERAGED, AVERAGES, MATCHES, 
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.statistics.evidence import Ints
 from goldassay.tally import Counts, Macro
-from goldassay.text.tagging import named, split, step
+from goldassay.text.spans import named, split, step
 
 PROTOCOLS = (None, "hipe", "hipe2020")
 UNDEFINED = ("type_anywhere_", "token_", "_macro_", "_weighted_")  # what the HIPE scorer does not count
@@ -99,7 +99,7 @@ def evaluate_tags(
     """Precision, recall, F1 and support by type, with ``micro avg``, ``macro avg`` (all types seen), ``weighted avg``.
 
     How it is fast: every distinct tag becomes a small number; a table over (previous tag, tag) says where an entity
-    opens, goes on and ends (`goldassay.text.tagging.step`, which reads one sequence too); an entity is one number on
+    opens, goes on and ends (`goldassay.text.spans.step`, which reads one sequence too); an entity is one number on
     both sides. Sentences with the same tags on both sides are only counted.
 
     ``scheme`` is IOB1, IOB2, IOE1, IOE2, IOBES or BILOU, guessed from the tags without one; ``mode`` is the reading of

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
-from goldassay.text.locate import widened
+from goldassay.text.spans import widened
 
 Ids = Mapping[str, Sequence[str]]
 IdPairs = tuple[tuple[str, str], ...]
