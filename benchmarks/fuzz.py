@@ -166,7 +166,7 @@ def _settings() -> Iterator[Reader]:
     from goldassay.judges import labels
     from goldassay.judges.questions import question
     from goldassay.lm import resolve
-    from goldassay.reporting.history import entries
+    from goldassay.reporting.pages.dashboard import entries
     from goldassay.tuning.saved import load_state
     from goldassay.wikidata import results
     from goldassay.wikidata.benchmark import read_benchmark, read_profile

@@ -30,8 +30,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Server(runs) as server, sync_playwright() as play:
         addresses = {"runs": server.address}
         for name, places in (("report", [baseline, run]), ("tuning", [tuning])):
-            sources, file = pages.sources(places), Path(folder) / f"{name}.html"
-            file.write_text(pages.report(sources.runs, tuning=sources.tuning), encoding="utf-8")
+            file = Path(folder) / f"{name}.html"
+            file.write_text(pages.report(**pages.sources(places)), encoding="utf-8")
             addresses[name] = file.as_uri()
         threading.Thread(target=server.serve_forever, daemon=True).start()
         place = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -7,6 +7,6 @@ class Displayed:
     """A result that a notebook shows as a card. Whoever shows it loads what draws it."""
 
     def _repr_html_(self) -> str:
-        from goldassay.reporting.notebook import html
+        from goldassay.reporting.exports import card
 
-        return html(self)
+        return card(self)

@@ -14,7 +14,7 @@ from goldassay import jsonl, scorecard
 from goldassay.cli.score import scored
 from goldassay.exceptions import DataError
 from goldassay.gold import pairs, reading
-from goldassay.reporting import scorecards
+from goldassay.reporting import tables
 from goldassay.scorecard import Scorecard
 
 Record = dict[str, Any]
@@ -118,7 +118,7 @@ def told(card: Scorecard, capsys: pytest.CaptureFixture[str]) -> list[Any]:
     text = jsonl.dumps(card.state())
     assert text == jsonl.dumps(json.loads(text))
     capsys.readouterr()
-    scorecards.show(card)
+    tables.scorecard(card)
     shown = capsys.readouterr()
     return [text, shown.out, shown.err]
 

@@ -21,7 +21,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
 from goldassay.measures import answering
 from goldassay.reporting import exports, ranking, summary
-from goldassay.reporting.pages.report import report
+from goldassay.reporting.pages import report
 from goldassay.running.comparing import compare, from_predictions, ranked
 from goldassay.running.gates import gate
 from goldassay.running.run import Run

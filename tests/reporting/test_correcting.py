@@ -14,7 +14,7 @@ import goldassay
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read, write
 from goldassay.gold.agreement import corrections
-from goldassay.reporting.pages.correcting import correcting
+from goldassay.reporting.pages import correcting
 from goldassay.running.drafts import draft
 
 Open = Callable[..., Any]

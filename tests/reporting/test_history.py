@@ -21,9 +21,8 @@ from typer.testing import CliRunner
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import runs as tables
-from goldassay.reporting.history import entries, lines
 from goldassay.reporting.pages import charts
-from goldassay.reporting.pages.dashboard import Server, dashboard, listing
+from goldassay.reporting.pages.dashboard import Server, dashboard, entries, lines, listing
 from goldassay.running import Run
 
 CLI = CliRunner()
@@ -237,7 +236,9 @@ def test_a_client_that_goes_away_is_no_error_and_anything_else_is(
         ended.set()
 
     monkeypatch.setattr(server, "handle_error", heard)
-    monkeypatch.setattr(server, "report", lambda keys: "x" * 20_000_000)  # more than a socket holds
+    monkeypatch.setattr(
+        "goldassay.reporting.pages.dashboard.report", lambda runs: "x" * 20_000_000
+    )  # more than a socket holds
     with socket.create_connection(("127.0.0.1", server.server_address[1])) as client:
         place = f"/{server.token}/report?run=20260101-thirds"
         client.sendall(f"GET {place} HTTP/1.0\r\nHost: 127.0.0.1:{server.server_address[1]}\r\n\r\n".encode())
@@ -246,11 +247,11 @@ def test_a_client_that_goes_away_is_no_error_and_anything_else_is(
     assert ended.wait(10)
     assert capfd.readouterr().err == ""
 
-    def broken(keys: list[str]) -> str:
+    def broken(runs: list[Run]) -> str:
         raise ValueError("a fault of ours")
 
     ended.clear()
-    monkeypatch.setattr(server, "report", broken)
+    monkeypatch.setattr("goldassay.reporting.pages.dashboard.report", broken)
     with pytest.raises(http.client.RemoteDisconnected):
         status(f"{server.address}report?run=20260101-thirds")
     assert ended.wait(10)

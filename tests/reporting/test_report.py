@@ -20,8 +20,8 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import classification, extraction
 from goldassay.reporting import pages, summary
-from goldassay.reporting.summary import labels, summarize
-from goldassay.reporting.verdicts import difference as verdict_of
+from goldassay.reporting.summary import RunSummary, labels
+from goldassay.reporting.verdicts import Difference as verdict_of
 from goldassay.reporting.verdicts import differences
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
@@ -114,9 +114,9 @@ def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
     gold = [dspy.Example(id=str(i), text="t", label="AB"[i % 2]).with_inputs("text") for i in range(4)]
     found = evaluate(lambda text: dspy.Prediction(label="A"), gold, Metric(classification.Accuracy()), progress=False)
     rows = [{**row, "gold": {"label": example["label"]}} for row, example in zip(found.rows, gold, strict=True)]
-    assert summarize(Run(found.about, rows, found.zero)).confusion == {("A", "A"): 2, ("B", "A"): 2}
+    assert RunSummary(Run(found.about, rows, found.zero)).confusion == {("A", "A"): 2, ("B", "A"): 2}
     # of 40 texts with a year each some fail; of the others every third year has a wrong end, which is no other type
-    spans = summarize(two[0]).confusion
+    spans = RunSummary(two[0]).confusion
     assert spans
     right = sum(not row.get("errors") and not row.get("error") for row in two[0].rows)
     failed = sum(bool(row.get("error")) for row in two[0].rows)
@@ -163,8 +163,7 @@ def test_a_page_of_judges_says_what_the_share_is_as_people_would_find_it(tmp_pat
         "warnings": ["16 labels are few"],
     }
     (tmp_path / "aligned.json").write_text(json.dumps(about))
-    found = pages.sources([tmp_path / "aligned.json"])
-    text = pages.report(found.runs, judges=found.judges)
+    text = pages.report(**pages.sources([tmp_path / "aligned.json"]))
     said = " ".join(re.sub(r"<[^>]*>", "", text.partition("<main")[2].partition("</main")[0]).split())
     assert "A judge beside people" in said
     assert "local:x.gguf@2" in said
@@ -228,7 +227,7 @@ def test_judged_values_stand_beside_what_people_would_find(two: list[Run]) -> No
 
 
 def test_the_comparison_in_the_terminal_ends_with_the_sentence_of_the_report(two: list[Run]) -> None:
-    _, (difference,), _ = differences([summarize(run) for run in two], ["thirds", "fifths"])
+    _, (difference,), _ = differences([RunSummary(run) for run in two], ["thirds", "fifths"])
     folders = [str(run.folder) for run in two]
     shown = CliRunner().invoke(app, ["compare", *folders])
     assert " ".join(shown.output.split()).endswith(difference.sentence)
@@ -237,7 +236,7 @@ def test_the_comparison_in_the_terminal_ends_with_the_sentence_of_the_report(two
 
 
 def test_parts_differ_with_an_interval_and_small_ones_are_grey(two: list[Run]) -> None:
-    _, (difference,), _ = differences([summarize(run) for run in two], ["thirds", "fifths"])
+    _, (difference,), _ = differences([RunSummary(run) for run in two], ["thirds", "fifths"])
     parts = {(part.facet, part.key): part for part in difference.parts}
     half = parts["half", "low"]
     rows = [place for place, row in enumerate(two[0].rows) if row["strata"]["half"] == "low"]

@@ -18,12 +18,11 @@ from goldassay.judges.labels import read as read_labels
 from goldassay.judges.questions import Question
 from goldassay.measures import answering, classification, extraction, records
 from goldassay.reporting import pages
-from goldassay.reporting.history import entries
-from goldassay.reporting.pages.dashboard import listing
+from goldassay.reporting.pages import waterfall as stages_page
+from goldassay.reporting.pages.dashboard import entries, listing
 from goldassay.reporting.pages.document import typeset
-from goldassay.reporting.pages.report import waterfall as stages_page
 from goldassay.reporting.ranking import rank
-from goldassay.reporting.summary import summarize
+from goldassay.reporting.summary import RunSummary
 from goldassay.reporting.verdicts import differences
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
@@ -118,7 +117,7 @@ def test_the_first_screen_holds_the_verdict_its_interval_and_what_was_lost(
     file: Path, opened: Open, two: list[Run]
 ) -> None:
     page = opened(file, width=1440).page
-    _, (difference,), _ = differences([summarize(run) for run in two], ["thirds", "fifths"])
+    _, (difference,), _ = differences([RunSummary(run) for run in two], ["thirds", "fifths"])
     assert page.inner_text(".sentence") == typeset(difference.sentence)
     assert difference.sentence.startswith("Whether fifths differs from thirds cannot be told: +")
     for part in (".sentence", "svg.gap", "text=What moved most", "text=Lost examples", "#runs tbody tr >> nth=1"):

@@ -15,7 +15,7 @@ from goldassay import Metric, jsonl, tune
 from goldassay.measures import extraction
 from goldassay.reporting import pages
 from goldassay.reporting.pages.document import typeset
-from goldassay.reporting.pages.tuning import _edit
+from goldassay.reporting.tuning import _edit
 from goldassay.tuning import Patches
 from goldassay.tuning.patches import Patch
 
@@ -65,11 +65,11 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     about = json.loads((tuned / "tuning.json").read_text())
     found = pages.sources([tuned])
     file = tmp_path / "tuning.html"
-    file.write_text(pages.report(found.runs, tuning=found.tuning), encoding="utf-8")
+    file.write_text(pages.report(**found), encoding="utf-8")
     seen = opened(file)
-    assert found.tuning is not None
-    assert seen.page.inner_text(".sentence >> nth=0") == typeset(found.tuning.sentence)
-    assert f"{about['verdict']} ({about['cost']['calls']} calls" in found.tuning.sentence
+    assert found["tuning"] is not None
+    assert seen.page.inner_text(".sentence >> nth=0") == typeset(found["tuning"].sentence)
+    assert f"{about['verdict']} ({about['cost']['calls']} calls" in found["tuning"].sentence
     tree = seen.page.inner_text("#tuning ol.tree >> nth=0")
     for entry in jsonl.rows(tuned / "ledger.jsonl"):
         assert entry["candidate"] in tree

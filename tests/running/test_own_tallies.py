@@ -13,7 +13,7 @@ import pytest
 from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
-from goldassay.reporting.pages.report import report
+from goldassay.reporting.pages import report
 from goldassay.running.comparing import compare
 from goldassay.running.evaluate import evaluate
 from goldassay.running.gates import gate

@@ -12,7 +12,7 @@ from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import answering
 from goldassay.reporting.pages import charts
-from goldassay.reporting.pages.report import waterfall as page
+from goldassay.reporting.pages import waterfall as page
 from goldassay.running.waterfall import waterfall
 
 METRIC = Metric(answering.ExactMatch())

@@ -163,7 +163,7 @@ def _written(runs: Sequence[Run], weights: Mapping[str, float], seed: int, out: 
     """The ranking, written to a folder with its report."""
     from goldassay.reporting import ranking
     from goldassay.reporting.exports import to_latex
-    from goldassay.reporting.pages.report import report
+    from goldassay.reporting.pages import report
 
     if not any(runs[0].zero.weights.values()):  # files, which have no metric: all values weigh the same
         weights = weights or dict.fromkeys(runs[0].values, 1.0)
@@ -218,12 +218,12 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
         tables.ranking(ranking[0])
         terminal.plain(f"Written: {', '.join(map(str, ranking[1]))}")
     for each in verdicts:
-        tables.verdict(each)
+        terminal.line(each.sentence, each.verdict if each.verdict in ("better", "worse") else "bold")
 
 
 def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: bool) -> None:
     """Score stored predictions again."""
-    from goldassay.reporting import scorecards
+    from goldassay.reporting import tables
     from goldassay.running.comparing import rescore
     from goldassay.scoring import INTERVALS_UP_TO
 
@@ -231,4 +231,4 @@ def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: 
     card = rescore(task, gold, pred, reading.measures or (), format=reading.reading()["format"])
     if card.examples <= INTERVALS_UP_TO:
         card.estimate()
-    terminal.output(card, json, scorecards.show)
+    terminal.output(card, json, tables.scorecard)

@@ -175,7 +175,7 @@ def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, 
     from goldassay.files import save
     from goldassay.reporting import runs as tables
     from goldassay.reporting import terminal
-    from goldassay.reporting.pages.report import waterfall as report
+    from goldassay.reporting.pages import waterfall as report
     from goldassay.running.waterfall import waterfall
 
     names = ("lm", "adapter", "threads", "repeats")

@@ -36,10 +36,10 @@ def validate(
     """Find everything that is wrong in gold; exit with status 1 if anything is."""
     from goldassay.gold.audit import audit, repaired
     from goldassay.gold.sets import find
-    from goldassay.reporting import gold as tables
+    from goldassay.reporting import tables
 
     result = audit(gold, **reading.reading())
-    terminal.output(result, json, tables.audit)
+    terminal.output(result, json, tables.gold_audit)
     if fix is not None:
         fixed = repaired(find(gold), fix, result.findings)
         terminal.warn(f"{fixed} of {len(result.findings)} findings corrected in {fix}")
@@ -52,13 +52,13 @@ def stats(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> Non
     """Count records by split, language, type and stratum."""
     from goldassay.gold.sets import load
     from goldassay.gold.sets import stats as count
-    from goldassay.reporting import gold as tables
+    from goldassay.reporting import tables
 
     counts = count(load(gold, **reading.reading()))
     if json:
         terminal.answer(counts)
     else:
-        tables.stats(counts)
+        tables.gold_stats(counts)
 
 
 @use.command(app)
@@ -78,7 +78,7 @@ def split(
     All tasks of a set are split together, so that a document is on the same side in all of them.
     """
     from goldassay.gold import sets, splits, write
-    from goldassay.reporting import gold as tables
+    from goldassay.reporting import tables
 
     loaded = sets.load(gold, **reading.reading())
     records = [record for part in loaded.tasks.values() for record in part.records]
@@ -90,7 +90,9 @@ def split(
         for task, part in loaded.tasks.items():
             rows = [{**record, "split": division.of[str(record["id"])]} for record in part.records]
             write(out / f"{task}.jsonl", rows, format="jsonl", task=task)
-    terminal.output(division, json, lambda result: tables.split(result, len(records), out))
+    terminal.output(division, json, tables.gold_split)
+    if not json:
+        terminal.line("nothing written; --out FOLDER writes it" if out is None else f"written to {out}")
 
 
 @use.command(app)
@@ -107,7 +109,7 @@ def agree(
     One file alone is a corrected draft (gold from-traces): its labels are held against its suggestions.
     """
     from goldassay.gold import agreement, read
-    from goldassay.reporting import gold as tables
+    from goldassay.reporting import tables
 
     name = use.format_and_column(format)["format"]
     job = task or _task(files[0], name)
@@ -187,7 +189,7 @@ def from_traces(
     for warning in drafts.warnings:
         terminal.warn(warning)
     if out.suffix == ".html":
-        from goldassay.reporting.pages.correcting import correcting
+        from goldassay.reporting.pages import correcting
 
         files.save(out, correcting(drafts.records, task, drafts.outputs))
     elif out.suffix == ".json":
@@ -196,7 +198,7 @@ def from_traces(
         write(out, drafts.records, task=task)
     print(f"{out}: {len(drafts.records)} records chosen by {drafts.by}; correct {', '.join(drafts.outputs)}")
     back = "the file it exports" if out.suffix == ".html" else "the corrected file"
-    terminal.hint(f"goldassay gold agree FILE --task {task} says what was changed in {back}")
+    terminal.plain(f"goldassay gold agree FILE --task {task} says what was changed in {back}")
 
 
 @use.command(app)

@@ -152,7 +152,7 @@ def evaluate(
 ) -> None:
     """Ask a judge about the items of a file: the rate of each verdict, corrected by human labels of some items."""
     from goldassay.judges.agreement import estimate
-    from goldassay.reporting import judge as tables
+    from goldassay.reporting import tables
 
     use.new_place(out, force)
     labels = question.labels(items, limit, labelled=False)
@@ -160,7 +160,9 @@ def evaluate(
     votes = judge.votes(member, labels)
     if out is not None:
         write(out, labels, votes)
-    terminal.output(estimate(labels, votes, member, origin=origin), json, lambda result: tables.estimate(result, out))
+    terminal.output(estimate(labels, votes, member, origin=origin), json, tables.judged)
+    if out is not None and not json:
+        terminal.plain(f"Written: {out}")
 
 
 def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
@@ -189,7 +191,7 @@ def align(
     Without --lm, the verdicts in the file are used.
     """
     from goldassay.judges.agreement import align as compare
-    from goldassay.reporting import judge as tables
+    from goldassay.reporting import tables
 
     people = question.labels(labels, limit)
     if split or "test" in {item.split for item in people.items}:
@@ -203,7 +205,7 @@ def align(
     if json:
         terminal.answer({"judge": name, **alignment.state()})
     else:
-        tables.alignment(name, alignment)
+        tables.judge_agreement(name, alignment)
 
 
 @use.command(app)
@@ -216,10 +218,10 @@ def plan(
 ) -> None:
     """Name the items to label next, for the narrowest interval of the rate."""
     from goldassay.judges.agreement import plan as choose
-    from goldassay.reporting import judge as tables
+    from goldassay.reporting import tables
 
     items = question.labels(judged, labelled=False)
-    terminal.output(choose(items, items.votes, labels, seed=seed), json, tables.plan)
+    terminal.output(choose(items, items.votes, labels, seed=seed), json, tables.label_plan)
 
 
 @use.command(app)
@@ -235,7 +237,7 @@ def mean(
     from goldassay.judges.agreement import mean_grade
     from goldassay.judges.labels import read_grades
     from goldassay.judges.questions import scale as levels
-    from goldassay.reporting import judge as tables
+    from goldassay.reporting import tables
 
     ends = sorted(levels(scale).unit) if scale else None
     bounds = (ends[0], ends[1]) if ends else None
@@ -243,7 +245,7 @@ def mean(
     result = mean_grade(people, verdicts, bounds, origin=origin)
     if result.naive is None:
         raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=numbers)
-    terminal.output(result, json, tables.average)
+    terminal.output(result, json, tables.mean_grade)
 
 
 @use.command(app)
@@ -262,7 +264,7 @@ def audit(
     from goldassay.gold import load
     from goldassay.judges.audit import TESTS, probes_of
     from goldassay.judges.audit import audit as run_checks
-    from goldassay.reporting import judge as tables
+    from goldassay.reporting import tables
 
     question = QuestionOptions(tuned, None, None)
     if question.question().name != SUPPORT:
@@ -270,6 +272,6 @@ def audit(
     chosen = probes_of(load(gold, task="answering" if Path(gold).is_file() else None), limit=limit, seed=seed)
     with terminal.progress("auditing", len(TESTS) * len(chosen)) as update, judge.within_budget():
         result = run_checks(judge.load(question), chosen, threads=judge.threads, on_case=update)
-    terminal.output(result, json, tables.audit)
+    terminal.output(result, json, tables.judge_audit)
     if gate and not result.passed:
         raise SystemExit(1)

@@ -22,16 +22,16 @@ LISTED = ("name", "lm", "status", "started", "finished", "value", "values", "int
 def list_(runs: RunsFolder = Path("runs"), limit: use.Limit = None, json: bool = False) -> None:
     """List runs, the newest first."""
     from goldassay.reporting import runs as tables
-    from goldassay.reporting.history import entries_and_unreadable
+    from goldassay.reporting.pages.dashboard import entries
 
-    entries, unreadable = entries_and_unreadable(runs)
-    entries = entries[:limit]
+    unreadable: list[Path] = []
+    listed = entries(runs, unreadable)[:limit]
     if json:
-        about = [{name: entry.about.get(name) for name in LISTED} for entry in entries]
-        rows = [{"run": each.key, "folder": str(each.folder)} | row for each, row in zip(entries, about, strict=True)]
+        about = [{name: entry.about.get(name) for name in LISTED} for entry in listed]
+        rows = [{"run": each.key, "folder": str(each.folder)} | row for each, row in zip(listed, about, strict=True)]
         terminal.answer({"runs": rows})
     else:
-        tables.run_list(entries)
+        tables.run_list(listed)
     for folder in unreadable:
         terminal.warn(f"skipped {folder / 'run.json'}, which cannot be read; goldassay runs show {folder} says why")
 
@@ -86,7 +86,7 @@ def prune(
     json: bool = False,
 ) -> None:
     """List runs to delete, and delete them with --delete. The runs of a tuning are kept with it."""
-    from goldassay.reporting.history import entries
+    from goldassay.reporting.pages.dashboard import entries
 
     if keep is None and not unfinished:
         raise GoldassayError("choose runs with --keep N or --unfinished")
@@ -134,8 +134,7 @@ def report(
         files = dashboard(folder, site)
         terminal.line(f"{len(files)} pages. Open {files[0]}")
         return
-    sources = pages.sources(runs or [])
-    text = pages.report(sources.runs, tuning=sources.tuning, judges=sources.judges)
+    text = pages.report(**pages.sources(runs or []))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8", errors="replace", newline="\n")
     terminal.line(f"Written: {out}, {len(text.encode()) / 1e6:.1f} MB. Open it in a browser.")

@@ -45,9 +45,9 @@ def score(
         claims = {"claimed": [each.state() for each in explanations]} if claimed else {}
         terminal.answer({**card.state(), **claims})
     else:
-        from goldassay.reporting import scorecards
+        from goldassay.reporting import tables
 
-        scorecards.show(card)
+        tables.scorecard(card)
         for text in (text for each in explanations for text in ("", *each.lines())):
             terminal.plain(text)
     missed = below(card, use.numbers("--fail-under", fail_under))

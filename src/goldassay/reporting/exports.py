@@ -1,18 +1,24 @@
-"""A run in the forms of other tools: csv, LaTeX, JUnit, Inspect, MLflow.
+"""A result in the forms of other tools: csv, LaTeX, JUnit, Inspect, MLflow, and a card for a notebook.
 
 `log` writes one MLflow run. A measure's value is a metric of its name (``@`` becomes ``_at_``), and the ends of its
 interval are ``NAME.low`` and ``NAME.high``. Conventions are tags, settings are parameters. The rows are ``rows.json``
 (``mlflow.load_table`` reads them), the report is ``report.html``, the head of the run is ``run.json``. MLflow's
 telemetry is off unless ``MLFLOW_DISABLE_TELEMETRY`` says otherwise.
+
+In a log of Inspect (``inspect view`` opens it, ``read_eval_log`` reads it) each measure is a scorer: a sample's score
+is the value of that example, and the metrics ``corpus``, ``low``, ``high`` are the run's value and its interval.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import warnings
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,21 +27,33 @@ from xml.etree import ElementTree
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import summary
-from goldassay.reporting.inspect_log import to_inspect
+from goldassay.reporting.ranking import Ranking, leader
 from goldassay.reporting.ranking import to_csv as csv_of
+from goldassay.reporting.runs import difference_rows, ranking_rows, value_rows
+from goldassay.reporting.tables import convention, titled
+from goldassay.reporting.terminal import bounds, number
+from goldassay.reporting.verdicts import against, run_sentence
+from goldassay.running.comparing import RunComparisons
 from goldassay.running.run import Run
-from goldassay.scorecard import Cell, latex_table
+from goldassay.scorecard import Cell, Scorecard, latex_table
+from goldassay.tuning.verdict import Audit
 
 TAG_LENGTH = 5000  # MLflow's limit
+LISTED = ("id", "epoch", "input", "target", "scores", "metadata")  # what Inspect's list of samples shows
 
 
 def to_csv(run: Run) -> str:
     """The records of a run as csv. A cell that a spreadsheet would read as a formula starts with an apostrophe."""
-    return csv_of([{name: _no_formula(value) for name, value in row.items()} for row in run.records()])
-
-
-def _no_formula(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    formula = ("=", "+", "-", "@", "\t", "\r")
+    return csv_of(
+        [
+            {
+                name: f"'{text}" if isinstance(text, str) and text.startswith(formula) else text
+                for name, text in row.items()
+            }
+            for row in run.records()
+        ]
+    )
 
 
 def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
@@ -49,6 +67,11 @@ def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
 
 def to_junit(run: Run) -> str:
     """A run as JUnit XML: a test an example and a target; what is wrong is a failure, a failed example an error."""
+
+    def printable(text: str) -> str:
+        """Text without the characters that XML cannot hold."""
+        return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+
     suite = ElementTree.Element("testsuite", name=printable(run.name))
     for value in summary.values(run):
         if value.target is not None:
@@ -59,16 +82,66 @@ def to_junit(run: Run) -> str:
         case = ElementTree.SubElement(suite, "testcase", classname="examples", name=printable(str(row["id"])))
         messages = [str(row["error"])] if row.get("error") else [str(e.get("message")) for e in row.get("errors", ())]
         if summary.is_wrong(row):
-            kind = "error" if row.get("error") else "failure"
-            ElementTree.SubElement(case, kind, message=f"score {row['score']:.4f}").text = printable(
-                "\n".join(messages)
-            )
+            failure = ElementTree.SubElement(case, "error" if row.get("error") else "failure")
+            failure.set("message", f"score {row['score']:.4f}")
+            failure.text = printable("\n".join(messages))
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
-def printable(text: str) -> str:
-    """Text without the characters that XML cannot hold."""
-    return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
+def to_inspect(run: Run) -> bytes:
+    """A run as an ``.eval`` file of Inspect: a zip of a header, summaries and samples as JSON.
+
+    >>> import dspy
+    >>> from goldassay.running.evaluate import evaluate
+    >>> gold = [dspy.Example(text=word, label="A").with_inputs("text") for word in ("a", "b")]
+    >>> run = evaluate(lambda text: {"label": text.upper()}, gold, lambda gold, pred: gold.label == pred.label)
+    >>> zipfile.ZipFile(io.BytesIO(to_inspect(run))).namelist()
+    ['samples/0_epoch_1.json', 'samples/1_epoch_1.json', 'summaries.json', 'header.json']
+    """
+    about, total = run.about, len(run.rows)
+    head = {
+        "created": about.get("started") or "1970-01-01T00:00:00+00:00",
+        "task": run.name,
+        "task_id": str(about["gold"].get("sha256")),
+        "model": about.get("lm") or "none/none",
+        "dataset": {"samples": total, "sample_ids": [row["id"] for row in run.rows]},
+        "config": {"epochs": run.repeats},
+    }
+    scores = []
+    for name, ends in run.intervals.items():
+        metrics = {"corpus": run.values[name], "low": ends.low, "high": ends.high}
+        named = {each: {"name": each, "value": value} for each, value in metrics.items()}
+        scores.append({"name": name, "scorer": name, "metrics": named})
+    results = {"total_samples": total, "completed_samples": total - run.folded.failed, "scores": scores}
+    status = "success" if about.get("status") == "finished" else "cancelled"
+    samples = [_sample(row, run) for row in run.answers]
+    members: dict[str, Any] = {f"samples/{each['id']}_epoch_{each['epoch']}.json": each for each in samples}
+    members["summaries.json"] = [{name: each[name] for name in LISTED} for each in samples]
+    members["header.json"] = {"version": 2, "status": status, "eval": head, "results": results}
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for place, member in members.items():
+            archive.writestr(place, jsonl.dumps(member))
+    return content.getvalue()
+
+
+def _sample(row: Mapping[str, Any], run: Run) -> dict[str, Any]:
+    answer = jsonl.dumps(row.get("prediction"))
+    message = {"role": "assistant", "content": answer}
+    common = {"answer": answer, "explanation": "\n".join(str(each.get("message")) for each in row.get("errors", ()))}
+    evidence = run.zero.from_state(row["tallies"]).items()
+    failure = {"error": {"message": row["error"], "traceback": "", "traceback_ansi": ""}} if row.get("error") else {}
+    return {
+        "id": row["id"],
+        "epoch": row.get("repeat", 1),
+        "input": jsonl.dumps(row.get("inputs")),
+        "target": jsonl.dumps(row.get("gold")),
+        "messages": [message],
+        "output": {"choices": [{"message": message}], "completion": answer},
+        "scores": {name: {"value": tally.value, **common} for name, tally in evidence if tally.weight > 0},
+        "metadata": {name: row[name] for name in ("document", "strata", "language") if name in row},
+        **failure,
+    }
 
 
 FORMS: dict[str, Callable[[Run], str | bytes]] = {
@@ -112,13 +185,13 @@ def log(run: Run, *, uri: str | None = None, experiment: str = "goldassay") -> s
 
 
 def _logged(run: Run, client: Any, experiment: str) -> str:
-    from goldassay.reporting.pages.report import report
+    from goldassay.reporting.pages import report
 
-    about, rows = run.about, run.records()
+    about, rows, values = run.about, run.records(), summary.values(run)
     params = {name: about.get(name) for name in ("name", "lm", "adapter", "seed")}
     params |= {f"setting.{mlflow_name(str(k))}": value for k, value in (about.get("settings") or {}).items()}
     params["gold.sha256"] = (about.get("gold") or {}).get("sha256")
-    tags = {f"convention.{mlflow_name(value.name)}": value.convention for value in summary.values(run)}
+    tags = {f"convention.{mlflow_name(value.name)}": value.convention for value in values}
     tags |= {f"version.{name}": str(value) for name, value in (about.get("versions") or {}).items()}
     tags["goldassay.folder"] = str(run.folder or "")
     start, end = (
@@ -136,8 +209,14 @@ def _logged(run: Run, client: Any, experiment: str) -> str:
     for name, value in params.items():
         if value is not None:
             client.log_param(key, name, summary.model_name(value)[:TAG_LENGTH])
-    for name, number in metrics(run).items():
-        client.log_metric(key, name, number, timestamp=end)
+    numbers: dict[str, Any] = {"examples": len(run.rows), "units": run.unit.split()[0], "failed": run.folded.failed}
+    numbers |= {f"cost.{name}": value for name, value in run.cost.items() if isinstance(value, (int, float))}
+    named = {each.name: (each.value, each.interval) for each in (summary.overall(run), *values)}
+    named |= {f"{name}.corrected": (each.corrected.value, each.corrected) for name, each in run.corrected.items()}
+    for name, (value, interval) in named.items():
+        numbers |= {name: value} | ({f"{name}.low": interval.low, f"{name}.high": interval.high} if interval else {})
+    for name, value in numbers.items():
+        client.log_metric(key, mlflow_name(name), float(value), timestamp=end)
     columns = dict.fromkeys(name for row in rows for name in row)
     client.log_table(key, {name: [row.get(name) for row in rows] for name in columns}, "rows.json")
     client.log_text(key, jsonl.dumps(run.summary()) + "\n", "run.json")
@@ -146,21 +225,44 @@ def _logged(run: Run, client: Any, experiment: str) -> str:
     return key
 
 
-def metrics(run: Run) -> dict[str, float]:
-    """The numbers of a run under names that MLflow takes: values, the ends of intervals, counts and costs.
+def mlflow_name(text: str) -> str:
+    """A name in the letters that MLflow allows.
 
     >>> mlflow_name("hits@5"), mlflow_name("nDCG@10[gain=linear]")
     ('hits_at_5', 'nDCG_at_10_gain_linear_')
     """
-    values = {value.name: (value.value, value.interval) for value in (summary.overall(run), *summary.values(run))}
-    values |= {f"{name}.corrected": (c.corrected.value, c.corrected) for name, c in run.corrected.items()}
-    numbers: dict[str, Any] = {"examples": len(run.rows), "units": run.unit.split()[0], "failed": run.folded.failed}
-    numbers |= {f"cost.{name}": value for name, value in run.cost.items() if isinstance(value, (int, float))}
-    for name, (value, interval) in values.items():
-        numbers |= {name: value} | ({f"{name}.low": interval.low, f"{name}.high": interval.high} if interval else {})
-    return {mlflow_name(name): float(value) for name, value in numbers.items()}
-
-
-def mlflow_name(text: str) -> str:
-    """A name in the letters that MLflow allows."""
     return re.sub(r"[^\w./ :-]", "_", text.replace("@", "_at_"))
+
+
+def card(result: object) -> str:
+    """A result as a card for a notebook: its verdict in a sentence, its values in a table, readable on light and dark.
+
+    It needs nothing else, and everything in it is escaped.
+    """
+    from goldassay.reporting.pages.document import environment
+
+    sentences, columns = [("", escape(repr(result)))], [""]
+    rows: list[list[str]] = []
+    notes: Sequence[str] = ()
+    if isinstance(result, Run):
+        sentences, notes = [("", run_sentence(result, result.name))], summary.warnings(result)
+        columns, rows = value_rows(summary.values(result))
+    elif isinstance(result, RunComparisons):
+        sentences = [(each.verdict, each.sentence) for each in against(result)]
+        columns, rows = difference_rows(result)
+        columns, rows = ["run", *columns], [[each.run.name, *row] for each, row in zip(result, rows, strict=True)]
+    elif isinstance(result, Ranking):
+        first, *notes = leader(result)
+        sentences, (columns, rows) = [("", first)], ranking_rows(result)
+    elif isinstance(result, Audit):
+        first, *notes = result.lines()
+        verdict = {"helped": "better", "made it worse": "worse"}.get(result.verdict, "")
+        sentences = [(verdict, f"{first[:1].upper()}{first[1:]}.")]
+    elif isinstance(result, Scorecard):
+        sentences, columns, notes = [("", titled(result))], ["value", "[95 %]", "convention"], result.warnings
+        rows = [
+            [name, number(value) + bounds(result.intervals.get(name)), convention(result, name)]
+            for name, value in result.values.items()
+        ]
+    context = {"sentences": sentences, "columns": columns, "rows": rows, "notes": notes}
+    return environment().get_template("notebook.html").render(context)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.notebook import Displayed
 from goldassay.reporting.summary import labels, tokens
-from goldassay.reporting.terminal import bounds, number
+from goldassay.reporting.terminal import estimate
 from goldassay.running.comparing import check_comparable
 from goldassay.running.run import Run
 from goldassay.statistics import Interval, interval
@@ -29,39 +29,43 @@ from goldassay.tally import Evidence
 STORED = "predictions"  # the setting of a run of existing predictions: it took no time and cost nothing
 
 
-@dataclass(frozen=True)
+@dataclass
 class RankedRun:
-    """One system of a ranking.
-
-    ``seconds`` and ``cost`` are None for existing predictions. The cost is money if the runs know prices, else tokens;
-    ``unit`` says which.
-    """
+    """One system of a ranking. The cost is money if the runs know prices, else tokens; ``unit`` says which."""
 
     name: str
     run: Run
     value: Interval
     ranks: Rank
-    place: int
     first: float
-    seconds: float | None
-    cost: float | None
     unit: str
-    on_front: tuple[bool, bool]
+    place: int = 1
+    front: dict[str, bool] = field(default_factory=dict)
+
+    def _spent(self, amount: float | None) -> float | None:
+        """Existing predictions took no time and cost nothing that is known."""
+        return None if STORED in self.run.about.get("settings", {}) else float(amount or 0.0)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the run took; None for existing predictions."""
+        return self._spent(self.run.cost.get("seconds"))
+
+    @property
+    def cost(self) -> float | None:
+        """What the run cost; None for existing predictions."""
+        return self._spent(self.run.cost.get("usd") if self.unit == "money" else tokens(self.run.cost))
 
     def state(self) -> dict[str, object]:
         """As JSON."""
         return {
-            "name": self.name,
-            "place": self.place,
+            **{name: getattr(self, name) for name in ("name", "place", "seconds", "cost", "front")},
             "ranks": [self.ranks.low, self.ranks.high],
             "value": self.value.value,
             "interval": [self.value.low, self.value.high],
             "values": self.run.values,
             "first_under_any_weights": self.first,
-            "seconds": self.seconds,
-            "cost": self.cost,
             "unit_of_cost": self.unit,
-            "front": {"cost": self.on_front[0], "seconds": self.on_front[1]},
             "folder": str(self.run.folder) if self.run.folder else None,
         }
 
@@ -104,22 +108,15 @@ def rank(runs: Sequence[Run], weights: Mapping[str, float] | None = None, *, see
     points = [value.value for value in values]
     scores = [{name: float(run.total.score(name)) if name in run.values else 0.0 for name in weights} for run in usable]
     unit = "money" if any(run.cost.get("usd") for run in usable) else "tokens"
-    costs = [_spent(run, run.cost.get("usd") if unit == "money" else tokens(run.cost)) for run in usable]
-    seconds = [_spent(run, run.cost.get("seconds")) for run in usable]
-    systems = zip(
-        labels(usable),
-        usable,
-        values,
-        ranks(evidence, zero, clusters=first.clusters, seed=seed),
-        [1 + sum(other > point + 1e-12 for other in points) for point in points],
-        firsts(scores, seed=seed),
-        seconds,
-        costs,
-        [unit] * len(usable),
-        zip(front(costs, points), front(seconds, points), strict=True),
-        strict=True,
-    )
-    return Ranking(sorted((RankedRun(*row) for row in systems), key=lambda system: (system.place, system.name)))
+    places = ranks(evidence, zero, clusters=first.clusters, seed=seed)
+    rows = zip(labels(usable), usable, values, places, firsts(scores, seed=seed), strict=True)
+    systems = [RankedRun(*row, unit) for row in rows]
+    for name in ("cost", "seconds"):
+        on_front = front([getattr(system, name) for system in systems], points)
+        for system, on in zip(systems, on_front, strict=True):
+            system.front[name] = on
+            system.place = 1 + sum(other > system.value.value + 1e-12 for other in points)
+    return Ranking(sorted(systems, key=lambda system: (system.place, system.name)))
 
 
 def unranked(runs: Sequence[Run]) -> list[str]:
@@ -129,11 +126,6 @@ def unranked(runs: Sequence[Run]) -> list[str]:
         for name, run in zip(labels(runs), runs, strict=True)
         if not run.available and run.rows
     ]
-
-
-def _spent(run: Run, amount: float | None) -> float | None:
-    """Existing predictions took no time and cost nothing that is known."""
-    return None if STORED in run.about.get("settings", {}) else float(amount or 0.0)
 
 
 def firsts(values: Sequence[Mapping[str, float]], *, draws: int = 10_000, seed: int = 0) -> list[float]:
@@ -162,24 +154,6 @@ def front(costs: Sequence[float | None], values: Sequence[float]) -> list[bool]:
     ]
 
 
-def table(systems: Sequence[RankedRun]) -> list[dict[str, object]]:
-    """A row a system: place, ranks, each measure, value with its interval, seconds, cost."""
-    return [
-        {
-            "Rank": system.place,
-            "Ranks": str(system.ranks),
-            "Model": system.name,
-            **{name.capitalize() if name.islower() else name: value for name, value in system.run.values.items()},
-            "Final_Score": system.value.value,
-            "Low": system.value.low,
-            "High": system.value.high,
-            "Seconds": system.seconds,
-            "Cost": system.cost,
-        }
-        for system in systems
-    ]
-
-
 def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as csv; the columns are those of all rows."""
     text = io.StringIO()
@@ -189,30 +163,10 @@ def to_csv(rows: Sequence[Mapping[str, object]]) -> str:
     return text.getvalue()
 
 
-def responses(systems: Sequence[RankedRun]) -> list[dict[str, object]]:
-    """A row for each system and example: the inputs, the answer, the score, the seconds."""
-    rows = []
-    for system in systems:
-        for row in system.run.rows:
-            prediction, inputs = row.get("prediction") or {}, row.get("inputs") or {}
-            rows.append(
-                {
-                    "Model": system.name,
-                    "Id": row["id"],
-                    **{str(key): value for key, value in inputs.items() if isinstance(value, (str, int, float))},
-                    "Answer": prediction.get("answer", prediction.get("label", prediction)),
-                    "Score": row["score"],
-                    "Seconds": row.get("latency_s"),
-                    "Error": row.get("error", ""),
-                }
-            )
-    return rows
-
-
 def leader(systems: Sequence[RankedRun]) -> list[str]:
     """The winner, and who may be as good."""
     best, *others = systems
-    value = f"{number(best.value.value)}{bounds(best.value)}"
+    value = estimate(best.value)
     if best.ranks.high == 1:
         return [f"Winner: {best.name}, {value}"]
     rivals = ", ".join(system.name for system in others if system.ranks.low == 1)
@@ -229,13 +183,36 @@ def summary(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> str:
 
 
 def write(systems: Sequence[RankedRun], folder: Path, notes: Sequence[str] = ()) -> list[Path]:
-    """Writes ``model_rankings.csv``, ``model_responses.csv`` and ``evaluation_summary.txt``."""
+    """Writes ``model_rankings.csv`` (a row a system), ``model_responses.csv`` (a row for each system and example) and
+    ``evaluation_summary.txt``."""
+    table = [
+        {
+            "Rank": system.place,
+            "Ranks": str(system.ranks),
+            "Model": system.name,
+            **{name.capitalize() if name.islower() else name: value for name, value in system.run.values.items()},
+            "Final_Score": system.value.value,
+            "Low": system.value.low,
+            "High": system.value.high,
+            "Seconds": system.seconds,
+            "Cost": system.cost,
+        }
+        for system in systems
+    ]
+    responses: list[dict[str, object]] = []
+    for system, row in ((each, row) for each in systems for row in each.run.rows):
+        prediction, inputs = row.get("prediction") or {}, row.get("inputs") or {}
+        responses.append({"Model": system.name, "Id": row["id"]})
+        responses[-1] |= {str(key): value for key, value in inputs.items() if isinstance(value, (str, int, float))}
+        responses[-1] |= {
+            "Answer": prediction.get("answer", prediction.get("label", prediction)),
+            "Score": row["score"],
+            "Seconds": row.get("latency_s"),
+            "Error": row.get("error", ""),
+        }
+    texts = [to_csv(table), to_csv(responses), summary(systems, notes)]
+    files = [folder / name for name in ("model_rankings.csv", "model_responses.csv", "evaluation_summary.txt")]
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {
-        "model_rankings.csv": to_csv(table(systems)),
-        "model_responses.csv": to_csv(responses(systems)),
-        "evaluation_summary.txt": summary(systems, notes),
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8", errors="replace", newline="")
-    return [folder / name for name in texts]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text, encoding="utf-8", errors="replace", newline="")
+    return files

@@ -3,79 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goldassay.measures.answering.ranking import FIVE
 from goldassay.reporting import summary
-from goldassay.reporting.history import RunEntry
-from goldassay.reporting.ranking import RankedRun
-from goldassay.reporting.summary import ReportedValue, gold_name, shortened
 from goldassay.reporting.terminal import (
     Cell,
     bounds,
+    estimate,
+    labelled,
     line,
     number,
     p_value,
     plain,
     print_table,
+    shortened,
     signed,
     warn,
     with_interval,
 )
-from goldassay.reporting.verdicts import Difference
 from goldassay.running.comparing import RunComparison
-from goldassay.running.noise import Covaried
 from goldassay.running.run import Run
-from goldassay.running.waterfall import Waterfall
+
+if TYPE_CHECKING:
+    from goldassay.reporting.pages.dashboard import RunEntry
+    from goldassay.reporting.ranking import RankedRun
+    from goldassay.reporting.verdicts import Difference
+    from goldassay.running.noise import Covaried
+    from goldassay.running.waterfall import Waterfall
 
 MANY = 10  # rows of a table of differences
+STRATA = 8  # keys of a stratum in a line
 
 
 def run(run: Run) -> None:
     """A run: the metric, its measures with intervals and targets, strata, failures, cost and folder."""
     model = summary.model_name(run.about.get("lm") or "")
-    values, whole = list(summary.values(run)), summary.overall(run)
+    values, whole = summary.values(run), summary.overall(run)
     combined = whole.convention not in run.values
-    values = [whole, *values] if combined else values
-    columns = ["value", "[95 %]"]
-    columns += ["precision", "recall"] if any(value.precision is not None for value in values) else []
-    columns += ["target", "met"] if any(value.target is not None for value in values) else []
-    rows = [[value_cells(value)[column] for column in columns] for value in values]
+    columns, rows = value_rows([whole, *values] if combined else values)
     print_table(f"{run.name}: {run.size}{f', {model}' if model else ''}", columns, rows)
     if combined:
-        line(f"metric is {'the ' * (' of ' in whole.convention)}{whole.convention}; tuning improves it")
-    for measure in list(run.values)[:1]:
-        strata(run, measure)
+        mean = "the weighted mean of " if " + " in whole.convention else ""
+        line(f"metric is {mean}{whole.convention}; tuning improves it")
+    for stratum, keys in run.by_stratum.items() if run.values else ():
+        if len(keys) > 1:  # the largest parts first
+            first = next(iter(run.values))
+            parts = sorted(keys.items(), key=lambda item: -item[1]["examples"])
+            cells = [f"{key} {number(part.get(first))} (n {part['examples']:.0f})" for key, part in parts]
+            line(f"{first} by {stratum}: {shortened(cells, STRATA)}")
     corrected(run)
     for text in summary.noise_lines(run):
         line(text)
     for text in summary.warnings(run):
         warn(text)
-    cost = run.cost
-    cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
-    spent = f"{cost.get('calls', 0)} calls{cached}, {summary.tokens(cost)} tokens, {cost.get('seconds', 0):.1f} s"
-    plain(f"{spent}. Run folder: {run.folder}")
+    plain(f"{summary.spent(run.cost)}. Run folder: {run.folder}")
 
 
-def value_cells(value: ReportedValue) -> dict[str, object]:
-    """The cells of a value by column."""
-    rates = {"precision": value.precision, "recall": value.recall}
-    return {
-        "value": value.label,
-        "[95 %]": number(value.value) + bounds(value.interval),
-        **{name: "" if rate is None else number(rate) for name, rate in rates.items()},
-        "target": "" if value.target is None else f"{value.target:.2f}",
-        "met": {True: Cell("yes", "better"), False: Cell("no", "worse"), None: ""}[value.met],
-    }
-
-
-def strata(run: Run, measure: str, most: int = 8) -> None:
-    """A measure's value in each part of the gold, one line a stratum, the largest parts first."""
-    for stratum, keys in run.by_stratum.items():
-        if len(keys) > 1:
-            parts = sorted(keys.items(), key=lambda item: -item[1]["examples"])
-            cells = [f"{key} {number(part.get(measure))} (n {part['examples']:.0f})" for key, part in parts]
-            line(f"{measure} by {stratum}: {shortened(cells, most)}")
+def value_rows(values: Sequence[summary.ReportedValue]) -> tuple[list[str], list[list[str]]]:
+    """The columns and rows of values with their intervals, precision, recall and targets, as far as there are any."""
+    met = {True: Cell("yes", "better"), False: Cell("no", "worse"), None: ""}
+    rates, targets = any(v.precision is not None for v in values), any(v.target is not None for v in values)
+    columns = ["value", "[95 %]", *["precision", "recall"] * rates, *["target", "met"] * targets]
+    rows = []
+    for value in values:
+        cells = [value.label, number(value.value) + bounds(value.interval)]
+        cells += ["" if rate is None else number(rate) for rate in (value.precision, value.recall)] if rates else []
+        cells += ["" if value.target is None else f"{value.target:.2f}", met[value.met]] if targets else []
+        rows.append(cells)
+    return columns, rows
 
 
 def ranking_rows(systems: Sequence[RankedRun]) -> tuple[list[str], list[list[str]]]:
@@ -84,7 +80,7 @@ def ranking_rows(systems: Sequence[RankedRun]) -> tuple[list[str], list[list[str
         [
             str(system.ranks),
             system.name,
-            number(system.value.value) + bounds(system.value),
+            estimate(system.value),
             f"{100 * system.first:.0f} %",
             number(system.seconds, 1),
             "–" if system.cost is None else f"{system.cost:g}",
@@ -114,9 +110,9 @@ def five(rows: Sequence[Mapping[str, str | float | None]]) -> None:
 
 def waterfall(stages: Waterfall) -> None:
     """What each stage costs, and the value with each set of stages replaced by gold."""
-    rows = [[share.stage, f"{share.cost:+.4f}{bounds(share, '+')}"] for share in stages.shares]
+    rows = [[share.stage, signed(share.cost, share, 4)] for share in stages.shares]
     title = f"what each stage costs, {stages.examples} examples, intervals over {stages.unit}"
-    print_table(title, ["stage", "loss [95 %]"], [*rows, ["rest", f"{stages.rest:+.4f}"]])
+    print_table(title, ["stage", "loss [95 %]"], [*rows, ["rest", signed(stages.rest, places=4)]])
     plain(f"value {stages.value:.4f}; with every stage's output from gold {stages.perfect:.4f}")
     for names, value in stages.values.items():
         plain(f"  gold for {' and '.join(names) or 'nothing'}: {value:.4f}")
@@ -131,7 +127,7 @@ def run_list(entries: Sequence[RunEntry]) -> None:
     for entry in entries:
         value = number(entry.value, 3) + bounds(entry.interval)
         status = entry.status if entry.status == "finished" else f"{entry.status}, {entry.done()} of {entry.examples}"
-        rows.append((value, str(entry.examples), entry.model, gold_name(entry.about), status, entry.key))
+        rows.append((value, str(entry.examples), entry.model, entry.gold_name, status, entry.key))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         plain("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
@@ -140,7 +136,7 @@ def run_list(entries: Sequence[RunEntry]) -> None:
 def covaried(values: Mapping[str, Covaried]) -> None:
     """Values corrected by an earlier run, and how many examples that is worth."""
     for name, value in values.items():
-        ends = number(value.value.value) + bounds(value.value)
+        ends = estimate(value.value)
         line(f"{name} with the earlier run as covariate: {ends}; {value.n} examples are worth {value.effective:.0f}")
         if value.exchangeable_p < 0.05:
             warn(f"{name}: these examples are not like the others of the earlier run; take a random part of the gold")
@@ -148,22 +144,15 @@ def covaried(values: Mapping[str, Covaried]) -> None:
 
 def corrected(run: Run) -> None:
     """Judged values, corrected by people's labels where people have labelled some answers."""
-    rows = [
-        [
-            name,
-            number(estimate.naive.value),
-            *(number(part.value) + bounds(part) for part in (estimate.corrected, estimate.people_only)),
-            estimate.people_only.n,
-        ]
-        for name, estimate in run.corrected.items()
-    ]
-    if rows:
-        columns = ["value", "as judged", "corrected [95 %]", "labels alone [95 %]", "labels"]
-        print_table("judged values, corrected by people's labels", columns, rows)
+    rows = []
     for name, each in run.corrected.items():
+        ends = estimate(each.corrected), estimate(each.people_only)
+        rows.append([name, number(each.naive.value), *ends, each.people_only.n])
         if each.exchangeable_p < 0.05 and each.chosen:
-            ends = f"{number(each.chosen.value)}{bounds(each.chosen)} ({each.chosen.method})"
-            warn(f"{name}: the labelled answers are not like the others; valid is {ends}: {each.why}")
+            valid = f"{estimate(each.chosen)} ({each.chosen.method})"
+            warn(f"{name}: the labelled answers are not like the others; valid is {valid}: {each.why}")
+    columns = ["value", "as judged", "corrected [95 %]", "labels alone [95 %]", "labels"]
+    print_table("judged values, corrected by people's labels", columns, rows)
 
 
 def protocol(runs: Sequence[Run]) -> str:
@@ -180,7 +169,7 @@ def comparison(runs: Sequence[Run], differences: Sequence[RunComparison]) -> Non
     """Values side by side, the paired differences, and the examples won and lost."""
     for place, run in enumerate(runs, start=1):
         plain(f"{place}  {run.name}  {run.folder or ''}".rstrip())
-    names = {name: summary.labelled(name, name in run.zero.worst) for run in runs for name in run.values}
+    names = {name: labelled(name, name in run.zero.worst) for run in runs for name in run.values}
     rows = [
         [label, *(with_interval(run, name) if run.available else "not available" for run in runs)]
         for name, label in names.items()
@@ -189,11 +178,11 @@ def comparison(runs: Sequence[Run], differences: Sequence[RunComparison]) -> Non
     print_table(title, ["value [95 %]", *map(str, range(1, len(runs) + 1))], rows)
     first = next((place for place, run in enumerate(runs, start=1) if run.available), 1)
     for place, run in enumerate(runs, start=1):
-        if ours := [difference for difference in differences if difference.run is run]:
-            print_table(f"{place} against {first}, {run.size}{_under(runs)}", *difference_rows(ours))
+        ours = [difference for difference in differences if difference.run is run]
+        print_table(f"{place} against {first}, {run.size}{_under(runs)}", *difference_rows(ours))
         for difference in ours:
             if difference.won or difference.lost:
-                won, lost = (shortened(ids, 8) or "none" for ids in (difference.won, difference.lost))
+                won, lost = (shortened(ids, STRATA) or "none" for ids in (difference.won, difference.lost))
                 line(f"{place}, {difference.measure}: won {won}; lost {lost}")
         if not run.available:
             plain(f"not available: the program of {run.folder} failed on every example")
@@ -202,16 +191,16 @@ def comparison(runs: Sequence[Run], differences: Sequence[RunComparison]) -> Non
 def difference_rows(differences: Sequence[RunComparison]) -> tuple[list[str], list[list[str]]]:
     """The columns and rows of paired differences."""
     rows = []
-    for difference in differences:
-        test = difference.comparison
+    for each in differences:
+        test = each.comparison
         rows.append(
             [
-                summary.labelled(difference.measure, difference.lower_is_better),
-                Cell(f"{signed(test.difference)}{bounds(test.interval, '+')}", difference.change),
+                labelled(each.measure, each.lower_is_better),
+                Cell(signed(test.difference, test.interval), each.change),
                 p_value(test.p),
-                p_value(difference.corrected),
+                p_value(each.corrected),
                 f"{test.smallest_detectable:.3f}" if test.smallest_detectable else "–",
-                f"{len(difference.won)}:{len(difference.lost)}",
+                f"{len(each.won)}:{len(each.lost)}",
             ]
         )
     return ["value", "difference [95 %]", "p", "p\ncorr.", "detect-\nable", "won:\nlost"], rows
@@ -219,34 +208,17 @@ def difference_rows(differences: Sequence[RunComparison]) -> tuple[list[str], li
 
 def ranks(by_value: Mapping[str, Sequence[object]], places: Sequence[int]) -> None:
     """For each value the ranks that each run may have; ``places`` are the runs' numbers."""
-    if by_value:
-        rows = [[name, *row] for name, row in by_value.items()]
-        print_table("possible ranks: all pairs tested together, at 95 %", ["value", *map(str, places)], rows)
+    rows = [[name, *row] for name, row in by_value.items()]
+    print_table("possible ranks: all pairs tested together, at 95 %", ["value", *map(str, places)], rows)
 
 
 def moved(difference: Difference, places: tuple[int, int]) -> None:
     """What moved most between a run and the baseline, by stratum and kind of error; ``places`` are their numbers."""
     title = "{} against {}".format(*places)
-    parts = sorted((part for part in difference.parts if part.size > 1e-9), key=lambda part: -part.size * part.n)
-    rows: list[list[Any]] = [
-        [
-            f"{part.facet} {part.key}",
-            part.n,
-            number(part.before),
-            number(part.after),
-            Cell(
-                f"{signed(part.difference)}{bounds(part, '+')}",
-                "better" if part.low > 0 else "worse" if part.high < 0 else "",
-            ),
-        ]
-        for part in parts[:MANY]
-    ]
-    if rows:
-        print_table(f"{title}, by stratum", ["stratum", "n", "before", "after", "change [95 %]"], rows)
-    if difference.kinds:
-        print_table(f"{title}, errors by type", ["type", "before", "after"], difference.kinds[:MANY])
-
-
-def verdict(difference: Difference) -> None:
-    """The verdict in one sentence."""
-    line(difference.sentence, difference.verdict if difference.verdict in ("better", "worse") else "bold")
+    rows: list[list[Any]] = []
+    for part in difference.moved[:MANY]:
+        style = "better" if part.low > 0 else "worse" if part.high < 0 else ""
+        change = Cell(signed(part.after - part.before, part), style)
+        rows.append([f"{part.facet} {part.key}", part.n, number(part.before), number(part.after), change])
+    print_table(f"{title}, by stratum", ["stratum", "n", "before", "after", "change [95 %]"], rows)
+    print_table(f"{title}, errors by type", ["type", "before", "after"], difference.kinds[:MANY])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS, target_met
+from goldassay.reporting.terminal import estimate, labelled, number
 from goldassay.running.run import Run
 from goldassay.statistics import Interval
 from goldassay.tally import Confusion, Counts
@@ -27,9 +28,10 @@ EMPTY: dict[str, dict[str, Any]] = {
     "extraction": {"entities": []},
     "linking": {"links": []},
     "triples": {"triples": []},
+    "classification": {"label": ""},
 }
+"""The tasks whose scorecards have values by type, label or property, and what a failed example predicts."""
 FACETS = ("type", "label", "property", "domain")
-PARTED = (*EMPTY, "classification")  # tasks whose scorecards have values by type, label or property
 
 
 @dataclass(frozen=True)
@@ -59,21 +61,32 @@ class ReportedValue:
         return target_met(self.value, self.target, lower_is_better=self.lower_is_better)
 
 
-@dataclass(frozen=True)
 class RunSummary:
-    """What there is to say about one run; ``counts`` has the `Counts` of each type or label, one entry an example."""
+    """Everything there is to say about one run.
 
-    run: Run
-    overall: ReportedValue
-    values: tuple[ReportedValue, ...]
-    by: Mapping[str, Mapping[str, Mapping[str, float | None]]] = field(default_factory=dict)
-    confusion: Confusion | None = None
-    counts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    ``by`` holds values by type, label or property; ``counts`` the `Counts` of each, one entry an example.
+    """
 
-    @property
-    def failed(self) -> int:
-        """How many examples failed."""
-        return self.run.folded.failed
+    def __init__(self, run: Run) -> None:
+        self.run, self.overall, self.values = run, overall(run), values(run)
+        self.by: dict[str, Mapping[str, Mapping[str, float | None]]] = {}
+        self.counts: dict[str, Mapping[Any, Counts]] = {}
+        self.confusion: Confusion | None = None
+        measures = run.about.get("measures", {}).values()
+        named = [str(about.get("measure", "")).partition(".")[0] for about in measures]
+        traced = bool(run.rows) and all("gold" in row for row in run.rows)
+        for task in TASKS if traced else ():
+            if task not in named or task not in EMPTY or (card := scorecard(run, task)) is None:
+                continue
+            self.by |= {facet: keys for facet, keys in card.by.items() if facet in FACETS}
+            facet = next((facet for facet in FACETS if facet in card.by), "")
+            parts: Any = card.tallies.get("strict_macro_f1", card.tallies.get("macro_f1", {}))
+            self.counts[facet] = label_counts(parts) or {k: n for k, n in parts.items() if isinstance(n, Counts)}
+            if cells := card.by.get("confusion"):
+                pairs = {(gold, label): n for gold, row in cells.items() for label, n in row.items() if n}
+                self.confusion = Confusion(
+                    {(SIDES.get(a, a), SIDES.get(b, b)): float(n) for (a, b), n in pairs.items()}
+                )
 
     @property
     def wrong(self) -> int:
@@ -81,21 +94,23 @@ class RunSummary:
         return sum(map(is_wrong, self.run.rows))
 
     @property
-    def latency(self) -> tuple[float, float]:
+    def latency(self) -> list[float]:
         """Median and 95th percentile of the seconds per example."""
         seconds = [float(row.get("latency_s") or 0.0) for row in self.run.rows]
-        median, high = np.percentile(seconds or [0.0], [50, 95]).tolist()
-        return median, high
-
-    @property
-    def tokens(self) -> int:
-        """Billed tokens."""
-        return tokens(self.run.cost)
+        ends: list[float] = np.percentile(seconds or [0.0], [50, 95]).tolist()
+        return ends
 
 
 def tokens(usage: Mapping[str, Any]) -> int:
     """Prompt and completion tokens of a run's cost or a row's usage."""
     return int(usage.get("prompt_tokens", 0)) + int(usage.get("completion_tokens", 0))
+
+
+def spent(cost: Mapping[str, Any]) -> str:
+    """What a run or a tuning cost."""
+    cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
+    total = cost.get("tokens", tokens(cost))
+    return f"{cost.get('calls', 0)} calls{cached}, {total} tokens, {cost.get('seconds', 0):.1f} s"
 
 
 def model_name(name: object) -> str:
@@ -137,20 +152,9 @@ def labels(runs: Sequence[Run]) -> list[str]:
 def warnings(run: Run) -> list[str]:
     """What failed, and what makes the values doubtful."""
     failed = [row for row in run.rows if row.get("error")]
-    if not failed:
-        return run.warnings
-    first = f"the first, {failed[0]['id']}: {failed[0]['error']}"
+    first = f"the first, {failed[0]['id']}: {failed[0]['error']}" if failed else ""
     share = f"{len(failed)} of {len(run.rows)} examples failed, and their gold counts as missed; {first}"
-    return [share, *run.warnings]
-
-
-def shortened(names: Sequence[object], most: int) -> str:
-    """The first names of a list, and how many more there are.
-
-    >>> shortened(["a", "b", "c"], 2)
-    'a, b and 1 more'
-    """
-    return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return [*[share] * bool(failed), *run.warnings]
 
 
 def is_wrong(row: Mapping[str, Any]) -> bool:
@@ -159,15 +163,13 @@ def is_wrong(row: Mapping[str, Any]) -> bool:
 
 
 def overall(run: Run) -> ReportedValue:
-    """The metric's weighted value, which tuning maximises, with its interval."""
-    weights = {key: weight for key in run.zero if (weight := run.zero.weights.get(key, 1.0))}
-    terms = {key: term(key, run.zero.worst.get(key)) for key in weights}
-    if len(weights) == 1:
-        return ReportedValue("metric", run.value, run.interval, terms[next(iter(weights))])
-    text = " + ".join(
-        f"{weight:g} {f'({terms[key]})' if key in run.zero.worst else key}" for key, weight in weights.items()
-    )
-    return ReportedValue("metric", run.value, run.interval, f"weighted mean of {text}")
+    """The metric's weighted value, which tuning maximises, with its interval; its convention says what it adds up."""
+    zero = run.zero
+    weights = {key: weight for key in zero if (weight := zero.weights.get(key, 1.0))}
+    terms = {key: term(key, zero.worst.get(key)) for key in weights}
+    if len(weights) > 1:
+        terms = {key: f"{weights[key]:g} {f'({text})' if key in zero.worst else key}" for key, text in terms.items()}
+    return ReportedValue("metric", run.value, run.interval, " + ".join(terms.values()))
 
 
 def term(name: str, worst: float | None) -> str:
@@ -179,23 +181,17 @@ def term(name: str, worst: float | None) -> str:
     return name if worst is None else f"1 - {name}" + (f" / {worst:g}" if worst != 1 else "")
 
 
-def labelled(name: str, lower_is_better: bool) -> str:
-    """A value's name in a table: with an arrow if lower is better."""
-    return f"{name} ↓" if lower_is_better else name
-
-
 def noise_lines(run: Run) -> list[str]:
     """What repeats say of the program's own noise: flips, pass@k, and what would narrow the intervals more."""
     noise = run.noise
     if noise is None:
         return []
-    passes = [f"pass@{k} {value.value:.3f}" for k, value in noise.pass_at.items()]
-    passes += [f"pass^{k} {value.value:.3f}" for k, value in noise.pass_every.items()]
-    flips = f"{noise.flips.value:.3f} [{noise.flips.low:.3f}, {noise.flips.high:.3f}]"
+    passes = [f"pass@{k} {number(value.value, 3)}" for k, value in noise.pass_at.items()]
+    passes += [f"pass^{k} {number(value.value, 3)}" for k, value in noise.pass_every.items()]
     failed = f"; {noise.failed} of {len(run.answers)} answers failed" if noise.failed else ""
     lines = [
-        f"{run.repeats} repeats of each example: {flips} of the examples flip between right and wrong, "
-        f"{noise.varies.value:.3f} change their score; {', '.join(passes)}{failed}"
+        f"{run.repeats} repeats of each example: {estimate(noise.flips, 3)} of the examples flip between right and "
+        f"wrong, {noise.varies.value:.3f} change their score; {', '.join(passes)}{failed}"
     ]
     for name, parts in noise.variance.items():
         examples, repeats = parts.narrower(2), parts.narrower(1, 2)
@@ -207,49 +203,16 @@ def noise_lines(run: Run) -> list[str]:
     return lines
 
 
-def values(run: Run) -> tuple[ReportedValue, ...]:
+def values(run: Run) -> list[ReportedValue]:
     """Each measure's value, with precision and recall if it is an F1."""
     reported = []
     for name, value in run.values.items():
         about, tally = run.about.get("measures", {}).get(name, {}), run.total[name]
-        counts = tally if type(tally) is Counts else None
-        reported.append(
-            ReportedValue(
-                name,
-                value,
-                run.intervals.get(name),
-                model_name(about.get("conventions", "")),
-                run.zero.weights.get(name, 1.0),
-                about.get("target"),
-                float(counts.precision) if counts else None,
-                float(counts.recall) if counts else None,
-                name in run.zero.worst,
-            )
-        )
-    return tuple(reported)
-
-
-def tasks(run: Run) -> list[str]:
-    """The tasks that a run's measures belong to."""
-    named = [str(about.get("measure", "")).partition(".")[0] for about in run.about.get("measures", {}).values()]
-    return [task for task in TASKS if task in named]
-
-
-def summarize(run: Run) -> RunSummary:
-    """Everything there is to say about a run."""
-    by: dict[str, Mapping[str, Mapping[str, float | None]]] = {}
-    counts: dict[str, Mapping[str, Any]] = {}
-    traced = bool(run.rows) and all("gold" in row for row in run.rows)
-    for task in tasks(run) if traced else ():
-        if task in PARTED and (card := scorecard(run, task)) is not None:
-            by |= {facet: keys for facet, keys in card.by.items() if facet in (*FACETS, "confusion")}
-            facet = next((facet for facet in FACETS if facet in card.by), "")
-            tally: Mapping[Any, Any] = next(
-                (card.tallies[name] for name in ("strict_macro_f1", "macro_f1") if name in card.tallies), {}
-            )
-            counts[facet] = label_counts(tally) or {k: part for k, part in tally.items() if isinstance(part, Counts)}
-    labels = confusion(by.pop("confusion", {}))
-    return RunSummary(run, overall(run), values(run), by, labels, counts)
+        rates = (float(tally.precision), float(tally.recall)) if type(tally) is Counts else (None, None)
+        convention, weight = model_name(about.get("conventions", "")), run.zero.weights.get(name, 1.0)
+        details = convention, weight, about.get("target"), *rates, name in run.zero.worst
+        reported.append(ReportedValue(name, value, run.intervals.get(name), *details))
+    return reported
 
 
 def confidences(run: Run) -> Any:
@@ -279,19 +242,8 @@ def label_counts(confusion: Mapping[Any, Any]) -> dict[str, Counts]:
 def scorecard(run: Run, task: str) -> Any:
     """The scorecard of a run's rows, equal to `goldassay score` for the same gold and predictions; None without."""
     gold = [{"id": row["id"], **row.get("inputs", {}), **row["gold"]} for row in run.rows]
-    predictions = [row.get("prediction") or EMPTY.get(task, {"label": ""}) for row in run.rows]
+    predictions = [row.get("prediction") or EMPTY[task] for row in run.rows]
     try:
         return import_module(f"goldassay.measures.{task}").scorecard(gold, predictions)
     except (GoldassayError, KeyError, TypeError, ValueError, AttributeError):
         return None  # renamed columns, or predictions that only the program's own metric can read
-
-
-def confusion(cells: Mapping[str, Mapping[str, float | None]]) -> Confusion | None:
-    """Which label was predicted for which."""
-    pairs = {
-        (SIDES.get(gold, gold), SIDES.get(label, label)): float(n)
-        for gold, row in cells.items()
-        for label, n in row.items()
-        if n
-    }
-    return Confusion(pairs) if pairs else None

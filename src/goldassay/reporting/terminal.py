@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from itertools import accumulate
 from typing import IO, TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -128,7 +129,7 @@ def print_table(
     left: int = 1,
     most: int | None = None,
 ) -> None:
-    """Prints rows under a title. Columns that do not fit stand in tables below, each with the first columns again.
+    """Prints rows, if any, under a title. Columns that do not fit stand in tables below, each after the first columns.
 
     Args:
         title: Stands above the table, which is at least as wide.
@@ -138,39 +139,32 @@ def print_table(
             nothing in them is ever cut.
         most: Only so many rows; a line below says how many there are more.
     """
+    if not rows:
+        return
     screen = console()
     heads, *cells = [list(map(_text, row)) for row in (columns, *rows[:most])]
-    rendered = list(zip(heads, *cells, strict=True))
-    widths = [PADDING + max(screen.measure(cell).maximum for cell in column) for column in rendered]
-    for places in _fitting(widths, left, screen.width):
-        width = min(len(title or ""), screen.width)
-        table = Table(title=title, title_justify="left", min_width=width)
+    widths = [
+        PADDING + max(screen.measure(cell).maximum for cell in column) for column in zip(heads, *cells, strict=True)
+    ]
+    fixed = 1 + sum(min(NAME + PADDING, width) for width in widths[:left])
+    first, rest = range(len(widths))[:left], range(len(widths))[left:]
+    while True:
+        fitting = sum(fixed + width <= screen.width for width in accumulate(widths[place] for place in rest))
+        table = Table(title=title, title_justify="left", min_width=min(len(title or ""), screen.width))
+        places = [*first, *rest[: max(1, fitting)]]
         for place in places:
             options: Any = {"overflow": "fold"} if place < left else {"justify": "right", "no_wrap": True}
             table.add_column(heads[place], **options)
         for row in cells:
             table.add_row(*(row[place] for place in places))
         screen.print(table)
-        title = None
+        rest, title = rest[max(1, fitting) :], None
+        if not rest:
+            break
     if any("↓" in row[0].plain for row in cells):
         plain("↓: lower is better")
     if most and len(rows) > most:
         plain(f"and {len(rows) - most} more (all with --json)")
-
-
-def _fitting(widths: Sequence[int], left: int, width: int) -> Iterator[list[int]]:
-    """The columns of each table: the first ones, which may fold down to a name, and as many others as fit."""
-    columns = list(range(len(widths)))
-    first, rest = columns[:left], columns[left:]
-    fixed = 1 + sum(min(NAME + PADDING, widths[place]) for place in first)
-    while True:
-        size = 1
-        while size < len(rest) and fixed + sum(widths[place] for place in rest[: size + 1]) <= width:
-            size += 1
-        yield first + rest[:size]
-        rest = rest[size:]
-        if not rest:
-            return
 
 
 def number(value: float | None, places: int = 4) -> str:
@@ -186,6 +180,48 @@ def bounds(interval: Any, sign: str = "") -> str:
     """
     ends: Any = interval if isinstance(interval, tuple) else interval and (interval.low, interval.high)
     return f" [{ends[0]:{sign}.3f}, {ends[1]:{sign}.3f}]" if ends and ends[0] is not None else ""
+
+
+def estimate(value: Any, places: int = 4) -> str:
+    """A value with its 95 % interval, ``0.6176 [0.471, 0.765]``; a dash for None."""
+    return number(value and value.value, places) + bounds(value)
+
+
+def with_interval(run: Run, name: str) -> str:
+    """The same of a run's measure."""
+    return number(run.values.get(name)) + bounds(run.intervals.get(name))
+
+
+def p_value(p: float | None) -> str:
+    """A p-value with three places; a dash for None.
+
+    >>> p_value(0.0314), p_value(0.0001), p_value(None)
+    ('0.031', '<0.001', '–')
+    """
+    return "<0.001" if p is not None and p < 0.001 else number(p, 3)
+
+
+def signed(value: float, interval: Any = None, places: int = 3) -> str:
+    """A difference with its sign, and with its interval if it has one.
+
+    >>> signed(0.05), signed(-0.2, (-0.31, -0.1))
+    ('+0.050', '-0.200 [-0.310, -0.100]')
+    """
+    return f"{value:+.{places}f}{bounds(interval, '+')}"
+
+
+def labelled(name: str, lower_is_better: bool) -> str:
+    """A value's name in a table: with an arrow if lower is better."""
+    return f"{name} ↓" if lower_is_better else name
+
+
+def shortened(names: Sequence[object], most: int = 10) -> str:
+    """The first names of a list, and how many more there are.
+
+    >>> shortened(["a", "b", "c"], 2)
+    'a, b and 1 more'
+    """
+    return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def line(text: str, style: str | None = None) -> None:
@@ -207,11 +243,6 @@ def plain(text: str) -> None:
 def warn(text: str) -> None:
     """Prints one warning on standard error."""
     _whole(Text.assemble(("warning: ", "yellow"), visible(text)), error=True)
-
-
-def hint(text: str) -> None:
-    """Prints on standard error what a person may want to know next."""
-    _whole(Text.assemble(("hint: ", "dim"), visible(text)), error=True)
 
 
 @contextmanager
@@ -248,26 +279,3 @@ def quiet() -> Iterator[None]:
     """Throws away what optimizers print."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         yield
-
-
-def with_interval(run: Run, name: str) -> str:
-    """A value with its 95 % interval: ``0.6176 [0.471, 0.765]``."""
-    return number(run.values.get(name)) + bounds(run.intervals.get(name))
-
-
-def p_value(p: float | None) -> str:
-    """A p-value with three places; a dash for None.
-
-    >>> p_value(0.0314), p_value(0.0001), p_value(None)
-    ('0.031', '<0.001', '–')
-    """
-    return "<0.001" if p is not None and p < 0.001 else number(p, 3)
-
-
-def signed(value: float, places: int = 3) -> str:
-    """A difference with its sign.
-
-    >>> signed(0.05), signed(-0.2)
-    ('+0.050', '-0.200')
-    """
-    return f"{value:+.{places}f}"

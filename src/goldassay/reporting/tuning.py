@@ -1,53 +1,144 @@
-"""Tuning on the terminal: what it gained, error patterns, and patches."""
+"""Tuning: what a folder of it holds for a report, and what it gained, error patterns and patches on the terminal.
+
+What was tested comes from the tuning's ledger; a tuning without one (by a DSPy optimizer) has no tests to list.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from goldassay.reporting.summary import noise_lines
-from goldassay.reporting.terminal import (
-    Cell,
-    bounds,
-    line,
-    number,
-    p_value,
-    plain,
-    print_table,
-    with_interval,
-)
+from goldassay import jsonl
+from goldassay.reporting.terminal import Cell, bounds, line, number, p_value, plain, print_table, signed, with_interval
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
-    from goldassay.tuning.patches import Effect, Patch
+    from goldassay.tuning.patches import Patch
     from goldassay.tuning.patterns import Pattern
     from goldassay.tuning.saved import Tuned
     from goldassay.tuning.verdict import Audit
 
+LONGEST = 2000  # characters of an edit
+GOOD = ("kept", "proven", "applied", "better", "needed")
+WORDS = {"needed": "stays", "dropped": "left out", "proposed": "not tested"}
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """A tuning folder: ``tuning.json``, its patches, its ledger, and the diff of the prompt."""
+
+    about: Mapping[str, Any]
+    patches: Mapping[str, Mapping[str, Any]]
+    ledger: Sequence[Mapping[str, Any]]
+    diff: str
+    folder: Path
+
+    @classmethod
+    def load(cls, folder: Path) -> Tuning:
+        """Reads a tuning from its folder."""
+        from goldassay.tuning.patches import read
+        from goldassay.tuning.saved import read_about
+
+        about = read_about(folder / "tuning.json")
+        files = {patch.id: patch for patch in map(read, sorted((folder / "patches").glob("*.yaml")))}
+        order = dict.fromkeys([entry["id"] for entry in about.get("patches", ()) if entry["id"] in files] + [*files])
+        patches = {name: {"id": name, "edit": files[name].edit, **files[name].model_dump()} for name in order}
+        diff, ledger = folder / "prompt.diff", folder / "ledger.jsonl"
+        entries = list(jsonl.rows(ledger)) if ledger.is_file() else []
+        return cls(about, patches, entries, diff.read_text(encoding="utf-8") if diff.is_file() else "", folder)
+
+    @property
+    def title(self) -> str:
+        """With what it tuned."""
+        return f"Tuning with {self.about.get('optimizer') or 'an optimizer'}"
+
+    @property
+    def sentence(self) -> str:
+        """What the tuning came to, with what it took."""
+        split = "test" if self.about.get("test") else "dev"
+        part, cost = self.about.get(split) or {}, self.about.get("cost") or {}
+        spent = f"{cost.get('calls', 0):,} calls, {cost.get('seconds', 0) or 0:.0f} s"
+        if not part:
+            return f"{self.title} changed nothing ({spent})."
+        test = part["difference"]
+        gap = signed(test["difference"], (test["interval"]["low"], test["interval"]["high"]))
+        verdict = f": {self.about['verdict']}" if self.about.get("verdict") else ""
+        return f"{self.title}: {gap} on {test['n']} {split} examples{verdict} ({spent})."
+
+    @property
+    def runs(self) -> list[Path]:
+        """The folders of its runs before and after, on test if there is one, else on dev."""
+        part = self.about.get("test") or self.about.get("dev") or {}
+        return [place for name in part.get("runs", ()) if ((place := self.folder / name) / "run.json").is_file()]
+
+    @property
+    def tests(self) -> list[dict[str, Any]]:
+        """What was tested, in order: name, outcome, reason, effect, edits; then the edits that no test names."""
+        tests = []
+        for entry in self.ledger:
+            split, effect = next(((key, part) for key, part in entry.items() if isinstance(part, Mapping)), ("", None))
+            names = zip(map(str, entry["patches"]), entry["edits"], strict=True)
+            edits = [self.patches.get(name, {"id": name, "edit": str(text)}) for name, text in names]
+            tests.append((entry["candidate"], entry, effect, split, edits))
+        tested = {name for entry in self.ledger for name in entry["patches"]}
+        for name, patch in self.patches.items():
+            if name not in tested:
+                effect = (patch.get("effects") or [None])[-1]
+                tests.append((name, patch, effect, effect["split"] if effect else "", [patch]))
+        return [
+            {
+                "name": str(name),
+                "good": str(about["status"]) in GOOD,
+                "word": WORDS.get(about["status"], str(about["status"])),
+                "reason": str(about["reason"]),
+                "effect": effect,
+                "split": split,
+                "edits": list(map(_edit, edits)),
+            }
+            for name, about, effect, split, edits in tests
+        ]
+
+
+def _edit(patch: Mapping[str, Any]) -> dict[str, Any]:
+    """An edit as removed and added lines, with why it was proposed and how it ended."""
+    example = patch.get("example")
+    if example and patch.get("action") == "show_nearest":  # a choice among all of train is shown in words
+        example = example["examples"] if len(example["examples"]) <= example["k"] else None
+    words = "" if patch.get("old") else patch.get("edit", "")
+    added = patch.get("text") or (json.dumps(example, ensure_ascii=False, indent=1) if example else words)
+    return {
+        **{key: str(patch.get(key, "")) for key in ("id", "status", "reason", "predictor", "rationale")},
+        "gone": str(patch.get("old") or "")[:LONGEST].splitlines(),
+        "come": str(added)[:LONGEST].splitlines(),
+        "examples": list(patch.get("examples") or ()),
+    }
+
 
 def tuned(result: Tuned, folder: object) -> None:
     """The values before and after on dev and on test, the patches, the verdict, the cost and the folder."""
-    trials = [(split, trial) for split, trial in (("dev", result.dev), ("test", result.test)) if trial is not None]
-    rows = [
-        [
-            split,
-            name,
-            with_interval(trial.before, name),
-            number(trial.after.values[name]) if trial.chosen else with_interval(trial.after, name),
-        ]
-        for split, trial in trials
-        for name in trial.after.values
-    ]
-    print_table(f"tuned with {result.optimizer}", ["split", "value", "before [95 %]", "after [95 %]"], rows, left=2)
-    line("The metric before and after, and the paired difference [95 %]:")
-    for split, trial in trials:
-        test = trial.difference
+    from goldassay.reporting.summary import noise_lines, spent
+
+    rows: list[list[str]] = []
+    sentences = ["The metric before and after, and the paired difference [95 %]:"]
+    for split, trial in (("dev", result.dev), ("test", result.test)):
+        if trial is None:
+            continue
+        before, after, test = trial.before, trial.after, trial.difference
+        for name, value in after.values.items():
+            rows.append([split, name, with_interval(before, name)])
+            rows[-1].append(number(value) if trial.chosen else with_interval(after, name))
         size = f"n {test.n}" if test.unit == "examples" else f"{test.n} {test.unit}"
-        detectable = f", detectable {test.smallest_detectable:.3f}" if test.smallest_detectable else ""
-        sure = f"{bounds(test.interval, '+')}, p {p_value(test.p)}, {size}{detectable}"
-        values = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
-        plain(f"{split:<5}{values}{f', {size}; it also chose, so no interval' if trial.chosen else sure}")
-        for text in noise_lines(trial.after):
-            line(f"{split}, after: {text}")
+        sure = f", {size}; it also chose, so no interval"
+        if not trial.chosen:
+            detectable = f", detectable {test.smallest_detectable:.3f}" if test.smallest_detectable else ""
+            sure = f"{bounds(test.interval, '+')}, p {p_value(test.p)}, {size}{detectable}"
+        sentences.append(f"{split:<5}{number(before.value)} → {number(after.value)}, {test.difference:+.4f}{sure}")
+        sentences += [f"{split}, after: {text}" for text in noise_lines(after)]
+    print_table(f"tuned with {result.optimizer}", ["split", "value", "before [95 %]", "after [95 %]"], rows, left=2)
+    for text in sentences:
+        plain(text)
     if result.ledger.patches:
         patches(result.ledger.patches)
         line(result.ledger.verdict.sentence)
@@ -55,9 +146,7 @@ def tuned(result: Tuned, folder: object) -> None:
     notes += [*result.beside, *([f"The gain is {result.verdict}."] if result.test is not None else [])]
     for text in [*notes, *([f"Stopped early: {result.stopped}."] if result.stopped else [])]:
         line(text)
-    cost = result.cost
-    cached = f" and {cost['cached']} cached answers" if cost.get("cached") else ""
-    plain(f"{cost['calls']} calls{cached}, {cost['tokens']} tokens, {cost['seconds']:.0f} s to tune. Folder: {folder}")
+    plain(f"{spent(result.cost)} to tune. Folder: {folder}")
 
 
 def audit(result: Audit) -> None:
@@ -66,13 +155,9 @@ def audit(result: Audit) -> None:
     line(first)
     for text in rest:
         line(f"- {text}")
-    costs = result.details.get("costs")
-    if costs:
-        names = ["calls", "cached", "tokens", "usd", "seconds"]
-        values = [[f"{costs[side][name]:.4g}" for name in names] for side in ("before", "after")]
-        print_table(
-            "an example costs", ["", "before", "after"], [list(row) for row in zip(names, *values, strict=True)]
-        )
+    if costs := result.details.get("costs"):
+        rows = [[name, *(f"{costs[side][name]:.4g}" for side in ("before", "after"))] for name in costs["before"]]
+        print_table("an example costs", ["", "before", "after"], rows)
         _diff(str(result.details["diff"]).splitlines() or ["The prompts are the same."])
 
 
@@ -83,9 +168,8 @@ def patterns(patterns: Sequence[Pattern], most: int = 8) -> None:
         types = " → ".join(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part))
         name = Cell(f"{pattern.kind} {types}", detail="\n".join(f"  {text}" for text in _details(pattern)))
         rows.append([name, pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
-    if rows:
-        print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows, most=most)
-    else:
+    print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows, most=most)
+    if not rows:
         plain("No errors.")
 
 
@@ -106,21 +190,15 @@ def patches(patches: Sequence[Patch]) -> None:
     rows = []
     for patch in patches:
         effect = patch.effects[-1] if patch.effects else None
-        p = p_value(effect.p) if effect and not effect.chosen else ""
         reason = patch.reason if "program" in patch.reason else ""
-        cells = [Cell(patch.id, detail=patch.edit[:160]), Cell(patch.status, detail=reason)]
-        rows.append([*cells, _effect(effect), p])
-    if rows:
-        print_table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2)
-    else:
+        rows.append([Cell(patch.id, detail=patch.edit[:160]), Cell(patch.status, detail=reason), "–", ""])
+        if effect:
+            on = f"on {effect.split}, {effect.size}{', which chose it' * effect.chosen}"
+            p = "" if effect.chosen else p_value(effect.p)
+            rows[-1][2:] = Cell(signed(effect.difference, effect), detail=on), p
+    print_table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2)
+    if not rows:
         plain("No patches yet. To make some:  goldassay patch propose TASK --run RUN")
-
-
-def _effect(effect: Effect | None) -> str:
-    if effect is None:
-        return "–"
-    on = f"on {effect.split}, {effect.size}{', which chose it' * effect.chosen}"
-    return Cell(f"{effect.difference:+.3f}{bounds(effect, '+')}", detail=on)
 
 
 def patch(patch: Patch, diff: Sequence[str]) -> None:
@@ -128,7 +206,7 @@ def patch(patch: Patch, diff: Sequence[str]) -> None:
     line(f"{patch.id} {patch.status} {patch.reason}", "bold")
     line(f"why: {patch.rationale}")
     for effect in patch.effects:
-        values = f"{effect.before:.4f} → {effect.after:.4f}, {effect.difference:+.4f}{bounds(effect, '+')}"
+        values = f"{effect.before:.4f} → {effect.after:.4f}, {signed(effect.difference, effect, 4)}"
         sure = "which also chose it, so no interval" if effect.chosen else f"p {effect.p:.4f}"
         line(f"on {effect.split}: {values}, {sure}, {effect.size}, {effect.calls} calls")
     _diff(diff)

@@ -164,7 +164,7 @@ def test_logs_are_taken_where_runs_are(before: str, after: str, name: str, tmp_p
     assert first["corrected_p"] >= first["p"]
     assert call("runs", "show", FILES / before)["failed"] >= 1
     assert call("audit", FILES / before, FILES / after)["verdict"]
-    page = report(sources([FILES / before, FILES / after]).runs)
+    page = report(**sources([FILES / before, FILES / after]))
     refused = CliRunner().invoke(app, ["audit", str(FILES / after), str(FILES / before), "--fail-unless-better"])
     assert refused.exit_code == 1
     assert Run.load(FILES / after).name in page

@@ -1,6 +1,208 @@
-"""Pages to look at: one file each, offline, everything in it. `report` of runs, `history` of a folder of runs."""
+"""Pages to look at, one HTML file each: runs, a tuning, judges; the stages of a pipeline; drafted gold to correct.
 
-from goldassay.reporting.pages.report import Sources, report, sources
-from goldassay.reporting.pages.tuning import Tuning
+In a report the first run is the baseline. Runs on other gold than the first stand beside it with their values. Examples
+and paired differences cover only the runs that share the first one's gold and conventions; the page says which runs are
+left out and why. A folder of runs has its pages in `dashboard`.
+"""
 
-__all__ = ["Sources", "Tuning", "report", "sources"]
+from __future__ import annotations
+
+import gc
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.reporting import summary
+from goldassay.reporting.pages import charts, data
+from goldassay.reporting.pages.document import code, packed, page
+from goldassay.reporting.ranking import RankedRun, leader
+from goldassay.reporting.terminal import shortened
+from goldassay.reporting.tuning import Tuning
+from goldassay.reporting.verdicts import FEW, differences, metric_title, run_sentence
+from goldassay.running.folder import run_at
+from goldassay.running.logs import read_log, split_name
+from goldassay.running.logs.tools import KINDS
+from goldassay.running.rows import FEW as MEMORY
+from goldassay.running.run import Run
+from goldassay.running.waterfall import Waterfall
+from goldassay.tuning.patterns import find
+
+if TYPE_CHECKING:
+    from goldassay.tuning.verdict import Audit
+
+__all__ = ["Tuning", "correcting", "report", "sources", "waterfall"]
+
+PATTERNS, WORST = 25, 8  # error patterns and worst examples of a run
+
+
+def sources(places: Sequence[Path]) -> dict[str, Any]:
+    """What `report` is made from, as its arguments: run folders, one tuning folder, logs of other tools, and what
+    ``goldassay judge align --json`` writes."""
+    runs: list[Run] = []
+    judges: list[Mapping[str, Any]] = []
+    tuning: Tuning | None = None
+    for place in places:
+        if split_name(place)[0].is_file():
+            logged = read_log(place)
+            runs += logged
+            judges += [] if logged else [_judge(place)]
+            continue
+        folder = run_at(place)
+        if not (folder / "tuning.json").is_file():
+            runs.append(Run.load(folder))
+            continue
+        if tuning is not None:
+            raise GoldassayError(f"{folder}: a report shows one tuning, and it already shows {tuning.folder}")
+        tuning = Tuning.load(folder)
+        runs += map(Run.load, tuning.runs)
+    if not places:
+        raise GoldassayError(
+            "a report needs a run folder, a tuning folder, a log of another tool, or the agreement of a judge as JSON"
+        )
+    return {"runs": runs, "tuning": tuning, "judges": judges}
+
+
+def _judge(file: Path) -> Mapping[str, Any]:
+    try:
+        agreement = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        agreement = None
+    if not isinstance(agreement, dict) or "judge" not in agreement:
+        raise DataError(f"neither the agreement of a judge as JSON nor a log of {KINDS}", file=file)
+    return {**agreement, "judge": summary.model_name(agreement["judge"])}
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pauses the garbage collector, which would walk over hundreds of thousands of rows again and again."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@_uncollected()
+def report(
+    runs: Sequence[Run],
+    *,
+    tuning: Tuning | None = None,
+    judges: Sequence[Mapping[str, Any]] = (),
+    ranked: Sequence[RankedRun] = (),
+    title: str | None = None,
+    audit: Audit | None = None,
+    library: str | None = None,
+) -> str:
+    """The page as HTML text.
+
+    Args:
+        runs: One or more; all are compared with the first.
+        tuning: What a tuning tried and what it kept.
+        judges: The output of ``judge align --json``, one a judge.
+        ranked: The same runs as `goldassay.reporting.ranking.rank` orders them.
+        title: Of the page; by default the names of the runs.
+        audit: Whether an optimizer helped.
+        library: The file beside the page that holds the chart library; by default it is in the page.
+    """
+    stored = [run for run in runs if run.rows]
+    usable = list(map(_in_memory, stored))
+    names = summary.labels(usable)
+    named = list(zip(names, usable, strict=True))
+    summaries = list(map(summary.RunSummary, usable))
+    comparable, against, excluded = differences(summaries, names)
+    tree = tuning.tests if tuning else []
+    facets = {facet for run in usable for facet in run.by_stratum}
+    values = data.values(summaries)
+    drawn: list[tuple[Any, Sequence[Any]]] = [*values]
+    drawn[:0] = [(summaries[0].overall, [each.overall for each in summaries])] if len(values) > 1 else []
+    sure = [(name, pairs) for name, run in named if len(pairs := summary.confidences(run))]
+    matrices = [
+        (name, data.matrix(each.confusion)) for name, each in zip(names, summaries, strict=True) if each.confusion
+    ]
+    notes = [f"{name} has no rows yet" for run, name in zip(runs, summary.labels(runs), strict=True) if not run.rows]
+    context: dict[str, Any] = {
+        "title": title or (tuning.title if tuning else shortened(names, 3) or "A judge beside people"),
+        "runs": summaries,
+        "names": names,
+        "against": against,
+        "few": FEW,
+        "sentence": run_sentence(usable[0], names[0]) if usable else "",
+        "worst": _worst(usable[0]) if usable else [],
+        "metric_name": metric_title(usable[0]) if usable else "",
+        "notes": [*notes, *excluded, *(note for name, run in named for note in _notes(name, run))],
+        "values": values,
+        "facets": facets,
+        "parts": data.tables(summaries),
+        "named": partial(code, institutional="custodian_type" in facets),
+        "confusions": matrices,
+        "patterns": [(name, find(run.cases)[:PATTERNS]) for name, run in named],
+        "forest": charts.forest(names, [(about.name, [_ends(each) for each in row]) for about, row in drawn]),
+        "curves": [curve(sure) for curve in (charts.calibration, charts.precision_recall) if sure],
+        "tuning": tuning,
+        "audit": audit,
+        "tree": tree,
+        "judges": judges,
+        "together": [names[0], *(difference.name for difference in against)] if usable else [],
+        "ranked": ranked,
+        "leader": leader(ranked) if ranked else [],
+        "spent": charts.spent(ranked),
+        "tuning_chart": charts.effects(tree),
+    }
+    rows = [run.rows for run, loaded in zip(stored, usable, strict=True) if any(loaded is each for each in comparable)]
+    packs = data.packs(comparable, rows) if comparable else {}
+    return page("report.html", context, scripts=["render.js", "examples.js"], data=packs, library=library)
+
+
+def _in_memory(run: Run) -> Run:
+    """The run with its rows in memory but for their prompts, so that a large run's file is read once."""
+    if len(run.rows) <= MEMORY or isinstance(run.rows, list):
+        return run
+    return replace(run, rows=[{key: row[key] for key in row if key != "calls"} for row in run.rows])
+
+
+def _ends(value: summary.ReportedValue | None) -> tuple[float, float, float] | None:
+    return (value.value, value.interval.low, value.interval.high) if value and value.interval else None
+
+
+def _worst(run: Run) -> list[tuple[str, str, float]]:
+    """The examples with the lowest scores, with their first words."""
+    rows = sorted((row for row in run.rows if summary.is_wrong(row)), key=lambda row: float(row["score"]))
+    return [(str(row["id"]), data.first_words(row), float(row["score"])) for row in rows[:WORST]]
+
+
+def _notes(name: str, run: Run) -> Iterator[str]:
+    """What a reader has to know before believing a run's numbers."""
+    status = run.about.get("status", "unfinished")
+    if status not in ("finished", "given"):
+        yield f"{name} is {status}: {len(run.rows)} of {run.about.get('gold', {}).get('examples', '?')} examples."
+    for text in (*summary.warnings(run), *summary.noise_lines(run)):
+        yield f"{name}: {text}."
+    if "inputs" not in run.rows[0]:
+        yield f"{name} has no trace, so its inputs and gold are not shown."
+
+
+def waterfall(stages: Waterfall, title: str) -> str:
+    """The page of a pipeline's stages (`goldassay eval --stages`)."""
+    steps = [(share.stage, share.cost, share.low, share.high) for share in stages.shares]
+    figure = charts.waterfall(stages.value, stages.rest, steps)
+    return page("waterfall.html", {"title": f"What each stage costs: {title}", "found": stages, "cascade": figure})
+
+
+def correcting(records: Sequence[Mapping[str, Any]], task: str, outputs: Sequence[str]) -> str:
+    """The page that corrects drafted gold by keyboard; it keeps the work in the browser and exports JSONL.
+
+    Args:
+        records: The drafted records.
+        task: The task.
+        outputs: The fields to be corrected.
+    """
+    content = json.dumps({"task": task, "outputs": list(outputs), "records": list(records)}, ensure_ascii=False)
+    key = hashlib.sha256(content.encode()).hexdigest()[:16]
+    context = {"title": f"Correct {task}", "total": len(records), "key": key}
+    return page("correcting.html", context, scripts=["correcting.js"], data={"drafts": packed(content)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape  # plotly reads a few tags in texts
 from typing import Any
 
@@ -41,28 +41,44 @@ def _whiskers(intervals: Sequence[Interval], **options: Any) -> dict[str, Any]:
 
 
 def forest(
-    names: Sequence[str], runs: Sequence[str], values: Sequence[Sequence[Interval | None]], what: str = "value"
-) -> Chart:
-    """Values with intervals: a row a measure, a mark a run; ``values[run][measure]`` holds value, low and high."""
+    runs: Sequence[str], rows: Sequence[tuple[str, Sequence[Interval | None]]], what: str = "value"
+) -> Chart | None:
+    """Values with intervals: a row a measure, a mark a run. ``rows`` hold a measure's name and its value, low and high
+    in each run; without any there is no chart."""
+    if not rows:
+        return None
     data, findings = [], []
-    for place, (run, row) in enumerate(zip(runs, values, strict=True)):
-        cells = [(at, interval) for at, interval in enumerate(row) if interval is not None]
-        shift = (place - (len(runs) - 1) / 2) * 0.6 / max(1, len(runs))
-        texts = [f"{names[at]} {number(v, 3)}{bounds((low, high))}" for at, (v, low, high) in cells]
+    for place, run in enumerate(runs):
+        cells = [(at, name, row[place]) for at, (name, row) in enumerate(rows)]
+        intervals = [interval for _, _, interval in cells if interval]
+        shift = (place - (len(runs) - 1) / 2) * 0.6 / len(runs)
+        texts = [f"{name} {number(cell[0], 3)}{bounds((cell[1], cell[2]))}" for _, name, cell in cells if cell]
         findings += [f"{run}: {text}" for text in texts]
-        across, down = [value for _, (value, _, _) in cells], [at + shift for at, _ in cells]
-        whiskers = _whiskers([interval for _, interval in cells], thickness=2)
-        data.append(
-            _points(place, run, across, down, "%{customdata}", mode="markers", error_x=whiskers, customdata=texts)
-        )
-    rows = {"tickvals": list(range(len(names))), "ticktext": list(names), "showgrid": False, "zeroline": False}
+        across, down = [value for value, _, _ in intervals], [at + shift for at, _, interval in cells if interval]
+        options = {"mode": "markers", "error_x": _whiskers(intervals, thickness=2), "customdata": texts}
+        data.append(_points(place, run, across, down, "%{customdata}", **options))
+    ticks = {"tickvals": list(range(len(rows))), "ticktext": [name for name, _ in rows]}
     layout = {
         "xaxis": {"title": f"{what} [95 %]"},
-        "yaxis": {**rows, "autorange": "reversed", "automargin": True},
+        "yaxis": {**ticks, "showgrid": False, "zeroline": False, "autorange": "reversed", "automargin": True},
         "showlegend": len(runs) > 1,
     }
-    height = 130 + 34 * max(2, len(names)) * max(1, len(runs)) ** 0.5 // 1
+    height = 130 + 34 * max(2, len(rows)) * len(runs) ** 0.5 // 1
     return _chart(f"{what} with 95 % intervals. {'; '.join(findings)}", data, layout, height)
+
+
+def effects(tests: Sequence[Mapping[str, Any]]) -> Chart | None:
+    """Each test's effect with its interval, in order; None without any. What was kept has no interval: a point."""
+    rows = []
+    for test in tests:
+        if effect := test["effect"]:
+            value, low, high = (effect.get(name) for name in ("difference", "low", "high"))
+            ends = [value if end is None else float(end) for end in (low, high)]
+            rows.append((test["name"][:34], [[float(value), *ends]]))
+    figure = forest(["effect"], rows, "difference of the metric")
+    if figure:
+        figure["layout"]["xaxis"] |= {"zeroline": True, "rangemode": "tozero"}
+    return figure
 
 
 def scatter(
@@ -71,11 +87,20 @@ def scatter(
     """Points of two numbers, joined within a series."""
     names = "; ".join(f"{name}: {number(y[-1], 3)} at {x[-1]:.3g}" for name, x, y in series)
     data = [
-        _points(place, name, list(x), list(y), "%{x:.3g}, %{y:.3f}", mode="lines+markers")
+        _points(place, name, x, y, "%{x:.3g}, %{y:.3f}", mode="lines+markers")
         for place, (name, x, y) in enumerate(series)
     ]
     xaxis, yaxis = ({"title": title, "rangemode": "tozero"} for title in titles)
     return _chart(f"{label}. {names}", data, {"xaxis": xaxis, "yaxis": yaxis, "showlegend": len(series) > 1}, 360)
+
+
+def spent(ranked: Sequence[Any]) -> list[Chart]:
+    """Quality against cost and against seconds, for systems whose cost is known."""
+    figures = []
+    for unit, name in ((ranked[0].unit, "cost"), ("seconds", "seconds")) if ranked else ():
+        series = [(each.name, [getattr(each, name)], [each.value.value]) for each in ranked if getattr(each, name)]
+        figures += [scatter(f"Quality against {unit}", (unit, "value"), series)] if len(series) > 1 else []
+    return figures
 
 
 def calibration(runs: Sequence[tuple[str, Any]]) -> Chart:
@@ -101,9 +126,7 @@ def precision_recall(runs: Sequence[tuple[str, Any]]) -> Chart:
     return scatter("Precision against recall as the confidence falls", ("recall", "precision"), series)
 
 
-def lines(
-    series: Sequence[tuple[str, Sequence[tuple[str, float, float, float, str]]]], title: str, breaks: Sequence[str] = ()
-) -> Chart:
+def lines(series: Sequence[tuple[str, Sequence[Any]]], title: str, breaks: Sequence[str] = ()) -> Chart:
     """Values over time with their intervals.
 
     Args:
@@ -115,36 +138,27 @@ def lines(
     Moments stand at equal distances, because runs come in bursts: seconds apart, then days.
     """
     moments = sorted({when for _, points in series for when, *_ in points} | set(breaks))
-    place_of = {when: number for number, when in enumerate(moments)}
-    colours = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in series))}
     latest = dict(series)
-    data = [
-        _points(
-            colours[name],
-            name,
-            [place_of[when] for when, *_ in points],
-            [value for _, value, *_ in points],
-            "%{customdata}<br>%{y:.4f}",
-            mode="lines+markers",
-            legendgroup=name,
-            showlegend=points is latest[name],
-            error_y=_whiskers([interval for _, *interval, _ in points], thickness=1.5),
-            customdata=[text for *_, text in points],
-        )
-        for name, points in series
-    ]
-    labelled = moments[:: -(-len(moments) // TICKS) or 1]
+    colours = list(latest)
+    data = []
+    for name, points in series:
+        whens, values, _, _, texts = zip(*points, strict=True)
+        options = {"mode": "lines+markers", "legendgroup": name, "showlegend": points is latest[name]}
+        options |= {"error_y": _whiskers([point[1:4] for point in points], thickness=1.5), "customdata": texts}
+        x = list(map(moments.index, whens))
+        data.append(_points(colours.index(name), name, x, values, "%{customdata}<br>%{y:.4f}", **options))
+    labelled = range(0, len(moments), -(-len(moments) // TICKS) or 1)
     axis = {
-        "tickvals": [place_of[when] for when in labelled],
-        "ticktext": [when[:16].replace("T", "<br>") for when in labelled],
+        "tickvals": list(labelled),
+        "ticktext": [moments[place][:16].replace("T", "<br>") for place in labelled],
         "range": [-0.6, len(moments) - 0.4],
         "zeroline": False,
     }
     dashed = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": "muted", "width": 1, "dash": "dash"}}
-    shapes = [{**dashed, "x0": place_of[moment] - 0.5, "x1": place_of[moment] - 0.5} for moment in breaks]
-    values = "; ".join(f"{name} {points[-1][1]:.3f}" for name, points in latest.items())
+    shapes = [{**dashed, **dict.fromkeys(("x0", "x1"), moments.index(moment) - 0.5)} for moment in breaks]
+    last = "; ".join(f"{name} {points[-1][1]:.3f}" for name, points in latest.items())
     layout = {"yaxis": {"title": title}, "xaxis": axis, "shapes": shapes, "showlegend": len(series) > 1}
-    return _chart(f"{title} over time. Latest: {values}", data, layout)
+    return _chart(f"{title} over time. Latest: {last}", data, layout)
 
 
 def waterfall(value: float, rest: float, stages: Sequence[tuple[str, float, float, float]]) -> Chart:
@@ -170,9 +184,15 @@ def waterfall(value: float, rest: float, stages: Sequence[tuple[str, float, floa
         "hovertemplate": "%{y}" + NO_BOX,
         **{kind: {"marker": {"color": colour}} for kind, colour in colours.items()},
     }
-    whiskers = _points(0, "", reached, names[1:-1], "", mode="markers", marker={"color": "ink", "size": 3})
-    del whiskers["hovertemplate"]
-    whiskers |= {"error_x": _whiskers(ends, thickness=1.5, color="ink"), "hoverinfo": "skip"}
+    whiskers = {
+        "type": "scatter",
+        "x": reached,
+        "y": names[1:-1],
+        "mode": "markers",
+        "marker": {"color": "ink", "size": 3},
+        "error_x": _whiskers(ends, thickness=1.5, color="ink"),
+        "hoverinfo": "skip",
+    }
     layout = {
         "xaxis": {"title": "value of the metric", "rangemode": "tozero"},
         "yaxis": {"autorange": "reversed", "automargin": True, "showgrid": False},

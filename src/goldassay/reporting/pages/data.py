@@ -19,7 +19,7 @@ from goldassay.reporting.pages.document import code, packed
 from goldassay.reporting.summary import ONE_SIDED, ReportedValue, RunSummary, is_wrong, model_name, tokens
 from goldassay.running.rows import facets
 from goldassay.running.run import Run
-from goldassay.tally import Confusion, Evidence
+from goldassay.tally import Confusion
 
 LABELS = 24  # labels of a confusion matrix; with more, only the largest confusions are shown
 CHUNK, TEXTS = 100, 2000  # examples in a chunk of rows, and in a chunk of text
@@ -28,17 +28,24 @@ BRIEF = 70  # characters of a cell in the list
 SHOWN = ("entities", "links", "triples", "results", "relevant", "answers", "label", "answer", "record")
 KEYS = frozenset(("start", "subject", "doc_id"))  # what has one of these is an item of a list
 NAMING = ("text", "subject", "predicate", "object", "type", "doc_id", "ids", "candidates")
+OWN = (
+    "score",
+    "prediction",
+    "errors",
+    "error",
+    "latency_s",
+    "usage",
+    "usd",
+    "calls",
+    "truncated",
+)  # fields of a run's row
 ELSEWHERE = ("id", "split", "language", "strata", "document")  # fields of gold that the page shows elsewhere
 RATES = ("precision", "recall", "f1")
 SUPPORT = ("support", "gold", "n", "examples")  # the names under which tables count
 
 
-Values = list[tuple[ReportedValue, list[ReportedValue | None]]]
-"""Each measure (as the first run that has it reports it), and its value in each run."""
-
-
-def values(summaries: Sequence[RunSummary]) -> Values:
-    """The values of all runs, by measure."""
+def values(summaries: Sequence[RunSummary]) -> list[tuple[ReportedValue, list[ReportedValue | None]]]:
+    """Each measure (as the first run that has it reports it), and its value in each run."""
     by_name = [{value.name: value for value in summary.values} for summary in summaries]
     names = dict.fromkeys(name for row in by_name for name in row)
     return [(next(row[name] for row in by_name if name in row), [row.get(name) for row in by_name]) for name in names]
@@ -55,9 +62,7 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
     by_facet = {}
     for facet in dict.fromkeys(facet for side in sides for facet in side):
         own = [side.get(facet, {}) for side in sides]
-        rows = {
-            key: [dict(part.get(key, {})) for part in own] for key in dict.fromkeys(key for part in own for key in part)
-        }
+        rows = {key: [part.get(key, {}) for part in own] for key in dict.fromkeys(key for part in own for key in part)}
         rows = {key: row for key, row in rows.items() if any(number for cells in row for number in cells.values())}
         names = list(dict.fromkeys(name for row in rows.values() for cells in row for name in cells))
         support = next((name for name in SUPPORT if name in names), "")
@@ -97,39 +102,39 @@ def packs(runs: Sequence[Run], stored: Sequence[Sequence[Mapping[str, Any]]]) ->
         blobs[f"rows-{start // CHUNK}"] = packed("\n".join(lines))
     for start in range(0, size, TEXTS):
         rows = list(zip(*(run.rows[start : start + TEXTS] for run in runs), strict=True))
-        blobs[f"cells-{start // TEXTS}"] = packed(dumps([_cells(several) for several in rows]))
+        predictions = ([brief(row.get("prediction") or {}, row.get("error")) for row in several] for several in rows)
+        cells = [[brief(several[0].get("gold") or {}), *own] for several, own in zip(rows, predictions, strict=True)]
+        blobs[f"cells-{start // TEXTS}"] = packed(dumps(cells))
         blobs[f"texts-{start // TEXTS}"] = packed("\n".join(map(words, rows)))
     return blobs
-
-
-def _cells(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Gold and each run's prediction in the list of examples."""
-    return [brief(rows[0].get("gold") or {}), *(brief(row.get("prediction") or {}, row.get("error")) for row in rows)]
 
 
 def index(runs: Sequence[Run]) -> dict[str, object]:
     """What the list of examples shows and filters ask, column by column."""
     first = runs[0].rows
     belongs = list(map(facets, first))
-    numbers = {name: _numbering() for name in dict.fromkeys(name for keys in belongs for name in keys)}
-    types = _numbering()
+    # a name gets its number when it is first looked up
+    numbers = {
+        name: defaultdict[str, int](count().__next__)
+        for name in dict.fromkeys(name for keys in belongs for name in keys)
+    }
+    types = defaultdict[str, int](count().__next__)
     predictions = [[row.get("prediction", row.get("error")) for row in run.rows] for run in runs]
     key = hashlib.sha256(dumps([[run.name, run.about.get("started")] for run in runs]).encode()).hexdigest()[:16]
-
-    def columns(value: Callable[[Mapping[str, Any]], Any]) -> list[list[Any]]:
-        return [list(map(value, run.rows)) for run in runs]
-
+    columns: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+        "scores": lambda row: round(float(row["score"]), 4),
+        "seconds": lambda row: round(float(row.get("latency_s") or 0), 3),
+        "tokens": lambda row: tokens(row.get("usage") or {}),
+        "failed": lambda row: int(bool(row.get("error"))),
+        "wrong": lambda row: int(is_wrong(row)),
+    }
     return {
         "key": key,
         "chunk": CHUNK,
         "texts": TEXTS,
         "ids": [str(row["id"]) for row in first],
         "words": list(map(first_words, first)),
-        "scores": columns(lambda row: round(float(row["score"]), 4)),
-        "seconds": columns(lambda row: round(float(row.get("latency_s") or 0), 3)),
-        "tokens": columns(lambda row: tokens(row.get("usage") or {})),
-        "failed": columns(lambda row: int(bool(row.get("error")))),
-        "wrong": columns(lambda row: int(is_wrong(row))),
+        **{name: [list(map(value, run.rows)) for run in runs] for name, value in columns.items()},
         "different": [int(any(each != row[0] for each in row)) for row in zip(*predictions, strict=True)],
         "types": [[types[kind] for kind in _types(rows)] for rows in zip(*(run.rows for run in runs), strict=True)],
         "type_names": list(types),
@@ -138,20 +143,14 @@ def index(runs: Sequence[Run]) -> dict[str, object]:
     }
 
 
-def _numbering() -> dict[str, int]:
-    """A dict that numbers its keys in the order in which they are first looked up."""
-    return defaultdict(count().__next__)
-
-
 def _types(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The error kinds, types and labels of an example in any run."""
-    names = []
-    for error in (error for row in rows for error in row.get("errors", ())):
-        names += [str(error.get("kind")), *(str(error[side]) for side in ("gold_type", "pred_type") if error.get(side))]
     gold = rows[0].get("gold") or {}
+    errors = [error for row in rows for error in row.get("errors", ())]
+    names = [error.get(name) for error in errors for name in ("kind", "gold_type", "pred_type")]
     names += [gold["label"]] if isinstance(gold.get("label"), str) else []
-    entities = (entity for entity in gold.get("entities") or () if isinstance(entity, Mapping))
-    return list(dict.fromkeys([*names, *(str(entity["type"]) for entity in entities if entity.get("type"))]))
+    names += [entity.get("type") for entity in gold.get("entities") or () if isinstance(entity, Mapping)]
+    return list(dict.fromkeys(str(name) for name in names if name))
 
 
 def first_words(row: Mapping[str, Any]) -> str:
@@ -161,26 +160,24 @@ def first_words(row: Mapping[str, Any]) -> str:
 
 
 def example(runs: Sequence[Run], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, object]:
-    """One example: what all runs share, then each run's own row."""
-    first = rows[0]
+    """One example: what all runs share, then each run's own row, with each measure's value if it has evidence."""
+    first, own = rows[0], []
+    for run, row in zip(runs, rows, strict=True):
+        own.append({key: row[key] for key in OWN if key in row})
+        evidence = run.evidence[at].items()
+        own[-1]["values"] = {name: round(float(tally.value), 6) for name, tally in evidence if tally.weight > 0}
+        if "calls" in row:
+            own[-1]["calls"] = [
+                call | ({"lm": model_name(call["lm"])} if "lm" in call else {}) for call in row["calls"]
+            ]
     return {
         "id": str(first["id"]),
         "facets": {name: code(key, name) for name, key in facets(first).items()},
         "document": first.get("document"),
         "inputs": {key: value for key, value in first["inputs"].items() if key != "id"} if "inputs" in first else None,
         "gold": {k: v for k, v in first["gold"].items() if k not in ELSEWHERE} if "gold" in first else None,
-        "runs": [_own(run.evidence[at], row) for run, row in zip(runs, rows, strict=True)],
+        "runs": own,
     }
-
-
-def _own(evidence: Evidence, row: Mapping[str, Any]) -> dict[str, Any]:
-    """One run's row of an example, with each measure's value if it has evidence."""
-    fields = ("score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated")
-    numbers = {name: round(float(tally.value), 6) for name, tally in evidence.items() if tally.weight > 0}
-    own = {**{key: row[key] for key in fields if key in row}, "values": numbers}
-    if "calls" in own:
-        own["calls"] = [{**call, "lm": model_name(call["lm"])} if "lm" in call else call for call in own["calls"]]
-    return own
 
 
 def brief(record: Mapping[str, Any], error: object = None) -> str:

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from goldassay import __version__
 from goldassay.measures.classification.records import institutions
 from goldassay.reporting import terminal
-from goldassay.reporting.summary import gold_name, model_name
+from goldassay.reporting.summary import gold_name, model_name, tokens
 from goldassay.reporting.terminal import number, p_value
 
 HERE = Path(__file__).parent
@@ -95,9 +95,9 @@ def rate(value: float | None) -> str:
     return typeset(number(value, 3))
 
 
-def signed(value: float | None, places: int = 3) -> str:
+def signed(value: float | None) -> str:
     """A difference with its sign; a dash for None."""
-    return "–" if value is None else typeset(terminal.signed(value, places))
+    return "–" if value is None else typeset(terminal.signed(value))
 
 
 def typeset(text: str) -> str:
@@ -125,7 +125,15 @@ def code(key: object, facet: str = "", institutional: bool = False) -> str:
     return f"{key} · {names[str(key)]}" if str(key) in names else str(key)
 
 
-FILTERS = {"rate": rate, "signed": signed, "typeset": typeset, "p": p_value, "model": model_name, "gold": gold_name}
+FILTERS = {
+    "rate": rate,
+    "signed": signed,
+    "typeset": typeset,
+    "p": p_value,
+    "model": model_name,
+    "tokens": tokens,
+    "gold": gold_name,
+}
 
 
 @cache

@@ -1,0 +1,298 @@
+"""Scorecards, gold and judges on the terminal, one function a result; ``--json`` prints the result's own state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from goldassay.reporting.terminal import (
+    bounds,
+    console,
+    estimate,
+    labelled,
+    line,
+    number,
+    p_value,
+    plain,
+    print_table,
+    shortened,
+    warn,
+)
+
+if TYPE_CHECKING:  # a table loads nothing of what it shows
+    from goldassay.gold.agreement import Agreement, Corrections
+    from goldassay.gold.audit import Audit
+    from goldassay.gold.splits import Split
+    from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement, LabelPlan
+    from goldassay.judges.audit import JudgeAudit
+    from goldassay.scorecard import Scorecard
+
+RATES = ("precision", "recall", "f1")
+WIDE = 120  # columns from which a value's convention stands beside it
+COUNTS = ("tp", "fp", "fn", "support", "predicted")
+METHODS = {
+    "wilson": "Wilson",
+    "effective": "Wilson at the effective sample size",
+    "t": "Student's t",
+    "macro": "combined from those of the labels, open for one that does not occur",
+}
+FINDINGS, DISAGREEMENTS = 50, 20
+NamedValues = Mapping[str, float | None]
+
+
+def scorecard(card: Scorecard) -> None:
+    """The values of a scorecard with their intervals, on a wide terminal their conventions, and the breakdowns."""
+    wide = console().width >= WIDE
+    interval, columns = " [95 %]" if card.intervals else "", ["convention"] if wide else []
+
+    def cells(label: str, *names: str) -> list[str]:
+        last = names[-1]
+        lower = last in card.measures and card.measures[last].lower_is_better
+        label = labelled(label, lower) + " *" * (last in card.undefined)
+        values = [*map(number, map(card.values.get, names))]
+        return [label, *values[:-1], values[-1] + bounds(card.intervals.get(last)), *[convention(card, last)] * wide]
+
+    prefixes = [name.removesuffix("f1") for name in card.values if name == "f1" or name.endswith("_f1")]
+    families = {prefix: [f"{prefix}{rate}" for rate in RATES] for prefix in prefixes}
+    families = {prefix: names for prefix, names in families.items() if all(name in card.values for name in names)}
+    rows = [cells(prefix.rstrip("_") or card.task, *names) for prefix, names in families.items()]
+    print_table(titled(card), ["", *RATES[:2], f"f1{interval}", *columns], rows)
+    in_family = {name for names in families.values() for name in names}
+    title = None if families and not card.protocol else titled(card)
+    rows = [cells(name, name) for name in card.values if name not in in_family]
+    print_table(title, ["", f"value{interval}", *columns], rows)
+    if card.intervals:
+        plain(f"[95 %]: {'; '.join(dict.fromkeys(METHODS.get(name, name) for name in card.methods.values()))}")
+    if any(name in card.values for name in card.undefined):
+        plain(f"* not defined by the protocol {card.protocol}; goldassay's own")
+    for facet, keys in card.by.items():
+        if facet == "confusion":
+            _confusions(keys, f"largest confusions{' *' if card.undefined else ''}")
+        else:
+            _breakdown(f"by {facet}{_under(card)}", facet, keys)
+    for warning in card.warnings:
+        warn(warning)
+
+
+def titled(card: Scorecard) -> str:
+    """What was scored, and under which official protocol.
+
+    >>> from goldassay.scorecard import Scorecard
+    >>> titled(Scorecard("extraction", 2, protocol="hipe"))
+    'extraction, 2 examples, protocol hipe'
+    """
+    return f"{card.task}, {card.size}{_under(card)}"
+
+
+def _under(card: Scorecard) -> str:
+    return f", protocol {card.protocol}" if card.protocol else ""
+
+
+def convention(card: Scorecard, name: str) -> str:
+    """The parameters of a value's convention, without its name."""
+    return card.conventions.get(name, "").partition("[")[2].removesuffix("]")
+
+
+def _breakdown(title: str, facet: str, keys: Mapping[str, NamedValues]) -> None:
+    """A facet's keys and their values, one row a key; the largest support first where there is one."""
+    rows = sorted(keys.items(), key=lambda row: -(row[1].get("support") or 0))
+    names = list(dict.fromkeys(name for _, values in rows for name in values))
+    if len(names) > 6:
+        names = [name for name in names if name.endswith(("f1", "support", "value"))][:6] or names[:6]
+    cells = [[key, *(_cell(name, values.get(name)) for name in names)] for key, values in rows]
+    print_table(title, [facet, *names], cells, most=30)
+
+
+def _cell(name: str, value: float | None) -> str:
+    """A value of a breakdown; counts are printed as counts, however small.
+
+    >>> _cell("support", 1.0), _cell("f1", 1.0), _cell("pairs", 12.0)
+    ('1', '1.0000', '12')
+    """
+    count = name in COUNTS or isinstance(value, int)
+    return f"{value:g}" if value is not None and (count or value > 1) else number(value)
+
+
+def _confusions(rows: Mapping[str, NamedValues], title: str) -> None:
+    """The commonest wrong predictions."""
+    pairs = sorted((-n, gold, label) for gold, row in rows.items() for label, n in row.items() if n and gold != label)
+    of_gold = {gold: sum(n or 0 for n in row.values()) for gold, row in rows.items() if gold != "SPURIOUS"}
+    cells = [
+        [gold, label, f"{-n:g}", f"{-n / of_gold[gold]:.0%}" if gold in of_gold else "–"] for n, gold, label in pairs
+    ]
+    print_table(title, ["gold", "predicted", "times", "of gold"], cells, left=2, most=10)
+
+
+def gold_audit(result: Audit) -> None:
+    """The findings, and how many there are of each kind."""
+    from goldassay.gold.audit import KINDS
+
+    counts = ", ".join(f"{name} {count:,}" for name, count in result.records.items())
+    if result.clean:
+        line(f"{result.name}: no problems ({counts or 'no records'})")
+        return
+    rows = [
+        [finding.kind, finding.place, finding.message, "{start}:{end}".format(**finding.fix) if finding.fix else ""]
+        for finding in result.findings
+    ]
+    title = f"{result.name}: {len(rows)} finding{'s' if len(rows) != 1 else ''} ({counts})"
+    print_table(title, ["kind", "where", "what", "fix"], rows, left=4, most=FINDINGS)
+    kinds = sorted(result.kinds.items(), key=lambda item: -item[1])
+    print_table(None, ["kind", "meaning", "findings"], [[kind, KINDS[kind], n] for kind, n in kinds], left=2)
+
+
+def gold_stats(result: Mapping[str, Any]) -> None:
+    """A line of counts, and a table for each task and facet."""
+    for name, task in result["tasks"].items():
+        groups = {key: value for key, value in task["counts"].items() if isinstance(value, Mapping)}
+        totals = [f"{key} {value:,}" for key, value in task["counts"].items() if key not in groups]
+        line(f"{name}  {', '.join(totals)}", "bold")
+        for key, counts in groups.items():
+            if key not in ("splits", "languages", "labels"):
+                line(f"  {key}: {shortened([f'{group} {count:,}' for group, count in counts.items()], 30)}")
+        for facet, keys in task["by"].items():
+            columns = [facet, *dict.fromkeys(("records", task["unit"]))]
+            rows = [[key, *(f"{n:,}" for n in counts[: len(columns) - 1])] for key, counts in sorted(keys.items())]
+            print_table(None, columns, rows, most=FINDINGS)
+
+
+def gold_split(result: Split) -> None:
+    """The sizes, and how far each factor deviates."""
+    n = len(result.of)
+    sides = result.sizes.items()
+    rows = [[side, f"{result.ratios[side]:.3f}", f"{size:,}", f"{size / n:.3f}"] for side, size in sides]
+    print_table(f"{n:,} ids, {result.groups:,} groups kept whole", ["side", "target", "ids", "share"], rows)
+    rows = [[row.factor, row.at, f"{row.mean:.3f}", f"{row.most:.3f}"] for row in result.deviations]
+    print_table("deviation of the shares", ["factor", "largest at", "mean", "largest"], rows, left=2)
+    if result.empty:
+        line(f"{', '.join(result.empty)} empty: there are fewer groups than sides")
+
+
+def corrections(result: Corrections) -> None:
+    """What was changed in a draft: by stratum, the figures, and the warning."""
+    rows = [[name, f"{changed:,}", f"{n:,}", number(value)] for name, (changed, n, value) in result.strata.items()]
+    print_table("suggestions", ["stratum", "changed", "records", "kappa or F1"], rows)
+    agreement(result.agreement)
+    warn(result.summary)
+
+
+def agreement(result: Agreement) -> None:
+    """The figures with their intervals, and the first disagreements."""
+    rows = []
+    for figure in result.figures:
+        between = "all" if len(figure.between) == len(result.annotators) else " – ".join(figure.between)
+        value = number(figure.value) + bounds(figure.interval)
+        rows.append([figure.name, between, figure.type or "", f"{figure.units:,}", value])
+    title = f"{result.task}, {result.records} records, {', '.join(result.annotators)}"
+    print_table(title, ["figure", "between", "type", "units", "value [95 %]"], rows, left=3)
+    if any(figure.name == "word_kappa" for figure in result.figures):
+        line("word_kappa counts every word outside of spans as agreement, so it is too high; use F1.")
+    rows = [
+        [row.record, row.where, *(row.values.get(name, "") or "–" * (name in row.values) for name in result.annotators)]
+        for row in result.disagreements
+    ]
+    columns = ["record", "where", *result.annotators]
+    print_table(f"{len(rows)} disagreements", columns, rows, left=len(columns), most=DISAGREEMENTS)
+    for warning in result.warnings:
+        warn(warning)
+
+
+def judged(result: Estimate) -> None:
+    """A judge's verdicts, and the rate of positive items."""
+    rated = result.n - result.unknown
+    rows = [[name, count, number(count / rated if rated else None, 3)] for name, count in result.verdicts.items()]
+    title = f"{result.question}: {result.n} items, judged by {result.judge}"
+    print_table(title, ["verdict", "items", "share"], [*rows, ["unknown", result.unknown, ""]])
+    _corrected(f"share of {result.positive!r}", result.corrected, result.naive)
+    mean_grade(result.mean)
+    cached = f", {result.cached} answers from the cache" if result.cached else ""
+    text = f"{result.calls} calls{cached}, {result.tokens} tokens."
+    if result.disagreement:
+        text += f" The panel's members disagree: {result.disagreement:.1%} of their verdicts are not the majority's."
+    line(text)
+
+
+def judge_agreement(judge: str, result: JudgeAgreement) -> None:
+    """A judge's agreement with people, its errors and corrected rates."""
+    line(f"{judge} on {result.question}, positive: {result.positive}")
+    names = ("accuracy", "sensitivity", "specificity", "kappa", "alpha", "people")
+    rows = [["alpha of people" if name == "people" else name, estimate(getattr(result, name), 3)] for name in names]
+    title = f"{result.n} labels with a verdict, {result.unlabelled} items without a label"
+    print_table(title, ["value", "estimate [95 %]"], rows)
+    columns = list(next(iter(result.confusion.values())))
+    counts = [[label, *(row[column] for column in columns)] for label, row in result.confusion.items()]
+    print_table("people (rows), judge (columns)", ["", *columns], counts)
+    _corrected(f"share of {result.positive!r}", result.corrected)
+    if result.mean and result.mean.corrected:
+        mean_grade(result.mean)
+    if result.divided:
+        line(f"People disagree on {len(result.divided)}: {shortened([item['id'] for item in result.divided])}")
+    for warning in result.warnings:
+        warn(warning)
+
+
+def judge_audit(result: JudgeAudit) -> None:
+    """The checks of a judge, each with the share it needs to pass."""
+    verdicts = {None: "–", True: "pass", False: "FAIL"}
+    rows = [
+        [
+            check.name,
+            verdicts[check.passed] + "?" * (check.passed is not None and not check.sure),
+            estimate(check.rate, 2),
+            check.rate.n if check.rate else 0,
+            check.unknown,
+            f"{check.mark:.2f}",
+        ]
+        for check in result.checks
+    ]
+    title = f"audit of {result.judge}, {result.probes} probes"
+    print_table(title, ["check", "", "correct [95 %]", "n", "unknown", "pass mark"], rows, left=2)
+    if not result.passed:
+        line("Not passed. (?: the interval includes the pass mark, so more probes could change the verdict)")
+    elif all(check.rate for check in result.checks):
+        line("All checks passed.")
+    else:
+        line("Every check that could run passed; some could not run.")
+    for warning in result.warnings:
+        warn(warning)
+
+
+def mean_grade(result: Graded | None) -> None:
+    """A mean grade: corrected, of the verdicts as they are, and of the labels alone."""
+    if result is None:
+        return
+    scale = "" if result.low is None or result.high is None else f", from {result.low:g} to {result.high:g}"
+    unknown = f", {result.unknown} without a verdict" if result.unknown else ""
+    line(f"{result.verdicts} items with a verdict, {result.labels} of them with a label{unknown}")
+    _corrected(f"mean grade{scale}", result.corrected, result.naive)
+    if result.labels and result.corrected is None:
+        warn("no correction: it needs 2 labels or more, and an item without a label")
+
+
+def _corrected(title: str, corrected: Any, naive: Any = None) -> None:
+    """A judge's rate or mean, as it is and corrected by people's labels."""
+    values = {"verdicts as they are": naive}
+    if corrected:
+        values = {
+            f"corrected (PPI++), λ {corrected.trust:.2f}": corrected.corrected,
+            "corrected (Rogan–Gladen)": corrected.rogan_gladen,
+            "labels by verdict": corrected.by_verdict,
+            "verdicts as they are": corrected.naive,
+            "labels alone": corrected.people_only,
+        }
+    rows = [[name, estimate(value, 3)] for name, value in values.items() if value]
+    head = title.split()[0]
+    print_table(title, ["from", f"{head} [95 %]"], rows)
+    if corrected and corrected.why:
+        like = f"labelled and other items have the same verdicts: p {p_value(corrected.exchangeable_p)}"
+        line(f"The {head} to report: {estimate(corrected.chosen, 3)}, since {corrected.why} ({like}).")
+
+
+def label_plan(result: LabelPlan) -> None:
+    """The items to label next, and what they are expected to bring."""
+    counts = ", ".join(f"{count} judged {name!r}" for name, count in result.verdicts.items())
+    line(f"Label next: {', '.join(result.items)}")
+    line(
+        f"{len(result.items)} items, {counts}. Expect an interval of width {result.width:.3f}; as many items taken at "
+        f"random give {result.at_random:.3f}. Read the labels with --origin verdict."
+    )
