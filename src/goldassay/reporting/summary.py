@@ -19,7 +19,7 @@ from goldassay.measure import TASKS, target_met
 from goldassay.reporting.terminal import estimate, labelled, number
 from goldassay.running.run import Run
 from goldassay.statistics import Interval
-from goldassay.tally import Confusion, Counts
+from goldassay.tally import Confusion, Counts, Evidence
 
 GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")  # a model file by its path
 MISSED, SPURIOUS = ONE_SIDED = ("(missed)", "(spurious)")  # in a confusion matrix of spans
@@ -164,12 +164,16 @@ def is_wrong(row: Mapping[str, Any]) -> bool:
 
 def overall(run: Run) -> ReportedValue:
     """The metric's weighted value, which tuning maximises, with its interval; its convention says what it adds up."""
-    zero = run.zero
+    return ReportedValue("metric", run.value, run.interval, formula(run.zero))
+
+
+def formula(zero: Evidence) -> str:
+    """What a metric adds up: its measures under their weights."""
     weights = {key: weight for key in zero if (weight := zero.weights.get(key, 1.0))}
     terms = {key: term(key, zero.worst.get(key)) for key in weights}
     if len(weights) > 1:
         terms = {key: f"{weights[key]:g} {f'({text})' if key in zero.worst else key}" for key, text in terms.items()}
-    return ReportedValue("metric", run.value, run.interval, " + ".join(terms.values()))
+    return " + ".join(terms.values())
 
 
 def term(name: str, worst: float | None) -> str:

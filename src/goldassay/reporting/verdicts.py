@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.reporting.summary import ReportedValue, RunSummary, labels, overall, values
+from goldassay.reporting.summary import RunSummary, formula, labels, overall, values
 from goldassay.reporting.terminal import bounds, number, signed
 from goldassay.running.comparing import RunComparison, RunComparisons
 from goldassay.running.comparing import compare as compare_runs
@@ -37,16 +37,16 @@ def title(name: str) -> str:
 
 def metric_title(run: Run) -> str:
     """The name of a run's metric for a sentence: its measure, or the weighted sum of its measures."""
-    text = title(overall(run).convention)
+    text = title(formula(run.zero))
     return f"metric ({text})" if " + " in text else text or "metric"
 
 
-def headline(run: Run) -> tuple[ReportedValue, str]:
-    """The value that a sentence names, with its title: the metric, or its only measure where lower is better."""
-    weighted = [value for value in values(run) if value.weight]
-    if len(weighted) == 1 and weighted[0].lower_is_better:
-        return weighted[0], f"{title(weighted[0].name)} (lower is better)"
-    return overall(run), metric_title(run)
+def headline(run: Run) -> tuple[str, str]:
+    """What a sentence names, with its title: the metric, or its only measure where lower is better."""
+    weighted = [name for name in run.zero if run.zero.weights.get(name, 1.0)]
+    if len(weighted) == 1 and weighted[0] in run.zero.worst:
+        return weighted[0], f"{title(weighted[0])} (lower is better)"
+    return "metric", metric_title(run)
 
 
 class PartDifference(NamedTuple):
@@ -122,8 +122,7 @@ class Difference:
     def sentence(self) -> str:
         """What the difference says, in one sentence; a metric of one measure speaks in the direction of the measure."""
         name, size, (value, measure) = self.name, self.run.size, headline(self.run)
-        by_measure = {each.measure: each.comparison for each in self.measures}
-        test = by_measure.get(value.name, self.metric) if value.lower_is_better else self.metric
+        test = {each.measure: each.comparison for each in self.measures}.get(value, self.metric)
         gap = f"{signed(test.difference, test.interval)} {measure} on {size}"
         if self.verdict == "same":
             return f"{name} and {self.baseline} score the same in {measure} on all {size}."
@@ -208,9 +207,9 @@ def _types(first: RunSummary, second: RunSummary) -> Iterator[PartDifference]:
 
 def run_sentence(run: Run, name: str) -> str:
     """The value of one run, in one sentence."""
-    value, measure = headline(run)
+    (named, measure), reported = headline(run), values(run)
+    value = next((each for each in reported if each.name == named), overall(run))
     text = f"{name} reaches {number(value.value, 3)}{bounds(value.interval)} {measure} on {run.size}"
-    reported = values(run)
     missed = [f"{title(each.name)} {each.target:g}" for each in reported if each.met is False]
     if missed:
         return f"{text}, short of the target{'s' if len(missed) > 1 else ''} {', '.join(missed)}."
