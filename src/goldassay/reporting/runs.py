@@ -218,7 +218,7 @@ def moved(difference: Difference, places: tuple[int, int]) -> None:
     rows: list[list[Any]] = []
     for part in difference.moved[:MANY]:
         style = "better" if part.low > 0 else "worse" if part.high < 0 else ""
-        change = Cell(signed(part.after - part.before, part), style)
+        change = Cell(signed(part.after - part.before, (part.low, part.high)), style)
         rows.append([f"{part.facet} {part.key}", part.n, number(part.before), number(part.after), change])
     print_table(f"{title}, by stratum", ["stratum", "n", "before", "after", "change [95 %]"], rows)
     print_table(f"{title}, errors by type", ["type", "before", "after"], difference.kinds[:MANY])
