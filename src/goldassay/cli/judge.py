@@ -162,7 +162,7 @@ def evaluate(
         write(out, labels, votes)
     terminal.output(estimate(labels, votes, member, origin=origin), json, tables.judged)
     if out is not None and not json:
-        terminal.plain(f"Written: {out}")
+        terminal.line(f"Written: {out}")
 
 
 def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:

@@ -178,6 +178,8 @@ def corrections(result: Corrections) -> None:
 
 def agreement(result: Agreement) -> None:
     """The figures with their intervals, and the first disagreements."""
+    from goldassay.statistics import wilson
+
     rows = []
     for figure in result.figures:
         between = "all" if len(figure.between) == len(result.annotators) else " – ".join(figure.between)
@@ -185,6 +187,9 @@ def agreement(result: Agreement) -> None:
         rows.append([figure.name, between, figure.type or "", f"{figure.units:,}", value])
     title = f"{result.task}, {result.records} records, {', '.join(result.annotators)}"
     print_table(title, ["figure", "between", "type", "units", "value [95 %]"], rows, left=3)
+    if any(figure.value == 1.0 and figure.name == "observed" for figure in result.figures):
+        n = result.records
+        line(f"All {n} records agree, so the bootstrap has no width; Wilson's interval is [{wilson(n, n)[0]:.4f}, 1].")
     if any(figure.name == "word_kappa" for figure in result.figures):
         line("word_kappa counts every word outside of spans as agreement, so it is too high; use F1.")
     rows = [

@@ -135,7 +135,7 @@ class Difference:
     @property
     def moved(self) -> list[PartDifference]:
         """The parts that moved, by how much and in how many examples."""
-        moved = [part for part in self.parts if part.n >= FEW and part.size > SAME]
+        moved = [part for part in self.parts if part.size > SAME]
         return sorted(moved, key=lambda part: -part.size * part.n)
 
 
