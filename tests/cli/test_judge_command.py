@@ -142,7 +142,7 @@ def test_samples_and_panels(labels: Path) -> None:
 
 def test_audit_prints_marks_and_gates() -> None:
     shown = run("audit", "--limit", 6, "--gate", code=1)
-    for part in ("order of a pair", "0.00 [0.00, 0.39]", "FAIL", "Not passed."):
+    for part in ("order of a pair", "0.000 [0.000, 0.390]", "FAIL", "Not passed."):
         assert part in shown
     found = json.loads(run("audit", "--limit", 4, "--json"))
     assert [(check["passed"], check["rate"]["n"]) for check in found["checks"] if check["name"] == "echo"] == [

@@ -243,7 +243,7 @@ def judge_audit(result: JudgeAudit) -> None:
         [
             check.name,
             verdicts[check.passed] + "?" * (check.passed is not None and not check.sure),
-            estimate(check.rate, 2),
+            estimate(check.rate, 3),
             check.rate.n if check.rate else 0,
             check.unknown,
             f"{check.mark:.2f}",
