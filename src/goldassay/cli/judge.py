@@ -225,6 +225,22 @@ def plan(
 
 
 @use.command(app)
+def drift(
+    old: Annotated[Path, use.argument("OLD", "The old version's verdicts (judge eval --out).")],
+    new: Annotated[Path, use.argument("NEW", "The new version's, on the same items.")],
+    question: QuestionOptions,
+    seed: int = 0,
+    json: bool = False,
+) -> None:
+    """Compare two versions of a judge on the same items; with labels, also which one is right more often."""
+    from goldassay.judges.agreement import drift as compare
+    from goldassay.reporting import tables
+
+    before, after = (question.labels(path, labelled=False) for path in (old, new))
+    terminal.output(compare(before, after, before.votes, after.votes, seed=seed), json, tables.judge_drift)
+
+
+@use.command(app)
 def mean(
     numbers: Annotated[Path, use.argument("FILE", "jsonl, csv or tsv: verdict, and label on some.")],
     scale: str | None = use.option("LOW-HIGH", "The ends of the scale: 0-1, 1-5."),

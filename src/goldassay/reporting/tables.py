@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # a table loads nothing of what it shows
     from goldassay.gold.agreement import Agreement, Corrections
     from goldassay.gold.audit import Audit
     from goldassay.gold.splits import Split
-    from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement, LabelPlan
+    from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement, JudgeDrift, LabelPlan
     from goldassay.judges.audit import JudgeAudit
     from goldassay.scorecard import Scorecard
 
@@ -301,3 +301,17 @@ def label_plan(result: LabelPlan) -> None:
         f"{len(result.items)} items, {counts}. Expect an interval of width {result.width:.3f}; as many items taken at "
         f"random give {result.at_random:.3f}. Read the labels with --origin verdict."
     )
+
+
+def judge_drift(result: JudgeDrift) -> None:
+    """How far two versions of a judge differ."""
+    rows = [["agreement of the versions", estimate(result.agreement, 3)], ["kappa", estimate(result.kappa, 3)]]
+    paired = {f"share of {result.positive!r}, new − old": result.difference, "accuracy, new − old": result.accuracy}
+    for name, each in paired.items():
+        if each:
+            ends = each["interval"]
+            text = f"{each['difference']:+.3f} [{ends['low']:+.3f}, {ends['high']:+.3f}], p {p_value(each['p'])}"
+            rows.append([name, text])
+    print_table(f"{result.n} items judged by both, {result.unknown} unknown", ["value", "estimate [95 %]"], rows)
+    for name, ids in result.flips.items():
+        line(f"{name}: {len(ids)} ({shortened(ids, 10)})")
