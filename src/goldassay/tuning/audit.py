@@ -1,4 +1,7 @@
-"""What an optimizer left to read, in one form: candidates with their scores on the same examples.
+"""`goldassay.audit`: a verdict on whatever an optimizer left behind, without a call; `prove` runs both programs.
+
+A leak undoes a verdict: a gain on examples that the prompt shows says nothing about other examples. What an optimizer
+left is read in one form: candidates with their scores on the same examples.
 
 ==================================  ==================================================================================
 BootstrapFewShotWithRandomSearch    ``program.candidate_programs``: ``subscores`` of each; seed −3 is the program before
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -102,11 +106,21 @@ def from_program(program: Any) -> Result:
             "this program has nothing to audit: candidate_programs or detailed_results (GEPA with track_stats=True) is "
             "what an optimizer leaves, and program.save drops it; audit the program that compile() returned"
         )
-    if "subscores" not in rows[0]:
-        return _aggregates(program, rows, state)
-    candidates = [Candidate(name=f"seed {row['seed']}", scores=_by_example(row["subscores"])) for row in rows]
-    source, chosen = "BootstrapFewShotWithRandomSearch", candidates[0].name
-    return Result(source=source, candidates=candidates, baseline="seed -3", chosen=chosen, state=state)
+    if "subscores" in rows[0]:
+        candidates = [Candidate(name=f"seed {row['seed']}", scores=_by_example(row["subscores"])) for row in rows]
+        source, baseline = "BootstrapFewShotWithRandomSearch", "seed -3"
+    else:  # no scores of examples; the score of the program before, if it is left
+        source, scale, baseline = "an optimizer without scores of examples", 100, "before"
+        if hasattr(program, "mb_candidate_programs"):
+            source, rows = "MIPROv2", [*rows, *program.mb_candidate_programs]
+        elif "instruction" in rows[0]:
+            source = "COPRO"
+        elif hasattr(program, "trial_logs"):
+            source, scale = "SIMBA", 1
+        totals = {str(at): row.get("score") for at, row in enumerate(rows)}
+        totals[baseline] = getattr(program, "trial_logs", {}).get(1, {}).get("full_eval_score")
+        candidates = [Candidate(name=name, score=float(s) / scale) for name, s in totals.items() if s is not None]
+    return Result(source=source, candidates=candidates, baseline=baseline, chosen=candidates[0].name, state=state)
 
 
 def _by_example(scores: Mapping[Any, Any] | Sequence[Any]) -> dict[str, float | None]:
@@ -122,21 +136,6 @@ def _gepa(details: Mapping[str, Any], best: object, state: dict[str, Any] | None
         for at, (scores, parents) in enumerate(zip(details["val_subscores"], details["parents"], strict=True))
     ]
     return Result(source="GEPA", candidates=candidates, baseline="0", chosen=str(best), state=state)
-
-
-def _aggregates(program: Any, rows: Sequence[Mapping[str, Any]], state: dict[str, Any] | None) -> Result:
-    """Optimizers that leave no scores of examples; the score of the program before, if they leave it."""
-    source, scale = "an optimizer without scores of examples", 100
-    if hasattr(program, "mb_candidate_programs"):
-        source, rows = "MIPROv2", [*rows, *program.mb_candidate_programs]
-    elif "instruction" in rows[0]:
-        source = "COPRO"
-    elif hasattr(program, "trial_logs"):
-        source, scale = "SIMBA", 1
-    totals = {str(at): row.get("score") for at, row in enumerate(rows)}
-    totals["before"] = getattr(program, "trial_logs", {}).get(1, {}).get("full_eval_score")
-    candidates = [Candidate(name=name, score=float(s) / scale) for name, s in totals.items() if s is not None]
-    return Result(source=source, candidates=candidates, baseline="before", chosen="0", state=state)
 
 
 def read(path: Path) -> Result:
@@ -271,7 +270,15 @@ def _opened(item: Any) -> list[Any]:
     if path.suffix in SUFFIXES:
         return [read(path)]
     folder = run_at(path)
-    return [of_tuning(folder) if (folder / ABOUT).is_file() else Run.load(folder)]
+    if not (folder / ABOUT).is_file():
+        return [Run.load(folder)]
+    tuning = read_about(folder / ABOUT)  # its verdict is on test if there was one, else on dev, which chose
+    part = tuning.get("test") or tuning.get("dev") or {}
+    if len(part.get("runs") or ()) != 2:
+        raise GoldassayError(f"the tuning in {folder} has no runs before and after ({tuning.get('status')})")
+    selection: Selected = "bred" if part.get("chosen", not tuning.get("test")) else "none"
+    runs, source = [Run.load(folder / name) for name in part["runs"]], f"a tuning with {tuning.get('optimizer')}"
+    return [of_runs(runs, selection=selection, source=source)]
 
 
 def _units(run: Run, gold: Sequence[Any]) -> list[object]:
@@ -282,48 +289,33 @@ def _units(run: Run, gold: Sequence[Any]) -> list[object]:
     return [first.setdefault(str(row["inputs"]), name) if row.get("inputs") else name for row, name in rows]
 
 
-def of_tuning(folder: Path) -> Audit:
-    """The verdict on a folder of `goldassay.tune`: on test if there was one, else on dev, which chose."""
-    tuning = read_about(folder / ABOUT)
-    part = tuning.get("test") or tuning.get("dev") or {}
-    if len(part.get("runs") or ()) != 2:
-        raise GoldassayError(f"the tuning in {folder} has no runs before and after ({tuning.get('status')})")
-    selection: Selected = "bred" if part.get("chosen", not tuning.get("test")) else "none"
-    source = f"a tuning with {tuning.get('optimizer')}"
-    return of_runs([Run.load(folder / name) for name in part["runs"]], selection=selection, source=source)
-
-
 def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseline: str | None) -> Audit:
     """The verdict on an optimizer's result."""
     if not any(candidate.scores for candidate in result.candidates):
         return _without_scores(result, len(gold))
-    candidates = result.ordered(baseline)
-    examples, ids = list[Any](), list(candidates[0].scores)
+    candidates, examples = result.ordered(baseline), list[Any]()
+    ids, titles = list(candidates[0].scores), [candidate.name for candidate in candidates]
     if gold:
         examples = _matched(gold, ids)
         result.texts = {key: text_of(example) for key, example in zip(ids, examples, strict=True)}
         documents = zip(ids, clusters(examples) or (), strict=False)
         result.documents = {key: name for key, name in documents if isinstance(name, str)} or result.documents
-    leaks = _leaks(result, examples, train)
     # Examples of the same text are one, with the mean of their scores; a score of NaN is that of one that failed.
     scores = np.array([[candidate.scores[key] for key in ids] for candidate in candidates], dtype=float).T
     groups: dict[str, list[int]] = {}
     for row, key in enumerate(ids):
         groups.setdefault(result.texts.get(key) or f"\0{key}", []).append(row)
-    repeats = len(ids) - len(groups)
-    if repeats:
+    if repeats := len(ids) - len(groups):
         scores = np.array([np.nan_to_num(scores[rows]).mean(axis=0) for rows in groups.values()])
     values = np.nan_to_num(scores)
     gains = values[:, 1:] - values[:, :1]
-    units = clusters([{"document": result.documents.get(ids[rows[0]])} for rows in groups.values()])
-    titles = [candidate.name for candidate in candidates]
     best = titles.index(result.chosen) if result.chosen in titles else None
     column = 1 + int(gains.mean(0).argmax()) if best is None else best
     bred = any(parent != titles[0] for candidate in result.candidates for parent in candidate.parents)
     verdict = judge(
         gains,
         selection="bred" if bred else "independent",
-        clusters=units,
+        clusters=clusters([{"document": result.documents.get(ids[rows[0]])} for rows in groups.values()]),
         pick=None if best is None else best - 1,
         baseline=titles[0],
         chosen=titles[column],
@@ -332,7 +324,7 @@ def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseli
     notes = of_scores(scores, titles, column, result.repeats + repeats)
     if left_out := len(result.candidates) - len(candidates):
         notes.append(f"{left_out} candidates were not scored on all examples; they are left out")
-    return verdict.with_findings(leaks, notes)
+    return verdict.with_findings(_leaks(result, examples, train), notes)
 
 
 def _matched(gold: Sequence[Any], ids: Sequence[str]) -> list[Any]:
@@ -349,8 +341,7 @@ def _matched(gold: Sequence[Any], ids: Sequence[str]) -> list[Any]:
 
 def _leaks(result: Result, examples: Sequence[Any], train: Sequence[Any]) -> list[str]:
     """Where the chosen program's prompts hold the examples that it was measured on, or train does."""
-    gold = examples or [{"id": key, "text": text} for key, text in result.texts.items()]
-    messages = []
+    gold, warning = examples or [{"id": key, "text": text} for key, text in result.texts.items()], ""
     if result.state and gold:
         keys = input_keys(gold[0]) or [key for key in names(gold[0]) if key != "id"]
         parts = list(_predictors(result.state))
@@ -358,8 +349,8 @@ def _leaks(result: Result, examples: Sequence[Any], train: Sequence[Any]) -> lis
         signature: Any = dspy.Signature  # one predictor with the prompts of the saved program, whatever its class was
         program = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
         program.demos = [dspy.Example(**demo) for part in parts for demo in part["demos"] if isinstance(demo, dict)]
-        messages = [leak_warning(find_leaks(program, gold), gold)]
-    return [message for message in [*messages, *_train_leaks(train, gold)] if message]
+        warning = leak_warning(find_leaks(program, gold), gold)
+    return [*([warning] if warning else []), *_train_leaks(train, gold)]
 
 
 def _train_leaks(train: Sequence[Any], gold: Sequence[Any]) -> list[str]:
@@ -388,11 +379,12 @@ def _without_scores(result: Result, examples: int) -> Audit:
     before = scores.pop(result.baseline or "", None)
     gain, k = None if before is None else max(scores.values()) - before, len(scores)
     best = max(0.0, float(special.ndtri((k - 0.375) / (k + 0.25))))
-    sizes = [examples] if examples else LUCK_SIZES
-    chances = ", ".join(f"{best * math.sqrt(0.25 * 2 / 3 / n):+.2f} with {n} examples" for n in sizes)
+    chances = [
+        f"{best * math.sqrt(1 / 6 / n):+.2f} with {n} examples" for n in ([examples] if examples else LUCK_SIZES)
+    ]
     notes = (
         f"{result.source} leaves no scores of single examples, so nothing can be tested",
-        f"luck alone gives the best of {k} candidates about {chances}",
+        f"luck alone gives the best of {k} candidates about {', '.join(chances)}",
         f"what tells: {FRESH}",
     )
     return Audit(UNKNOWN, None, None, gain, k, examples, examples, "bred", source=result.source, findings=notes)
@@ -436,9 +428,10 @@ def prove(
 
 def costs(run: Run) -> dict[str, float]:
     """What an example costs on average: calls, cached answers, tokens, US dollars and seconds."""
-    usage = [row.get("usage") or {} for row in run.rows]
-    totals: dict[str, float] = {name: sum(each.get(name, 0) for each in usage) for name in ("calls", "cached")}
-    totals["tokens"] = sum(each.get("prompt_tokens", 0) + each.get("completion_tokens", 0) for each in usage)
-    totals["usd"] = float(run.cost.get("usd") or 0)
-    totals["seconds"] = sum(float(row.get("latency_s") or 0) for row in run.rows)
-    return {name: total / len(run.rows) for name, total in totals.items()}
+    usage = Counter[str]()
+    for row in run.rows:
+        usage.update(row.get("usage") or {})
+        usage["seconds"] += row.get("latency_s") or 0
+    usage["tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
+    usage["usd"] = run.cost.get("usd") or 0
+    return {name: float(usage[name]) / len(run.rows) for name in ("calls", "cached", "tokens", "usd", "seconds")}

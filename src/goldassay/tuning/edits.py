@@ -63,7 +63,7 @@ class Diagnosis:
             unit: What the pattern's documents are called.
             fields: The fields of the patch; they replace those that the pattern gives.
         """
-        defaults = {"proposer": proposer, "program": fingerprint(self.program)}
+        defaults: dict[str, Any] = {"proposer": proposer, "program": fingerprint(self.program)}
         if pattern is not None:
             errors = f"{pattern.count} error{'s' * (pattern.count != 1)}"
             units = f"{len(pattern.documents)} {unit}{'s' * (len(pattern.documents) != 1)}"
@@ -178,7 +178,8 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
 
 def counter_example(diagnosis: Diagnosis) -> Slots:
     """An example with an empty answer, of middle length, if too much is predicted (slot ``counter-example``)."""
-    added, empty = {*PRED_KINDS, "unanswerable", "unsupported"}, ([], "", {}, None)
+    added = {*PRED_KINDS, "unanswerable", "unsupported"}
+    empty: tuple[Any, ...] = ([], "", {}, None)
     if not any(pattern.kind in added for pattern in diagnosis.patterns):
         return {}
     for name, predictor in predictors(diagnosis.program).items():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,8 +27,6 @@ Selected = Literal["independent", "bred", "none"]
 HELPED, WORSE, UNKNOWN = "helped", "made it worse", "cannot be told"
 MARGIN = 0.05
 POWER_QUANTILE = 0.8416  # of 80 % power
-KEYS = ["verdict", "gain", "interval", "naive_gain", "candidates", "examples", "clusters", "selection", "needed"]
-KEYS += ["p", "more", "fresh", "baseline", "chosen", "source", "findings"]
 SATURATED = 0.98  # of the largest score
 FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
 
@@ -51,6 +49,7 @@ class Audit(Displayed):
     examples: int
     clusters: int
     selection: Selected
+    needed: int | None = None
     p: float | None = None
     more: int | None = None
     fresh: int | None = None
@@ -61,30 +60,27 @@ class Audit(Displayed):
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def needed(self) -> int | None:
-        """The smallest number of new examples that would settle it; None if it is settled."""
-        return min((n for n in (self.more, self.fresh) if n is not None), default=None)
-
-    @property
     def better(self) -> bool:
         """Whether the optimizer helped, beyond doubt."""
         return self.verdict == HELPED
 
     def with_findings(self, leaks: Sequence[str], notes: Sequence[str]) -> Audit:
         """The same with what was found; with a leak a gain shows nothing."""
-        verdict = UNKNOWN if leaks and self.verdict == HELPED else self.verdict
+        verdict = UNKNOWN if leaks and self.better else self.verdict
         return replace(self, verdict=verdict, findings=(*self.findings, *leaks, *notes))
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        return {key: getattr(self, key) for key in KEYS} | self.details
+        state = asdict(self)
+        state |= state.pop("details")
+        return state
 
     def lines(self) -> list[str]:
         """The verdict in words, a sentence a line."""
         if self.chosen == self.baseline:
             first = f"{self.verdict}: none of {self.candidates} candidates is better than {self.baseline}"
             return [first, *self.findings]
-        several, first = self.selection != "none", self.verdict
+        several, fresh, first = self.selection != "none", "only fresh examples can tell", self.verdict
         reported = "" if self.naive_gain is None else f"the reported gain is {self.naive_gain:+.3f}"
         if self.interval is not None:
             ends = "[{:+.3f}, {:+.3f}]".format(*self.interval)
@@ -96,12 +92,11 @@ class Audit(Displayed):
             size = f"{self.examples} examples" + f" in {self.clusters} documents" * (self.clusters < self.examples)
             among = f", the best of {self.candidates} candidates," * several
             lines.append(f"{self.chosen} against {self.baseline}{among} on {size}")
-        if self.examples and self.selection == "bred":
-            lines.append("its candidates were bred from the best on these very examples: only fresh examples can tell")
-        if self.verdict == UNKNOWN and self.needed:
-            ways = [f"about {self.more} more examples"] if self.more else []
-            ways += [f"a held-out test of {self.fresh}: {FRESH}"] if self.fresh else []
-            lines.append(f"to settle it: {', or '.join(ways)}")
+            bred = f"its candidates were bred from the best on these very examples: {fresh}"
+            lines += [bred] * (self.selection == "bred")
+        ways = [f"about {self.more} more examples"] * bool(self.more)
+        ways += [f"a held-out test of {self.fresh}: {FRESH}"] * bool(self.fresh)
+        lines += [f"to settle it: {', or '.join(ways)}"] * bool(self.verdict == UNKNOWN and ways)
         return [*lines, *self.findings]
 
     def __str__(self) -> str:
@@ -183,11 +178,10 @@ def _with_needed(audit: Audit, gain: float, error: float, critical: float) -> Au
     if audit.verdict != UNKNOWN or not error > 0:
         return audit
     target, n = max(abs(gain) if audit.selection == "none" else gain, MARGIN), audit.clusters
-    scale = audit.examples / n
-    enough = n * ((critical + POWER_QUANTILE) * error / target) ** 2
+    scale, enough = audit.examples / n, n * ((critical + POWER_QUANTILE) * error / target) ** 2
     more = None if audit.selection == "bred" else max(1, math.ceil((enough - n) * scale))
     fresh = None if audit.selection == "none" else math.ceil(examples_needed(target, error, n) * scale)
-    return replace(audit, more=more, fresh=fresh)
+    return replace(audit, more=more, fresh=fresh, needed=min(size for size in (more, fresh) if size is not None))
 
 
 def of_runs(
