@@ -18,7 +18,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold import anyfields, read
 from goldassay.gold.splits import DATASET_SPLITS, split
 from goldassay.measure import TASKS
-from goldassay.measures.records import schemas
+from goldassay.measures.records import records as schemas
 
 MIN_SPLIT = 10  # records that can be split into train, dev and test
 SMALL = 300  # with fewer records a test split of 15 % can show no realistic gain

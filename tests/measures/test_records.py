@@ -22,9 +22,8 @@ from goldassay import Metric
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import parse, stored
 from goldassay.measures import records
-from goldassay.measures.records import schemas
 from goldassay.measures.records.comparators import comparator
-from goldassay.measures.records.records import sides
+from goldassay.measures.records.records import example, problem, schema_text, sides
 from goldassay.tally import Counts
 
 
@@ -448,11 +447,8 @@ def test_a_failed_program_has_missed_the_whole_record() -> None:
 def test_a_record_without_end_is_no_record() -> None:
     endless: dict[str, Any] = {"a": 1}
     endless["self"] = endless
-    deep = json.loads("[" * 200 + "]" * 200)
     for pred in (
         endless,
-        deep,
-        "[" * 200 + "]" * 200,
         "[" * 100_000,
         float("nan"),
         {"a": float("inf")},
@@ -503,5 +499,5 @@ def test_the_example_of_a_schema_fits_it() -> None:
         names: dict[str, int]
         kind: Literal["a", "b"]
 
-    text = schemas.schema_text(Odd)
-    assert [schemas.problem(schemas.example(text, number), text) for number in (1, 2)] == ["", ""]
+    text = schema_text(Odd)
+    assert [problem(example(text, number), text) for number in (1, 2)] == ["", ""]

@@ -1,8 +1,8 @@
 """Records: structured objects of any shape, as programs with a pydantic or JSON output give them.
 
-Read in this order: `records` (what is read from a pair), `schemas` (JSON Schema from a model, a signature or gold),
-`comparators` (when a value is right), `matching` (two records leaf by leaf, lists aligned one to one), `measures` (what
-counts), `trees` (Donut's tree edit distance), `mistakes` (errors in words), `scorecard` (everything over a set).
+Read in this order: `records` (what is read from a pair; JSON Schema from a model, a signature or gold), `comparators`
+(when a value is right), `matching` (two records leaf by leaf, lists aligned one to one; Donut's tree edit distance),
+`measures` (what counts), `mistakes` (errors in words), `scorecard` (everything over a set).
 """
 
 from __future__ import annotations

@@ -1,17 +1,27 @@
-"""Two records, leaf by leaf: what agrees, and what is missing, invented or wrong.
+"""Two records, leaf by leaf: what agrees, and what is missing, invented or wrong; and as trees: how far they differ.
 
 Objects are compared field by field. Items of lists are aligned one to one so that most credit is given, so a missing
 line item is one missing item and not twelve wrong fields.
+
+The tree edit distance is that of Zhang and Shasha, with the trees and costs of Donut's evaluation. A record becomes an
+ordered tree: keys are nodes (sorted by length and name), objects in lists are ``<subtree>`` nodes, scalars are leaves
+with their text. Empty values, and items that are neither texts nor numbers in lists of scalars, are left out. Inserting
+or deleting a leaf costs its length, another node 1; leaves are changed at their edit distance, a leaf and a node at the
+leaf's length and 1, two nodes at 1 if their names differ.
+
+Source: Kim et al. 2022, OCR-free Document Understanding Transformer (Donut), section 3; Zhang & Shasha 1989
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate, product
 from typing import Any, NamedTuple
 
 import numpy as np
 from rapidfuzz import fuzz
+from rapidfuzz.distance import Levenshtein
 from scipy.optimize import linear_sum_assignment
 
 from goldassay.measures.records.comparators import Comparator, by_value, comparator, difference, folded, json_type
@@ -88,8 +98,8 @@ class Comparing:
         """The stated values inside an object or a list."""
         value, name, path = item
         if isinstance(value, dict):
-            keys = ((f"{name}.{key}" if name else key, f"{path}.{key}" if path else key) for key in value)
-            inside = [Item(part, *place) for part, place in zip(value.values(), keys, strict=True)]
+            dots = f"{name}." if name else "", f"{path}." if path else ""
+            inside = [Item(part, *(f"{dotted}{key}" for dotted in dots)) for key, part in value.items()]
         else:
             parts = enumerate(value if isinstance(value, list) else ())
             inside = [Item(part, name, f"{path}[{index}]") for index, part in parts]
@@ -109,7 +119,7 @@ class Comparing:
         if {"object", "array"} & {*kinds}:
             if kinds[0] == kinds[1]:
                 return self._inside(gold, pred, kinds[0])
-            return [*self._part(gold, "wrong_type"), *self._part(pred, "wrong_type", in_gold=False)]
+            return [*self._part(gold, "wrong_type"), *self._part(pred, "wrong_type", False)]
         chosen = self.named.get(gold.field or ROOT) or by_value(gold.value)
         credit = float((comparator(chosen) if isinstance(chosen, str) else chosen)(gold.value, pred.value))
         texts = kinds == ("string", "string")
@@ -128,52 +138,52 @@ class Comparing:
             common = {place: fields[item.field] for place, item in enumerate(left) if item.field in fields}
             pairs = {i: (j, self.match(left[i], right[j])) for i, j in common.items()}
             kinds = ("missing_field", "invented_field")
-        leaves = self._empty(gold, pred, bool(left), bool(right))
+        leaves: Match = []
+        if self.blank != "same" and gold.path and not (left and right):  # then an empty object or list is a value
+            if left or right:
+                leaves = self._part(pred, "invented_field", False) if left else self._part(gold, "missing_field")
+            else:
+                leaves = [Leaf("", 1.0, gold, pred, 1.0)]
         for place, item in enumerate(left):
             leaves += pairs[place][1] if place in pairs else self._part(item, kinds[0])
         for place in sorted({*range(len(right))} - {j for j, _ in pairs.values()}):
-            leaves += self._part(right[place], kinds[1], in_gold=False)
+            leaves += self._part(right[place], kinds[1], False)
         return leaves
 
     def _aligned(self, name: str, left: list[Item], right: list[Item]) -> dict[int, tuple[int, Match]]:
         """For items of a list the place of the item that belongs to each, and the leaves of both."""
         ordered = self.ordered == "all" or name in self.ordered
-        equal = {} if ordered or not self._transitive(name) else _equal(left, right)
+        within = (chosen for field, chosen in self.named.items() if field == name or field.startswith(f"{name}."))
+        equal = {}
+        if not ordered and all(chosen in TRANSITIVE for chosen in within):
+            # values that are both right for a third are right for each other: equal items belong together
+            places: dict[str, list[int]] = {}
+            for at, item in enumerate(right):
+                places.setdefault(repr(item.value), []).append(at)
+            equal = {at: places[key].pop(0) for at, item in enumerate(left) if places.get(key := repr(item.value))}
         rows = [place for place in range(len(left)) if place not in equal]
         columns = [place for place in range(len(right)) if place not in equal.values()]
         if not ordered:  # then the order decides nothing, nor between pairs of equal credit
             rows.sort(key=lambda place: repr(left[place].value))
             columns.sort(key=lambda place: repr(right[place].value))
         matches = [[self.match(left[i], right[j]) for j in columns] for i in rows]
-        credit = np.array([[_credit(leaves) for leaves in row] for row in matches]).reshape(len(rows), len(columns))
+        # likeness decides between pairs of equal credit
+        credit = np.array([[sum(x.credit + TIE * x.likeness for x in leaves) for leaves in row] for row in matches])
+        credit = credit.reshape(len(rows), len(columns))
         chosen = _in_order(credit) if ordered else zip(*linear_sum_assignment(credit, maximize=True), strict=True)
         pairs = {i: (j, self.match(left[i], right[j])) for i, j in equal.items()}
-        return pairs | {rows[a]: (columns[b], matches[a][b]) for a, b in chosen if _belong(matches[a][b])}
+        for a, b in chosen:
+            leaves = matches[a][b]
+            # two items are the same item if something in them is right, or most of it is nearly
+            alike = sum(leaf.likeness for leaf in leaves) >= NEAR * max(1, len(leaves))
+            if alike or any(leaf.credit for leaf in leaves):
+                pairs[rows[a]] = columns[b], leaves
+        return pairs
 
-    def _transitive(self, name: str) -> bool:
-        """Whether values of a list that are both right for a third are right for each other.
-
-        Then equal items belong together: nothing gives more credit.
-        """
-        within = (chosen for field, chosen in self.named.items() if field == name or field.startswith(f"{name}."))
-        return all(chosen in TRANSITIVE for chosen in within)
-
-    def _empty(self, gold: Item, pred: Item, in_gold: bool, in_pred: bool) -> Match:
-        """The leaf that an empty object or list inside a record is, where empty is a value."""
-        if self.blank == "same" or not gold.path or (in_gold and in_pred):
-            return []
-        if not in_gold and not in_pred:
-            return [Leaf("", 1.0, gold, pred, 1.0)]
-        if in_gold:
-            return [Leaf("invented_field", 0.0, None, pred, part=pred)]
-        return [Leaf("missing_field", 0.0, gold, None, part=gold)]
-
-    def _part(self, part: Item, kind: str, *, in_gold: bool = True) -> Match:
+    def _part(self, part: Item, kind: str, in_gold: bool = True) -> Match:
         """The leaves of a part that the other side lacks or has as something else."""
         leaves = self.leaves(part)
-        if in_gold:
-            return [Leaf(kind, 0.0, leaf, None, part=part) for leaf in leaves]
-        return [Leaf(kind, 0.0, None, leaf, part=part) for leaf in leaves]
+        return [Leaf(kind, 0.0, leaf if in_gold else None, None if in_gold else leaf, part=part) for leaf in leaves]
 
 
 def match(read: Read, comparing: Comparing) -> Match:
@@ -186,24 +196,6 @@ def match(read: Read, comparing: Comparing) -> Match:
     """
     empty: Any = [] if isinstance(read.gold, list) else {}
     return comparing.match(Item(read.gold), Item(empty if read.pred is None else read.pred))
-
-
-def _credit(leaves: Match) -> float:
-    """The credit of a pair of items; likeness decides between pairs of equal credit."""
-    return sum(leaf.credit + TIE * leaf.likeness for leaf in leaves)
-
-
-def _belong(leaves: Match) -> bool:
-    """Whether two items are the same item: something in them is right, or most of it is nearly."""
-    return any(leaf.credit for leaf in leaves) or sum(leaf.likeness for leaf in leaves) >= NEAR * max(1, len(leaves))
-
-
-def _equal(left: list[Item], right: list[Item]) -> dict[int, int]:
-    """The places of items that both sides have, each once."""
-    places: dict[str, list[int]] = {}
-    for at, item in enumerate(right):
-        places.setdefault(repr(item.value), []).append(at)
-    return {at: places[key].pop(0) for at, item in enumerate(left) if places.get(key := repr(item.value))}
 
 
 def _in_order(credit: Any) -> list[tuple[int, int]]:
@@ -223,3 +215,86 @@ def _in_order(credit: Any) -> list[tuple[int, int]]:
             i, j = i - 1, j - 1
             pairs.append((i, j))
     return pairs
+
+
+class Node(NamedTuple):
+    """A node: its name, or a leaf's text, and its children."""
+
+    label: str
+    leaf: bool = False
+    children: tuple[Node, ...] = ()
+
+
+def tree_accuracy(gold: Any, pred: Any) -> float | None:
+    """1 − TED(pred, gold) / TED(empty, gold), at least 0; None if both are empty, 0 if only gold is.
+
+    >>> tree_accuracy({"menu": [{"name": "cake"}]}, {"menu": [{"name": "cafe"}]})   # 1 edit of 3 nodes and 4 letters
+    0.8571428571428572
+    """
+    left, right = tree(gold), tree(pred)
+    size = sum(_postorder(left)[1][:-1])  # from the bare root all other nodes are inserted
+    if not size:
+        return 0.0 if right.children else None
+    return 1.0 if left == right else max(0.0, 1 - tree_distance(right, left) / size)
+
+
+def tree(value: Any, name: str = "<root>") -> Node:
+    """The tree of a value, in Donut's normal form."""
+    children: list[Node] = []
+    if isinstance(value, dict):
+        parts = ((key, value[key]) for key in sorted(value, key=lambda key: (len(key), key)))
+        children = [tree([part] if isinstance(part, dict) else part, key) for key, part in parts]
+    elif isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        children = [tree(item, "<subtree>") for item in value]
+    elif isinstance(value, list):
+        texts = (str(item).strip() for item in value if type(item) in (str, int, float))
+        children = [Node(text, leaf=True) for text in texts if text]
+    elif value:
+        return Node(name, children=(Node(str(value).strip(), leaf=True),))
+    return Node(name, children=tuple(node for node in children if node.leaf or node.children))
+
+
+def tree_distance(a: Node, b: Node) -> int:
+    """The least cost of edits that turn one tree into the other."""
+    # Every pair of keyroots (the root, and nodes with a left sibling) gets a table of forest distances, built from the
+    # leaves up; where both forests are whole trees the result is the distance of two subtrees, which later tables use.
+    (nodes, deletes, first), (others, inserts, start) = _postorder(a), _postorder(b)
+    trees = [[0] * len(others) for _ in nodes]
+    for i, j in product(
+        *(sorted({leaf: place for place, leaf in enumerate(side)}.values()) for side in (first, start))
+    ):
+        top, left = first[i], start[j]
+        table = [[0, *accumulate(inserts[left : j + 1])]]
+        for x in range(top, i + 1):
+            above, row = table[-1], [table[-1][0] + deletes[x]]
+            for y in range(left, j + 1):
+                whole = first[x] == top and start[y] == left
+                before = above[y - left] if whole else table[first[x] - top][start[y] - left]
+                matched = before + (_change(nodes[x], others[y]) if whole else trees[x][y])
+                row.append(min(matched, above[y - left + 1] + deletes[x], row[-1] + inserts[y]))
+                if whole:
+                    trees[x][y] = row[-1]
+            table.append(row)
+    return trees[-1][-1]
+
+
+def _change(a: Node, b: Node) -> int:
+    """What it costs to turn one node into another."""
+    if a.leaf and b.leaf:
+        return Levenshtein.distance(a.label, b.label)
+    return 1 + len((a if a.leaf else b).label) if a.leaf or b.leaf else int(a.label != b.label)
+
+
+def _postorder(root: Node) -> tuple[list[Node], list[int], list[int]]:
+    """The nodes of a tree, children first; of each its cost and the place of the leftmost leaf under it."""
+    nodes: list[Node] = []
+    first: list[int] = []
+
+    def walk(node: Node) -> int:
+        starts = [walk(child) for child in node.children]
+        nodes.append(node)
+        first.append(starts[0] if starts else len(first))
+        return first[-1]
+
+    walk(root)
+    return nodes, [len(node.label) if node.leaf else 1 for node in nodes], first

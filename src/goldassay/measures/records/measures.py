@@ -13,11 +13,11 @@ from functools import cached_property
 from typing import Any
 
 from goldassay.measure import EMPTY, Measure, Review
-from goldassay.measures.records import matching, mistakes, schemas, trees
+from goldassay.measures.records import matching, mistakes
 from goldassay.measures.records.comparators import comparator
-from goldassay.measures.records.records import Read, sides
+from goldassay.measures.records.records import Read, by_schema, expanded, schema_text, sides
 from goldassay.statistics.evidence import means, stacked
-from goldassay.tally import FORMULAS, RATES, By, Counts, Macro, Mean, T
+from goldassay.tally import RATES, By, Counts, Macro, Mean, T
 
 OPTIONS: tuple[str, ...] = ("schema", "compare", "blank", "ordered")
 BY_TYPE = "by type (number, ISO date, else exact)"
@@ -42,7 +42,7 @@ class Batch:
     @cached_property
     def review(self) -> Review:
         """The errors of the one pair of a batch of one."""
-        return mistakes.errors(self.read[0], self.matches[0])
+        return mistakes.review(self.read[0], self.matches[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class RecordMeasure(Measure[T]):
         super().__post_init__()
         pairs = self.compare.items() if isinstance(self.compare, Mapping) else self.compare
         lists = self.ordered if isinstance(self.ordered, str) else tuple(self.ordered)
-        settled = {"schema": schemas.schema_text(self.schema), "compare": tuple(map(tuple, pairs)), "ordered": lists}
+        settled = {"schema": schema_text(self.schema), "compare": tuple(map(tuple, pairs)), "ordered": lists}
         for name, value in settled.items():
             object.__setattr__(self, name, value)
         for _, chosen in self.compare:
@@ -84,7 +84,7 @@ class RecordMeasure(Measure[T]):
     @property
     def comparators(self) -> dict[str, Any]:
         """The comparator of each field that has one."""
-        return {**schemas.by_schema(self.schema), **dict(self.compare)}
+        return {**by_schema(self.schema), **dict(self.compare)}
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """Every pair, read and matched once."""
@@ -99,7 +99,7 @@ class RecordMeasure(Measure[T]):
     def conventions(self) -> str:
         """The name with every convention; of a schema its title, and of each field its comparator."""
         shown = {
-            "schema": schemas.parsed(self.schema).get("title", "unnamed") if self.schema else "none",
+            "schema": expanded(self.schema).get("title", "unnamed") if self.schema else "none",
             "compare": ", ".join(
                 [f"{name}: {_name(each)}" for name, each in self.comparators.items()] + [f"others {BY_TYPE}"]
             ),
@@ -130,6 +130,7 @@ rate='f1', average='micro')
 
     rate: str = "f1"
     average: str = "micro"
+    formula = "F1 = 2 tp / (2 tp + fp + fn) over the leaves, items of lists aligned one to one; averaged as named"
     source = "micro-averaged field F1 of structured extraction, as in Kim et al. 2022 (Donut)"
 
     @property
@@ -146,12 +147,6 @@ rate='f1', average='micro')
     def zero(self) -> Any:  # type: ignore[override]
         """No evidence."""
         return RATES[self.rate]() if self.average == "micro" else Macro(rate=self.rate)
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The rate, and what it is the mean of."""
-        rate = f"{FORMULAS[self.rate]} over the leaves, items of lists aligned one to one"
-        return rate if self.average == "micro" else f"mean over fields with gold of {rate}"
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -234,7 +229,7 @@ class TreeEdit(RecordMeasure[Mean]):
 
     def tallies(self, batch: Batch) -> Mean:
         """The accuracy of each pair; a pair of empty records has none."""
-        return means(trees.accuracy(read.gold, read.pred) for read in batch.read)
+        return means(matching.tree_accuracy(read.gold, read.pred) for read in batch.read)
 
 
 def listed(**options: Any) -> list[RecordMeasure[Any]]:

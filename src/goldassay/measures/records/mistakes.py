@@ -24,16 +24,18 @@ VALUES = {
     "wrong_format": "{place} is written {gold}, not {pred}.",
     "wrong_unit": "{place} is {gold}, not {pred}: the unit differs.",
 }
+PLACES = {"wrong_value": "wrong_value", "missing_item": "spurious_item", "spurious_item": "missing_item"}
+"""Errors of which two are one if each has what the other lacks."""
 SHOWN = 120  # characters of a value
 TYPE_NAMES = {bool: "true or false", int: "number", float: "number", str: "text"}
 
 
-def errors(read: Read, leaves: Match) -> Review:
+def review(read: Read, leaves: Match) -> Review:
     """The errors of a pair of records, in the order of the gold record, and the fields that are right.
 
     >>> from goldassay.measures.records.matching import Comparing, match
     >>> read = Read({"total": 12.5, "tags": ["a", "b"]}, {"total": "12.50", "tags": ["a"]})
-    >>> mistakes, right = errors(read, match(read, Comparing()))
+    >>> mistakes, right = review(read, match(read, Comparing()))
     >>> [error.message for error in mistakes], right
     (['total is 12.5, not "12.50": write it as a number.', 'An item was left out, tags[1]: "b".'], ('tags',))
     """
@@ -42,32 +44,28 @@ def errors(read: Read, leaves: Match) -> Review:
         return (Error(INVALID, f"the record does not count: {read.reason}", size=max(1, len(wrong))),), ()
     misread = {leaf.field for leaf in wrong if not leaf.part}
     right = dict.fromkeys(leaf.field for leaf in leaves if not leaf.kind and leaf.field not in misread)
-    mistakes = [_value(leaf.kind, leaf.gold, leaf.pred) for leaf in wrong if leaf.gold and leaf.pred]
+    mistakes = [_error(leaf.kind, leaf.gold, leaf.pred) for leaf in wrong if leaf.gold and leaf.pred]
     parts = groupby((leaf for leaf in wrong if leaf.part), key=lambda leaf: (leaf.kind, leaf.gold is None, leaf.part))
-    mistakes += [_part(kind, part, spurious, len(list(group))) for (kind, spurious, part), group in parts if part]
+    for (kind, spurious, part), group in parts:
+        mistakes.append(_error(kind, None if spurious else part, part if spurious else None, len(list(group))))
     return tuple(_with_swaps(mistakes)), tuple(right)
 
 
-def _value(kind: str, gold: Item, pred: Item) -> Error:
-    """The error of a value that both sides have."""
-    place, other, name = gold.path or ROOT, pred.path or ROOT, gold.field or ROOT
-    words = {"place": place, "gold": _shown(gold.value), "pred": _shown(pred.value)}
-    message = VALUES[kind].format(**words, type=TYPE_NAMES.get(type(gold.value), "value"))
-    context = place if place == other else f"{place} | {other}"
-    return Error(kind, message, _text(gold.value), _text(pred.value), name, context=context, field=name)
-
-
-def _part(kind: str, part: Item, spurious: bool, size: int) -> Error:
-    """The error of a part that one side lacks, or has as something else."""
-    place, name, text = part.path or ROOT, part.field or ROOT, _text(part.value)
-    message = PARTS[kind].format(place=place, part=_shown(part.value))
-    sides = ("", text) if spurious else (text, "")
-    context = f" | {place}" if spurious else f"{place} | "
-    return Error(kind, message, *sides, name, context=context, field=name, size=size)
-
-
-PLACES = {"wrong_value": "wrong_value", "missing_item": "spurious_item", "spurious_item": "missing_item"}
-"""Errors of which two are one if each has what the other lacks."""
+def _error(kind: str, gold: Item | None, pred: Item | None, size: int = 1) -> Error:
+    """The error of a value that both sides have, or of a part that one side lacks or has as something else."""
+    item: Any = gold or pred
+    name, values = item.field or ROOT, [side.value if side else "" for side in (gold, pred)]
+    message = (VALUES if gold and pred else PARTS)[kind].format(
+        place=item.path or ROOT,
+        part=_shown(item.value),
+        gold=_shown(values[0]),
+        pred=_shown(values[1]),
+        type=TYPE_NAMES.get(type(item.value), "value"),
+    )
+    left, right = (side.path or ROOT if side else "" for side in (gold, pred))
+    context = left if left == right else f"{left} | {right}"
+    expected, predicted = (value if isinstance(value, str) else _shown(value) for value in values)
+    return Error(kind, message, expected, predicted, name, context=context, field=name, size=size)
 
 
 def _with_swaps(mistakes: list[Error]) -> list[Error]:
@@ -77,11 +75,10 @@ def _with_swaps(mistakes: list[Error]) -> list[Error]:
     for error in mistakes:
         partner = waiting.pop((PLACES.get(error.kind, ""), error.field, error.pred, error.gold), None)
         if partner is not None:
-            other = errors[partner]
-            here, there = (each.context.strip(" |") for each in (other, error))
+            here, there = (each.context.strip(" |") for each in (errors[partner], error))
             message = f"{here} and {there} were swapped, or stand in the wrong place."
             size = 2 if error.kind == "wrong_value" else error.size
-            errors[partner] = replace(other, kind="swapped_items", message=message, size=size)
+            errors[partner] = replace(errors[partner], kind="swapped_items", message=message, size=size)
             continue
         if error.kind in PLACES and "[" in error.context:
             waiting[error.kind, error.field, error.gold, error.pred] = len(errors)
@@ -92,7 +89,3 @@ def _with_swaps(mistakes: list[Error]) -> list[Error]:
 def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else _shown(value)

@@ -1,23 +1,29 @@
-"""What is read from a pair: two records of any shape, as plain JSON values, and why a prediction is none."""
+"""What is read from a pair: two records of any shape, as plain JSON values, and why a prediction is none.
+
+The schema of a record is a JSON Schema: from a pydantic model, a DSPy signature, or the gold records themselves.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import fields as dataclass_fields
-from dataclasses import is_dataclass
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, is_dataclass
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, RootModel
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from goldassay import jsonl
-from goldassay.exceptions import DataError
+from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import is_example, names, read
 from goldassay.measure import failed, gold_field, pred_field
-from goldassay.measures.records import schemas
+from goldassay.measures.records.comparators import by_value, json_type
+
+UNIONS = ("anyOf", "oneOf", "allOf")
+FORMATS = ("date", "date-time", "time", "date or time")
 
 
 class Read(NamedTuple):
@@ -40,7 +46,7 @@ def sides(gold: object, pred: object, schema: str = "") -> Read:
     name = None if isinstance(gold, list) else read(gold, "id", None)
     try:
         left = record_of(_value(gold, schema, gold_field))
-        schemas.check(left, schema, name)
+        check(left, schema, name)
     except DataError as error:
         raise error.at(record=name, field="record") from None
     if failed(pred):
@@ -49,17 +55,14 @@ def sides(gold: object, pred: object, schema: str = "") -> Read:
         right = record_of(_value(pred, schema, pred_field))
     except DataError as error:
         return Read(left, None, str(error))
-    reason = schemas.problem(right, schema)
+    reason = problem(right, schema)
     return Read(left, None, f"does not fit the schema: {reason}") if reason else Read(left, right)
 
 
 def _value(side: Any, schema: str, field: Any) -> Any:
     there = names(side)
-    if schema and "record" not in there:
-        spread = {name: read(side, name) for name in schemas.fields(schema) if name in there}
-        if spread:
-            return spread
-    return field(side, "record")
+    named = [] if "record" in there else [name for name in expanded(schema).get("properties", {}) if name in there]
+    return {name: read(side, name) for name in named} if named else field(side, "record")
 
 
 def record_of(value: object) -> Any:
@@ -69,44 +72,191 @@ def record_of(value: object) -> Any:
     >>> record_of(make_dataclass("Line", ["qty", "days"])(Decimal("2.5"), {3}))
     {'qty': 2.5, 'days': [3]}
     """
-    record = plain(jsonl.value(value) if isinstance(value, str) else value)
+    record = jsonl.value(value) if isinstance(value, str) else value
+    try:
+        record = json.loads(json.dumps(record, default=_plain, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DataError(f"a record is JSON values: {error}") from None
     if not isinstance(record, (dict, list)):
         raise DataError(f"a record is an object or a list, found {jsonl.dumps(record)[:60]}")
     return record
 
 
-DEEPEST = 60  # levels of a record; an object that holds itself has more
-
-
-def plain(value: Any, depth: int = 0) -> Any:
-    """A value of a record as JSON has it: models and dataclasses are objects, dates texts, sets and tuples lists."""
-    if depth > DEEPEST:
-        raise DataError(f"a record has at most {DEEPEST} levels")
+def _plain(value: Any) -> Any:
+    """What JSON has no form for: models and dataclasses are objects, dates texts, sets lists."""
     if isinstance(value, (Enum, RootModel)):
-        return plain(value.value if isinstance(value, Enum) else value.root, depth)
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, (float, Decimal)):
-        if not math.isfinite(value):
-            raise DataError(f"{value} is not a number that JSON has")
+        return value.value if isinstance(value, Enum) else value.root
+    if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, (set, frozenset)):
-        return sorted((plain(item, depth + 1) for item in value), key=repr)
-    if hasattr(value, "_asdict"):  # a named tuple
-        value = value._asdict()
-    if isinstance(value, (list, tuple)):
-        return [plain(item, depth + 1) for item in value]
+        return sorted(value, key=repr)
     if is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in dataclass_fields(value)}
-    if isinstance(value, (Mapping, BaseModel)) or is_example(value):
-        fields: Any = value
-        return {str(key): plain(inner, depth + 1) for key, inner in dict(fields).items()}
-    try:
-        return to_jsonable_python(value)  # a date, an address, a UUID and other scalars
-    except PydanticSerializationError:
-        raise DataError(f"a record holds no {type(value).__name__}") from None
+        return asdict(value)
+    fields = isinstance(value, (Mapping, BaseModel)) or is_example(value)
+    return dict(value) if fields else to_jsonable_python(value)  # a date, an address, a UUID and other scalars
 
 
 def perfect(gold: object) -> dict[str, Any]:
     """The prediction that gets everything right."""
     return {"record": record_of(gold_field(gold, "record"))}
+
+
+def schema_text(source: Any) -> str:
+    """A JSON Schema as one line of JSON.
+
+    Args:
+        source: A pydantic model, dataclass or TypedDict; a DSPy signature, of which the output fields are the record;
+            a JSON Schema as an object or text; an empty text is no schema.
+
+    >>> from pydantic import create_model
+    >>> schema_text(create_model("Invoice", total=(float, ...)))[:60]
+    '{"properties": {"total": {"title": "Total", "type": "number"'
+    """
+    from pydantic import PydanticUserError, TypeAdapter, create_model
+
+    if isinstance(source, (str, Mapping)):
+        schema = dict(source) if isinstance(source, Mapping) else jsonl.value(source) if source else {}
+    else:
+        outputs = getattr(source, "output_fields", None)
+        if outputs is not None:
+            annotations: Any = {name: (field.annotation, ...) for name, field in outputs.items() if name != "reasoning"}
+            source = create_model(getattr(source, "__name__", "Record"), **annotations)
+        try:
+            schema = TypeAdapter[Any](source).json_schema(by_alias=False)
+        except (PydanticUserError, TypeError, AttributeError):
+            raise GoldassayError(
+                f"a schema is a pydantic model, a DSPy signature or a JSON Schema, not {source!r}"
+            ) from None
+    if not isinstance(schema, dict):
+        raise GoldassayError(f"a JSON Schema is an object, not {schema!r}")
+    return json.dumps(schema, ensure_ascii=False) if schema else ""
+
+
+@lru_cache(maxsize=64)
+def _validator(schema: str) -> Any:
+    from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+    from referencing import Registry
+
+    nothing: Registry[Any] = Registry()  # no reference is fetched
+    checker = Draft202012Validator.FORMAT_CHECKER
+    return Draft202012Validator(json.loads(schema), registry=nothing, format_checker=checker)
+
+
+def problem(record: object, schema: str) -> str:
+    """What a schema says against a record, in one line; empty if the record is valid.
+
+    >>> problem({"total": "12"}, '{"properties": {"total": {"type": "number"}}}')
+    "total: '12' is not of type 'number'"
+    """
+    error = next(_validator(schema).iter_errors(record), None) if schema else None
+    if error is None:
+        return ""
+    place = error.json_path.removeprefix("$").removeprefix(".")
+    message = " ".join(error.message.split())[:200]
+    return f"{place}: {message}" if place else message
+
+
+def check(record: object, schema: str, name: object) -> None:
+    """Raise a `DataError` for a gold record that its schema does not allow."""
+    if why := problem(record, schema):
+        raise DataError(f"gold does not fit the schema: {why}", record=name, field="record")
+
+
+@lru_cache(maxsize=64)
+def expanded(schema: str) -> dict[str, Any]:
+    """The schema of a text with every reference replaced by its definition; a model inside itself is null."""
+    whole = json.loads(schema or "{}")
+    definitions = {**whole.get("definitions", {}), **whole.get("$defs", {})}
+
+    def expand(node: Any, above: tuple[str, ...] = ()) -> Any:
+        if isinstance(node, list):
+            return [expand(part, above) for part in node]
+        if not isinstance(node, dict):
+            return node
+        if isinstance(reference := node.get("$ref"), str):
+            target = {"type": "null"} if reference in above else definitions.get(reference.rpartition("/")[2], {})
+            return expand(target, (*above, reference))
+        return {key: expand(part, above) for key, part in node.items() if key != "$defs"}
+
+    content: dict[str, Any] = expand(whole)
+    return content
+
+
+def by_schema(schema: str) -> dict[str, str]:
+    """The comparator of each leaf field of a schema, by its type.
+
+    >>> by_schema('{"properties": {"day": {"type": "string", "format": "date"}, "n": {"type": "integer"}}}')
+    {'day': 'date', 'n': 'number'}
+    """
+    return dict(_leaves(expanded(schema), ""))
+
+
+def _leaves(node: Mapping[str, Any], path: str) -> Iterator[tuple[str, str]]:
+    parts = [part for key in UNIONS for part in node.get(key, ()) if part.get("type") != "null"]
+    for name, inner in node.get("properties", {}).items():
+        yield from _leaves(inner, f"{path}.{name}" if path else name)
+    if isinstance(node.get("items"), dict):
+        yield from _leaves(node["items"], path)
+    if "properties" in node or "items" in node:
+        return
+    kinds = node.get("type", ())
+    kinds = {kinds} if isinstance(kinds, str) else {*kinds} - {"null"}
+    if {part.get("type") for part in parts} == {"number", "string"}:
+        yield path, "decimal"  # what pydantic allows for a Decimal: a number, or its text
+    elif parts:
+        yield from reversed([leaf for part in parts for leaf in _leaves(part, path)])
+    elif "enum" in node or "const" in node:
+        yield path, "enum"
+    elif kinds and kinds <= {"number", "integer"}:
+        yield path, "number"
+    elif kinds & {"string", "boolean", "number", "integer"}:
+        yield path, "date" if node.get("format") in FORMATS else "exact"
+
+
+def example(schema: str, number: int = 1) -> Any:
+    """A record with every field of a schema, to be replaced by a real one.
+
+    >>> example('{"properties": {"no": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}}}')
+    {'no': 'no 1', 'tags': ['tags 1']}
+    """
+    day = f"2024-01-{number:02}"
+    values: dict[str, Any] = {
+        **{"integer": number, "number": float(number), "boolean": bool(number % 2), "null": None, "object": {}},
+        **{"date": day, "date-time": f"{day}T10:00:00", "time": "10:00:00", "duration": f"PT{number}M"},
+        **{"email": f"{number}@example.org", "uri": f"https://example.org/{number}"},
+        "uuid": f"00000000-0000-4000-8000-{number:012}",
+    }
+
+    def filled(node: Mapping[str, Any], name: str) -> Any:
+        if parts := [part for key in UNIONS for part in node.get(key, ())]:
+            return filled(parts[0], name)
+        if choices := node.get("enum") or [node[key] for key in ("const",) if key in node]:
+            return choices[number % len(choices)]
+        if "properties" in node:
+            return {key: filled(inner, key) for key, inner in node["properties"].items()}
+        if node.get("type") == "array":
+            parts = node.get("prefixItems") or [node.get("items", {})] * max(1, node.get("minItems", 1))
+            items = [filled(part, name) for part in parts]
+            return [] if items == [None] else items
+        return values.get(node.get("format", ""), values.get(node.get("type", ""), f"{name or 'value'} {number}"))
+
+    return filled(expanded(schema), "")
+
+
+def from_records(records: Iterable[object]) -> dict[str, Any]:
+    """The JSON Schema that all these records fit: the types that occur, and the fields that every object has.
+
+    >>> from_records([{"a": 1}, {"a": None, "b": ["x"]}])["required"]
+    ['a']
+    """
+    values = list(records)
+    schema: dict[str, Any] = {"type": sorted({json_type(value) for value in values})}
+    if {by_value(value) for value in values if value is not None} == {"date"}:
+        schema["format"] = "date or time"  # a note for comparators; JSON Schema has no such format
+    if objects := [value for value in values if isinstance(value, dict)]:
+        fields = dict.fromkeys(name for value in objects for name in value)
+        inner = {name: from_records(value[name] for value in objects if name in value) for name in fields}
+        required = [name for name in fields if all(name in value for value in objects)]
+        schema |= {"properties": inner, "required": required, "additionalProperties": False}
+    items = [item for value in values if isinstance(value, list) for item in value]
+    return schema | ({"items": from_records(items)} if items else {})

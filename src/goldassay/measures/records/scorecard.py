@@ -7,9 +7,8 @@ from typing import Any
 
 from goldassay import fields
 from goldassay.measure import Measure
-from goldassay.measures.records import schemas
 from goldassay.measures.records.measures import Batch, FieldF1, SchemaValid, listed
-from goldassay.measures.records.records import sides
+from goldassay.measures.records.records import by_schema, from_records, schema_text, sides
 from goldassay.scorecard import Batches, Scorecard, by_key, fold
 
 
@@ -40,12 +39,12 @@ def scorecard(
     (0.5, 1.0, 0.0)
     """
     shared = Batches(gold, pred)
-    text, inferred = schemas.schema_text(schema), ""
+    text, inferred = schema_text(schema), ""
     table = dict(compare)
     if not text:
         records = [sides(record, None).gold for part in shared.chunks() for record in part.gold]
-        inferred = schemas.schema_text({"title": "that of gold", **schemas.from_records(records)})
-        table = {**schemas.by_schema(inferred), **table}
+        inferred = schema_text({"title": "that of gold", **from_records(records)})
+        table = {**by_schema(inferred), **table}
     options = {"schema": text, "compare": table, "blank": blank, "ordered": ordered}
     measures: list[Measure[Any]] = [
         SchemaValid(schema=inferred or text) if isinstance(measure, SchemaValid) else measure
