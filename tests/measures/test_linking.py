@@ -106,9 +106,9 @@ def test_alternatives_and_their_cut_offs() -> None:
 
 def test_candidates_go_by_score_and_stay_in_order_where_there_is_none() -> None:
     scored = [{"id": "Q1", "score": 0.2}, {"id": "Q2", "score": 0.9}, {"id": "Q3", "score": 0.9}]
-    assert ln.sides([], [{"start": 0, "end": 1, "candidates": scored}]).pred[0].candidates == ("Q2", "Q3", "Q1")
+    assert ln.sides([], [{"start": 0, "end": 1, "candidates": scored}]).pred[0].ids == ("Q2", "Q3", "Q1")
     mixed = [{"id": "Q1", "score": 0.2}, {"id": "Q2"}]
-    assert ln.sides([], [{"start": 0, "end": 1, "candidates": mixed}]).pred[0].candidates == ("Q1", "Q2")
+    assert ln.sides([], [{"start": 0, "end": 1, "candidates": mixed}]).pred[0].ids == ("Q1", "Q2")
     twice = ["Q1", "Q1", "Q2"]  # an id that comes again does not push the next one down
     assert value(ln.MRR(), [mention(0, 1, "Q2")], [{"start": 0, "end": 1, "candidates": twice}]) == 0.5
 

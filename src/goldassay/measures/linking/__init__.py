@@ -2,21 +2,20 @@
 
 Read in this order: `records` (what is read from a pair, ids that mean the same), `matching` (which answers fit which
 mentions, also in the official scorer's order), `measures` (ranks, NIL, links), `clusters` (which mentions are one
-entity), `consistency` (ids of several knowledge bases), `mistakes` (the errors, in words), `scorecard` (everything over
-a set).
+entity, and whether its ids in several knowledge bases belong together), `mistakes` (the errors, in words), `scorecard`
+(everything over a set).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from goldassay.measure import Measure, gold_field
-from goldassay.measures.linking.clusters import METRICS, Clusters
-from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, cross_kb_consistency
+from goldassay.measure import Measure
+from goldassay.measures.linking.clusters import METRICS, Clusters, ConsistencyRate, CoverageRate, cross_kb_consistency
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, MacroDocLink
 from goldassay.measures.linking.mistakes import errors
-from goldassay.measures.linking.records import Answer, Document, Mention, rank, sides
+from goldassay.measures.linking.records import Document, Mention, perfect, rank, sides
 from goldassay.measures.linking.scorecard import scorecard
 
 # With scope="corpus" clusters are counted again in every resample, which takes a law half a minute: not among them.
@@ -49,22 +48,10 @@ MEASURES: tuple[Measure[Any], ...] = (
 )
 
 
-def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
-    """The prediction that gets everything right."""
-    links = []
-    for link in gold_field(gold, "links"):
-        ids = {base: list(values) for base, values in (link.get("ids") or {}).items()}
-        candidates = [{"id": id_} for values in ids.values() for id_ in values]
-        typed = {"type": link["type"]} if link.get("type") else {}
-        links.append({"start": link["start"], "end": link["end"], "candidates": candidates, "ids": ids, **typed})
-    return {"links": links}
-
-
 __all__ = [
     "MEASURES",
     "MRR",
     "NILF1",
-    "Answer",
     "Clusters",
     "ConsistencyRate",
     "Coverage",

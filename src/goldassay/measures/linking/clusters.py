@@ -1,24 +1,31 @@
-"""Clusters of mentions: which mentions are one entity, whatever the entity is called.
+"""Entities: which mentions are one, and whether the ids that one has in several knowledge bases belong together.
 
-A cluster is the mentions with one id. A name such as ``NIL12`` is that of an entity in no knowledge base. A mention is
-the same on both sides if its span is.
+A cluster is the mentions with one id, whatever the entity is called. A name such as ``NIL12`` is that of an entity in
+no knowledge base. A mention is the same on both sides if its span is.
+
+Wikidata, VIAF and ISIL are compared two by two, through a resolver that the caller gives: for an id, what the other
+bases call the same entity. Several values are allowed; two sets agree if they share one. A pair about which the
+resolver knows nothing is no evidence. An entity is consistent if there is evidence and all of it agrees, inconsistent
+if any of it does not, partial if it has ids but no evidence. No evidence at all gives ``None``, not 1.0.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, combinations
 from math import fsum
 from typing import Any
 
 import numpy as np
 
+from goldassay.fields import read
 from goldassay.measure import EMPTY, Review
 from goldassay.measures.assignment import heaviest
 from goldassay.measures.linking.matching import OVER, Matching
-from goldassay.measures.linking.measures import KEY, LinkMeasure, suffix
-from goldassay.measures.linking.records import NIL, Answer, Mention, is_over
+from goldassay.measures.linking.measures import KEY, LinkMeasure
+from goldassay.measures.linking.records import NIL, Mention, plain
 from goldassay.tally import RATES, By, Confusion, Number, Sums, divide, positive
 
 METRICS = {name: (name,) for name in ("muc", "b_cubed", "ceaf_m", "ceaf_e", "lea")} | {
@@ -38,29 +45,23 @@ class Overlap(Sums):
     right: Number = 0.0
     predicted: Number = 0.0
 
-    @property
-    def recall(self) -> Number:
-        return divide(self.recalled, self.gold)
-
-    @property
-    def precision(self) -> Number:
-        return divide(self.right, self.predicted)
-
-    @property
-    def f1(self) -> Number:
-        return divide(2 * self.precision * self.recall, self.precision + self.recall)
+    def rate(self, name: str) -> Number:
+        """Recall, precision or F1; 0 without evidence."""
+        recall, precision = divide(self.recalled, self.gold), divide(self.right, self.predicted)
+        f1 = divide(2 * precision * recall, precision + recall)
+        return {"recall": recall, "precision": precision, "f1": f1}[name]
 
     @property
     def weight(self) -> Number:
         return self.gold + self.predicted
 
+    @property
+    def value(self) -> Number:
+        return self.rate("f1") + (1.0 - positive(self.weight))
+
     def repaired(self, share: float) -> Overlap:
         """What this share of the errors takes away."""
         return Overlap((self.gold - self.recalled) * share, 0.0, (self.predicted - self.right) * share, 0.0)
-
-    @property
-    def value(self) -> Number:
-        return self.f1 + (1.0 - positive(self.weight))
 
 
 class Overlaps(By[str, Overlap]):
@@ -78,9 +79,8 @@ class Overlaps(By[str, Overlap]):
 
     @property
     def value(self) -> Number:
-        rates: Any = sum(getattr(overlap, self.rate) for overlap in self.values())
-        value: Number = rates / len(METRICS[self.metric]) + (1.0 - positive(self.weight))
-        return value
+        rates = sum(overlap.rate(self.rate) for overlap in self.values())
+        return rates / len(METRICS[self.metric]) + (1.0 - positive(self.weight))
 
 
 class Clusterings(Confusion):
@@ -105,12 +105,13 @@ def overlaps(table: Table, metric: str, rate: str = "f1") -> Overlaps:
     >>> overlaps({("k", "r"): 2, ("k", "s"): 1}, "muc")         # a link of gold's two; the prediction has one
     {'muc': Overlap(recalled=1, gold=2, right=1, predicted=1)}
     """
-    table = {pair: n for pair, n in table.items() if n > 0}
     gold, pred = Counter[str](), Counter[str]()
     for (left, right), n in table.items():
-        gold.update({left: n} if left else {})  # type: ignore[dict-item]
-        pred.update({right: n} if right else {})  # type: ignore[dict-item]
-    common = {pair: n for pair, n in table.items() if all(pair)}
+        if n > 0:
+            gold[left] += n  # type: ignore[assignment]
+            pred[right] += n  # type: ignore[assignment]
+    del gold[""], pred[""]
+    common = {pair: n for pair, n in table.items() if n > 0 and all(pair)}
     return Overlaps({name: _overlap(name, common, gold, pred) for name in METRICS[metric]}, metric, rate)
 
 
@@ -125,22 +126,17 @@ def _overlap(metric: str, common: Table, gold: Mapping[str, Any], pred: Mapping[
         best = fsum(similarity[pair] for pair in heaviest(similarity))
         left, right = (len(side) if metric == "ceaf_e" else sum(side.values()) for side in (gold, pred))
         return Overlap(best, left, best, right)
-    share = _links if metric == "lea" else _mentions
+
+    def share(n: Any, size: Any, other: Any) -> Any:
+        if metric == "b_cubed":  # of each of the n mentions, the share of its cluster that is with it
+            return n * n / size
+        if size > 1:  # LEA: the size of a cluster times the share of its links that hold
+            return max(n * (n - 1), 0) / (size - 1)
+        return size * (other <= 1)  # a single mention has a link to itself
+
     recalled: Any = sum(share(n, gold[k], pred[r]) for (k, r), n in common.items())
     correct: Any = sum(share(n, pred[r], gold[k]) for (k, r), n in common.items())
     return Overlap(recalled, sum(gold.values()), correct, sum(pred.values()))
-
-
-def _mentions(n: Any, size: Any, other: Any) -> Any:
-    """B³: of each of the n mentions, the share of its cluster that is with it."""
-    return n * n / size
-
-
-def _links(n: Any, size: Any, other: Any) -> Any:
-    """LEA: the size of a cluster times the share of its links that hold; a single mention has a link to itself."""
-    if size <= 1:
-        return size * (other <= 1)
-    return max(n * (n - 1), 0) / (size - 1)
 
 
 @dataclass(frozen=True)
@@ -167,7 +163,8 @@ class Clusters(LinkMeasure[Any]):
     rate: str = "f1"
     over: str = "all"
     scope: str = field(default="document", kw_only=True)
-    typed: bool = field(default=False, kw_only=True)  # type: ignore[misc]
+    typed: bool = field(default=False, kw_only=True)
+    name = "{start}{metric}{among}_{rate}"
     in_key = ("metric", "rate", "typed")
     choices = {
         "metric": tuple(METRICS),
@@ -178,12 +175,6 @@ class Clusters(LinkMeasure[Any]):
     }
     formula = "what is right of gold's clusters (recall) and of the predicted ones (precision), by the metric"
     source = "Pradhan et al. 2014 (MUC, B³, CEAF, CoNLL); Moosavi & Strube 2016 (LEA); Hachey et al. 2014 (neleval)"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``b_cubed_f1``, ``typed_corpus_ceaf_m_nil_recall`` and so on."""
-        prefix = "typed_" * self.typed + "corpus_" * (self.scope == "corpus")
-        return f"{prefix}{self.metric}{suffix(self.over)}_{self.rate}"
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -202,19 +193,174 @@ class Clusters(LinkMeasure[Any]):
 
     def tally(self, matching: Matching) -> Any:
         """The clusters of one document."""
-        place = NIL if self.scope == "corpus" else " {}"
-        gold, pred = (_named(side, self.over, place) for side in (matching.gold, matching.pred))
-        table = Counter((gold.get(key, ""), pred.get(key, "")) for key in {**gold, **pred})
+        gold, pred = (
+            {
+                (*mention[:2], "" if mention.start >= 0 else mention.text, mention.type): mention.cluster
+                for mention in side
+                if mention.is_over(self.over)
+            }
+            for side in (matching.gold, matching.pred)
+        )
+        alone = NIL if self.scope == "corpus" else " {}"
+        table = Counter(
+            tuple((side[key] or alone.format(key)) if key in side else "" for side in (gold, pred))
+            for key in {**gold, **pred}
+        )
         return self.zero.with_items(table) if self.scope == "corpus" else overlaps(table, self.metric, self.rate)
 
-    def review(self, gold: object, pred: object, batch: Sequence[Matching]) -> Review:
+    def review(self, gold: object, pred: object, batch: Sequence[tuple[Matching]]) -> Review:
         """The mentions that are missed or spurious, and those that are found."""
         errors, right = super().review(gold, pred, batch)
         return tuple(error for error in errors if error.kind in UNNAMED), right
 
 
-def _named(side: Iterable[Mention | Answer], over: str, place: str) -> dict[tuple[object, ...], str]:
-    """The cluster of each mention that counts; one without a name has that of its ``place``."""
-    counted = [each for each in side if is_over(each, over)]
-    keys = {(each.start, each.end, "" if each.start >= 0 else each.text, each.type): each.cluster for each in counted}
-    return {key: name or place.format(key) for key, name in keys.items()}
+Resolver = Mapping[str, object] | Callable[[str], object]
+Bases = dict[str, set[str]]
+
+BASES = {
+    "wikidata": ("wikidata_id", "wikidata"),
+    "viaf": ("viaf_id", "viaf", "P214"),
+    "isil": ("isil_code", "isil", "isil_id", "P791"),
+}
+"""The knowledge bases, and how records and resolvers call their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consistency(Sums):
+    """How many entities are consistent, inconsistent, partial (no evidence), and how many there are."""
+
+    consistent: Number = 0.0
+    inconsistent: Number = 0.0
+    partial: Number = 0.0
+    entities: Number = 0.0
+
+    @property
+    def weight(self) -> Number:
+        """Entities with evidence."""
+        return self.consistent + self.inconsistent
+
+    @property
+    def value(self) -> Number:
+        """The consistent share of those with evidence."""
+        return divide(self.consistent, self.consistent + self.inconsistent, empty=1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Identified(Consistency):
+    """The same evidence; ``value`` is the share of entities with an id."""
+
+    @property
+    def weight(self) -> Number:
+        """All entities."""
+        return self.entities
+
+    @property
+    def value(self) -> Number:
+        """Entities with an id, of all."""
+        return divide(self.consistent + self.inconsistent + self.partial, self.entities, empty=1.0)
+
+
+def cross_kb_consistency(
+    linked_entities: Sequence[object], resolver: Resolver | None = None
+) -> dict[str, float | None]:
+    """How far the ids of entities (``wikidata_id``, ``viaf_id``, ``isil_code``; one each or several) belong together.
+
+    ``resolver`` is a table (id → ``{"wikidata": …, "viaf": …, "isil": …}``) or a callable that returns such a mapping,
+    or for a Wikidata id its VIAF alone. Without one there is no evidence.
+
+    >>> table = {"Q190804": {"viaf": ["148691498"], "isil": ["NL-AsdRM"]}}
+    >>> result = cross_kb_consistency([{"wikidata_id": "Q190804", "viaf_id": "148691498"}, {"viaf_id": "1"}], table)
+    >>> result["consistent"], result["partial"], result["consistency_rate"], result["coverage_rate"]
+    (1, 1, 1.0, 1.0)
+    """
+    counts = Consistency(*_count(map(_bases, linked_entities), resolver))
+    covered, state = Identified(**counts.state()), counts.state()
+    total = state.pop("entities")
+    return {
+        **state,
+        "consistency_rate": float(counts.value) if counts.weight else None,
+        "coverage_rate": float(covered.value) if covered.weight else None,
+        "total": total,
+    }
+
+
+def _count(entities: Iterable[Bases], resolver: Resolver | None) -> tuple[int, int, int, int]:
+    """How many entities are consistent, inconsistent, partial, and how many there are."""
+    every = list(entities)
+    evidence = [_evidence(entity, resolver) for entity in every if any(entity.values())]
+    partial, consistent = evidence.count([]), sum(bool(agree) and all(agree) for agree in evidence)
+    return consistent, len(evidence) - partial - consistent, partial, len(every)
+
+
+def _evidence(entity: Bases, resolver: Resolver | None) -> list[bool]:
+    """Whether two bases agree, looked up from either side, for each pair about which the resolver knows something."""
+    evidence = []
+    for pair in combinations([base for base in BASES if entity[base]], 2) if resolver else ():
+        for base, other in (pair, pair[::-1]):
+            resolved = set[str]()
+            for id_ in sorted(entity[base]):
+                answer = resolver(id_) if callable(resolver) else resolver.get(id_)  # type: ignore[union-attr]
+                resolved |= _bases(answer if isinstance(answer, Mapping) else {"viaf": answer})[other]
+            if resolved:
+                evidence.append(not resolved.isdisjoint(entity[other]))
+                break
+    return evidence
+
+
+def _bases(entity: object) -> Bases:
+    """The ids of an entity by knowledge base; one each, several, or none."""
+    values = {base: [read(entity, name, None) or () for name in names] for base, names in BASES.items()}
+    ids = {
+        base: {plain(id_) for ids in several for id_ in ([ids] if isinstance(ids, (str, int)) else ids)} - {NIL}
+        for base, several in values.items()
+    }
+    return {**ids, "isil": {id_.upper() for id_ in ids["isil"]}}
+
+
+@dataclass(frozen=True)
+class ConsistencyRate(LinkMeasure[Consistency]):
+    """Of the predicted links with ids in several knowledge bases, the share whose ids belong together.
+
+    What belongs together is what the document's gold links say; links about which they say nothing are no evidence.
+
+    >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q1"], "viaf": ["7"]}}]
+    >>> wrong = [{"start": 0, "end": 5, "candidates": ["Q1"], "ids": {"wikidata": ["Q1"], "viaf": ["8"]}}]
+    >>> ConsistencyRate()(gold, wrong).tally.value, ConsistencyRate()(gold, []).tally.weight
+    (0.0, 0.0)
+    """
+
+    name = "consistency_rate"
+    counted = "consistency"
+    zero = Consistency()
+    formula = "consistent / (consistent + inconsistent)"
+    source = "the founding documents, repaired: all three bases, a resolver that is given"
+    fixed = {"bases": "+".join(BASES), "resolver": "gold's own links", "failed": "left out", "empty": EMPTY}
+
+    def tally(self, matching: Matching) -> Consistency:
+        """The predicted links of one document."""
+        table: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        for mention in matching.gold:
+            bases = _bases(mention.bases)
+            for id_, base in ((id_, base) for id_ in chain(*bases.values()) for base in bases):
+                table[id_][base] |= bases[base]
+        return type(self.zero)(*_count(map(_answer, matching.pred), table))
+
+
+@dataclass(frozen=True)
+class CoverageRate(ConsistencyRate):
+    """The share of predicted links that carry an id; for how many gold mentions have an answer see `Coverage`.
+
+    >>> pred = [{"start": 0, "end": 5, "candidates": ["Q1"]}, {"start": 6, "end": 9, "candidates": []}]
+    >>> CoverageRate()([], pred).tally
+    Identified(consistent=0.0, inconsistent=0.0, partial=1.0, entities=2.0)
+    """
+
+    name = "coverage_rate"
+    zero = Identified()
+    attains_one = False  # gold's NIL carries no id
+    formula = "(consistent + inconsistent + partial) / predicted links"
+
+
+def _answer(answer: Mention) -> Bases:
+    """The ids of a predicted link: those it names by knowledge base, else its first candidate, as Wikidata's."""
+    return _bases(answer.bases or ({} if answer.nil else {"wikidata": answer.ids[0]}))

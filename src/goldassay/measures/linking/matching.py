@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from goldassay.measure import Review
 from goldassay.measures.assignment import assign, overlapping
 from goldassay.measures.extraction.matching import SCHEMAS, Fit, Outcome, SemEvalCounts, decided
-from goldassay.measures.linking.records import NIL, Answer, Document, Mention, is_over, rank
+from goldassay.measures.linking.records import NIL, Document, Mention, rank
 from goldassay.tally import Counts
 
 OVER = ("all", "inkb", "nil")
@@ -52,7 +52,7 @@ class Matching:
     def __init__(self, document: Document) -> None:
         self.document, self.gold, self.pred = document, document.gold, document.pred
         self.review: Review | None = None  # its errors, once they are written
-        self._counts: dict[tuple[str, int, str, str], Counts] = {}
+        self.counts = cache(self._counts)
 
     @cached_property
     def answered(self) -> dict[int, int]:
@@ -77,67 +77,64 @@ class Matching:
         """One-to-one pairs that share a character, as many as possible; same spans first, then right ids."""
         return _pairs(sorted(self.edges, key=lambda edge: (not edge.same_span, edge.rank != 1, edge)))
 
-    @cached_property
-    def _parts(self) -> dict[tuple[int, int], list[int]]:
-        """The mentions that are part of another one, by its span."""
-        parts = defaultdict(list)
-        for i, mention in enumerate(self.gold):
-            if mention.parent and mention.parent != mention[:2]:
-                parts[mention.parent].append(i)
-        return parts
-
     def roots(self, over: str = "all") -> list[int]:
         """The mentions that must be found: neither optional nor part of another one; in the knowledge base or not."""
         spans = {mention[:2] for mention in self.gold}
-        roots = (i for i, each in enumerate(self.gold) if not each.optional and each.parent not in spans)
-        return [i for i in roots if is_over(self.gold[i], over)]
+        return [
+            i
+            for i, mention in enumerate(self.gold)
+            if not mention.optional and mention.parent not in spans and mention.is_over(over)
+        ]
 
-    def counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
+    def _counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
         """A pair counts if the right id is among the first ``k`` candidates.
 
         ``match`` is ``overlap``, ``span`` (the same) or ``entity`` (`entities`); ``matching`` says how overlaps are
         paired: one-to-one with the most pairs, or in the order of the official HIPE scorer. An optional mention counts
         on no side if it is left out or right; one with parts is right if all parts are, and counts once (ELEVANT).
         """
-        key = match, k, over, matching
-        if key not in self._counts:
-            self._counts[key] = self.entities(k) if match == "entity" else self._count(*key)
-        return self._counts[key]
-
-    def _count(self, match: str, k: int, over: str, matching: str) -> Counts:
+        if match == "entity":
+            return self.entities(k)
+        gold, pred = ([each.is_over(over) for each in side] for side in (self.gold, self.pred))
         if matching == "hipe":
-            counts = hipe(self.fates(k, over), "type" if match == "overlap" else "strict")
-            tp: int = counts.correct  # type: ignore[assignment]
-            return Counts(tp, counts.actual - tp, counts.possible - tp)
+            return hipe(self.fates(k, over), "type" if match == "overlap" else "strict").counts
         pairs = _pairs(
             edge
             for edge in self.edges
             if 0 < edge.rank <= k
             and (edge.same_span or match == "overlap")
-            and is_over(self.gold[edge.mention], over)
-            and is_over(self.pred[edge.answer], over)
+            and gold[edge.mention]
+            and pred[edge.answer]
         )
         right, roots = {i for i, _ in pairs}, self.roots(over)
         hits = sum(self._complete(i, right) for i in roots)
-        return Counts(hits, sum(is_over(answer, over) for answer in self.pred) - len(pairs), len(roots) - hits)
+        return Counts(hits, sum(pred) - len(pairs), len(roots) - hits)
 
     def entities(self, k: int = 1) -> Counts:
         """The ids of the document, each once, wherever it is mentioned; NIL is none (TAC's ``entity_match``)."""
         gold = {(mention.type, mention.ids) for mention in self.gold if not mention.nil}
-        pred = {(answer.type, frozenset(answer.candidates[:k])) for answer in self.pred if not answer.nil}
-        hits = {(right, answer) for right in gold for answer in pred if right[0] == answer[0] and right[1] & answer[1]}
-        right, used = ({pair[side] for pair in hits} for side in (0, 1))
+        pred = {(answer.type, frozenset(answer.ids[:k])) for answer in self.pred if not answer.nil}
+        hits = {(g, p) for g in gold for p in pred if g[0] == p[0] and not p[1].isdisjoint(g[1])}
+        right, used = {g for g, _ in hits}, {p for _, p in hits}
         return Counts(len(right), len(pred - used), len(gold - right))
+
+    @cached_property
+    def _parts(self) -> dict[object, list[int]]:
+        """The mentions that are part of another one, by its span."""
+        parts = defaultdict(list)
+        for i, mention in enumerate(self.gold):
+            parts[mention.parent].append(i)
+        return dict(parts)
 
     def _complete(self, index: int, right: set[int]) -> bool:
         """Whether a mention is right, or all its parts are."""
-        parts = self._parts.get(self.gold[index][:2], ())
+        parts = {*self._parts.get(self.gold[index][:2], ())} - {index}
         return index in right or (bool(parts) and all(self._complete(i, right) for i in parts))
 
     def fates(self, k: int = 1, over: str = "all") -> list[tuple[str, Outcome]]:
         """`fates` of the mentions and answers that count."""
-        gold, pred = ([each for each in side if is_over(each, over)] for side in (self.gold, self.pred))
-        return fates(gold, pred, k)  # type: ignore[arg-type]
+        gold, pred = ([each for each in side if each.is_over(over)] for side in (self.gold, self.pred))
+        return fates(gold, pred, k)
 
 
 def _pairs(edges: Iterable[Edge]) -> list[tuple[int, int]]:
@@ -147,7 +144,7 @@ def _pairs(edges: Iterable[Edge]) -> list[tuple[int, int]]:
     return sorted(assign(candidates).items())
 
 
-def fates(gold: Sequence[Mention], pred: Sequence[Answer], k: int = 1) -> list[tuple[str, Outcome]]:
+def fates(gold: Sequence[Mention], pred: Sequence[Mention], k: int = 1) -> list[tuple[str, Outcome]]:
     """What became of each answer, in the official order, and of each mention without one: its id and outcomes.
 
     >>> from goldassay.measures.extraction.matching import OVERLAPS
@@ -157,15 +154,14 @@ def fates(gold: Sequence[Mention], pred: Sequence[Answer], k: int = 1) -> list[t
     True
     """
 
-    def fit(mention: Mention, answer: Answer) -> Fit:
+    def fit(mention: Mention, answer: Mention) -> Fit:
         place, overlaps = rank(mention, answer), 0 <= answer.start < mention.end and mention.start < answer.end
         return mention[:2] == answer[:2], 0 < place <= k, place != 1, overlaps
 
-    return decided(gold, pred, fit, _name)
+    def name(side: Mention) -> str:
+        return NIL if side.nil else "|".join(side.ids) if side in gold else side.ids[0]
 
-
-def _name(side: Mention | Answer) -> str:
-    return "|".join(sorted(side.ids)) or NIL if isinstance(side, Mention) else next(iter(side.candidates), NIL)
+    return decided(gold, pred, fit, name)
 
 
 def hipe(rows: Iterable[tuple[str, Outcome]], schema: str) -> SemEvalCounts:

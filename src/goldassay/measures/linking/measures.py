@@ -23,7 +23,6 @@ from goldassay.measure import EMPTY, Measure, Review
 from goldassay.measures.linking import mistakes
 from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
 from goldassay.measures.linking.records import IdPairs, sides
-from goldassay.statistics.evidence import stacked
 from goldassay.tally import FORMULAS, RATES, Counts, Mean, T
 
 HIPE = "Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)"
@@ -45,7 +44,8 @@ class LinkMeasure(Measure[T]):
     pred_fields = ("links",)
     source = HIPE
     shares = ("equivalent", "bounds", "typed")
-    typed: ClassVar[bool] = False  # whether the types of links are compared
+    # what a measure without such a field does: all mentions count, by overlap, document by document, without types
+    over, match, scope, rate, k, typed = "all", "overlap", "document", "f1", 1, False
     counted: ClassVar[str] = ""  # type: ignore[override]
     choices = {
         "bounds": ("given", "word"),
@@ -60,28 +60,32 @@ class LinkMeasure(Measure[T]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        k = getattr(self, "k", 1)
-        if not isinstance(k, int) or k < 1:
-            raise GoldassayError(f"k is a whole number from 1, not {k!r}")
+        if not isinstance(self.k, int) or self.k < 1:
+            raise GoldassayError(f"k is a whole number from 1, not {self.k!r}")
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[Matching]:
-        """Every document, read and matched once."""
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[Matching]]:
+        """Every document, read and matched once: what `tally` takes."""
         return [
-            Matching(sides(*pair, self.equivalent, self.bounds, typed=self.typed))
+            (Matching(sides(*pair, self.equivalent, self.bounds, typed=self.typed)),)
             for pair in zip(gold, pred, strict=True)
         ]
 
-    def tallies(self, batch: Sequence[Matching]) -> T:
-        """The evidence of each document."""
-        tallies: T = stacked([self.tally(matching) for matching in batch], self.zero)
-        return tallies
-
-    def review(self, gold: object, pred: object, batch: Sequence[Matching]) -> Review:
+    def review(self, gold: object, pred: object, batch: Sequence[tuple[Matching]]) -> Review:
         """The errors of one document, written once for all measures that share its batch."""
-        (matching,) = batch
-        if matching.review is None:
-            matching.review = mistakes.errors(matching)
+        ((matching,),) = batch
+        matching.review = matching.review or mistakes.errors(matching)
         return matching.review
+
+    @property
+    def key(self) -> str:
+        """The name, with what the measure is over."""
+        return self.named(self.name)
+
+    def named(self, name: str) -> str:
+        """A name whose ``{parts}`` say what the fields are."""
+        among, at = "" if self.over == "all" else f"_{self.over}", f"@{self.k}" if self.k > 1 else ""
+        start = "typed_" * self.typed + "corpus_" * (self.scope == "corpus") + NAMES[self.match][0]
+        return name.format_map({**vars(self), "among": among, "at": at, "start": start})
 
     @property
     def conventions(self) -> str:
@@ -91,11 +95,6 @@ class LinkMeasure(Measure[T]):
             digest = sha256(repr(self.equivalent).encode()).hexdigest()[:8]
             chosen["equivalent"] = f"{len(self.equivalent)} pairs #{digest}"
         return f"{self.key}[{', '.join(f'{key}={value}' for key, value in {**chosen, **self.fixed}.items())}]"
-
-
-def suffix(over: str) -> str:
-    """What a name says about the mentions that count."""
-    return "" if over == "all" else f"_{over}"
 
 
 @dataclass(frozen=True)
@@ -110,14 +109,14 @@ class _Ranked(LinkMeasure[Mean]):
         "repeated": MERGED,
     }
 
-    def gain(self, rank: int) -> float:
-        """What a mention adds whose right candidate stands at this rank (0: nowhere)."""
+    def gain(self, matching: Matching, mention: int) -> float:
+        """What a mention adds."""
         raise NotImplementedError
 
     def tally(self, matching: Matching) -> Mean:
         """The mentions of one document."""
-        mentions = matching.roots(self.over)  # type: ignore[attr-defined]
-        return Mean(sum((self.gain(matching.ranks[i]) for i in mentions), 0.0), len(mentions))
+        mentions = matching.roots(self.over)
+        return Mean(sum((float(self.gain(matching, i)) for i in mentions), 0.0), len(mentions))
 
 
 @dataclass(frozen=True)
@@ -133,15 +132,11 @@ class HitsAt(_Ranked):
 
     k: int = 1
     over: str = "all"
+    name = "hits@{k}{among}"
     formula = "mentions with rank ≤ k / gold mentions"
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``hits@1`` and so on."""
-        return f"hits@{self.k}{suffix(self.over)}"
-
-    def gain(self, rank: int) -> float:
-        return float(0 < rank <= self.k)
+    def gain(self, matching: Matching, mention: int) -> float:
+        return 0 < matching.ranks[mention] <= self.k
 
 
 @dataclass(frozen=True)
@@ -154,19 +149,16 @@ class MRR(_Ranked):
     """
 
     over: str = "all"
+    name = "mrr{among}"
     formula = "mean over gold mentions of 1 / rank"
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``mrr`` and so on."""
-        return f"mrr{suffix(self.over)}"
-
-    def gain(self, rank: int) -> float:
+    def gain(self, matching: Matching, mention: int) -> float:
+        rank = matching.ranks[mention]
         return 1 / rank if rank else 0.0
 
 
 @dataclass(frozen=True)
-class Coverage(LinkMeasure[Mean]):
+class Coverage(_Ranked):
     """The share of gold mentions that have any answer, even NIL; to be read beside hits and MRR.
 
     >>> Coverage()([{"start": 0, "end": 5, "ids": {}}], []).tally
@@ -174,19 +166,12 @@ class Coverage(LinkMeasure[Mean]):
     """
 
     over: str = "all"
-    zero = Mean()
+    name = "coverage{among}"
     fixed = {"key": KEY, "repeated": MERGED}
     formula = "answered gold mentions / gold mentions"
 
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``coverage`` and so on."""
-        return f"coverage{suffix(self.over)}"
-
-    def tally(self, matching: Matching) -> Mean:
-        """The answered mentions of one document."""
-        mentions = matching.roots(self.over)
-        return Mean(sum(i in matching.answered for i in mentions), len(mentions))
+    def gain(self, matching: Matching, mention: int) -> float:
+        return mention in matching.answered
 
 
 @dataclass(frozen=True)
@@ -196,12 +181,12 @@ class _Counted(LinkMeasure[Counts]):
     @property
     def zero(self) -> Counts:  # type: ignore[override]
         """No evidence."""
-        return RATES[self.rate]()  # type: ignore[attr-defined]
+        return RATES[self.rate]()
 
     @property
     def formula(self) -> str:  # type: ignore[override]
         """The formula of the rate."""
-        return FORMULAS[self.rate]  # type: ignore[attr-defined]
+        return FORMULAS[self.rate]
 
 
 @dataclass(frozen=True)
@@ -248,22 +233,14 @@ class LinkF1(_Counted):
     matching: str = "one-to-one"
     match: str = field(default="overlap", kw_only=True)
     rate: str = field(default="f1", kw_only=True)
-    typed: bool = field(default=False, kw_only=True)  # type: ignore[misc]
+    typed: bool = field(default=False, kw_only=True)
+    name = "{start}link{among}_{rate}{at}"
     in_key = ("match", "rate", "typed")
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``link_f1``, ``strong_link_inkb_f1@3`` and so on."""
-        return self._named(f"_{self.rate}")
 
     @property
     def counted(self) -> str:  # type: ignore[override]
         """``link``, ``strong_link@3`` and so on."""
-        return self._named("")
-
-    def _named(self, rate: str) -> str:
-        match, at = NAMES[self.match][0], f"@{self.k}" if self.k > 1 else ""
-        return f"{'typed_' * self.typed}{match}link{suffix(self.over)}{rate}{at}"
+        return self.named(self.name.replace("_{rate}", ""))
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -295,12 +272,8 @@ class MacroDocLink(LinkMeasure[Mean]):
     rate: str = "f1"
     match: str = "overlap"
     matching: str = "one-to-one"
+    name = "macro_doc_{start}link_{rate}"
     zero = Mean()
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """``macro_doc_link_f1``, ``macro_doc_strong_link_recall`` and so on."""
-        return f"macro_doc_{NAMES[self.match][0]}link_{self.rate}"
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]

@@ -1,4 +1,4 @@
-"""Mentions with their ids and answers with their candidates, as the measures read them.
+"""Mentions with their ids, as the measures read them from gold and from a prediction.
 
 The key of a mention is (document, start, end), never its words. A key that gold repeats is one mention with all the
 ids; a key that a prediction repeats is one answer with all the candidates. Candidates are ranked by score, highest
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
@@ -24,7 +24,6 @@ from goldassay.text.spans import widened
 Ids = Mapping[str, Sequence[str]]
 IdPairs = tuple[tuple[str, str], ...]
 Scored = tuple[str, float | None]
-L = TypeVar("L")
 
 NIL = "NIL"
 IRI = re.compile(
@@ -33,56 +32,36 @@ IRI = re.compile(
 
 
 class Mention(NamedTuple):
-    """A gold mention: no ids is NIL; ``bases`` are the ids by knowledge base, as given.
+    """A mention of gold with the ids that are right, or of a prediction with its candidates, best first.
 
-    An ``optional`` mention may be left out; ``parent`` is the span of the mention that this one is part of. ``name`` is
-    that of an entity in no knowledge base; ``type`` is empty unless types are compared.
+    ``start`` is -1 if its words do not occur in the text; ``bases`` are the ids by knowledge base, as given; ``type``
+    is empty unless types are compared. In gold, an ``optional`` mention may be left out, and ``parent`` is the span of
+    the mention that this one is part of; ``form`` is how a system's file writes the words, where that differs.
     """
 
     start: int
     end: int
     text: str
-    ids: frozenset[str]
+    ids: tuple[str, ...]
     bases: Ids
+    type: str = ""
     optional: bool = False
     parent: tuple[int, int] | None = None
-    name: str = ""
-    type: str = ""
+    form: str = ""
 
     @property
     def nil(self) -> bool:
         """Whether it is in no knowledge base."""
-        return not self.ids
+        return not self.ids or self.ids[0].startswith(NIL)
 
     @property
     def cluster(self) -> str:
         """The entity that it is a mention of; empty if it has no name."""
-        return min(self.ids, default=self.name)
+        return next((id_ for id_ in self.ids[:1] if id_ != NIL), "")
 
-
-class Answer(NamedTuple):
-    """A predicted mention: ids best first; ``start`` is -1 if its words do not occur in the text.
-
-    ``form`` is how the system's file writes the words, where that differs from gold.
-    """
-
-    start: int
-    end: int
-    text: str
-    candidates: tuple[str, ...]
-    bases: Ids
-    form: str = ""
-    type: str = ""
-
-    @property
-    def nil(self) -> bool:
-        """Whether the answer is "in no knowledge base"."""
-        return not self.candidates or self.candidates[0].startswith(NIL)
-
-    @property
-    def cluster(self) -> str:
-        """The entity that it is a mention of; empty if it has no name."""
-        return next((id_ for id_ in self.candidates[:1] if id_ != NIL), "")
+    def is_over(self, over: str) -> bool:
+        """Whether it counts among ``all``, those in the knowledge base (``inkb``), or ``nil``."""
+        return over == "all" or self.nil == (over == "nil")
 
 
 class Document(NamedTuple):
@@ -92,21 +71,16 @@ class Document(NamedTuple):
     """
 
     gold: tuple[Mention, ...]
-    pred: tuple[Answer, ...]
+    pred: tuple[Mention, ...]
     text: str
     repeated: int
     failed: bool = False
 
 
-def is_over(side: Mention | Answer, over: str) -> bool:
-    """Whether a mention or an answer counts among ``all``, those in the knowledge base (``inkb``), or ``nil``."""
-    return over == "all" or side.nil == (over == "nil")
-
-
 def sides(
     gold: object, pred: object, equivalent: IdPairs = (), bounds: str = "given", *, typed: bool = False
 ) -> Document:
-    """The mentions and answers of a pair of records, or of two bare lists of links.
+    """The mentions of a pair of records, or of two bare lists of links.
 
     Args:
         gold: The gold document, or its links.
@@ -120,89 +94,67 @@ def sides(
     >>> rank(document.gold[0], document.pred[0])
     1
     """
-    same = canonical(equivalent)
     bare = isinstance(gold, (list, tuple))
     text = "" if bare else str(gold_field(gold, "text", "") or "")
     left: Any = gold if bare else gold_field(gold, "links")
     right: Any = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
-    words = text if bounds == "word" else ""
-    mentions: dict[tuple[int, int], Mention] = {}
-    for mention in _read(left, "gold", lambda link: _mention(link, same, words, typed)):
-        if before := mentions.get(mention[:2]):
-            ids, bases = before.ids | mention.ids, {**before.bases, **mention.bases}
-            mention = mention._replace(ids=ids, bases=bases, name=mention.name or before.name)
-        mentions[mention[:2]] = mention
-    answers: dict[tuple[int, int, str], tuple[Answer, list[Scored]]] = {}
-    read_answers = _read(right, "predicted", lambda link: _answer(link, words, typed))
-    for answer, candidates in read_answers:
-        key = (answer.start, answer.end, answer.text if answer.start < 0 else "")
-        first, listed = answers.get(key, (answer, []))
-        answers[key] = first._replace(bases={**first.bases, **answer.bases}), [*listed, *candidates]
-    ranked = [answer._replace(candidates=_ranked(listed, same)) for answer, listed in answers.values()]
-    return Document(
-        tuple(sorted(mentions.values(), key=lambda mention: mention[:2])),
-        tuple(sorted(ranked, key=lambda answer: answer[:2])),
-        text,
-        len(read_answers) - len(ranked),
-        right is None,
-    )
+    same, words = canonical(equivalent), text if bounds == "word" else ""
+    mentions = []
+    for mention, listed in _merged(left, "gold", words, typed):
+        ids = {same.get(id_, id_) for id_, _ in listed} - {NIL}
+        names = sorted(id_ for id_ in ids if id_.startswith(NIL))
+        mentions.append(mention._replace(ids=tuple(sorted(ids - {*names}) or names[:1])))
+    answers = []
+    for answer, listed in _merged(right, "predicted", words, typed):
+        if all(score is not None for _, score in listed):
+            listed = sorted(listed, key=lambda pair: -(pair[1] or 0.0))
+        answers.append(answer._replace(ids=tuple(dict.fromkeys(same.get(id_, id_) for id_, _ in listed))))
+    return Document(tuple(mentions), tuple(answers), text, len(right or ()) - len(answers), right is None)
 
 
-def rank(mention: Mention, answer: Answer) -> int:
+def rank(mention: Mention, answer: Mention) -> int:
     """The place of the first right candidate, from 1; 0 if there is none. For a NIL mention, ``NIL`` is right."""
     if mention.type != answer.type:
         return 0
-    if mention.nil:
-        ids = answer.candidates or (NIL,)
-        return next((place for place, id_ in enumerate(ids, start=1) if id_.startswith(NIL)), 0)
-    return next((place for place, id_ in enumerate(answer.candidates, start=1) if id_ in mention.ids), 0)
+    right = (id_.startswith(NIL) if mention.nil else id_ in mention.ids for id_ in answer.ids or (NIL,))
+    return next((place for place, is_right in enumerate(right, start=1) if is_right), 0)
 
 
-def _read(links: Iterable[Any] | None, side: str, reader: Callable[[Any], L]) -> list[L]:
-    """The links of a side; an error says which of them it is about."""
-    rows = []
+def _merged(links: Any, side: str, words: str, typed: bool) -> list[tuple[Mention, list[Scored]]]:
+    """The links of a side in the order of the text, those of one key together; an error says which of them is wrong."""
+    merged: dict[tuple[object, ...], tuple[Mention, list[Scored]]] = {}
+    predicted = side == "predicted"
     for number, link in enumerate(links or ()):
         try:
-            rows.append(reader(link))
+            mention, listed = _link(link, words, typed, predicted)
         except DataError as error:
             raise error.at(field=f"{side} links[{number}]") from None
-    return rows
+        key = (*mention[:2], mention.text if mention.start < 0 else "")
+        first, before = merged.get(key, (mention, []))
+        kept = first if predicted else mention
+        merged[key] = kept._replace(bases={**first.bases, **mention.bases}), [*before, *listed]
+    return sorted(merged.values(), key=lambda row: row[0][:2])
 
 
-def _mention(link: Any, same: Mapping[str, str], words: str, typed: bool) -> Mention:
-    span, text = _place(link, words)
-    bases = _bases(read(link, "ids", None))
-    ids = {same.get(id_, id_) for group in bases.values() for id_ in map(plain, group)} - {NIL}
-    names = {id_ for id_ in ids if id_.startswith(NIL)}
-    parent = read(link, "parent", None) or None
+def _link(link: Any, words: str, typed: bool, predicted: bool) -> tuple[Mention, list[Scored]]:
+    """A link, and its ids with their scores; a predicted one may have no place in the text."""
+    start, end, ids, parent, optional, candidates = (
+        read(link, name, None) for name in ("start", "end", "ids", "parent", "optional", "candidates")
+    )
+    text, type_, form = (str(read(link, name, None) or "") for name in ("text", "type", "form"))
+    if predicted and start is None:
+        start = end = -1
+    elif not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end:
+        raise DataError(f"a mention begins before it ends, not {start}–{end}")
+    elif words and end <= len(words):
+        (start, end), text = widened(start, end, words), ""
     if parent:
-        first, last = parent
-        parent = widened(first, last, words) if words else (first, last)
-    optional, name = bool(read(link, "optional", None)), min(names, default="")
-    return Mention(*span, text, frozenset(ids - names), bases, optional, parent, name, _type(link, typed))
-
-
-def _answer(link: Any, words: str, typed: bool) -> tuple[Answer, list[Scored]]:
-    """An answer, and its candidates with their scores."""
-    span, text = _place(link, words) if read(link, "start", None) is not None else ((-1, -1), _text(link, "text"))
-    bases, listed = _bases(read(link, "ids", None)), read(link, "candidates", None)
-    if listed is None:
-        listed = [id_ for group in bases.values() for id_ in group]
-    return Answer(*span, text, (), bases, _text(link, "form"), _type(link, typed)), list(map(_candidate, listed))
-
-
-def _text(link: Any, name: str) -> str:
-    return str(read(link, name, None) or "")
-
-
-def _type(link: Any, typed: bool) -> str:
-    return _text(link, "type") if typed else ""
-
-
-def _ranked(candidates: Sequence[Scored], same: Mapping[str, str]) -> tuple[str, ...]:
-    if all(score is not None for _, score in candidates):
-        candidates = sorted(candidates, key=lambda pair: -(pair[1] or 0.0))
-    return tuple(dict.fromkeys(same.get(id_, id_) for id_, _ in candidates))
+        parent = widened(*parent, words) if words else tuple(parent)
+    bases = _bases(ids)
+    if candidates is None or not predicted:
+        candidates = [id_ for group in bases.values() for id_ in group]
+    mention = Mention(start, end, text, (), bases, type_ if typed else "", bool(optional), parent, form)
+    return mention, list(map(_candidate, candidates))
 
 
 def _candidate(candidate: Any) -> Scored:
@@ -218,14 +170,6 @@ def _candidate(candidate: Any) -> Scored:
     if number is not None and math.isnan(number):
         raise DataError(f"expected a number as the score, got {score!r}")
     return plain(id_), number
-
-
-def _place(link: Any, words: str) -> tuple[tuple[int, int], str]:
-    """The span of a link and its own text; widened to whole words of ``words``, if given."""
-    start, end = read(link, "start", None), read(link, "end", None)
-    if not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end:
-        raise DataError(f"a mention begins before it ends, not {start}–{end}")
-    return (widened(start, end, words), "") if words and end <= len(words) else ((start, end), _text(link, "text"))
 
 
 def _bases(ids: Any) -> dict[str, list[str]]:
@@ -250,6 +194,18 @@ def plain(id_: object) -> str:
     return IRI.sub("", text).rstrip("/") if text and text.upper() != NIL else NIL
 
 
+def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
+    """The prediction that gets everything right."""
+    links = []
+    for mention in sides(gold, (), typed=True).gold:
+        candidates = [{"id": id_} for ids in mention.bases.values() for id_ in ids]
+        typed = {"type": mention.type} if mention.type else {}
+        links.append(
+            {"start": mention.start, "end": mention.end, "candidates": candidates, "ids": mention.bases, **typed}
+        )
+    return {"links": links}
+
+
 def pairs(table: Mapping[str, str] | IdPairs | None) -> IdPairs:
     """A table as the tuple of pairs that a measure takes."""
     return tuple(sorted(table.items())) if isinstance(table, Mapping) else tuple(table or ())
@@ -266,8 +222,7 @@ def canonical(table: IdPairs) -> dict[str, str]:
     counted = {}
     for start in steps:
         chain = [start]
-        while chain[-1] in steps and steps[chain[-1]] not in chain:
-            chain.append(steps[chain[-1]])
-        end = chain[-1]
-        counted[start] = min(chain[chain.index(steps[end]) :]) if end in steps else end
+        while (end := steps.get(chain[-1])) and end not in chain:
+            chain.append(end)
+        counted[start] = min(chain[chain.index(end) :]) if end else chain[-1]
     return counted

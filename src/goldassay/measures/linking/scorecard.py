@@ -10,41 +10,44 @@ from typing import Any
 
 from goldassay.measure import Measure, check_choice
 from goldassay.measures.extraction.matching import SCHEMAS
-from goldassay.measures.linking.clusters import METRICS, Clusterings, Clusters, overlaps
-from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate
+from goldassay.measures.linking.clusters import METRICS, Clusterings, Clusters, ConsistencyRate, CoverageRate, overlaps
 from goldassay.measures.linking.matching import OVER, Matching, hipe
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, LinkMeasure, MacroDocLink
 from goldassay.measures.linking.records import IdPairs, pairs
 from goldassay.scorecard import Batches, Scorecard, fold, valued
 
 RATES = ("precision", "recall", "f1")
-TAC = {"strong_link_match": "inkb", "strong_nil_match": "nil", "strong_all_match": "all"}
-CLUSTERS = {"muc": "muc", "b_cubed": "b_cubed", "entity_ceaf": "ceaf_e", "mention_ceaf": "ceaf_m"}
-
-
-def _tac(rate: str) -> dict[str, Measure[Any]]:
-    """neleval's measures, by its names, over the whole corpus."""
-    matches: dict[str, Measure[Any]] = {}
-    for typed in (False, True):
-        for name, over in TAC.items():
-            name = name.replace("strong_", "strong_typed_") if typed else name
-            matches[name] = LinkF1(1, over, match="span", rate=rate, typed=typed)
-    matches["entity_match"] = LinkF1(match="entity", rate=rate)
-    clusters = {name: Clusters(metric, rate, scope="corpus") for name, metric in CLUSTERS.items()}
-    return {**matches, **clusters, "typed_mention_ceaf": replace(clusters["mention_ceaf"], typed=True)}
-
-
-PROTOCOLS: dict[str, dict[str, Measure[Any]]] = {
+TAC = {
+    **{
+        f"strong{typing}_{name}_match": LinkF1(1, over, match="span", typed=bool(typing))
+        for typing in ("", "_typed")
+        for name, over in (("link", "inkb"), ("nil", "nil"), ("all", "all"))
+    },
+    "entity_match": LinkF1(match="entity"),
+    "muc": Clusters("muc", scope="corpus"),
+    "b_cubed": Clusters("b_cubed", scope="corpus"),
+    "entity_ceaf": Clusters("ceaf_e", scope="corpus"),
+    "mention_ceaf": Clusters("ceaf_m", scope="corpus"),
+    "typed_mention_ceaf": Clusters("ceaf_m", scope="corpus", typed=True),
+}
+"""neleval's measures, by its names, over the whole corpus."""
+PROTOCOLS: dict[str, dict[str, LinkMeasure[Any]]] = {
     "hipe": {},
     "hipe2020": {},
     "conll": {f"{metric}_{rate}": Clusters(metric, rate) for metric in METRICS for rate in RATES},
     "tac": {
-        f"{name}_{rate.replace('f1', 'fscore')}": measure for rate in RATES for name, measure in _tac(rate).items()
+        f"{name}_{rate.replace('f1', 'fscore')}": replace(measure, rate=rate)
+        for rate in RATES
+        for name, measure in TAC.items()
     },
 }
 """What each official scorer prints, by name; HIPE's values are those of the scorecard, counted in its order."""
 MATCHES = ("overlap", "span")
 HIPE_VALUES = ("link_", "strong_link_", "macro_doc_")  # what the HIPE scorer counts
+WARNINGS = {
+    "repeated": "predictions repeat a mention; their candidates were put together, each counts once",
+    "lost": "predicted mentions do not stand in their text and count as spurious",
+}
 
 
 def scorecard(
@@ -75,44 +78,28 @@ def scorecard(
     shared, same = Batches(gold, pred), dict[str, Any](equivalent=pairs(equivalent), bounds=bounds)
     if measures := PROTOCOLS.get(protocol or ""):
         card = fold("linking", {name: replace(measure, **same) for name, measure in measures.items()}, shared)
-        card.values = {name: value if _counted(card.totals[name]) else 0.0 for name, value in card.values.items()}
+        for name, total in card.totals.items():
+            counts = overlaps(total, total.metric) if isinstance(total, Clusterings) else total
+            card.values[name] = card.values[name] if counts.weight else 0.0
         return card
-    return _scorecard(shared, same, protocol)
-
-
-def _counted(total: Any) -> bool:
-    """Whether there is anything to count; of the clusters of a corpus, anything that their metric counts."""
-    table: Any = total
-    return bool((overlaps(table, total.metric) if isinstance(total, Clusterings) else total).weight)
-
-
-WARNINGS = {
-    "repeated": "predictions repeat a mention; their candidates were put together, each counts once",
-    "lost": "predicted mentions do not stand in their text and count as spurious",
-}
-
-
-def _scorecard(shared: Batches, same: Mapping[str, Any], protocol: str | None) -> Scorecard:
     matching = "hipe" if protocol else "one-to-one"
-    coverage = Coverage(**same)
-    parts = {over: _over(over, matching, same) for over in OVER}
     fates, counts = list[Any](), Counter[str]()
 
     def look(part: Batches) -> None:
-        batch: list[Matching] = part.of(coverage)
-        counts["repeated"] += sum(matched.document.repeated for matched in batch)
-        counts["lost"] += sum(answer.start < 0 for matched in batch for answer in matched.pred)
-        if protocol:
-            fates.extend(fate for matched in batch for fate in matched.fates())
+        batch: list[tuple[Matching]] = part.of(Coverage(**same))
+        for (matched,) in batch:
+            counts["repeated"] += matched.document.repeated
+            counts["lost"] += sum(answer.start < 0 for answer in matched.pred)
+            fates.extend(matched.fates() if protocol else ())
 
-    beside = {measure.key: measure for over in ("inkb", "nil") for measure in parts[over]}
-    card = fold("linking", _measures(matching, same), shared, look, beside=beside)
-    answered = card.totals["coverage"]
-    card.counts["mentions"] = {"gold": answered.weight, "answered": answered.total}
+    over = {over: _over(over, matching, same) for over in OVER}
+    every, beside = _measures(matching, same), [measure for measures in over.values() for measure in measures]
+    card = fold("linking", every, shared, look, beside={measure.key: measure for measure in beside})
+    card.counts["mentions"] = {"gold": card.totals["coverage"].weight, "answered": card.totals["coverage"].total}
     card.by["over"] = {
-        over: {_plain(measure.key, over): valued(card.totals[measure.key]) for measure in part}
-        | {"mentions": card.totals[Coverage(over).key].weight}
-        for over, part in parts.items()
+        name: {measure.named(measure.name.replace("{among}", "")): valued(card.totals[measure.key]) for measure in part}
+        | {"mentions": card.totals[Coverage(name).key].weight}
+        for name, part in over.items()
     }
     if protocol:
         card.protocol = protocol
@@ -133,7 +120,7 @@ def _over(over: str, matching: str, same: Mapping[str, Any], cuts: Sequence[int]
     ]
 
 
-def _measures(matching: str, same: Mapping[str, Any]) -> list[LinkMeasure[Any]]:
+def _measures(matching: str, same: Mapping[str, Any]) -> list[Measure[Any]]:
     """Every measure of the scorecard, under the conventions asked for."""
     ranks_and_links = _over("all", matching, same, (1, 3, 5))
     return [
@@ -144,8 +131,3 @@ def _measures(matching: str, same: Mapping[str, Any]) -> list[LinkMeasure[Any]]:
         ConsistencyRate(**same),
         CoverageRate(**same),
     ]
-
-
-def _plain(name: str, over: str) -> str:
-    """The name of a value without what it is over."""
-    return name if over == "all" else name.replace(f"_{over}", "", 1)
