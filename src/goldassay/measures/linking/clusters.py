@@ -202,10 +202,11 @@ class Clusters(LinkMeasure[Any]):
             for side in (matching.gold, matching.pred)
         )
         alone = NIL if self.scope == "corpus" else " {}"
-        table = Counter(
-            tuple((side[key] or alone.format(key)) if key in side else "" for side in (gold, pred))
-            for key in {**gold, **pred}
+        left, right = (
+            [(side[key] or alone.format(key)) if key in side else "" for key in {**gold, **pred}]
+            for side in (gold, pred)
         )
+        table = Counter(zip(left, right, strict=True))
         return self.zero.with_items(table) if self.scope == "corpus" else overlaps(table, self.metric, self.rate)
 
     def review(self, gold: object, pred: object, batch: Sequence[tuple[Matching]]) -> Review:

@@ -121,10 +121,10 @@ class Matching:
     @cached_property
     def _parts(self) -> dict[object, list[int]]:
         """The mentions that are part of another one, by its span."""
-        parts = defaultdict(list)
+        parts: dict[object, list[int]] = defaultdict(list)
         for i, mention in enumerate(self.gold):
             parts[mention.parent].append(i)
-        return dict(parts)
+        return parts
 
     def _complete(self, index: int, right: set[int]) -> bool:
         """Whether a mention is right, or all its parts are."""

@@ -64,8 +64,9 @@ def _missed(mention: Mention, answer: Mention | None, text: str) -> tuple[str, s
 
 def _error(kind: str, message: str, mention: Mention | None, answer: Mention | None, text: str) -> Error:
     place: Any = mention or answer
-    start, end = (None, None) if place.start < 0 else place[:2]
-    context = "" if start is None else quote(text, start, end)
+    start, end, context = None, None, ""
+    if place.start >= 0:
+        start, end, context = place.start, place.end, quote(text, place.start, place.end)
     message += f', in "{context}".' if context else "."
     # error patterns group by type; an id would be too specific
     (gold, gold_type), (pred, pred_type) = (

@@ -149,7 +149,8 @@ def _link(link: Any, words: str, typed: bool, predicted: bool) -> tuple[Mention,
     elif words and end <= len(words):
         (start, end), text = widened(start, end, words), ""
     if parent:
-        parent = widened(*parent, words) if words else tuple(parent)
+        first, last = parent
+        parent = widened(first, last, words) if words else (first, last)
     bases = _bases(ids)
     if candidates is None or not predicted:
         candidates = [id_ for group in bases.values() for id_ in group]

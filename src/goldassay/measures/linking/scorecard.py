@@ -17,7 +17,7 @@ from goldassay.measures.linking.records import IdPairs, pairs
 from goldassay.scorecard import Batches, Scorecard, fold, valued
 
 RATES = ("precision", "recall", "f1")
-TAC = {
+TAC: dict[str, Any] = {
     **{
         f"strong{typing}_{name}_match": LinkF1(1, over, match="span", typed=bool(typing))
         for typing in ("", "_typed")
