@@ -107,21 +107,6 @@ def a_run(folder: Path, files: dict[str, Path], which: str, measures: dict[str, 
     return folder
 
 
-def test_the_metric_of_a_run_is_taken_from_it(files: dict[str, Path], tmp_path: Path) -> None:
-    metric = {
-        "linking.LinkF1(rate='recall')": 3.0,
-        "linking.LinkF1(match='span', rate='recall')": 1.0,
-        "judges.Plausibility()": 2.0,
-    }
-    one = a_run(tmp_path / "one", files, "1", metric)
-    card = rescore("linking", one, one)
-    # all 4 mentions are found by overlap, 3 by their span: (3 · 1 + 1 · 3/4) / 4; what must be judged stays out
-    assert card.values == {"link_recall": 1.0, "strong_link_recall": 0.75, "metric": 0.9375}
-    assert card.conventions["metric"] == "metric[link_recall=3, strong_link_recall=1]"
-    rows = rescore("linking", one, one / "rows.jsonl")
-    assert rows.values == card.values
-
-
 def test_gold_that_a_run_was_not_asked_is_left_out_and_what_failed_is_not(
     files: dict[str, Path], tmp_path: Path
 ) -> None:

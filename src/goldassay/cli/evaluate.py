@@ -155,7 +155,7 @@ def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Ru
     if json:
         more: dict[str, Any] = {"patterns": [pattern.state() for pattern in patterns]} if errors else {}
         more |= {"covariate": {key: asdict(value) for key, value in covaried.items()}} if covaried else {}
-        more |= {"gates": {key: gate.state() for key, gate in gates.items()}} if gates else {}
+        more |= {"gates": {key: asdict(gate) for key, gate in gates.items()}} if gates else {}
         terminal.answer(run.summary() | more)
         return
     tables.run(run)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,11 +18,12 @@ from goldassay.gold import formats, pairs
 from goldassay.measure import TASKS, Measure, parse
 from goldassay.notebook import Displayed
 from goldassay.running import logs
-from goldassay.running.folder import ABOUT, described_measures, gold_hash, read_about
+from goldassay.running.folder import described_measures, gold_hash
 from goldassay.running.loop import asynchronous
 from goldassay.running.rows import measured_row
 from goldassay.running.run import Run
 from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.scoring import card_of
 from goldassay.statistics import Comparison, holm
 from goldassay.statistics import compare as paired
 from goldassay.statistics.paired import Rank, ranks
@@ -114,9 +114,11 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
                 bounds=first.bounds(name),
                 seed=seed,
             )
-            ids = [str(row["id"]) for row in first.rows]
-            sides = ([float(each.score(name)) for each in run.evidence] for run in (first, other))
-            gaps = [(after - before, key) for key, before, after in zip(ids, *sides, strict=True)]
+            pairs_of_evidence = zip(first.rows, first.evidence, other.evidence, strict=True)
+            gaps = [
+                (float(after.score(name)) - float(before.score(name)), str(row["id"]))
+                for row, before, after in pairs_of_evidence
+            ]
             won = tuple(key for gap, key in sorted(gaps, key=lambda pair: -pair[0]) if gap > 1e-12)
             lost = tuple(key for gap, key in sorted(gaps, key=itemgetter(0)) if gap < -1e-12)
             results.append(RunComparison(other, name, comparison, None, won, lost, name in first.zero.worst))
@@ -190,16 +192,14 @@ def from_predictions(
     ({'accuracy': 1.0}, 'a')
     """
     check_unique(gold)
-    named, weights = (measures, {}) if isinstance(measures, Mapping) else (measures.measures, measures.weights)
-
-    def row(index: int, example: object, prediction: object) -> dict[str, Any]:
-        if isinstance(measures, Mapping):
-            assessed = {key: measure(example, prediction) for key, measure in measures.items()}
-        else:
-            assessed, _ = measures.assess_or_fail(example, prediction)
-        return measured_row(index, example, assessed)
-
-    rows = [row(index, *pair) for index, pair in enumerate(zip(gold, predictions, strict=True))]
+    sides = list(zip(gold, predictions, strict=True))
+    if isinstance(measures, Mapping):
+        named, weights = measures, {}
+        assessed = [{key: measure(*pair) for key, measure in named.items()} for pair in sides]
+    else:
+        named, weights = measures.measures, measures.weights
+        assessed = [measures.assess_or_fail(*pair)[0] for pair in sides]
+    rows = [measured_row(at, *each) for at, each in enumerate(zip(gold, assessed, strict=True))]
     about = {
         "name": name,
         "status": "given",
@@ -211,12 +211,8 @@ def from_predictions(
     return Run(about, rows, Evidence.empty(named, weights), file)
 
 
-# Stored predictions scored again: with other measures, other gold, or a changed metric.
-METRIC = "metric"
-
-
 def rescore(task: str, gold: Path, pred: Path, measures: Sequence[str] = (), *, format: str | None = None) -> Scorecard:
-    """The scorecard of stored predictions.
+    """The scorecard of stored predictions: with other measures, other gold, or a changed metric.
 
     Predictions without a gold example are left out with a warning, and so are gold examples that a run did not have.
 
@@ -224,8 +220,8 @@ def rescore(task: str, gold: Path, pred: Path, measures: Sequence[str] = (), *, 
         task: The task.
         gold: The file of gold, or a run.
         pred: The file of predictions, or a run.
-        measures: Measures such as ``LinkF1(k=3)``; of a task of your own the place of its metric. Without any, a run
-            has those of its metric, whose weighted value is ``metric``, and a file all that the task has.
+        measures: Measures such as ``LinkF1(k=3)``, by default all that the task has; of a task of your own the place of
+            its metric.
         format: The format of files; guessed if not given.
     """
     gold_is_run, pred_is_run = formats.is_run(gold), formats.is_run(pred)
@@ -237,28 +233,14 @@ def rescore(task: str, gold: Path, pred: Path, measures: Sequence[str] = (), *, 
         pred_format="run" if pred_is_run else format or (formats.guess(pred, task) if gold_is_run else None),
         overlap=gold_is_run or pred_is_run,
     )
-    weights = _weights(task, pred) if pred_is_run and not measures else {}
-    names = list(measures or weights)
-    if task not in TASKS:
-        card = workspace.metric(task, names[0] if names else None).scorecard(both.gold, both.pred, task)
-    elif not names:
-        card = import_module(f"goldassay.measures.{task}").scorecard(both.gold, both.pred)
-    else:
-        chosen = [parse(name if "." in name.partition("(")[0] else f"{task}.{name}") for name in names]
+    if not measures:
+        return card_of(task, both, {}, intervals=False)
+    if task in TASKS:
+        chosen = [parse(name if "." in name.partition("(")[0] else f"{task}.{name}") for name in measures]
         if other := next((measure for measure in chosen if measure.task != task), None):
             raise GoldassayError(f"{other!r} is a measure of {other.task}, not of {task}")
         card = fold(task, chosen, Batches(both.gold, both.pred))
-    if weights:
-        named = dict(zip(card.measures, weights.values(), strict=True))
-        card.values[METRIC] = float(Evidence.empty(card.measures, named).with_items(card.totals).value)
-        card.conventions[METRIC] = f"{METRIC}[{', '.join(f'{name}={weight:g}' for name, weight in named.items())}]"
+    else:
+        card = workspace.metric(task, measures[0]).scorecard(both.gold, both.pred, task)
     card.warnings = [*both.warnings, *card.warnings]
     return card
-
-
-def _weights(task: str, run: Path) -> dict[str, float]:
-    """The measures of a run's metric and their weights, without those that a model has to judge."""
-    folder = run if run.is_dir() else run.parent
-    about = read_about(folder) if (folder / ABOUT).is_file() else {}
-    measures = {str(each["measure"]): float(each["weight"]) for each in about.get("measures", {}).values()}
-    return {name: weight for name, weight in measures.items() if name.startswith(f"{task}.")}

@@ -10,10 +10,10 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read as field_at
@@ -31,26 +31,29 @@ WAYS = ("disagreement", "stratum", "random")
 
 @dataclass
 class Asked:
-    """One input, and what each system answered to it."""
+    """One input, and what each system answered to it, as JSON."""
 
     id: str
     inputs: Mapping[str, Any]
-    strata: Mapping[str, Any] = field(default_factory=dict)
-    answers: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    strata: Mapping[str, Any]
+    answers: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def most_common(self) -> tuple[str, int]:
-        """The answer that most systems gave, as JSON, and how many did."""
-        return Counter(map(_key, (answer for _, answer in self.answers))).most_common(1)[0]
+        """The answer that most systems gave, and how many did."""
+        return Counter(answer for _, answer in self.answers).most_common(1)[0]
 
-    @property
-    def disagreement(self) -> float:
-        """The share of answers that differ from the most common one."""
-        return 1 - self.most_common[1] / len(self.answers)
+    def record(self) -> dict[str, Any]:
+        """The input with its most common answer, who gave it, and what others answered."""
+        best, _ = self.most_common
+        others = {name: json.loads(answer) for name, answer in self.answers if answer != best}
+        meta = {"suggested_by": sorted({name for name, answer in self.answers if answer == best})}
+        meta |= {"other_answers": others} if others else {}
+        strata = {"strata": self.strata} if self.strata else {}
+        return {"id": self.id, **self.inputs, **json.loads(best), **strata, "meta": meta}
 
 
-@dataclass(frozen=True)
-class Drafts:
+class Drafts(NamedTuple):
     """Records with suggestions, the fields to be corrected, how they were chosen, and warnings."""
 
     records: list[dict[str, Any]]
@@ -79,16 +82,15 @@ def draft(
         map: Which field of inputs or answers is which of the task's, such as ``{"text": "body", "label": "output"}``.
         seed: Seeds the choice.
     """
-    items = list(asked(places).values())
-    chosen, way = choose(items, n, by, random.Random(seed))
+    chosen, way = _chosen(_asked(places), by, random.Random(seed))
     faults, paths = Faults(math.inf), mapping(map) or {}
-    rows = [scrub(_row(item)) for item in chosen]
+    rows = [scrub(item.record()) for item in chosen[:n]]
     records = read(rows, task=task, map=map, faults=faults) if rows else []
     if faults.errors and not records:
         raise faults.errors[0]
     left_out = len(faults.errors)
     warnings = [f"{left_out} answers are no gold and were left out: {faults.errors[0]}"] if left_out else []
-    fields_asked = [item.inputs for item in items]
+    fields_asked = [item.inputs for item in chosen[:n]]
     inputs = {name for each in fields_asked for name in each}
     inputs |= {name for name, path in paths.items() if any(field_at(e, path, None) is not None for e in fields_asked)}
     outputs = list(dict.fromkeys(name for record in records for name in record if name not in {*ABOUT, *inputs}))
@@ -98,7 +100,7 @@ def draft(
     return Drafts(records, outputs, way, warnings)
 
 
-def asked(places: Iterable[Path | str]) -> dict[str, Asked]:
+def _asked(places: Iterable[Path | str]) -> list[Asked]:
     """The inputs that the sources share or have alone, with all answers that did not fail."""
     items: dict[str, Asked] = {}
     homes: dict[str, Path] = {}  # of the systems, so that two of one name are told apart
@@ -107,14 +109,14 @@ def asked(places: Iterable[Path | str]) -> dict[str, Asked]:
         for system, name, inputs, strata, answer in _answers(file):
             if not isinstance(inputs, Mapping) or not inputs:
                 raise GoldassayError(f"{place} was stored without inputs, so no gold can be drafted from it")
-            if (key := _key(inputs)) not in items:
+            if (key := _json(inputs)) not in items:
                 taken = any(item.id == name for item in items.values())
                 items[key] = Asked(f"{file.stem}-{name}" if taken else name, inputs, strata)
             source = system if homes.setdefault(system, file) == file else f"{system} ({file.stem})"
-            items[key].answers.append((source, answer))
+            items[key].answers.append((source, _json(answer)))
     if not items:
         raise GoldassayError("these sources have no answers that did not fail")
-    return items
+    return list(items.values())
 
 
 def _answers(file: Path) -> Iterator[tuple[str, str, Any, Any, Any]]:
@@ -128,48 +130,39 @@ def _answers(file: Path) -> Iterator[tuple[str, str, Any, Any, Any]]:
         for system in systems:
             for sample in system.samples:
                 if not sample.get("error"):
-                    yield system.name, sample["id"], _inner(sample["inputs"]), {}, _inner(sample["prediction"])
+                    # a tool may wrap inputs, or the answer, in one field
+                    sides = (sample["inputs"], sample["prediction"])
+                    inner = [
+                        next((v for v in side.values() if len(side) == 1 and isinstance(v, dict)), side)
+                        for side in sides
+                    ]
+                    yield system.name, str(sample["id"]), inner[0], {}, inner[1]
     else:
         raise DataError(f"no traces and no log that can be read; there are readers for {KINDS}", file=file)
 
 
-def _inner(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object that a tool wraps in one field."""
-    value = next(iter(fields.values()), None)
-    return value if len(fields) == 1 and isinstance(value, dict) else fields
-
-
-def choose(items: Sequence[Asked], n: int, by: str | None, rng: random.Random) -> tuple[list[Asked], str]:
-    """``n`` of the inputs, in the order in which they are worth a look, and the way that was taken."""
-    disputed, strata = any(item.disagreement for item in items), any(item.strata for item in items)
+def _chosen(items: list[Asked], by: str | None, rng: random.Random) -> tuple[list[Asked], str]:
+    """The inputs in the order in which they are worth a look, and the way that was taken."""
+    agreement = {item.id: item.most_common[1] / len(item.answers) for item in items}
+    disputed, strata = min(agreement.values()) < 1, any(item.strata for item in items)
     by = by or ("disagreement" if disputed else "stratum" if strata else "random")
     check_choice("by", by, WAYS)
     if by == "disagreement" and not disputed:
         raise GoldassayError("no input has two answers that differ; name a second run, or take `by=random`")
     if by == "stratum" and not strata:
         raise GoldassayError("these sources have no strata; take `by=random`")
-    shuffled = rng.sample(list(items), len(items))
+    shuffled = rng.sample(items, len(items))
     if by == "disagreement":
-        shuffled.sort(key=lambda item: -item.disagreement)
+        shuffled.sort(key=lambda item: agreement[item.id])
     elif by == "stratum":  # one of each stratum in turn
-        seen = Counter[str]()
-        turns = {}
+        seen, turns = Counter[str](), {}
         for item in shuffled:
-            turns[item.id] = seen[_key(item.strata)]
-            seen[_key(item.strata)] += 1
+            stratum = _json(item.strata)
+            turns[item.id] = seen[stratum]
+            seen[stratum] += 1
         shuffled.sort(key=lambda item: turns[item.id])
-    return shuffled[:n], by
+    return shuffled, by
 
 
-def _row(item: Asked) -> dict[str, Any]:
-    """An input with its most common answer, who gave it, and what others answered."""
-    best = item.most_common[0]
-    suggested_by = sorted({name for name, answer in item.answers if _key(answer) == best})
-    others = {name: answer for name, answer in item.answers if _key(answer) != best}
-    meta = {"suggested_by": suggested_by, **({"other_answers": others} if others else {})}
-    strata = {"strata": item.strata} if item.strata else {}
-    return {"id": item.id, **item.inputs, **json.loads(best), **strata, "meta": meta}
-
-
-def _key(value: object) -> str:
+def _json(value: object) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)

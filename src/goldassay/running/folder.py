@@ -17,17 +17,16 @@ import platform
 import re
 import sys
 import sysconfig
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.machinery import PathFinder
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ConfigDict, Field, ValidationError, create_model
+from pydantic import ConfigDict, ValidationError, create_model
 
 from goldassay import __version__, jsonl
 from goldassay.exceptions import DataError, GoldassayError
@@ -42,16 +41,16 @@ if TYPE_CHECKING:
     from goldassay.running.example import Program
 
 ABOUT, ROWS = "run.json", "rows.jsonl"
-OBJECTS = ("settings", "versions", "program", "process", "by", "corrected", "judge_labels")
+_objects = ("settings", "versions", "program", "process", "by", "corrected", "judge_labels")
 _fields: Any = {
     **dict.fromkeys(("name", "status", "started", "finished", "lm", "adapter"), (str | None, None)),
-    **dict.fromkeys(OBJECTS, (dict[str, Any], {})),
+    **dict.fromkeys(_objects, (dict[str, Any], {})),
     "model": (dict[str, Any] | None, None),
     "gold": (dict[str, int | str | None], {}),
     "cost": (dict[str, float | dict[str, Any]], {}),
     "measures": (dict[str, dict[str, Any]], {}),
     "values": (dict[str, float], {}),
-    "intervals": (dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]], {}),
+    "intervals": (dict[str, tuple[float, float]], {}),
     "value": (float, 0.0),
 }
 Head = create_model("Head", __config__=ConfigDict(strict=True), **_fields)
@@ -63,8 +62,8 @@ def new_folder(runs: Path, name: str, lm: str | None = None) -> Path:
 
     ``runs/20261121-101500-extraction-smollm2-135m``
     """
-    full = name if lm is None else f"{name}-{lm.rstrip('/').rpartition('/')[2]}"
-    safe = re.sub(r"[^\w.-]+", "-", full).strip("-.")[:120] or "run"
+    model = f"-{lm.rstrip('/').rpartition('/')[2]}" if lm else ""
+    safe = re.sub(r"[^\w.-]+", "-", name + model).strip("-.")[:120] or "run"
     stem = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{safe}"
     with jsonl.writing(runs):
         runs.mkdir(parents=True, exist_ok=True)
@@ -86,10 +85,8 @@ class Writer:
         self.folder = folder.absolute()  # a program may change the current folder
         with jsonl.writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            stack.callback(os.close, locked(folder))
-            self._rows = stack.enter_context(jsonl.Log(self.folder / ROWS))
-            self._stack = stack.pop_all()
+        self._rows = jsonl.Log(self.folder / ROWS)
+        self._lock = locked(folder)
 
     def row(self, row: dict[str, Any]) -> tuple[dict[str, Any], int]:
         """Append a row: the row without secrets, and the offset in the file at which it starts."""
@@ -107,7 +104,8 @@ class Writer:
 
     def close(self) -> None:
         """Close the files and unlock the folder."""
-        self._stack.close()
+        self._rows.close()
+        os.close(self._lock)
 
 
 def locked(folder: Path) -> int:
@@ -145,13 +143,12 @@ def read_about(folder: Path) -> dict[str, Any]:
     file = folder / ABOUT
     if not file.is_file():
         raise GoldassayError(f"no run at {folder}: expected {ABOUT} there (goldassay runs list names them)")
-    about = jsonl.value(file.read_bytes(), file=file)
-    if not isinstance(about, dict):
-        raise DataError("not a run", file=file)
+    content = file.read_bytes()
+    about: dict[str, Any] = jsonl.value(content, file=file)
     try:
-        Head.model_validate(about)
+        Head.model_validate_json(content)
     except ValidationError as error:
-        place = ".".join(map(str, error.errors()[0]["loc"][:2]))
+        place = ".".join(map(str, error.errors()[0]["loc"][:2])) or None
         raise DataError("not a run: this has another shape than goldassay writes", file=file, field=place) from None
     return about
 
@@ -226,38 +223,32 @@ def described_measures(
     }
 
 
+def _parts(thing: Any, seen: list[Any]) -> list[Any]:
+    """The modules that a program consists of, without their histories, which hold thousands of prompts after a run."""
+    inner: Any = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, (list, tuple)) else ()
+    if hasattr(thing, "named_sub_modules") and not any(thing is part for part in seen):
+        seen.append(thing)
+        inner = [value for name, value in vars(thing).items() if name != "history"]
+    for value in inner:
+        _parts(value, seen)
+    return seen
+
+
 def _settings(program: Program) -> str | None:
     """A hash of the strings and switches that a program was made with, and of its predictors' options for the model.
 
     Numbers are left out: a program may count in them.
     """
-    settings: dict[str, Any] = {}
-    for name, part in _modules(program):
+    settings = []
+    for part in _parts(program, []):
         own = {} if type(part).__module__.startswith("dspy.") else vars(part)
-        settings[name] = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
-        settings[name] |= {"config": part.config} if getattr(part, "config", None) else {}
-    return _digest(settings) if any(settings.values()) else None
+        chosen = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
+        settings.append(chosen | ({"config": part.config} if getattr(part, "config", None) else {}))
+    return _digest(settings) if any(settings) else None
 
 
 def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
-
-
-def _modules(program: Program) -> Iterator[tuple[str, Any]]:
-    """The modules that a program consists of, by name: DSPy's ``named_sub_modules`` without the modules' histories,
-    which hold thousands of prompts once a program has run."""
-    waiting, seen = deque([("self", program)] if hasattr(program, "named_sub_modules") else ()), set[int]()
-    while waiting:
-        name, part = waiting.popleft()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if hasattr(part, "named_sub_modules"):
-            yield name, part
-            waiting += [(f"{name}.{key}", value) for key, value in vars(part).items() if key != "history"]
-        elif isinstance(part, (list, tuple, dict)):
-            items = part.items() if isinstance(part, dict) else enumerate(part)
-            waiting += [(f"{name}[{key}]", value) for key, value in items]
 
 
 def described(lm: dspy.BaseLM | None) -> dict[str, Any] | None:
@@ -265,10 +256,9 @@ def described(lm: dspy.BaseLM | None) -> dict[str, Any] | None:
     if lm is None:
         return None
     remember(lm)
-    settings = getattr(lm, "kwargs", None) or {}
     options = {
         str(key): scrub(json.loads(jsonl.dumps(value)))
-        for key, value in sorted(settings.items())
+        for key, value in sorted((getattr(lm, "kwargs", None) or {}).items())
         if not SETTING.search(str(key)) and not isinstance(value, Mapping) and value is not None
     }
     return {"name": str(getattr(lm, "model", type(lm).__name__)), **options}
@@ -306,7 +296,7 @@ def code_hash(code: Any) -> str:
     That is the source of the modules of its classes and of the modules that they import, without the standard library
     and installed packages. Code without a file (a cell of a notebook) counts by its own source.
     """
-    parts = [code if inspect.isroutine(code) else type(code), *(type(part) for _, part in _modules(code))]
+    parts = [code if inspect.isroutine(code) else type(code), *map(type, _parts(code, []))]
     digest, files = hashlib.sha256(), set[Path]()
     for kind in dict.fromkeys(base for part in parts for base in getattr(part, "__mro__", (part,))):
         module: Any = sys.modules.get(str(getattr(kind, "__module__", "")))

@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from scipy import special
 
@@ -60,7 +60,7 @@ def look_number(run: Run, runs: Path) -> int:
     """How many runs have been held against this gold set, including this one; a new run is noted."""
     gold, folder = run.about["gold"].get("sha256"), str(Path(run.folder or "").name)
     file = runs / LOOKS
-    looks: list[dict[str, Any]] = list(jsonl.rows(file, what="a look")) if file.exists() else []
+    looks = jsonl.rows(file, what="a look") if file.exists() else ()
     before = [str(look["folder"]) for look in looks if look.get("gold") == gold]
     if folder in before:
         return before.index(folder) + 1
@@ -89,10 +89,6 @@ class Gate:
     look: int
     level: float
     more: int | None = 0
-
-    def state(self) -> dict[str, object]:
-        """As JSON."""
-        return asdict(self)
 
     def __str__(self) -> str:
         if self.verdict != "continue":
@@ -136,33 +132,25 @@ def gate(
     n, size = effective_sample_size(tallies, zero, clusters=clusters, bounds=(least, most))
     share, mark = min(1.0, max(0.0, (value - least) / (most - least))), (target - least) / (most - least)
     level = ALPHA / (look * (look + 1))
-    above = share > mark
     evidence = interval(tallies, zero, clusters=clusters, bounds=(least, most), level=1 - level)
     unsure = evidence.method == "macro" and evidence.low < target < evidence.high  # a class may be rare or absent
-    if n == 0 or unsure or _log_ratio(share, size, mark) < math.log(1 / level):
-        more = None if unsure else _more(share, size / n if n else 1.0, mark, level, n)
-        return Gate("continue", value, target, n, look, level, more)
-    return Gate("pass" if above != lower_is_better else "fail", value, target, n, look, level)
+    reached, enough = partial(_log_ratio, share, mark), math.log(1 / level)
+    if n and not unsure and reached(size) >= enough:
+        return Gate("pass" if (share > mark) != lower_is_better else "fail", value, target, n, look, level)
+    more = None
+    if n and not unsure and reached((n + FAR) * size / n) >= enough:  # if they are like these
+        more = bisect_left(range(n + FAR), enough, lo=n, key=lambda number: reached(number * size / n)) - n
+    return Gate("continue", value, target, n, look, level, more)
 
 
-def _log_ratio(share: float, size: float, mark: float) -> float:
+def _log_ratio(share: float, mark: float, size: float) -> float:
     """The log of the likelihood ratio of the rates on the share's side of the mark against the mark."""
     if share < mark:
         share, mark = 1 - share, 1 - mark
     hits, misses = share * size, (1 - share) * size
-    there = special.betaln(PRIOR + hits, PRIOR + misses) + _log_above(mark, PRIOR + hits, PRIOR + misses)
-    before = special.betaln(PRIOR, PRIOR) + _log_above(mark, PRIOR, PRIOR)
-    return float(there - before - hits * math.log(mark) - misses * math.log1p(-mark))
 
+    def log_above(a: float, b: float) -> float:  # the log of beta's integral above the mark
+        return float(special.betaln(a, b)) + math.log(max(1e-300, float(special.betainc(b, a, 1 - mark))))
 
-def _log_above(mark: float, a: float, b: float) -> float:
-    """The log of the share of a beta distribution above the mark."""
-    return math.log(max(1e-300, float(special.betainc(b, a, 1 - mark))))
-
-
-def _more(share: float, each: float, mark: float, level: float, n: int) -> int | None:
-    """How many more examples a verdict needs if the value stays and each example counts as much as now."""
-    enough = math.log(1 / level)
-    if not n or _log_ratio(share, (n + FAR) * each, mark) < enough:
-        return None
-    return bisect_left(range(n + FAR), enough, lo=n, key=lambda size: _log_ratio(share, size * each, mark)) - n
+    against = hits * math.log(mark) + misses * math.log1p(-mark)
+    return log_above(PRIOR + hits, PRIOR + misses) - log_above(PRIOR, PRIOR) - against

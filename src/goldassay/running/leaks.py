@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,6 @@ FEW, PAIRS = 50, 500_000  # so many texts, or comparisons, cost less than an ind
 WORDS, SHORT = 8, 5  # as many words in a row are a copy, not chance; a shorter input counts if it stands there whole
 NEAREST = "the nearest examples"
 INPUTS = ("text", "question", "query")  # of examples that do not say which fields are inputs
-TOKEN = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,11 @@ class Leak:
     @property
     def how(self) -> str:
         """How similar it is, in words."""
-        return "exactly" if self.similarity == 100 else f"nearly ({self.similarity:.0f} %)"
+        return _how(self.similarity)
+
+
+def _how(similarity: float) -> str:
+    return "exactly" if similarity == 100 else f"nearly ({similarity:.0f} %)"
 
 
 def text_of(example: object, keys: Collection[str] | None = None) -> str:
@@ -70,19 +73,25 @@ def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
     if not predictors or not gold:
         return []
     keys = frozenset(input_keys(gold[0]) or {key for key in INPUTS if read(gold[0], key, None) is not None})
-    leaks: dict[int, Leak] = {}
-
-    def add(index: int, place: str, similarity: float = 100.0) -> None:
-        if index not in leaks or leaks[index].similarity < similarity:
-            leaks[index] = Leak(index, identity(gold[index], index), place, similarity)
-
-    shown: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)
+    shown: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)  # texts by the fields to compare them with
+    prompts: list[str] = []
     for name, predictor in predictors:
+        signature, place = signature_of(predictor), f"a demonstration of {name!r}"
+        prompts += [str((field.json_schema_extra or {}).get("desc", "")) for field in signature.fields.values()]
+        prompts.append(str(signature.instructions))
         for demo in predictor.demos or []:
-            for shared, text in _inputs(demo, keys, signature_of(predictor).input_fields):
-                shown[shared].append((text, f"a demonstration of {name!r}"))
-    for example in _pool(program):
-        shown[keys].append((text_of(example, keys), NEAREST))
+            values = {key: read(demo, key, None) for key in (*signature.input_fields, *keys)}
+            filled = {key: value for key, value in values.items() if value not in (None, "")}
+            if shared := keys.intersection(filled):
+                shown[shared].append((text_of(filled, shared), place))
+            elif keys:
+                alone = [" ".join(str(value).split()) for value in filled.values()]
+                shown[keys] += [(text, place) for text in dict.fromkeys([" ".join(alone), *alone])]
+    parts = program.prompt_parts() if hasattr(type(program), "prompt_parts") else []
+    pool = [example for part in parts if isinstance(part, Mapping) for example in part.get("examples", ())]
+    shown[keys] += [(text_of(example, keys), NEAREST) for example in pool]
+
+    similar: dict[int, tuple[float, str]] = {}
     for shared, pairs in shown.items():
         own = [text_of(example, shared) for example in gold]
         texts = list(map(plain, own))
@@ -90,16 +99,15 @@ def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
         for mine, other, similarity in _near([plain(text) for text, _ in pairs], texts):
             text, place = pairs[mine]
             itself = place == NEAREST and text == own[other]
-            if not itself and (shared == keys or count[texts[other]] == 1):
-                add(other, place, similarity)
-    texts = [text_of(example, keys) for example in gold]
-    copied = Copies(prompt_texts(program))
-    words = {text: copied.of(text) for text in texts}
+            if not itself and (shared == keys or count[texts[other]] == 1) and similarity > similar.get(other, (0,))[0]:
+                similar[other] = similarity, place
+    copied, texts = _copies(prompts), [text_of(example, keys) for example in gold]
+    words = {text: copied(text) for text in texts}
     count = Counter(gram for grams in words.values() for gram in grams)  # a phrase that texts share is none of them
     for index, text in enumerate(texts):
-        if index not in leaks and any(count[gram] == 1 for gram in words[text]):
-            add(index, "the instructions")
-    return [leaks[index] for index in sorted(leaks)]
+        if any(count[gram] == 1 for gram in words[text]):
+            similar.setdefault(index, (100.0, "the instructions"))
+    return [Leak(at, identity(gold[at], at), place, score) for at, (score, place) in sorted(similar.items())]
 
 
 def leak_warning(leaks: Sequence[Leak], gold: Sequence[object]) -> str:
@@ -138,33 +146,6 @@ def check_splits(program: Any, splits: Mapping[str, Sequence[Any]]) -> None:
     check_program(program, held_out)
 
 
-def prompt_texts(program: Any) -> list[str]:
-    """What a program's prompts say to every input beside the demonstrations: instructions, descriptions of fields."""
-    texts = []
-    for predictor in program.predictors():
-        signature = signature_of(predictor)
-        descriptions = [str((field.json_schema_extra or {}).get("desc", "")) for field in signature.fields.values()]
-        texts += [str(signature.instructions), *descriptions]
-    return texts
-
-
-def _inputs(demo: Any, keys: frozenset[str], fields: Iterable[str]) -> Iterator[tuple[frozenset[str], str]]:
-    """The texts by which a demonstration is compared, each with the gold's fields that it is compared with."""
-    values = {key: read(demo, key, None) for key in (*fields, *keys)}
-    filled = {key: value for key, value in values.items() if value not in (None, "")}
-    if shared := keys.intersection(filled):
-        yield shared, text_of(filled, shared)
-    elif keys:
-        alone = [" ".join(str(value).split()) for value in filled.values()]
-        yield from ((keys, text) for text in dict.fromkeys([" ".join(alone), *alone]))
-
-
-def _pool(program: Any) -> list[Any]:
-    """The examples from which a program shows each input the nearest."""
-    parts = program.prompt_parts() if hasattr(type(program), "prompt_parts") else []
-    return [example for part in parts if isinstance(part, Mapping) for example in part.get("examples", ())]
-
-
 def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequence[dspy.Example]]) -> None:
     """Raise a LeakError if a train example stands in a held-out split, exactly or nearly (90 % of its characters).
 
@@ -178,9 +159,8 @@ def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequenc
     ours, others = [plain(text_of(example)) for example in train], [plain(text_of(example)) for _, example in sides]
     for mine, other, score in _near(ours, others):
         split, example = sides[other]
-        how = "exactly" if score == 100 else f"nearly ({score:.0f} %)"
         raise LeakError(
-            f"the train example is {how} {split} example {read(example, 'id', '?')}; remove it from one side",
+            f"the train example is {_how(score)} {split} example {read(example, 'id', '?')}; remove it from one side",
             record=read(train[mine], "id", "?"),
         )
 
@@ -201,31 +181,31 @@ def check_instructions(instructions: Iterable[str], held_out: Mapping[str, Seque
 
     >>> check_instructions(["Find years."], {"dev": [{"id": "b", "text": "Founded in 1885 by the city of Amsterdam"}]})
     """
-    copies = Copies(instructions)
+    copied = _copies(instructions)
     for split, examples in held_out.items():
         for example in examples:
-            for words in copies.of(text_of(example))[:1]:
+            for words in copied(text_of(example))[:1]:
                 raise LeakError(
                     f"an instruction copies {words!r} from the {split} split", record=read(example, "id", "?")
                 )
 
 
-class Copies:
-    """Finds words in a row that other texts copy from these."""
+def _copies(sources: Iterable[str]) -> Callable[[str], list[str]]:
+    """A function that gives the words of a text that stand in these: in rows of eight, or all of a short text."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        tokens = [TOKEN.findall(text.casefold()) for text in texts]
-        self._whole = [f" {' '.join(text)} " for text in tokens if len(text) >= SHORT]
-        self._grams = {gram for text in tokens for gram in _grams(text)}
+    def words(text: str) -> list[str]:
+        return re.findall(r"\w+", text.casefold())
 
-    def of(self, text: str) -> list[str]:
-        """The words of ``text`` that are a copy, in rows of eight, or all of a short one."""
-        tokens = TOKEN.findall(text.casefold()) if self._whole else []
-        if SHORT <= len(tokens) < WORDS:
-            words = " ".join(tokens)
-            return [words] * any(f" {words} " in whole for whole in self._whole)
-        return [gram for gram in _grams(tokens) if gram in self._grams] if self._grams else []
+    def rows(tokens: Sequence[str]) -> list[str]:
+        return [" ".join(tokens[start : start + WORDS]) for start in range(len(tokens) - WORDS + 1)]
 
+    tokens = list(map(words, sources))
+    whole = [f" {' '.join(each)} " for each in tokens if len(each) >= SHORT]
+    grams = {gram for each in tokens for gram in rows(each)}
 
-def _grams(tokens: Sequence[str]) -> Iterator[str]:
-    return (" ".join(tokens[start : start + WORDS]) for start in range(len(tokens) - WORDS + 1))
+    def copied(text: str) -> list[str]:
+        own = words(text) if whole else []
+        short = " ".join(own) if SHORT <= len(own) < WORDS else ""
+        return [short] * any(f" {short} " in each for each in whole) if short else [g for g in rows(own) if g in grams]
+
+    return copied

@@ -65,14 +65,14 @@ def noise(rows: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence], zero:
         zero: The run's zero.
         mark: The least score that passes.
     """
-    scores = [[row["score"] for row in answers] for _, answers in groupby(rows, itemgetter("index"))]
-    most = min(map(len, scores), default=0)
-    if most < 2:
-        return None
     examples = [row["index"] for row in rows]
     of_answers = [cluster(row, row["index"]) for row in rows]
     documents = list(dict(zip(examples, of_answers, strict=True)).values())
+    scores = [[row["score"] for row in answers] for _, answers in groupby(rows, itemgetter("index"))]
     passed = [(len(each), sum(target_met(score, mark) for score in each)) for each in scores]
+    most = min((size for size, _ in passed), default=0)
+    if most < 2:
+        return None
 
     def share(values: Iterable[float]) -> Interval:
         return interval([float(value) for value in values], clusters=documents, bounds=(0.0, 1.0))
@@ -109,8 +109,7 @@ class Covaried:
 
 def check_same_program(name: str, earlier: Run) -> None:
     """Refuse a covariate that another program made."""
-    other = earlier.about.get("program", {}).get("class")
-    if other != name:
+    if (other := earlier.about.get("program", {}).get("class")) != name:
         raise ConventionError(f"a covariate is an earlier run of the same program: {name}, not {other}")
 
 
@@ -123,15 +122,15 @@ def with_covariate(run: Run, earlier: Run) -> dict[str, Covaried]:
     check_same_program(run.about["program"]["class"], earlier)
     values = {}
     for name in run.values:
-        both = [each.about["measures"].get(name, {}).get("conventions") for each in (run, earlier)]
+        both = [each.about["measures"].get(name, {}).get("conventions") for each in (earlier, run)]
         if both[0] != both[1]:
-            raise ConventionError(f"{name} has other conventions: {both[1]} and {both[0]}")
+            raise ConventionError(f"{name} has other conventions: {both[0]} and {both[1]}")
         new, old = _own_values(run, name), _own_values(earlier, name)
         if not new.keys() < old.keys():
             raise ConventionError(f"{earlier.folder} lacks examples of {run.folder}, or has no others")
-        people, verdicts = list(new.values()), [old[key] for key in new]
         others = [value for key, value in old.items() if key not in new]
-        estimate = corrected(people, verdicts, others, bounds=run.bounds(name), origin="random")
+        before = [old[key] for key in new]
+        estimate = corrected(list(new.values()), before, others, bounds=run.bounds(name), origin="random")
         plain, value = estimate.people_only, estimate.corrected
         gain = ((plain.high - plain.low) / (value.high - value.low)) ** 2 if value.high > value.low else 1.0
         values[name] = Covaried(value, plain, len(new), len(new) * gain, estimate.exchangeable_p)

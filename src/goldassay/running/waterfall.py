@@ -69,17 +69,10 @@ class Waterfall:
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        return {
-            "value": self.value,
-            "perfect_stages": self.perfect,
-            "rest": self.rest,
-            "examples": self.examples,
-            "unit": self.unit,
-            "shares": [
-                {"stage": each.stage, "cost": each.cost, "interval": [each.low, each.high]} for each in self.shares
-            ],
-            "values": {" + ".join(names) or "none": value for names, value in self.values.items()},
-        }
+        shares = [{"stage": each.stage, "cost": each.cost, "interval": [each.low, each.high]} for each in self.shares]
+        values = {" + ".join(names) or "none": value for names, value in self.values.items()}
+        own = {"value": self.value, "perfect_stages": self.perfect, "rest": self.rest}
+        return {**own, "examples": self.examples, "unit": self.unit, "shares": shares, "values": values}
 
 
 def waterfall(
@@ -117,23 +110,21 @@ def waterfall(
 
     oracles = dict(stages if stages is not None else getattr(program, "stages", None) or {})
     kind = type(program).__name__
-    if not oracles:
+    if not 0 < len(oracles) <= MOST:
         raise GoldassayError(
-            f"{kind} names no stages; give it stages = {{'search': lambda gold: …}}, a function of "
-            "the gold example for each method or predictor whose output gold has (see programs/answering.py)"
+            f"{kind} names {len(oracles) or 'no'} stages; give it up to {MOST}, stages = {{'search': lambda gold: …}}, "
+            "a function of the gold example for each method or predictor whose output gold has"
         )
     if missing := [name for name in oracles if not callable(getattr(program, name, None))]:
         raise GoldassayError(f"the stage {missing[0]!r} is no method or predictor of {kind}")
-    if len(oracles) > MOST:
-        raise GoldassayError(f"{len(oracles)} stages need {2 ** len(oracles)} runs; name {MOST} at most")
     examples = [
         example.copy(**{PLACE: place}).with_inputs(*example.inputs().keys(), PLACE)
         for place, example in enumerate(gold)
     ]
     runs = {}
-    for some in (frozenset(some) for size in range(len(oracles) + 1) for some in combinations(oracles, size)):
-        replaced = _replaced(program, {name: oracles[name] for name in some}, gold)
-        runs[some] = evaluate(replaced, examples, metric, **{**options, "check_leaks": not some})
+    for names in (names for size in range(len(oracles) + 1) for names in combinations(oracles, size)):
+        replaced = _replaced(program, {name: oracles[name] for name in names}, gold)
+        runs[frozenset(names)] = evaluate(replaced, examples, metric, **{**options, "check_leaks": not names})
     first = runs[frozenset()]
     shares = []
     for name in oracles:
@@ -156,15 +147,16 @@ def _replaced(program: Program, stages: Mapping[str, Oracle], gold: Sequence[dsp
         example, changed = gold[inputs.pop(PLACE)], copy.copy(program)
         for name, stage in stages.items():
             # set past dspy's own bookkeeping: only this copy is touched, and it lives for one example
-            vars(changed)[name] = partial(_output, stage(example))
+            output = stage(example)
+            vars(changed)[name] = output if callable(output) else partial(_copied, output)
         return changed(**inputs)
 
     return run
 
 
-def _output(output: Any, *args: Any, **kwargs: Any) -> Any:
-    """What a stage returns: gold, or what gold's function makes of the stage's inputs."""
-    return output(*args, **kwargs) if callable(output) else copy.deepcopy(output)
+def _copied(output: Any, *_: Any, **__: Any) -> Any:
+    """What a stage returns whatever its inputs are."""
+    return copy.deepcopy(output)
 
 
 def coalitions(player: str, players: Iterable[str]) -> Iterator[tuple[frozenset[str], float]]:

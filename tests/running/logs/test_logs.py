@@ -208,7 +208,7 @@ BROKEN = {
     "list.json": (b"[1, 2]", "no log that can be read"),
     "words.json": (b'[{"text": "a", "label": "b"}]', "no log that can be read"),
     "mixed.json": (b'[{"text": "a", "f1": 1}, {"text": "b", "f1": "x"}]', "no log that can be read"),
-    "zip.eval": (archive(other_json=b"{}"), "has no header.json"),
+    "zip.eval": (archive(other_json=b"{}"), "no item named .header.json"),
     "cut.eval": ((FILES / "inspect_good.eval").read_bytes()[:9000], "not a readable log of Inspect"),
     "bad.eval": (archive(header_json=b"{"), "not a readable log of Inspect"),
     "none.eval": (archive(header_json=HEAD), "the log has no samples"),

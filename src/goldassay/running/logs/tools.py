@@ -28,7 +28,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
+from importlib import import_module, resources
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -43,52 +43,11 @@ KINDS = (
     "(JSON, CSV)"
 )
 LARGEST = 2**31  # bytes that an archive may unpack to
-HEADER = "header.json"
 PROVIDER_FAILED = 2  # promptfoo's failureReason
-MLFLOW_ANSWER = ("outputs", "output", "predictions", "prediction", "response")
 FAILED = (2, "STATUS_CODE_ERROR")  # of an OpenTelemetry span
 RAISED, CALL_FAILED = "the program raised", "the traced call failed"
-METADATA = ("id", "document", "documents", "split", "language", "strata", "meta")  # what no program predicts
-PATHS = {
-    "Inspect": {
-        "id": "id",
-        "repeat": "epoch",
-        "inputs.input": "input",
-        "gold.output": "target",
-        "prediction.output": "output.completion",
-        "metadata": "metadata",
-        "error": "error.message",
-        "latency_s": "total_time",
-    },
-    "promptfoo": {
-        "id": "testIdx",
-        "inputs": "vars",
-        "prediction.output": "response.output",
-        "milliseconds": "latencyMs",
-        "usage.prompt_tokens": "response.tokenUsage.prompt",
-        "usage.completion_tokens": "response.tokenUsage.completion",
-    },
-    "deepeval": {
-        "id": "order|index",
-        "inputs.input": "input",
-        "gold.output": "expectedOutput|expected_output",
-        "prediction.output": "actualOutput|actual_output",
-        "metadata": "metadata",
-        "latency_s": "completionTime|completion_time",
-    },
-    "MLflow": {
-        "id": "place",
-        "inputs.inputs": "request",
-        "prediction.output": "response",
-        "milliseconds": "execution_duration_ms|execution_duration",
-    },
-    "OpenTelemetry": {
-        "input": "input.value|mlflow.spanInputs|traceloop.entity.input|gen_ai.input.messages|gen_ai.prompt",
-        "output": "output.value|mlflow.spanOutputs|traceloop.entity.output|gen_ai.output.messages|gen_ai.completion",
-    },
-}
-"""Where the parts of a sample stand in a record of each tool; bars separate the names that versions use."""
-WORDS = {"c": 1.0, "i": 0.0, "p": 0.5, "n": 0.0, "yes": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
+DATA = json.loads(resources.files("goldassay").joinpath("data/logs.json").read_text(encoding="utf-8"))
+"""Where the parts of a sample stand in each tool's records (bars separate the names of versions); what words say."""
 Sample = dict[str, Any]
 """One answer: ``id``, ``inputs``, ``prediction`` and ``values``, the scores as the tool writes them.
 
@@ -147,7 +106,7 @@ def number(value: object) -> float | None:
     (1.0, 1.0, 0.5, None, None)
     """
     try:
-        score = WORDS.get(str(value).lower()) if isinstance(value, (str, bool)) else None
+        score = DATA["scores"].get(str(value).lower()) if isinstance(value, (str, bool)) else None
         score = float(value) if score is None else score  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return None
@@ -163,26 +122,24 @@ def _unzipped(data: bytes, file: Path) -> dict[str, Any]:
         members: list[Any] = [info for info in archive.infolist() if info.filename.startswith("samples/")]
         if sum(info.file_size for info in members) > LARGEST:
             raise DataError(f"it unpacks to more than {LARGEST >> 30} GiB", file=file)
-        log, *samples = (json.loads(archive.read(name)) for name in (HEADER, *members))
+        log, *samples = (json.loads(archive.read(name)) for name in ("header.json", *members))
     except NotImplementedError:
         raise MissingExtra("zipfile-zstd", "inspect") from None
-    except KeyError:
-        raise DataError(f"not a whole log of Inspect: it has no {HEADER}", file=file) from None
-    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, EOFError, KeyError, OSError, RuntimeError, ValueError) as error:
         raise DataError(f"not a readable log of Inspect: {error}", file=file) from None
     return {**log, "samples": samples}
 
 
 def _sample(tool: str, record: Mapping[str, Any], **more: Any) -> Sample:
-    """The parts of a sample that stand in a record where `PATHS` says, and more."""
+    """The parts of a sample that stand in a record where ``data/logs.json`` says, and more."""
     sample: Sample = {}
-    for name, paths in PATHS[tool].items():
-        values = (value for path in paths.split("|") if (value := read(record, path, None)) is not None)
+    for name, paths in DATA["paths"][tool].items():
+        values = (read(record, path, None) for path in paths.split("|"))
+        value = next((value for value in values if value is not None), None)
         part, _, inner = name.partition(".")
-        value = next(values, None)
         sample[part] = sample.get(part, {}) | {inner: value} if inner else value
     if sample.get("id", 0) is None:
-        raise KeyError(PATHS[tool]["id"])
+        raise KeyError("id")
     return sample | more
 
 
@@ -289,7 +246,7 @@ def _mlflow_table(columns: list[str], rows: list[list[Any]], file: Path) -> list
     for place, cells in enumerate(rows):
         row = dict(zip(columns, cells, strict=True))
         values = {name.removesuffix("/score"): row[name] for name in row if name.endswith("/score")}
-        answer = {name: row[name] for name in row if name in MLFLOW_ANSWER}
+        answer = {name: row[name] for name in row if name in DATA["mlflow answers"]}
         inputs = {name: row[name] for name in row if "/" not in name and name not in answer}
         samples.append({"id": place, "inputs": inputs, "prediction": answer, "metadata": row, "values": values})
     return [System("MLflow", file.stem, samples)] if any(sample["values"] for sample in samples) else []
@@ -358,7 +315,7 @@ def _dspy(content: Any, file: Path) -> list[System]:
     for at, row in enumerate(content):
         failed = len(row) <= len(names) and not any(name.startswith("pred_") for name in row)
         inputs = {name: row[name] for name in names[:first]}
-        about = {name: row[name] for name in METADATA if name in row}
+        about = {name: row[name] for name in DATA["never predicted"] if name in row}
         rest = {name: row[name] for name in row if name not in {**inputs, **about, score: None}}
         gold = {name.removeprefix("example_"): rest[name] for name in rest if failed or name.startswith("example_")}
         answer = {name.removeprefix("pred_"): rest[name] for name in rest if name.removeprefix("example_") not in gold}
