@@ -47,7 +47,7 @@ class Asked:
         """The input with its most common answer, who gave it, and what others answered."""
         best, _ = self.most_common
         others = {name: json.loads(answer) for name, answer in self.answers if answer != best}
-        meta = {"suggested_by": sorted({name for name, answer in self.answers if answer == best})}
+        meta: dict[str, Any] = {"suggested_by": sorted({name for name, answer in self.answers if answer == best})}
         meta |= {"other_answers": others} if others else {}
         strata = {"strata": self.strata} if self.strata else {}
         return {"id": self.id, **self.inputs, **json.loads(best), **strata, "meta": meta}

@@ -18,7 +18,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from importlib.machinery import PathFinder
 from importlib.metadata import version
@@ -85,8 +85,10 @@ class Writer:
         self.folder = folder.absolute()  # a program may change the current folder
         with jsonl.writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        self._rows = jsonl.Log(self.folder / ROWS)
-        self._lock = locked(folder)
+        with ExitStack() as stack:
+            stack.callback(os.close, locked(folder))
+            self._rows = stack.enter_context(jsonl.Log(self.folder / ROWS))
+            self._stack = stack.pop_all()
 
     def row(self, row: dict[str, Any]) -> tuple[dict[str, Any], int]:
         """Append a row: the row without secrets, and the offset in the file at which it starts."""
@@ -104,8 +106,7 @@ class Writer:
 
     def close(self) -> None:
         """Close the files and unlock the folder."""
-        self._rows.close()
-        os.close(self._lock)
+        self._stack.close()
 
 
 def locked(folder: Path) -> int:

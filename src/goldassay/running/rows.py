@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -120,55 +119,42 @@ def facets(row: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(value) for key, value in {**(row.get("strata") or {}), **language}.items()}
 
 
-@dataclass
 class Folded:
-    """The sums over the rows of a run.
+    """The sums over the rows of a run, some rows at a time: those of a large run do not stay in memory.
 
     ``clusters`` has the document of each row, if any two share one; ``columns`` the evidence by measure, as tallies
     whose fields are arrays.
     """
 
-    total: Evidence
-    by_stratum: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
-    columns: dict[str, Any] = field(default_factory=dict)
-    clusters: list[int] | None = None
-    failed: int = 0
-    retried: int = 0
-    truncated: int = 0
-
-
-def fold(rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evidence) -> Folded:
-    """Fold rows with their evidence, some at a time: those of a large run do not stay in memory."""
-    folded = Folded(zero)
-    sums: dict[tuple[tuple[str, str], ...], tuple[int, Evidence]] = {}  # by what rows belong to: one addition a row
-    chunks: list[dict[str, Any]] = []
-    numbers: dict[Any, int] = {}
-    documents: list[int] = []
-    for start in range(0, len(rows), CHUNK):
-        chunk = rows[start : start + CHUNK]
-        evidence = list(map(evidence_of, chunk))
-        chunks.append({key: stacked([each[key] for each in evidence], zero[key]) for key in zero})
-        for place, (row, each) in enumerate(zip(chunk, evidence, strict=True), start):
-            folded.retried += bool(row.get("retried"))
-            folded.failed += bool(row.get("error"))
-            folded.truncated += bool(row.get("truncated"))
-            documents.append(numbers.setdefault(cluster(row, place), len(numbers)))
-            belongs = tuple(facets(row).items())
-            size, part = sums.get(belongs, (0, zero))
-            sums[belongs] = size + 1, part + each
-    strata: dict[str, dict[str, tuple[int, Evidence]]] = {}
-    for belongs, (number, each) in sums.items():
-        folded.total = folded.total + each
-        for name, key in belongs:
-            size, part = strata.setdefault(name, {}).get(key, (0, zero))
-            strata[name][key] = size + number, part + each
-    folded.columns = {key: joined([columns[key] for columns in chunks], zero[key]) for key in zero if chunks}
-    folded.clusters = documents if len(numbers) < len(documents) else None
-    folded.by_stratum = {
-        name: {key: {"examples": size, **values(part)} for key, (size, part) in sorted(keys.items())}
-        for name, keys in strata.items()
-    }
-    return folded
+    def __init__(self, rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evidence) -> None:
+        self.total, self.counts = zero, Counter[str]()
+        sums: dict[tuple[tuple[str, str], ...], tuple[int, Evidence]] = {}  # by what rows belong to: one addition a row
+        chunks: list[dict[str, Any]] = []
+        numbers: dict[Any, int] = {}
+        documents: list[int] = []
+        for start in range(0, len(rows), CHUNK):
+            chunk = rows[start : start + CHUNK]
+            evidence = list(map(evidence_of, chunk))
+            chunks.append({key: stacked([each[key] for each in evidence], zero[key]) for key in zero})
+            for place, (row, each) in enumerate(zip(chunk, evidence, strict=True), start):
+                self.counts.update(name for name in ("error", "retried", "truncated") if row.get(name))
+                documents.append(numbers.setdefault(cluster(row, place), len(numbers)))
+                belongs = tuple(facets(row).items())
+                size, part = sums.get(belongs, (0, zero))
+                sums[belongs] = size + 1, part + each
+        strata: dict[str, dict[str, tuple[int, Evidence]]] = {}
+        for belongs, (number, each) in sums.items():
+            self.total = self.total + each
+            for name, key in belongs:
+                size, part = strata.setdefault(name, {}).get(key, (0, zero))
+                strata[name][key] = size + number, part + each
+        self.columns = {key: joined([columns[key] for columns in chunks], zero[key]) for key in zero if chunks}
+        self.clusters = documents if len(numbers) < len(documents) else None
+        self.failed = self.counts["error"]
+        self.by_stratum = {
+            name: {key: {"examples": size, **values(part)} for key, (size, part) in sorted(keys.items())}
+            for name, keys in strata.items()
+        }
 
 
 def values(total: Evidence) -> dict[str, float]:
@@ -179,24 +165,19 @@ def values(total: Evidence) -> dict[str, float]:
 def record(row: Mapping[str, Any], evidence: Evidence) -> dict[str, object]:
     """A row as a flat record: id, strata, score, each measure's value, errors, seconds, tokens, inputs."""
     usage = row.get("usage") or {}
-    parts = {"input": row.get("inputs"), "gold": row.get("gold"), "prediction": row.get("prediction")}
-    return {
-        "id": row["id"],
-        **{f"stratum.{name}": key for name, key in facets(row).items()},
-        "score": row["score"],
-        **{name: float(tally.value) if tally.weight else None for name, tally in evidence.items()},
-        "failed": row.get("error", ""),
-        "errors": len(row.get("errors", ())),
-        "seconds": row.get("latency_s"),
-        "calls": usage.get("calls", 0),
-        "tokens": usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
-        **{
-            f"{part}.{name}": value if isinstance(value, str | int | float | None) else jsonl.dumps(value)
-            for part, fields in parts.items()
-            for name, value in (fields or {}).items()
-            if (part, name) != ("gold", "id")
-        },
-    }
+    flat_row: dict[str, Any] = {"id": row["id"]}
+    flat_row |= {f"stratum.{name}": key for name, key in facets(row).items()}
+    flat_row |= {"score": row["score"]}
+    flat_row |= {name: float(tally.value) if tally.weight else None for name, tally in evidence.items()}
+    flat_row |= {"failed": row.get("error", ""), "errors": len(row.get("errors", ())), "seconds": row.get("latency_s")}
+    flat_row |= {"calls": usage.get("calls", 0)}
+    flat_row |= {"tokens": usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0)}
+    for side, part in (("inputs", "input"), ("gold", "gold"), ("prediction", "prediction")):
+        for name, value in (row.get(side) or {}).items():
+            if (part, name) != ("gold", "id"):
+                plain = isinstance(value, str | int | float | None)
+                flat_row[f"{part}.{name}"] = value if plain else jsonl.dumps(value)
+    return flat_row
 
 
 def measured_row(index: int, example: Any, assessed: Mapping[str, Assessment[Any]]) -> Row:

@@ -20,7 +20,7 @@ from goldassay.measures.judged import corrected
 from goldassay.notebook import Displayed
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
-from goldassay.running.rows import Folded, Rows, example_row, facets, fold, record, values
+from goldassay.running.rows import Folded, Rows, example_row, facets, record, values
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Evidence, Mean
@@ -87,7 +87,7 @@ class Run(Displayed):
                 f"each example was asked once, at {temperature}: the intervals cannot tell the model's own noise apart "
                 "from the differences between examples; repeats do"
             )
-        if retried := self.folded.retried:
+        if retried := self.folded.counts["retried"]:
             warnings.append(f"{retried} of {len(self.rows)} examples failed at first; they have had another chance")
         return warnings
 
@@ -116,7 +116,7 @@ class Run(Displayed):
     @cached_property
     def folded(self) -> Folded:
         """The sums over the rows; those of a large run are read once and do not stay in memory."""
-        return fold(self.rows, self._evidence, self.zero)
+        return Folded(self.rows, self._evidence, self.zero)
 
     def tallies(self, name: str) -> list[Any]:
         """One measure's tally of each row."""
@@ -290,7 +290,7 @@ class Run(Displayed):
             "status": self.about.get("status"),
             "examples": len(self.rows),
             "failed": self.folded.failed,
-            "truncated": self.folded.truncated,
+            "truncated": self.folded.counts["truncated"],
             **({"warnings": self.warnings} if self.warnings else {}),
             **self.results,
             **({"repeats": self.repeats, "noise": self.noise.state()} if self.noise else {}),

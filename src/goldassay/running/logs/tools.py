@@ -261,8 +261,10 @@ def _opentelemetry(content: Any, file: Path) -> list[System]:
         name = _attributes(resource.get("resource", {})).get("service.name", file.stem)
         for span in (each for scope in resource["scopeSpans"] for each in scope["spans"]):
             services[str(name)][span["traceId"]].append(span)
-    samples = {name: [_trace(key, spans) for key, spans in traces.items()] for name, traces in services.items()}
-    return [System("OpenTelemetry", name, list(filter(None, each))) for name, each in samples.items()]
+    return [
+        System("OpenTelemetry", name, [sample for key, spans in traces.items() if (sample := _trace(key, spans))])
+        for name, traces in services.items()
+    ]
 
 
 def _trace(key: str, spans: list[dict[str, Any]]) -> Sample:
@@ -271,29 +273,17 @@ def _trace(key: str, spans: list[dict[str, Any]]) -> Sample:
     for span in sorted(
         spans, key=lambda each: (each.get("parentSpanId") in ids, int(each.get("startTimeUnixNano", 0)))
     ):
-        about = _attributes(span)
-        sides = _sample("OpenTelemetry", about)
+        sides = _sample("OpenTelemetry", _attributes(span))
         if None not in sides.values():
             inputs, answer = (_object(value, name) for name, value in sides.items())
             error = CALL_FAILED if span.get("status", {}).get("code") in FAILED else ""
-            parts = {"inputs": inputs, "prediction": answer, "metadata": about}
-            return {"id": key, **parts, "values": {}, "error": error}
+            return {"id": key, "inputs": inputs, "prediction": answer, "values": {}, "error": error}
     return {}
 
 
 def _attributes(part: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a span or a resource."""
-    return {each["key"]: _value(each["value"]) for each in part.get("attributes", ())}
-
-
-def _value(value: Mapping[str, Any]) -> Any:
-    inner: Any
-    kind, inner = next(iter(value.items()), ("", None))
-    if kind == "arrayValue":
-        return [_value(each) for each in inner.get("values", ())]
-    if kind == "kvlistValue":
-        return {each["key"]: _value(each["value"]) for each in inner.get("values", ())}
-    return int(inner) if kind == "intValue" else inner
+    """The attributes of a span or a resource; a value is of one type."""
+    return {each["key"]: next(iter(each["value"].values()), None) for each in part.get("attributes", ())}
 
 
 def _object(value: Any, name: str) -> dict[str, Any]:
