@@ -392,7 +392,7 @@ def test_settings_that_cannot_hold_are_said_before_anything_is_spent(
 ) -> None:
     for wrong, says in (
         ({"seed": -1}, "a seed is not negative: -1"),
-        ({"budget": "calls=5,calls=7"}, "names calls twice"),
+        ({"budget": "calls=many"}, "calls"),
     ):
         with pytest.raises(GoldassayError, match=says):
             tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False, **wrong)  # type: ignore[arg-type]

@@ -1,10 +1,15 @@
-"""Saved programs, read into a program without executing anything.
+"""Saved programs, read into a program without executing anything; and what a tuning leaves in its folder.
 
 ``program.save("x.json")`` writes JSON: instructions, field descriptions and demonstrations. ``program.save("x.pkl")``
 and ``save_program=True`` write pickles, which can run any code when they are opened, so they are never opened here.
 
 `load_state` is the one function through which ``eval``, ``compare``, ``tune``, ``audit`` and `goldassay.case` read a
 saved program.
+
+A tuned program is a folder: ``state.json``, ``tuning.json``, ``prompt.diff``, and ``patches/`` that were tried.
+``tuning.json`` is written when a tuning starts, so that the folder says what it holds however it ended. A tuning can be
+resumed with the same program, splits, optimizer and settings only, and only by optimizers that keep a state (GEPA and
+patches); the others start again, in another folder. The cost is that of the last part (``resumed``).
 """
 
 from __future__ import annotations
@@ -62,31 +67,7 @@ def load_state(program: dspy.Module, place: Path | str) -> dspy.Module:
     ...     load_state(program, f"{folder}/short.json").signature.instructions
     'Given the fields `text`, produce the fields `label`.'
     """
-    file = state_file(Path(place))
-    state = jsonl.value(file.read_bytes(), file=file, unique=False)
-    if not isinstance(state, dict):
-        raise DataError("not the state of a program, which program.save('x.json') writes", file=file)
-    try:
-        loaded: Any = rebuilt(program, state)
-        _check(loaded, state, file)
-        own = {name: predictor.lm for name, predictor in loaded.named_predictors()}
-        models = sorted(set(_models_left_out(state)))
-        loaded.load_state(state)
-        for name, predictor in loaded.named_predictors():
-            predictor.lm = own[name]
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
-    if models:
-        logging.getLogger("goldassay").warning(
-            "%s was saved with %s, which is not used: the program runs on the model of this call",
-            file,
-            " and ".join(models),
-        )
-    return loaded
-
-
-def state_file(place: Path) -> Path:
-    """The JSON file of a saved program, or of a folder that holds one."""
+    place = Path(place)
     file = place / STATE if place.is_dir() else place
     if place.is_dir() and (place / ABOUT).is_file():
         read_about(place / ABOUT)  # a damaged folder is not trusted
@@ -97,10 +78,47 @@ def state_file(place: Path) -> Path:
             file=place / PICKLE if place.is_dir() else place,
         )
     if not file.is_file():
-        raise GoldassayError(
-            f"no saved program at {place}: expected a file of program.save('x.json'), or a folder with {STATE}"
-        )
-    return file
+        expected = f"a file of program.save('x.json'), or a folder with {STATE}"
+        raise GoldassayError(f"no saved program at {place}: expected {expected}")
+    state = jsonl.value(file.read_bytes(), file=file, unique=False)
+    if not isinstance(state, dict):
+        raise DataError("not the state of a program, which program.save('x.json') writes", file=file)
+    try:
+        loaded: Any = rebuilt(program, state)
+        models = _checked(loaded, state, file)
+        own = {name: predictor.lm for name, predictor in loaded.named_predictors()}
+        loaded.load_state(state)
+        for name, predictor in loaded.named_predictors():
+            predictor.lm = own[name]
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise DataError(f"not the state of this program: {type(error).__name__}: {error}", file=file) from None
+    if models:
+        names = " and ".join(sorted(set(models)))
+        warning = "%s was saved with %s, which is not used: the program runs on the model of this call"
+        logging.getLogger("goldassay").warning(warning, file, names)
+    return loaded
+
+
+def _checked(program: Any, state: Mapping[str, Any], file: Path) -> list[str]:
+    """Take the models out of a state, and name them, if it has the predictors of this program, each with as many
+    fields: DSPy takes what fits, without a word.
+    """
+    state, program = state if inmost(program) is program else state["program"], inmost(program)
+    parts = {name: part for name, part in state.items() if name != "metadata"}
+    parts = {"self": state} if isinstance(program, dspy.Predict) else parts
+    parameters, models = dict(program.named_parameters()), []
+    if parts.keys() != parameters.keys():
+        names = [", ".join(sorted(each)) or "none" for each in (parts, parameters)]
+        raise DataError(f"not the state of this program: it has {names[0]}, and the program {names[1]}", file=file)
+    for name, predictor in program.named_predictors():
+        sizes = len(parts[name]["signature"]["fields"]), len(signature_of(predictor).fields)
+        if sizes[0] != sizes[1]:
+            message = f"not the state of this program: {sizes[0]} fields, and the program's signature has {sizes[1]}"
+            raise DataError(message, file=file, field=name)
+        if parts[name].get("lm"):
+            models.append(str(parts[name].pop("lm").get("model")))
+            parts[name]["lm"] = None
+    return models
 
 
 def read_about(file: Path) -> dict[str, Any]:
@@ -133,32 +151,6 @@ def state_names(places: Sequence[Path]) -> list[str]:
     return names
 
 
-def _check(program: Any, state: Mapping[str, Any], file: Path) -> None:
-    """The state has the predictors of this program, each with as many fields: DSPy takes what fits, without a word."""
-    state, program = state if inmost(program) is program else state["program"], inmost(program)
-    parts = (
-        {"self": state} if isinstance(program, dspy.Predict) else {k: v for k, v in state.items() if k != "metadata"}
-    )
-    parameters = dict(program.named_parameters())
-    if parts.keys() != parameters.keys():
-        names = [", ".join(sorted(each)) or "none" for each in (parts, parameters)]
-        raise DataError(f"not the state of this program: it has {names[0]}, and the program {names[1]}", file=file)
-    for name, predictor in program.named_predictors():
-        sizes = len(parts[name]["signature"]["fields"]), len(signature_of(predictor).fields)
-        if sizes[0] != sizes[1]:
-            message = f"not the state of this program: {sizes[0]} fields, and the program's signature has {sizes[1]}"
-            raise DataError(message, file=file, field=name)
-
-
-def _models_left_out(state: Any) -> Iterator[str]:
-    """Take the models out of a state; their names."""
-    for entry in state.values() if isinstance(state, dict) else ():
-        yield from _models_left_out(entry)
-    if isinstance(state, dict) and state.get("lm") and ("signature" in state or "module_src" in state):
-        yield str(state["lm"].get("model"))
-        state["lm"] = None
-
-
 SCHEMA = 1
 JOURNAL = "measured.jsonl"
 RESUMABLE = ("gepa", "patches")
@@ -179,10 +171,14 @@ class Trial:
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        runs = [run.folder.name for run in (self.before, self.after) if run.folder]
-        values = {"before": self.before.summary()["values"], "after": self.after.summary()["values"]}
         inference = dict.fromkeys(("interval", "p", "test_p", "smallest_detectable")) if self.chosen else {}
-        return {**values, "runs": runs, "difference": {**self.difference.state(), **inference}, "chosen": self.chosen}
+        return {
+            "before": self.before.summary()["values"],
+            "after": self.after.summary()["values"],
+            "runs": [run.folder.name for run in (self.before, self.after) if run.folder],
+            "difference": {**self.difference.state(), **inference},
+            "chosen": self.chosen,
+        }
 
 
 @dataclass(frozen=True)
@@ -210,13 +206,12 @@ class Tuned:
         for name, trial in self.references.items():
             test, calls = trial.difference, trial.before.cost.get("calls", 0)
             gain = f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}], p {test.p:.3f}"
-            against = f"{self.optimizer} against it {gain}."
-            lines.append(f"{name} on test: {trial.before.value:.3f}, {calls} calls; {against}")
+            value = f"{trial.before.value:.3f}, {calls} calls"
+            lines.append(f"{name} on test: {value}; {self.optimizer} against it {gain}.")
             no_better += [name] if test.difference <= 0 or test.p > ALPHA else []
-        if no_better:
-            names = " and ".join(no_better)
-            lines.append(f"{self.optimizer} is not shown to be better than {names}: these take no tuning.")
-        return lines
+        names = " and ".join(no_better)
+        no_tuning = f"{self.optimizer} is not shown to be better than {names}: these take no tuning."
+        return [*lines, no_tuning] if no_better else lines
 
     @property
     def audit(self) -> Audit:
@@ -239,53 +234,48 @@ def plan_of(
     program: dspy.Module, splits: Mapping[str, Sequence[dspy.Example]], optimizer: str, options: Any
 ) -> dict[str, Any]:
     """What a tuning works on, which must be the same when it is resumed; ``options`` are those of `goldassay.tune`."""
-    lm = options.lm
+    digests = {}
+    for name, part in splits.items():  # by ids and inputs, whatever their order
+        lines = sorted(f"{read(example, 'id', '')}\t{text_of(example)}" for example in part)
+        digests[name] = {"examples": len(part), "sha256": hashlib.sha256("\n".join(lines).encode()).hexdigest()}
     return {
         "optimizer": optimizer,
         "seed": options.seed,
         "program": fingerprint(program),
-        "splits": {name: {"examples": len(part), "sha256": _digest(part)} for name, part in splits.items()},
+        "splits": digests,
         "options": {key: str(value) for key, value in options.settings.items()},
-        "lm": None if lm is None else str(getattr(lm, "model", lm)),
+        "lm": options.lm and str(getattr(options.lm, "model", options.lm)),
         "resumed": options.resume,
     }
-
-
-def _digest(examples: Sequence[dspy.Example]) -> str:
-    """A hash of the examples' ids and inputs, independent of their order."""
-    lines = sorted(f"{read(example, 'id', '')}\t{text_of(example)}" for example in examples)
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def begin(folder: Path, resume: bool, plan: Mapping[str, Any]) -> None:
     """Write that a tuning starts in ``folder``; refuse another tuning's folder, and one that cannot be resumed."""
     file = folder / ABOUT
+    earlier = read_about(file) if resume or file.is_file() else {}
+    if resume and plan["optimizer"] not in RESUMABLE:
+        only = f"(only {', '.join(RESUMABLE)} does): start it again without resuming"
+        raise GoldassayError(f"{plan['optimizer']} keeps no state to resume {only}")
     if resume:
-        if plan["optimizer"] not in RESUMABLE:
-            raise GoldassayError(
-                f"{plan['optimizer']} keeps no state to resume (only {', '.join(RESUMABLE)} does): "
-                "start it again without resuming"
-            )
-        _check_same(read_about(file), plan, folder)
-    elif (folder / "gepa").is_dir() or (file.is_file() and read_about(file).get("status") in ("finished", "stopped")):
+        for key in SAME:
+            if earlier.get(key) != plan[key]:
+                what = "on other examples" if key == "splits" else f"with another {key}"
+                then, now = _short(earlier.get(key)), _short(plan[key])
+                raise GoldassayError(f"{folder} holds a tuning {what}: {then} then, {now} now")
+        if earlier.get("status") == "finished":
+            raise GoldassayError(f"the tuning in {folder} is finished; there is nothing to go on with")
+    elif (folder / "gepa").is_dir() or earlier.get("status") in ("finished", "stopped"):
         raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or resume it")
     else:
         (folder / JOURNAL).unlink(missing_ok=True)  # of a tuning that ended badly
     _write(file, {"schema": SCHEMA, "status": "running", **plan})
 
 
-def _check_same(earlier: dict[str, Any], now: Mapping[str, Any], folder: Path) -> None:
-    def text(value: Any) -> str:
-        parts = value.items() if isinstance(value, dict) else ()
-        sizes = [f"{name} {part['examples']} ({part['sha256'][:8]})" for name, part in parts if "sha256" in part]
-        return ", ".join(sizes) or str(value)
-
-    for key in SAME:
-        if earlier.get(key) != now[key]:
-            what = "on other examples" if key == "splits" else f"with another {key}"
-            raise GoldassayError(f"{folder} holds a tuning {what}: {text(earlier.get(key))} then, {text(now[key])} now")
-    if earlier.get("status") == "finished":
-        raise GoldassayError(f"the tuning in {folder} is finished; there is nothing to go on with")
+def _short(value: Any) -> str:
+    """A part of a plan in one line: splits with their sizes and the first digits of their hashes."""
+    parts = value.items() if isinstance(value, dict) else ()
+    sizes = [f"{name} {part['examples']} ({part['sha256'][:8]})" for name, part in parts if "sha256" in part]
+    return ", ".join(sizes) or str(value)
 
 
 @contextmanager
@@ -311,22 +301,14 @@ def locked_folder(folder: Path | None) -> Iterator[None]:
         os.close(handle)
 
 
-def save(
-    tuned: Tuned,
-    before: dspy.Module,
-    folder: Path,
-    plan: Mapping[str, object],
-    adapter: dspy.Adapter | None = None,
-    inputs: Mapping[str, object] | None = None,
-) -> Path:
+def save(tuned: Tuned, folder: Path, plan: Mapping[str, object], diff: str) -> None:
     """Write a tuned program into ``folder``; ``state.json`` is DSPy's own and loads with ``program.load``.
 
-    The prompts of the program ``before`` and of the tuned one are shown as ``adapter`` writes them, for ``inputs`` if
-    they depend on the input; ``plan`` is what the tuning worked on (`plan_of`).
+    ``plan`` is what the tuning worked on (`plan_of`), ``diff`` what it changed in the prompts.
     """
     folder.mkdir(parents=True, exist_ok=True)
     tuned.program.save(str(folder / STATE))
-    (folder / "prompt.diff").write_text(diff(before, tuned.program, adapter, inputs), encoding="utf-8")
+    (folder / "prompt.diff").write_text(diff, encoding="utf-8")
     about = {
         "schema": SCHEMA,
         "status": "stopped" if tuned.stopped else "finished",
@@ -354,7 +336,6 @@ def save(
         about["failed_proposals"] = ledger.failures
         about["patches"] = [{"id": p.id, "status": p.status, "reason": p.reason} for p in ledger.patches]
     _write(folder / ABOUT, about)
-    return folder
 
 
 def _write(file: Path, about: Mapping[str, object]) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import dspy
 
-from goldassay.exceptions import DataError, GoldassayError
-from goldassay.fields import shared_text
+from goldassay.exceptions import DataError, GoldassayError, one_line
+from goldassay.fields import read, shared_text
 from goldassay.metric import AnyMetric
 from goldassay.running import Run, leaks
 from goldassay.running.evaluate import RunOptions
@@ -104,7 +104,7 @@ def tune(
         options: `TuneOptions`; ``changes`` replace fields of it.
     """
     options = replace(options or TuneOptions(), **changes).resolved()
-    splits = {name: _split(gold, name) for name in ("train", "dev", "test")}
+    splits: dict[str, list[Any]] = {name: list(read(gold, name, None) or []) for name in ("train", "dev", "test")}
     if not splits["train"] or not splits["dev"]:
         raise DataError("tuning needs examples in train and in dev")
     if not isinstance(program, dspy.Module) or not program.predictors():
@@ -122,14 +122,14 @@ def tune(
             saved.begin(options.folder, options.resume, plan)
         job, optimized, stopped, meter = _optimized(name, optimize, program, splits, metric, options)
         leaks.check_program(optimized, {name: splits[name] for name in ("dev", "test")}, "the tuned program")
-        trials = {}
+        trials, references = dict[str, Trial](), dict[str, Trial]()
         for split in ("dev", "test") if options.test and splits["test"] else ("dev",):
             sides = (("before", program), ("after", optimized))
             runs = [measured(each, splits[split], metric, f"{split}-{when}", options) for when, each in sides]
             chosen = split == "dev" and name not in optimizers.BLIND
-            trials[split] = replace(_paired(runs[0], runs[1], options.seed), chosen=chosen)
+            trials[split] = _paired(runs[0], runs[1], options.seed, chosen)
         ledger, note, test = job.ledger, job.metric.note, trials.get("test")
-        patched, references = name.casefold() == "patches", dict[str, Trial]()
+        patched = name.casefold() == "patches"
         if patched and test is not None and not stopped:  # a budget that is spent is for nothing else
             references, missing = _references(job, test.after, splits["test"], metric, options)
             note = note or missing
@@ -141,7 +141,8 @@ def tune(
         cost = meter.state()
         tuned = Tuned(optimized, name, trials["dev"], test, cost, options.seed, stopped, ledger, note, references)
         if options.folder is not None:
-            saved.save(tuned, program, options.folder, plan, options.adapter, dict(splits["dev"][0].inputs()))
+            prompts = saved.diff(program, optimized, options.adapter, dict(splits["dev"][0].inputs()))
+            saved.save(tuned, options.folder, plan, prompts)
         return tuned
 
 
@@ -165,12 +166,16 @@ def _optimized(
         context |= {key: value for key, value in (("lm", lm), ("adapter", options.adapter)) if value is not None}
         stack.enter_context(dspy.context(**context))
         stack.enter_context(Account(meter).open())
+        writer: Any = reflection or dspy.settings.lm
+        room = getattr(writer, "kwargs", {}).get("max_tokens")
+        if reflection is None and room is not None and room < ROOM:  # short answers would cut instructions off
+            writer = writer.copy(max_tokens=ROOM)
         job = optimizers.Job(
             student=guarded(program),
             train=demonstrations(program, splits["train"]),
             dev=splits["dev"],
             metric=watch,
-            writer=reflection or _with_room(dspy.settings.lm),
+            writer=writer,
             reflects=reflection is not None and reflection is not lm,
             threads=options.threads,
             seed=options.seed,
@@ -190,7 +195,7 @@ def _optimized(
         except (Exception, Unreachable) as error:
             watch.check()
             cause = error if str(error) else error.__context__ or error  # DSPy asserts without a message
-            raise GoldassayError(f"{name} failed: {' '.join(f'{type(cause).__name__}: {cause}'.split())}") from error
+            raise GoldassayError(f"{name} failed: {one_line(cause)}") from error
     watch.check()
     if shows_none(optimized) and not shows_none(job.student):
         check_fits(job.student, job.train)
@@ -199,11 +204,10 @@ def _optimized(
     return job, unguarded(optimized), stopped, meter
 
 
-def _paired(before: Run, after: Run, seed: int) -> Trial:
+def _paired(before: Run, after: Run, seed: int, chosen: bool = False) -> Trial:
     """Two runs on the same examples and the paired difference of the metric."""
-    return Trial(
-        before, after, compare(after.evidence, before.evidence, after.zero, clusters=before.clusters, seed=seed)
-    )
+    difference = compare(after.evidence, before.evidence, after.zero, clusters=before.clusters, seed=seed)
+    return Trial(before, after, difference, chosen)
 
 
 def measured(
@@ -247,16 +251,3 @@ def _references(
         except GoldassayError as error:
             note = f"{name} is not available beside it: {error}"
     return trials, note
-
-
-def _with_room(lm: Any) -> Any:
-    """The model with room to write instructions: the short answers that examples need would cut them off."""
-    most = getattr(lm, "kwargs", {}).get("max_tokens")
-    return lm.copy(max_tokens=ROOM) if lm is not None and most is not None and most < ROOM else lm
-
-
-def _split(gold: object, name: str) -> list[Any]:
-    examples = gold.get(name) if isinstance(gold, Mapping) else getattr(gold, name, None)
-    if examples is None and name != "test":
-        raise GoldassayError(f"the gold has no {name} split; give an object or a mapping with train, dev and test")
-    return list(examples or [])
