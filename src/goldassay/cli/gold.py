@@ -108,17 +108,12 @@ def agree(
 
     One file alone is a corrected draft (gold from-traces): its labels are held against its suggestions.
     """
-    from goldassay.gold import agreement, read
+    from goldassay.gold.agreement import agree_files
     from goldassay.reporting import tables
 
     name = use.format_and_column(format)["format"]
     job = task or _task(files[0], name)
-    if len(files) == 1:
-        corrected = agreement.corrections(read(files[0], task=job, format=name), job, level=level, seed=seed)
-        terminal.output(corrected, json, tables.corrections)
-    else:
-        agreed = agreement.agree_files(files, job, format=name, level=level, seed=seed)
-        terminal.output(agreed, json, tables.agreement)
+    terminal.output(agree_files(files, job, format=name, level=level, seed=seed), json, tables.agreement)
 
 
 def _task(file: Path, format: str | None) -> str:

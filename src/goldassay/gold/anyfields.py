@@ -27,6 +27,7 @@ from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.fields import names
 from goldassay.fields import read as field_at
 from goldassay.gold.formats import SPLITS, is_by_split
+from goldassay.gold.shapes import Fields, Record
 
 ABOUT = ("id", "split", "language", "document", "strata", "meta")  # about a record, and no field of a task
 BESIDE = (*ABOUT, "text", "latency_ms", "error")  # columns of a table of records that are no field of the record
@@ -53,10 +54,10 @@ def mapping(text: str | Mapping[str, str] | None) -> dict[str, str] | None:
     return {name.strip(): path.strip() for name, _, path in parts}
 
 
-def renamed(row: Mapping[str, Any], paths: Mapping[str, str], *, predicted: bool) -> dict[str, Any]:
+def renamed(row: Record, paths: Mapping[str, str], *, predicted: bool) -> Fields:
     """A row under the names of a mapping; predictions, which may have other names than gold, keep what it lacks."""
     stay = (key for key in row if key not in paths.values()) if predicted else ABOUT
-    record: dict[str, Any] = {key: row[key] for key in stay if key in row and key not in paths}
+    record: Fields = {key: row[key] for key in stay if key in row and key not in paths}
     for name, path in paths.items():
         try:
             record[name] = field_at(row, path)
@@ -67,7 +68,7 @@ def renamed(row: Mapping[str, Any], paths: Mapping[str, str], *, predicted: bool
     return record
 
 
-def objects(data: Any) -> Iterator[Mapping[str, Any]]:
+def objects(data: Any) -> Iterator[Record]:
     """The records of a JSON value or of Python objects: a list, lists by split, or a data frame.
 
     A record is a dict, a pydantic model, a ``dspy.Example`` or any object with attributes. Of a data frame, which is
@@ -96,7 +97,7 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, float) and isnan(value)) or type(value).__name__ in ("NAType", "NaTType")
 
 
-def nested(row: Mapping[str, Any]) -> dict[str, Any]:
+def nested(row: Record) -> Fields:
     """A row of a table as a record with its fields: dotted columns are nested, empty cells are absent.
 
     The record is the column ``record``, the columns that begin with ``record.``, or all that do not describe it.
@@ -108,7 +109,7 @@ def nested(row: Mapping[str, Any]) -> dict[str, Any]:
     own = [name for name in row if (name.startswith(prefix) if prefix else name not in BESIDE)]
     if "record" in row or not own:
         return dict(row)
-    tree: dict[str, Any] = {}
+    tree: Fields = {}
     for name in own:
         if row[name] not in (None, ""):
             *above, last = re.sub(r"\[(\d+)\]", r".\1", name.removeprefix(prefix)).split(".")
@@ -130,7 +131,7 @@ def _lists(value: Any) -> Any:
     return [inner[key] for key in sorted(inner, key=int)] if listed else inner
 
 
-def fields(records: Iterable[Mapping[str, object]]) -> dict[str, str]:
+def fields(records: Iterable[Record]) -> dict[str, str]:
     """The fields of records with their types, as a DSPy signature writes them.
 
     Few texts that repeat are a Literal, unless they are copied from another field, as a name in a letter is.
@@ -149,7 +150,7 @@ def fields(records: Iterable[Mapping[str, object]]) -> dict[str, str]:
     return types | {name: "str" for name in closed if _is_copied(name, several)}
 
 
-def _is_copied(name: str, records: Sequence[Mapping[str, object]]) -> bool:
+def _is_copied(name: str, records: Sequence[Record]) -> bool:
     """Whether the text of a field stands as a word in another field of most records."""
     several = [record for record in records if record.get(name)]
     copies = 0
@@ -173,7 +174,7 @@ def _type(values: Sequence[Any]) -> str:
     return kinds.pop().__name__ if len(kinds) == 1 else "Any"
 
 
-def counted(records: Sequence[Mapping[str, object]]) -> dict[str, object]:
+def counted(records: Sequence[Record]) -> dict[str, object]:
     """How many records have each field, and how often each value occurs if there are few."""
     counts: dict[str, object] = {}
     for name in fields(records):

@@ -25,7 +25,7 @@ from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, Row, Source, tables
 from goldassay.gold.formats.jsonl import rows_of
 from goldassay.gold.records import SPANS, check, empty_prediction, problems, prove
-from goldassay.gold.shapes import Side
+from goldassay.gold.shapes import Fields, Side
 from goldassay.measure import TASKS
 
 TOKENISED = ("hipe", "iob2", "conll")
@@ -56,7 +56,7 @@ def source_of(
     """
     workspace.known(task)
     paths = anyfields.mapping(options.pop("map", None))
-    chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    chosen: Fields = {name: value for name, value in options.items() if value is not None}
     name = format or ""
     if not is_file(path):
         chosen["data"], path, name = path, "gold" if side == "gold" else "predictions", "data"
@@ -97,7 +97,7 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
     empty, spans = True, SPANS.get(source.task)
     for row in unchecked:
         empty = False
-        place: dict[str, Any] = {"file": row.file or source.path, "line": row.line}
+        place: Fields = {"file": row.file or source.path, "line": row.line}
         record = problems(row.record, source.task, source.side) if source.task in TASKS else row.record
         if isinstance(record, list):
             for error in record if source.audit else record[:1]:
@@ -111,7 +111,7 @@ def checked(source: Source, unchecked: Iterable[Row]) -> Iterator[Row]:
         raise DataError("there are no records", file=source.path)
 
 
-def records_of(source: Source) -> Sequence[dict[str, Any]]:
+def records_of(source: Source) -> Sequence[Fields]:
     """The records of a source; those of a large file stay in it."""
     place = rows_of(source.path)
     streamable = source.format in ("jsonl", "run") and not source.options and not source.faults.limit
@@ -143,7 +143,7 @@ class RecordFile(Sequence[Any]):
     ids: Sequence[str]
     offsets: Sequence[int]
     splits_of: Sequence[str | None]
-    transform: Callable[[dict[str, Any]], Any] | None = None
+    transform: Callable[[Fields], Any] | None = None
 
     @classmethod
     def of(cls, source: Source) -> RecordFile:
@@ -210,7 +210,7 @@ def read(
     side: Side = "gold",
     faults: Faults | None = None,
     **options: Unpack[ReadOptions],
-) -> list[dict[str, Any]]:
+) -> list[Fields]:
     """The records of a file.
 
     Your own task has records with any fields; ``map`` renames the fields of a foreign file (`anyfields`).

@@ -9,14 +9,16 @@ the text really is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import cache
 from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
 from goldassay.exceptions import DataError
-from goldassay.gold.shapes import SHAPES, Side
+from goldassay.gold.shapes import SHAPES, Fields, Record, Side
 from goldassay.measure import FAILURE, TASKS
 
 SPANS = {"extraction": "entities", "linking": "links"}
@@ -29,7 +31,8 @@ INPUTS = {
     "triples": "text",
     "records": "text",
 }
-UNION_STEPS = ("dict[", "list[", "function-", "constrained-")  # names of alternatives in pydantic's locations
+# The names of alternatives in the locations of pydantic's errors.
+UNION_STEPS = re.compile(r"dict\[|list\[|function-|constrained-|(str|int|float|bool|none)$")
 
 
 def check_task(task: str) -> None:
@@ -39,7 +42,7 @@ def check_task(task: str) -> None:
 
 
 @cache
-def adapter(task: str, side: Side = "gold") -> TypeAdapter[dict[str, Any]]:
+def adapter(task: str, side: Side = "gold") -> TypeAdapter[Fields]:
     """The validator of a task's records."""
     check_task(task)
     return TypeAdapter(SHAPES[side][task])
@@ -54,7 +57,7 @@ def schema(task: str, side: Side = "gold") -> dict[str, object]:
     return adapter(task, side).json_schema()
 
 
-def check(record: object, task: str, side: Side = "gold") -> dict[str, Any]:
+def check(record: object, task: str, side: Side = "gold") -> Fields:
     """One record, validated; an error is one line with the field.
 
     >>> check({"id": "a", "text": "x", "entities": [{"start": "0", "end": 1, "type": "TOP"}]}, "extraction")
@@ -69,7 +72,7 @@ def check(record: object, task: str, side: Side = "gold") -> dict[str, Any]:
 
 def problems(
     record: object, task: str, side: Side = "gold", extra: Literal["ignore"] | None = None
-) -> dict[str, Any] | list[DataError]:
+) -> Fields | list[DataError]:
     """The validated record with its fields in the order of its shape, or all that is wrong with it.
 
     Fields that the shape does not have are wrong, or left out with ``extra="ignore"``.
@@ -90,25 +93,23 @@ def problems(
         return errors
 
 
-def _data_error(detail: Mapping[str, Any], record: object) -> DataError:
+def _data_error(detail: Record, record: object) -> DataError:
     """One complaint of pydantic as an error of ours."""
     field = ""
     for step in detail["loc"]:
         if isinstance(step, int):
             field += f"[{step}]"
-        elif not step.startswith(UNION_STEPS) and step not in ("str", "int", "float", "bool", "none"):
+        elif not UNION_STEPS.match(step):
             field += f".{step}" if field else step
-    if detail["type"] == "extra_forbidden":
-        what = "no such field in this record; put what is your own under 'meta'"
-    elif detail["type"] == "missing":
-        what = "this field is missing"
-    else:
-        value = repr(detail["input"])
-        what = f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, found {_short(value, 80)}"
+    value = _short(repr(detail["input"]), 80)
+    what = {
+        "extra_forbidden": "no such field in this record; put what is your own under 'meta'",
+        "missing": "this field is missing",
+    }.get(detail["type"], f"{detail['msg'][:1].lower()}{detail['msg'][1:]}, found {value}")
     return DataError(what, record=record, field=field or None)
 
 
-def prove(text: str, spans: Sequence[Mapping[str, Any]], field: str, record: object = None) -> None:
+def prove(text: str, spans: Sequence[Record], field: str, record: object = None) -> None:
     """Raise for the first span that is not where it says.
 
     >>> prove("ISIL: NL-AmRM)", [{"start": 6, "end": 13, "text": "NL-AmRM"}], "entities")
@@ -122,7 +123,7 @@ def prove(text: str, spans: Sequence[Mapping[str, Any]], field: str, record: obj
             raise DataError(message, record=record, field=f"{field}[{index}]")
 
 
-def span_fault(text: str, span: Mapping[str, Any]) -> str | None:
+def span_fault(text: str, span: Record) -> str | None:
     """What is wrong with a span; None if it is where it says.
 
     A predicted span that its system did not find in the text has ``null`` for both offsets, and its words.
@@ -146,7 +147,7 @@ def span_fault(text: str, span: Mapping[str, Any]) -> str | None:
     return f"text[{start}:{end}] is {_short(repr(actual))}, not {_short(repr(expected))}, which {hint}"
 
 
-def covered(text: str, span: Mapping[str, Any]) -> str:
+def covered(text: str, span: Record) -> str:
     """The text under a span; the pieces of a discontinuous one are joined by a space, as in brat."""
     fragments = span.get("fragments")
     if fragments:
@@ -165,55 +166,53 @@ def _short(text: str, most: int = 64) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-EMPTY: dict[str, dict[str, Any]] = {
+FAILED = {FAILURE: "no prediction"}
+EMPTY: dict[str, Fields] = {
     "extraction": {"entities": []},
-    "classification": {"label": None, FAILURE: "no prediction"},
+    "classification": {"label": None, **FAILED},
     "linking": {"links": []},
     "retrieval": {"results": []},
     "answering": {"answer": None},
-    "triples": {"triples": [], FAILURE: "no prediction"},  # not the same as a prediction of no statements
-    "records": {"record": None, FAILURE: "no prediction"},
+    "triples": {"triples": [], **FAILED},  # not the same as a prediction of no statements
+    "records": {"record": None, **FAILED},
 }
 
 
-def empty_prediction(name: str, task: str) -> dict[str, Any]:
+def empty_prediction(name: str, task: str) -> Fields:
     """The prediction of a gold record that has none."""
-    empty = EMPTY.get(task, {FAILURE: "no prediction"})
-    fields = {key: list(value) if isinstance(value, list) else value for key, value in empty.items()}
-    return {"id": name, **fields}
+    return {"id": name, **deepcopy(EMPTY.get(task, FAILED))}
 
 
-def as_prediction(record: Mapping[str, Any], task: str) -> dict[str, Any]:
+def as_prediction(record: Record, task: str) -> Fields:
     """The prediction that says what a gold record says, which every measure gives its best value.
 
     >>> as_prediction({"id": "q", "query": "x", "relevant": {"a": 1, "b": 2, "c": 0}}, "retrieval")["results"]
     [{'doc_id': 'b', 'score': 2.0}, {'doc_id': 'a', 'score': 1.0}]
     """
-    if task in ("extraction", "triples"):
-        field = SPANS.get(task, task)
-        answer: dict[str, Any] = {field: [dict(item) for item in record[field]]}
-    elif task == "classification":
+    if task == "records" or task not in TASKS:
+        return dict(record)
+    if task == "classification":
         own = ("label", "labels", "secondary_labels", "score")
-        answer = {name: record[name] for name in own if record.get(name) is not None}
-    elif task == "linking":
-        answer = {"links": []}
+        return {name: record[name] for name in ("id", *own) if record.get(name) is not None}
+    answer: Fields = {"id": record["id"]}
+    if task == "retrieval":
+        order = sorted(grades(record).items(), key=lambda judged: -judged[1])
+        return answer | {"results": [{"doc_id": name, "score": float(grade)} for name, grade in order if grade > 0]}
+    if task == "answering":
+        return answer | {"answer": next(iter(record["answers"]), "")}
+    if task == "linking":
+        links = []
         for link in record["links"]:
-            ids = link.get("ids") or {}
+            ids = dict(link.get("ids") or {})
             mention = {name: link[name] for name in ("start", "end", "text", "fragments", "type") if name in link}
             candidates = [{"id": identifier, "kb": base} for base, several in ids.items() for identifier in several]
-            answer["links"].append({**mention, "candidates": candidates, "ids": dict(ids)})
-    elif task == "retrieval":
-        judged = grades(record)
-        order = sorted((name for name, grade in judged.items() if grade > 0), key=lambda name: -judged[name])
-        answer = {"results": [{"doc_id": name, "score": float(judged[name])} for name in order]}
-    elif task == "records" or task not in TASKS:
-        return dict(record)
-    else:
-        answer = {"answer": next(iter(record["answers"]), "")}
-    return {"id": record["id"], **answer}
+            links.append({**mention, "candidates": candidates, "ids": ids})
+        return answer | {"links": links}
+    field = SPANS.get(task, task)
+    return answer | {field: [dict(item) for item in record[field]]}
 
 
-def labels_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
+def labels_of(record: Record) -> list[tuple[str, str]]:
     """Each label of a record of classification, with its field.
 
     >>> labels_of({"label": "M", "secondary_labels": ["G"]}), labels_of({"labels": ["a"]})
@@ -224,13 +223,13 @@ def labels_of(record: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [*single, *((f"{name}[{index}]", label) for name, labels in lists for index, label in labels)]
 
 
-def folded_answers(record: Mapping[str, Any]) -> list[str]:
+def folded_answers(record: Record) -> list[str]:
     """The answers of a question without case; the spans of one are joined."""
     texts = (answer if isinstance(answer, str) else " | ".join(answer) for answer in record["answers"])
     return [" ".join(text.split()).casefold() for text in texts]
 
 
-def grades(record: Mapping[str, Any]) -> dict[str, float]:
+def grades(record: Record) -> dict[str, float]:
     """The judged documents of a query with their grades; those of a list have grade 1.
 
     >>> grades({"relevant": ["a"]})

@@ -25,14 +25,13 @@ from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, answering, tables
 from goldassay.gold.reading import RecordFile, is_file, mapped, records_of, source_of
 from goldassay.gold.records import INPUTS, grades, labels_of, leaves
-from goldassay.gold.shapes import Record
+from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
 
 if TYPE_CHECKING:
     import dspy
 
 CARD = "card.yaml"
-Fields = dict[str, Any]
 
 
 def passages(file: Path) -> list[Fields]:
@@ -288,7 +287,7 @@ UNITS = {
 """What is counted in a record beside the record itself: its name and its field."""
 
 
-def stats(gold: GoldSet) -> dict[str, Any]:
+def stats(gold: GoldSet) -> Fields:
     """The counts of a gold set, task by task: ``{name, tasks: {task: {task, counts, unit, by}}}``.
 
     ``by`` is facet (split, language, label or stratum), then key, then the numbers of records and of what they hold
@@ -297,7 +296,7 @@ def stats(gold: GoldSet) -> dict[str, Any]:
     return {"name": gold.name, "tasks": {task: of_task(task, part.records) for task, part in gold.tasks.items()}}
 
 
-def of_task(task: str, records: Sequence[Record]) -> dict[str, Any]:
+def of_task(task: str, records: Sequence[Record]) -> Fields:
     """The counts of one task's records."""
     unit, field = UNITS.get(task, ("records", ""))
     by: dict[str, dict[str, tuple[int, int]]] = {}
@@ -313,7 +312,7 @@ def of_task(task: str, records: Sequence[Record]) -> dict[str, Any]:
     return {"task": task, "counts": counted(task, records), "unit": unit, "by": by}
 
 
-def counted(task: str, records: Sequence[Record]) -> dict[str, Any]:
+def counted(task: str, records: Sequence[Record]) -> Fields:
     """How many records there are, and what they hold; the counts that a card declares have these names.
 
     >>> records = [{"id": "a", "language": "nl", "split": "train", "text": "Delft", "entities":
@@ -322,7 +321,7 @@ def counted(task: str, records: Sequence[Record]) -> dict[str, Any]:
     {'records': 1, 'splits': {'train': 1}, 'languages': {'nl': 1}, 'entities': 1, 'types': {'TOP': 1}}
     """
     optional = {name: [record.get(name[:-1]) for record in records] for name in ("splits", "languages")}
-    counts: dict[str, Any] = {"records": len(records)} | _tables(optional)
+    counts: Fields = {"records": len(records)} | _tables(optional)
     if task not in UNITS:
         return counts | anyfields.counted(records)
     items = [item for record in records for item in record.get(UNITS[task][1]) or ()]

@@ -23,6 +23,7 @@ Flag = Annotated[bool, Field(strict=True)]
 Stratum = str | int | float | bool | None
 FORBID = ConfigDict(extra="forbid")
 Record = Mapping[str, Any]  # a record of any task
+Fields = dict[str, Any]  # a record that may be changed
 Side = Literal["gold", "pred"]
 
 
@@ -283,7 +284,7 @@ class PredictedRecords(Predicted):
     record: Any
 
 
-SHAPES: dict[str, dict[str, Any]] = {
+SHAPES: dict[str, Fields] = {
     "gold": {
         "extraction": Extraction,
         "classification": Classification,

@@ -80,14 +80,11 @@ def filled(sides: Sequence[str], sizes: Sequence[int], shares: Mapping[str, floa
     """
     result = list(sides)
     for side in shares:
-        groups = Counter(result)
-        if side not in groups and max(groups.values()) > 1:
-            records = Counter[str]()
-            for index, name in enumerate(result):
-                records[name] += sizes[index]
-            giver = max((name for name in groups if groups[name] > 1), key=lambda name: records[name] / shares[name])
-            members = [index for index in range(len(result)) if result[index] == giver]
-            result[min(members, key=lambda index: (sizes[index], -index))] = side
+        members = {name: [index for index, other in enumerate(result) if other == name] for name in shares}
+        givers = [name for name, own in members.items() if len(own) > 1]
+        if not members[side] and givers:
+            giver = max(givers, key=lambda name: sum(sizes[index] for index in members[name]) / shares[name])
+            result[min(members[giver], key=lambda index: (sizes[index], -index))] = side
     return result
 
 
@@ -157,21 +154,18 @@ def split(
         raise GoldassayError(f"the shares of two sides or more are above 0 and add up to 1, not {listed}")
     if not records:
         raise GoldassayError("nothing to split: there are no records")
-    used = [
-        factor
-        for factor in (STRATIFICATION_FACTORS if factors is None else factors)
-        if any(value_of(record, factor) is not None for record in records)
-    ]
-    absent = [factor for factor in factors or () if factor not in used]
-    if absent:
+    asked = STRATIFICATION_FACTORS if factors is None else factors
+    used = [factor for factor in asked if any(value_of(record, factor) is not None for record in records)]
+    if absent := [factor for factor in factors or () if factor not in used]:
         raise GoldassayError(f"no record has {', '.join(absent)}, neither in its strata nor as a field")
     groups = grouped(records, group=group, near=near)
-    contents = [Counter(key for index in members for key in _values(records[index], used)) for members in groups]
+    facts = [[(factor, str(value)) for factor in used if (value := value_of(r, factor)) is not None] for r in records]
+    contents = [Counter(fact for index in members for fact in facts[index]) for members in groups]
     sizes = [len(members) for members in groups]
     sides = filled(iterative(contents, sizes, shares, seed), sizes, shares)
-    of = {str(records[index]["id"]): side for members, side in zip(groups, sides, strict=True) for index in members}
-    of = {str(record["id"]): of[str(record["id"])] for record in records}
-    return Split(of, shares, len(groups), deviations(records, of, shares, used))
+    of = {index: side for members, side in zip(groups, sides, strict=True) for index in members}
+    by_id = {str(record["id"]): of[index] for index, record in enumerate(records)}
+    return Split(by_id, shares, len(groups), deviations(records, by_id, shares, used))
 
 
 def deviations(
@@ -194,10 +188,6 @@ def deviations(
         mean = sum(gap * weight for gap, _, weight in gaps) / sum(weight for *_, weight in gaps)
         rows.append(Deviation(factor, most, mean, at))
     return rows
-
-
-def _values(record: Record, factors: Sequence[str]) -> list[Factor]:
-    return [(factor, str(value)) for factor in factors if (value := value_of(record, factor)) is not None]
 
 
 def value_of(record: Record, factor: str) -> object:

@@ -7,14 +7,15 @@ writers of tokenised formats, spans of characters become one tag a token (`token
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from goldassay.exceptions import DataError
 from goldassay.gold.formats import Row, Source
+from goldassay.gold.shapes import Fields, Record
 from goldassay.text import spans as tagging
 from goldassay.text import words
 
@@ -61,7 +62,7 @@ class Document:
         starts = accumulate((len(token.form + token.space) for token in self.tokens), initial=0)
         return [(start, start + len(token.form)) for start, token in zip(starts, self.tokens, strict=False)]
 
-    def record(self, source: Source) -> dict[str, Any]:
+    def record(self, source: Source) -> Fields:
         """Its id, and on gold's side language, strata, text, and its tokens if the option ``tokens`` asks for them."""
         if source.side == "pred":
             return {"id": self.id}
@@ -74,7 +75,7 @@ class Document:
             **({"tokens": self.places()} if source.option("tokens") else {}),
         }
 
-    def mentions(self, spans: Sequence[tuple[int, int, str]]) -> list[dict[str, Any]]:
+    def mentions(self, spans: Sequence[tuple[int, int, str]]) -> list[Fields]:
         """Token spans (first, after the last, type) as records; ``form`` is a system's own spelling if it differs."""
         text, places, records = self.text(), self.places(), []
         for first, last, kind in spans:
@@ -188,7 +189,7 @@ def _lay(gold: Sequence[Document], tokens: Sequence[Token], file: str | Path) ->
     return laid
 
 
-def places(record: Mapping[str, Any], field: str) -> list[Place]:
+def places(record: Record, field: str) -> list[Place]:
     """The tokens of a record: its own, or words and signs, cut where a span begins or ends.
 
     >>> places({"text": "L'année 1800", "entities": [{"start": 8, "end": 10}]}, "entities")
@@ -207,9 +208,7 @@ def places(record: Mapping[str, Any], field: str) -> list[Place]:
     return cut
 
 
-def cells(
-    spans: Sequence[Mapping[str, Any]], tokens: Sequence[Place], record: object, *, links: bool = False
-) -> list[str]:
+def cells(spans: Sequence[Record], tokens: Sequence[Place], record: object, *, links: bool = False) -> list[str]:
     """One cell a token: IOB2 tags, or the identifiers of links; tags cannot tell overlaps apart.
 
     >>> cells([{"start": 0, "end": 8, "type": "TOP"}], [(0, 3), (4, 8), (8, 9)], "d")

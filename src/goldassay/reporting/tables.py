@@ -20,7 +20,7 @@ from goldassay.reporting.terminal import (
 )
 
 if TYPE_CHECKING:  # a table loads nothing of what it shows
-    from goldassay.gold.agreement import Agreement, Corrections
+    from goldassay.gold.agreement import Agreement
     from goldassay.gold.audit import Audit
     from goldassay.gold.splits import Split
     from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement, JudgeDrift, LabelPlan
@@ -166,14 +166,6 @@ def gold_split(result: Split) -> None:
     print_table("deviation of the shares", ["factor", "largest at", "mean", "largest"], rows, left=2)
     if result.empty:
         line(f"{', '.join(result.empty)} empty: there are fewer groups than sides")
-
-
-def corrections(result: Corrections) -> None:
-    """What was changed in a draft: by stratum, the figures, and the warning."""
-    rows = [[name, f"{changed:,}", f"{n:,}", number(value)] for name, (changed, n, value) in result.strata.items()]
-    print_table("suggestions", ["stratum", "changed", "records", "kappa or F1"], rows)
-    agreement(result.agreement)
-    warn(result.summary)
 
 
 def agreement(result: Agreement) -> None:

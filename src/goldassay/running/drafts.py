@@ -1,7 +1,7 @@
 """Draft gold from what programs answered: the inputs of runs and traces, with an answer to each as a suggestion.
 
 A person corrects the suggestions (`goldassay.reporting.pages.correcting`, Label Studio, a csv), and
-`goldassay.gold.agreement.corrections` says how many were changed. Secrets are hidden.
+`goldassay.gold.agreement.agree_files` says how many were changed. Secrets are hidden.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from goldassay.fields import check_unique, clusters, identity
 from goldassay.gold.agreement.coefficients import Coefficient, alpha, cohen_kappa, fleiss_kappa
 from goldassay.gold.reading import read
 from goldassay.gold.records import INPUTS, check_task, folded_answers, grades, labels_of, leaves
+from goldassay.gold.shapes import Record
 from goldassay.measures.extraction import Batch, Span
 from goldassay.measures.extraction.records import spans
 from goldassay.statistics import Interval, interval
@@ -38,7 +39,7 @@ from goldassay.text.words import places
 
 __all__ = ["Agreement", "Disagreement", "Figure", "agree", "agree_files", "alpha", "cohen_kappa", "fleiss_kappa"]
 
-Records = Sequence[Mapping[str, Any]]
+Records = Sequence[Record]
 Compared = list[tuple[Any, Any]]  # a record that annotators have in common, and what is compared of it
 SETS = ("extraction", "triples", "records")  # tasks whose records hold a set: spans, statements, fields
 
@@ -133,6 +134,9 @@ def agree_files(
 ) -> Agreement:
     """The same from files, one an annotator, named after the file (and its folder, if files have the same name).
 
+    One file alone is a corrected draft: its labels are compared with the suggestions that they began as
+    (``meta.suggestion``), and a warning says how many were changed.
+
     Args:
         paths: The files.
         task: The task.
@@ -141,6 +145,24 @@ def agree_files(
         seed: Seeds the bootstrap.
     """
     files = [Path(path) for path in paths]
+    if len(files) == 1:
+        drafts = [
+            record for record in read(files[0], task=task, format=format) if "suggestion" in record.get("meta", {})
+        ]
+        if not drafts:
+            raise GoldassayError(
+                "no record has a suggestion (meta.suggestion), as goldassay gold from-traces writes it"
+            )
+        suggested = [{**record, **record["meta"]["suggestion"]} for record in drafts]
+        changed = sum(before != after for before, after in zip(suggested, drafts, strict=True))
+        makers = dict.fromkeys(name for record in drafts for name in record["meta"].get("suggested_by", ()))
+        warning = (
+            f"{changed} of {len(drafts)} suggestions were changed ({changed / len(drafts):.0%}). Labels made from "
+            f"suggestions favour {', '.join(makers) or 'the system that made them'}: people overlook errors in what they "
+            "are shown. Label some records without suggestions"
+        )
+        agreement = agree({"suggestion": suggested, "label": drafts}, task, level=level, seed=seed)
+        return replace(agreement, warnings=[*agreement.warnings, warning])
     for names in ([file.stem for file in files], [f"{file.parent.name}/{file.stem}" for file in files]):
         if len(set(names)) == len(names):
             records = {name: read(file, task=task, format=format) for name, file in zip(names, files, strict=True)}
@@ -179,7 +201,7 @@ class Study:
 
     names: tuple[str, ...]
     rows: Sequence[Sequence[Any]]
-    draws: Mapping[str, Any]
+    draws: Record
     figures: list[Figure] = field(default_factory=list)
 
     def read(self, reading_of: Callable[[Any], Any]) -> list[list[Any]]:
@@ -281,7 +303,7 @@ class Study:
         return result
 
 
-def _units(row: Sequence[Mapping[str, Any] | None]) -> list[list[Any]]:
+def _units(row: Sequence[Record | None]) -> list[list[Any]]:
     """The values of all annotators, place by place; None if one has no value there."""
     where = dict.fromkeys(place for own in row for place in own or ())
     return [[own.get(place) if own else None for own in row] for place in where]
@@ -292,7 +314,7 @@ def _complete(readings: Compared) -> Compared:
     return [(row, [unit for unit in _units(own) if None not in unit]) for row, own in readings]
 
 
-def _values(task: str, record: Mapping[str, Any]) -> dict[str, Any]:
+def _values(task: str, record: Record) -> dict[str, Any]:
     """What a record says, place by place; of a mention Wikidata's identifiers if there are any, NIL without any."""
     if task == "classification":
         return {"label": record["label"]} if "label" in record else {label: True for _, label in labels_of(record)}
@@ -308,7 +330,7 @@ def _values(task: str, record: Mapping[str, Any]) -> dict[str, Any]:
     return links
 
 
-def _secondary(record: Mapping[str, Any]) -> set[str]:
+def _secondary(record: Record) -> set[str]:
     return set(record.get("secondary_labels") or ())
 
 
@@ -319,7 +341,7 @@ def _word_types(text: str, entities: Sequence[Span]) -> list[str]:
     return [next((span.type for span in inner if span.overlaps(word)), "O") for word in words]
 
 
-def _statements(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _statements(record: Record) -> list[tuple[str, ...]]:
     """The statements of a record of triples, or the leaf fields of a structured one with their values.
 
     Two are the same if they are in all parts but for case and spaces.
@@ -331,7 +353,7 @@ def _statements(record: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return [tuple(" ".join(str(part).split()).casefold() for part in statement) for statement in parts]
 
 
-def _answers(task: str, record: Mapping[str, Any]) -> dict[str, str | None]:
+def _answers(task: str, record: Record) -> dict[str, str | None]:
     """What a record says, place by place or statement by statement, as text."""
     if task == "extraction":
         kinds: dict[str, list[str]] = {}
@@ -343,66 +365,3 @@ def _answers(task: str, record: Mapping[str, Any]) -> dict[str, str | None]:
         return {" · ".join(statement): "stated" for statement in _statements(record)}
     second = {"secondary_labels": " ".join(sorted(_secondary(record))) or None} if task == "classification" else {}
     return {place: str(value) for place, value in _values(task, record).items()} | second
-
-
-@dataclass(frozen=True)
-class Corrections:
-    """How labels that began as suggestions differ from them: of each stratum how many were changed, all, and kappa."""
-
-    agreement: Agreement
-    strata: dict[str, tuple[int, int, float | None]]
-    suggested_by: Sequence[str]
-
-    @property
-    def summary(self) -> str:
-        """How many were changed, and the warning that goes with such labels."""
-        changed, total = (sum(row[place] or 0 for row in self.strata.values()) for place in (0, 1))
-        names = ", ".join(self.suggested_by) or "the system that made them"
-        return (
-            f"{changed} of {total} suggestions were changed ({changed / total:.0%}). Labels made from suggestions "
-            f"favour {names}: people overlook errors in what they are shown. Label some records without suggestions"
-        )
-
-    def state(self) -> dict[str, object]:
-        """As JSON."""
-        names = ("changed", "records", "agreement")
-        strata = {stratum: dict(zip(names, row, strict=True)) for stratum, row in self.strata.items()}
-        about = {"strata": strata, "suggested_by": self.suggested_by, "warning": self.summary}
-        return {**self.agreement.state(), "suggestions": about}
-
-
-def corrections(records: Records, task: str, *, level: str | None = None, seed: int = 0) -> Corrections:
-    """Corrected drafts against the suggestions that they began as, which stand in ``meta.suggestion``.
-
-    Args:
-        records: The corrected records.
-        task: The task.
-        level: Krippendorff's level, as in `agree`.
-        seed: Seeds the bootstrap.
-
-    >>> meta = {"suggestion": {"label": "M"}, "suggested_by": ["ours"]}
-    >>> labels = [{"id": n, "text": n, "label": label, "meta": meta} for n, label in (("a", "M"), ("b", "L"))]
-    >>> corrections(labels, "classification").strata
-    {'all': (1, 2, 0.0)}
-    """
-    drafts = [record for record in records if "suggestion" in (record.get("meta") or {})]
-    if not drafts:
-        raise GoldassayError("no record has a suggestion (meta.suggestion), as goldassay gold from-traces writes it")
-    groups: dict[str, list[Any]] = {}
-    for record in drafts:
-        strata = (record.get("strata") or {}).items()
-        groups.setdefault(", ".join(f"{key}={value}" for key, value in strata) or "all", []).append(record)
-
-    def suggested(record: Any) -> Any:
-        return {**record, **record["meta"]["suggestion"]}
-
-    def agreed(labels: list[Any]) -> Agreement:
-        return agree({"suggestion": list(map(suggested, labels)), "label": labels}, task, level=level, seed=seed)
-
-    rows = {}
-    for name, labels in groups.items():
-        figures = agreed(labels).figures
-        main = next((figure for figure in figures if "kappa" in figure.name), figures[0])
-        rows[name] = (sum(suggested(label) != label for label in labels), len(labels), main.value)
-    makers = dict.fromkeys(name for record in drafts for name in record["meta"].get("suggested_by", ()))
-    return Corrections(agreed(drafts), rows, list(makers))

@@ -31,6 +31,7 @@ from goldassay.gold import reading, sets
 from goldassay.gold.audit import card, records
 from goldassay.gold.audit.records import KINDS, Audit, Finding, LocatedRecord, unreadable
 from goldassay.gold.formats import ReadOptions, kits
+from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS
 from goldassay.measures.triples import VERDICTS, novel_discovery_rate
 
@@ -109,7 +110,7 @@ def repaired(source: Path, target: Path, findings: Iterable[Finding]) -> int:
     """
     if target.exists() or target.resolve().is_relative_to(source.resolve()):
         raise GoldassayError(f"the repaired copy needs a new place of its own, not {target}")
-    fixes: dict[Path, list[tuple[int, str, Mapping[str, Any]]]] = {}
+    fixes: dict[Path, list[tuple[int, str, Record]]] = {}
     for finding in findings:
         if finding.fix and finding.line:
             file = Path(finding.file) if source.is_dir() else Path()
@@ -161,9 +162,7 @@ def _kit(name: str, paths: Sequence[Path]) -> Audit:
     return Audit(name, findings, counts, figures)
 
 
-def _recounted(
-    kind: str, head: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], name: str, rate: float | None
-) -> Iterator[Finding]:
+def _recounted(kind: str, head: Record, entries: Sequence[Record], name: str, rate: float | None) -> Iterator[Finding]:
     """What the head of a kit's file declares against what its list holds."""
     of_kind = Counter(str(entry.get("domain" if kind == "benchmark" else "verdict")) for entry in entries)
     declared: dict[str, tuple[Any, int]] = {"count": (head.get("count"), len(entries))}

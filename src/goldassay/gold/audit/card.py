@@ -24,6 +24,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold.audit.records import Finding, LocatedRecord, RowsByTask, documents, unreadable
 from goldassay.gold.records import labels_of
 from goldassay.gold.sets import CARD, counted, tally
+from goldassay.gold.shapes import Fields
 from goldassay.measure import TASKS
 from goldassay.statistics import Interval
 
@@ -59,7 +60,7 @@ def check(card: Card, folder: Path, rows: RowsByTask, *, whole: bool) -> Iterato
         whole: Whether these are all tasks of the set, so that what they share can be counted.
     """
     founding, own = (_mapping(card.get(name)) for name in ("gold_standard_dataset", "tasks"))
-    parts: dict[str, Any] = {task: founding[key] for key, task in PARTS.items() if key in founding} | {**own}
+    parts: Fields = {task: founding[key] for key, task in PARTS.items() if key in founding} | {**own}
     for task, part in parts.items():
         if not isinstance(part, Mapping) or (task not in rows and not whole):
             continue
@@ -121,9 +122,9 @@ def _differences(declared: object, counts: Card, where: str) -> Iterator[Finding
             yield Finding("count", f"{number:,} declared, {count:,} counted", CARD, field=f"{where}.{path}")
 
 
-def _flat(table: Card) -> dict[str, Any]:
+def _flat(table: Card) -> Fields:
     """``{"records": 9, "types": {"TOP": 8}}`` as ``{"records": 9, "types.TOP": 8}``."""
-    flat: dict[str, Any] = {}
+    flat: Fields = {}
     for name, value in table.items():
         flat |= (
             {f"{name}.{key}": number for key, number in value.items()} if isinstance(value, Mapping) else {name: value}
@@ -176,7 +177,7 @@ def _languages(declared: Any, rows: RowsByTask, whole: bool) -> Iterator[Finding
 def _shared(card: Card, folder: Path, rows: RowsByTask) -> Iterator[Finding]:
     """The documents of all tasks and the rows of the tables beside them, recounted."""
     by_id = {str(row.record["id"]): row.record for row in reversed(list(documents(rows)))}
-    counts: dict[str, Any] = {"records": len(by_id)}
+    counts: Fields = {"records": len(by_id)}
     for name in ("splits", "languages"):
         counts[name] = tally(filter(None, (record.get(name[:-1]) for record in by_id.values())))
     yield from _differences(card.get("documents"), counts, "documents")

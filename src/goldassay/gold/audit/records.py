@@ -20,6 +20,7 @@ from goldassay import workspace
 from goldassay.exceptions import DataError
 from goldassay.gold import anyfields
 from goldassay.gold.records import INPUTS, SPANS, folded_answers, grades, nearest, span_fault
+from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS
 from goldassay.text.normal import distinct, near_pairs
 
@@ -54,7 +55,7 @@ class Finding:
     line: int | None = None
     record: str | None = None
     field: str | None = None
-    fix: Mapping[str, Any] | None = None
+    fix: Record | None = None
 
     @property
     def place(self) -> str:
@@ -96,7 +97,7 @@ class LocatedRecord:
     file: str
     line: int | None = None
 
-    def finding(self, kind: str, message: str, field: str, fix: Mapping[str, object] | None = None) -> Finding:
+    def finding(self, kind: str, message: str, field: str, fix: Record | None = None) -> Finding:
         """A fault of this record."""
         return Finding(kind, message, self.file, self.line, str(self.record["id"]), field, fix)
 
@@ -123,7 +124,7 @@ PATTERNS = {
 
 def check(row: LocatedRecord) -> Iterator[Finding]:
     """Everything that is wrong with a record by itself."""
-    record: Mapping[str, Any] = row.record
+    record: Record = row.record
     field = INPUTS[row.task]
     if not record.get(field, field).strip():
         yield row.finding("text", "the text is empty", field)
@@ -185,7 +186,7 @@ def malformed(base: str, value: str) -> str | None:
 
 
 def _answers(row: LocatedRecord) -> Iterator[Finding]:
-    record: Mapping[str, Any] = row.record
+    record: Record = row.record
     answers, kind = record["answers"], record.get("answer_type")
     if kind and (kind == "unanswerable") == bool(answers):
         what = "unanswerable, and yet it has an answer" if answers else f"no answer, and yet the type is {kind}"
