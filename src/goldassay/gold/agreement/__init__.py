@@ -146,20 +146,20 @@ def agree_files(
     """
     files = [Path(path) for path in paths]
     if len(files) == 1:
-        drafts = [
-            record for record in read(files[0], task=task, format=format) if "suggestion" in record.get("meta", {})
-        ]
+        rows = read(files[0], task=task, format=format)
+        drafts = [record for record in rows if "suggestion" in (record.get("meta") or {})]
         if not drafts:
-            raise GoldassayError(
-                "no record has a suggestion (meta.suggestion), as goldassay gold from-traces writes it"
+            raise DataError(
+                "no record has a suggestion (meta.suggestion), as gold from-traces writes it", file=files[0]
             )
         suggested = [{**record, **record["meta"]["suggestion"]} for record in drafts]
         changed = sum(before != after for before, after in zip(suggested, drafts, strict=True))
         makers = dict.fromkeys(name for record in drafts for name in record["meta"].get("suggested_by", ()))
+        favoured = ", ".join(makers) or "the system that made them"
         warning = (
             f"{changed} of {len(drafts)} suggestions were changed ({changed / len(drafts):.0%}). Labels made from "
-            f"suggestions favour {', '.join(makers) or 'the system that made them'}: people overlook errors in what they "
-            "are shown. Label some records without suggestions"
+            f"suggestions favour {favoured}: people overlook errors in what they are shown. Label some records without "
+            "suggestions"
         )
         agreement = agree({"suggestion": suggested, "label": drafts}, task, level=level, seed=seed)
         return replace(agreement, warnings=[*agreement.warnings, warning])
