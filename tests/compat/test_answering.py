@@ -8,7 +8,7 @@ import pytest
 
 from goldassay.compat import RAGEvaluator
 from goldassay.compat.answering import CORRECTNESS
-from goldassay.measures.answering import lexical_support
+from goldassay.measures.answering import LexicalSupport
 from goldassay.measures.judged import Verdict
 
 KEYS = ["rouge", "semantic_similarity", "faithfulness", "relevance", "lexical_support", "question_similarity"]
@@ -56,7 +56,8 @@ def test_without_a_judge_its_values_are_none() -> None:
     found = RAGEvaluator(embedder=None).evaluate_answer(**ROW)
     assert list(found) == KEYS
     assert (found["faithfulness"], found["relevance"], found["semantic_similarity"]) == (None, None, None)
-    assert found["lexical_support"] == lexical_support(ROW["generated_answer"], [ROW["retrieved_context"]])
+    pred = {"answer": ROW["generated_answer"], "retrieved_contexts": [ROW["retrieved_context"]]}
+    assert found["lexical_support"] == LexicalSupport()({}, pred).tally.value
 
 
 def test_a_judge_gives_all_three() -> None:

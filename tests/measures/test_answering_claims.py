@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,9 +17,9 @@ from goldassay.measures.answering import (
     ClaimRate,
     FactualAccuracy,
     Support,
-    cited,
     factual_accuracy,
 )
+from goldassay.measures.answering.claims import RATES
 from goldassay.measures.answering.grounding import outcome
 from goldassay.measures.judged import JudgedMean
 
@@ -46,7 +47,7 @@ EXPECTED = {
 
 
 def test_the_hand_table() -> None:
-    assert {name: share.value for name, share in HAND.values.items()} == EXPECTED
+    assert {name: share.value for name, share in values(HAND).items()} == EXPECTED
 
 
 VERDICT = st.sampled_from([True, False, None])
@@ -61,20 +62,24 @@ def tables(draw: st.DrawFn) -> Support:
     return Support.of(dict(zip(TABLES, drawn, strict=True)))
 
 
+def values(support: Support) -> dict[str, JudgedMean]:
+    return {rate: share for rate in RATES if (share := support.share(rate)).weight}
+
+
 def unknown(support: Support) -> int:
-    return sum(row.count(None) for table in support.tables.values() for row in table)
+    return sum(int((table == 0.5).sum()) for table in support.tables.values())
 
 
-def completions(found: Support) -> list[Support]:
+def completions(support: Support) -> list[Support]:
     """Every way in which the unknown verdicts could have come back."""
     out = []
-    for answers in product([True, False], repeat=unknown(found)):
-        rest = iter(answers)
+    for truths in product([1.0, 0.0], repeat=unknown(support)):
+        rest = iter(truths)
         out.append(
             Support(
                 {
-                    name: tuple(tuple(next(rest) if v is None else v for v in row) for row in table)
-                    for name, table in found.tables.items()
+                    name: np.array([[next(rest) if v == 0.5 else v for v in row] for row in table])
+                    for name, table in support.tables.items()
                 }
             )
         )
@@ -85,21 +90,20 @@ def completions(found: Support) -> list[Support]:
 @given(tables().filter(lambda found: unknown(found) <= 6))
 def test_unknown_verdicts_bound_the_truth(found: Support) -> None:
     for full in completions(found):
-        for name, share in full.values.items():
-            between = found.values[name]
+        for name, share in values(full).items():
+            between = found.share(name)
             assert between.value - 1e-12 <= share.value <= between.most + 1e-12, name
 
 
 @settings(max_examples=60, deadline=None)
 @given(tables())
 def test_every_claim_is_grounded_known_or_invented_or_not_known(found: Support) -> None:
-    values = found.values
-    parts = [values[name] for name in ("faithfulness", "hallucination", "self_knowledge")]
+    parts = [found.share(name) for name in ("faithfulness", "hallucination", "self_knowledge")]
     certain = sum(part.value for part in parts)
     assert certain <= 1 + 1e-12
     if not unknown(found):
         assert certain == pytest.approx(1)
-        assert all(share.value == share.most for share in values.values())
+        assert all(share.value == share.most for share in values(found).values())
 
 
 def test_an_unknown_verdict_stays_in_the_denominator_the_evidence_and_the_warning() -> None:
@@ -144,23 +148,19 @@ def test_citations_by_hand() -> None:
     assert [error.pred for error in CitationRate("recall")({}, pred).errors] == ["s2", "s3"]
 
 
-def test_a_citation_too_many_is_imprecise() -> None:
-    def words(premise: str, hypothesis: str) -> bool:
-        return set(hypothesis.split()) <= set(premise.split())
-
-    def precision(*rows: dict[str, Any]) -> JudgedMean:
-        return CitationRate("precision")({}, {"citations": list(rows)}).tally
-
-    found = cited("a b", ["a b", "c"], words)
-    # the first carries the sentence alone; the second does not, and the first still does without it
-    assert (found["alone"], found["without"]) == ([True, False], [False, True])
-    assert precision(found).value == 1 / 2
-    assert precision(cited("a", ["a"], words)).value == 1
-    assert precision(cited("a", ["b"], words)).value == 0
-    assert cited("a", [], words) == {"sentence": "a", "together": False, "alone": [], "without": []}
-    assert precision(cited("a", ["b"], lambda _premise, _hypothesis: None)) == JudgedMean(0.0, 1.0, 1.0, 2.0)
-    with pytest.raises(DataError, match=r"citations\[0\]: 1 verdicts alone, 0 without"):
-        CitationRate("recall")({}, {"citations": [{"sentence": "a", "together": True, "alone": [True]}]})
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        # the first carries the sentence alone; the second does not, and the first still does without it
+        ({"together": True, "alone": [True, False], "without": [False, True]}, JudgedMean(0.5, 1.0, 0.5, 0.0)),
+        ({"together": True, "alone": [True], "without": [False]}, JudgedMean(1.0, 1.0, 1.0, 0.0)),
+        ({"together": False, "alone": [False], "without": [False]}, JudgedMean(0.0, 1.0, 0.0, 0.0)),
+        ({"together": None, "alone": [None], "without": [False]}, JudgedMean(0.0, 1.0, 1.0, 2.0)),
+        ({"together": True, "alone": [None, False], "without": [True, True]}, JudgedMean(0.0, 1.0, 0.5, 1.0)),
+    ],
+)
+def test_a_citation_is_precise_if_it_suffices_or_is_needed(row: dict[str, Any], expected: JudgedMean) -> None:
+    assert CitationRate("precision")({}, {"citations": [{"sentence": "a", **row}]}).tally == expected
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_factual_accuracy_pools_claims() -> None:
     ],
 )
 def test_a_side_without_claims(tables: dict[str, Any], expected: dict[str, float]) -> None:
-    assert {name: share.value for name, share in Support.of(tables).values.items()} == expected
+    assert {name: share.value for name, share in values(Support.of(tables)).items()} == expected
 
 
 @pytest.mark.parametrize("bad", [("It opened.", ["x"]), (["x"], "It opened."), (None, ["x"])])

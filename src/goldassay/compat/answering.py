@@ -17,11 +17,10 @@ from goldassay.exceptions import DataError, FieldError, GoldassayError, one_line
 from goldassay.fields import Column, read
 from goldassay.judges.measures import Rubric
 from goldassay.measure import Measure
-from goldassay.measures.answering import ClaimRate, JudgedMean, Relevance, rouge
-from goldassay.measures.answering.grounding import entity_recall, lexical_support
+from goldassay.measures.answering import ClaimRate, ContextEntityRecall, JudgedMean, LexicalSupport, Relevance, rouge
 from goldassay.measures.answering.matching import similarity
 from goldassay.measures.answering.ranking import FIVE, WEIGHTS, final_score
-from goldassay.measures.answering.records import check_texts, contexts, reference
+from goldassay.measures.answering.records import check_texts
 from goldassay.measures.judged import can_answer
 from goldassay.scorecard import Scorecard
 from goldassay.text.words import found_entities
@@ -70,12 +69,13 @@ class RAGEvaluator:
         supports = hasattr(judge, "verdict")
         grades = supports and can_answer(judge, "rubric")
         overlap = rouge([generated_answer], [gold_answer])
+        support = LexicalSupport()({}, prediction).tally
         values: dict[str, object] = {
             "rouge": {f"rouge{kind}": float(rows[0, 2]) for kind, rows in overlap.items()},
             "semantic_similarity": self._cosine(generated_answer, gold_answer),
             "faithfulness": _judged(ClaimRate("faithfulness", judge), question, prediction) if supports else None,
             "relevance": _judged(Relevance(judge), question, prediction) if grades else None,
-            "lexical_support": lexical_support(generated_answer, [retrieved_context]),
+            "lexical_support": float(support.value) if support.weight else None,
             "question_similarity": self._cosine(question, generated_answer),
         }
         if grades:
@@ -150,14 +150,14 @@ def context_entity_recall(
     {'context_entity_recall': 0.5, 'rows': [0.5]}
     """
     columns = {"retrieved_contexts": retrieved_contexts_column, "reference": reference_column}
-    values: list[float | None] = []
+    measure, values = ContextEntityRecall(judge=extract), list[float | None]()
     for place, row in enumerate(rows):
-        record = {name: _cell(row, column, name, place) for name, column in columns.items()}
+        record = {name: _cell(row, column, name, place) or "" for name, column in columns.items()}
         try:
-            texts, text = contexts(record) or (), reference(record)
+            tally = measure(record, record).tally
         except DataError as error:
             raise error.at(record=place) from None
-        values.append(entity_recall(extract(text), texts, None, "normalised", ())[0])
+        values.append(float(tally.value) if tally.weight else None)
     counted = [value for value in values if value is not None]
     return {"context_entity_recall": sum(counted) / len(counted) if counted else None, "rows": values}
 

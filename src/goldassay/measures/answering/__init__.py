@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure, gold_field
-from goldassay.measures.answering.claims import LOWER, RATES, CitationRate, ClaimRate, Relevance, Support, cited
+from goldassay.measures.answering.claims import LOWER, RATES, CitationRate, ClaimRate, Relevance, Support
 from goldassay.measures.answering.grounding import (
     ContextEntityRecall,
     FactualAccuracy,
     LexicalSupport,
     LostByRetrieval,
     factual_accuracy,
-    lexical_support,
 )
 from goldassay.measures.answering.matching import bertscore, rouge, similarity, squad
 from goldassay.measures.answering.measures import BLEU, F1, ROUGE, ChrF, ExactMatch
@@ -41,7 +40,7 @@ from goldassay.text.words import found_entities, sentences
 MEASURES: tuple[Measure[Any], ...] = (
     *(ExactMatch(), F1()),
     *(ExactMatch("unicode"), F1("unicode", articles=("de", "het", "een"))),
-    *(ExactMatch("mlqa", language="zh"), F1("mlqa")),
+    *(ExactMatch("mlqa"), F1("mlqa")),
     *(ROUGE(kind) for kind in ("1", "2", "L", "Lsum")),
     *(ROUGE("1", part="r"), ROUGE("L", stem=True), ROUGE("L", tokenizer="unicode")),
     *(ContextEntityRecall(), ContextEntityRecall(match="exact")),
@@ -110,11 +109,9 @@ __all__ = [
     "SupportingFacts",
     "answers",
     "bertscore",
-    "cited",
     "factual_accuracy",
     "final_score",
     "found_entities",
-    "lexical_support",
     "perfect",
     "reference",
     "rouge",

@@ -34,30 +34,25 @@ from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import Assessment, Error, failed, pred_field
 from goldassay.measures.answering.matching import Assessed, harmonic
-from goldassay.measures.answering.records import answer, answers, contexts, evidence, extra, number, question, reference
+from goldassay.measures.answering.records import answer, contexts, evidence, expected, extra, number, question
 from goldassay.measures.judged import UNKNOWN, AnyJudge, JudgedMean, JudgedMeasure, Verdict, unknown
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import divide
 
 Entailed = bool | None
-Table = Sequence[Sequence[Entailed]]
 TABLES = BY_GOLD, BY_ANSWER, BY_CONTEXT, IN_CONTEXT = (
     "answer_by_gold",
     "gold_by_answer",
     "answer_by_context",
     "gold_by_context",
 )
-LABELS: dict[str | None, Entailed] = {
-    "supported": True,
-    "contradicted": False,
-    "not_stated": False,
-}  # a judge's; any other is unknown
 SHORT = 4  # an answer of fewer words means something only together with its question
 
 # Verdicts are numbers in Kleene's three-valued logic: true 1, unknown ½, false 0; "and" is the minimum, "or" the
 # maximum, "not" 1 − x. What is certainly true is 1, and what may be true is above 0. A share is a pair: of what is
 # certain, and of what may be.
 TRUTH = {True: 1.0, None: 0.5, False: 0.0}
+LABELS: dict[str | None, float] = {"supported": 1.0, "contradicted": 0.0, "not_stated": 0.0}  # any other is unknown
 Share = tuple[float, float] | None
 
 
@@ -153,15 +148,15 @@ AGAINST = {
 class Support:
     """The verdicts of one answer. The rates that need a table that is not there are absent, too.
 
-    ``tables`` has by name a row for each claim and a column for each text; ``claims`` the texts of the claims of the
-    ``answer`` and of ``gold``, if they are known; ``quotes`` by table what contradicts each claim.
+    ``tables`` has by name a row of truths for each claim and a column for each text; ``claims`` the texts of the claims
+    of the ``answer`` and of ``gold``, if they are known; ``quotes`` by table what contradicts each claim.
 
     >>> support = Support.of({"answer_by_gold": [True, False], "answer_by_context": [[True], [None]]})
-    >>> support.values["faithfulness"]
+    >>> support.share("faithfulness")
     JudgedMean(total=0.5, weight=1.0, most=1.0, unknown=1.0)
     """
 
-    tables: Mapping[str, Table]
+    tables: Mapping[str, Floats]
     claims: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     quotes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -169,67 +164,61 @@ class Support:
     def of(cls, record: Any, name: object = None, claims: Mapping[str, Sequence[Any]] = {}) -> Support:
         """From a record (of this name) with some of the four tables.
 
-        >>> Support.of({"answer_by_gold": [True, False, None]}).tables
-        {'answer_by_gold': ((True,), (False,), (None,))}
+        >>> Support.of({"answer_by_gold": [True, False, None]}).tables["answer_by_gold"].tolist()
+        [[1.0], [0.0], [0.5]]
         """
         if not isinstance(record, Mapping):
             raise DataError(f"expected tables of verdicts, found {record!r}", record=name, field="support")
-        tables: dict[str, Table] = {
-            table: tuple(_verdicts(row, name, f"{table}[{at}]") for at, row in enumerate(rows))
+        tables = {
+            table: [_truths(row, name, f"{table}[{at}]") for at, row in enumerate(rows)]
             if table.endswith("context")
-            else tuple((verdict,) for verdict in _verdicts(rows, name, table))
+            else [[truth] for truth in _truths(rows, name, table)]
             for table in TABLES
             if (rows := record.get(table)) is not None
         }
-        claimed = [{len(tables[table]) for table in side if table in tables} for side in (TABLES[::2], TABLES[1::2])]
-        passages = {len(row) for table in TABLES[2:] for row in tables.get(table, ())}
-        if max(map(len, (*claimed, passages))) > 1:
+        sizes = {(table.partition("_")[0], len(rows)) for table, rows in tables.items()}
+        sizes |= {("passages", len(row)) for table in TABLES[2:] for row in tables.get(table, ())}
+        if len(dict(sizes)) < len(sizes):
             raise DataError("its tables of verdicts disagree on how many claims or passages there are", record=name)
-        return cls(tables, claims)
+        return cls({table: _array(rows) for table, rows in tables.items()}, claims)
 
     def share(self, rate: str) -> JudgedMean:
         """One of the `RATES`; no evidence if a table is missing, or there are no claims to share."""
         names, share, _ = RATES[rate]
         if not self.tables.keys() >= {*names}:
             return JudgedMean()
-        arrays, lost = [], 0
-        for name in names:
-            rows = self.tables[name]
-            lost += sum(row.count(None) for row in rows)
-            truths = np.array([[TRUTH[verdict] for verdict in row] for row in rows], float)
-            truths = truths.reshape(len(rows), len(rows[0]) if rows else 0)
-            arrays.append(truths if name.endswith("context") else _any(truths))
-        return JudgedMean(ends[0], 1.0, ends[1], float(lost)) if (ends := share(*arrays)) else JudgedMean()
-
-    @property
-    def values(self) -> dict[str, JudgedMean]:
-        """All rates that the tables give."""
-        return {rate: share for rate in RATES if (share := self.share(rate)).weight}
+        ends = share(*(self.tables[name] if name.endswith("context") else _any(self.tables[name]) for name in names))
+        lost = float(sum((self.tables[name] == TRUTH[None]).sum() for name in names))
+        return JudgedMean(ends[0], 1.0, ends[1], lost) if ends else JudgedMean()
 
     def errors(self, rate: str) -> tuple[Error, ...]:
         """The claims that count against a rate, with the quote that contradicts them if there is one."""
         kind, where, message = AGAINST[rate]
         (table,), errors = RATES[rate][0], []
         side = table.partition("_")[0]
-        rows, claims = self.tables[table], self.claims.get(side, ())
-        for place, (row, quote) in enumerate(zip(rows, self.quotes.get(table) or [""] * len(rows), strict=True)):
+        claims, quotes = self.claims.get(side, ()), self.quotes.get(table, ())
+        for place, truth in enumerate(_any(self.tables[table])):
             text = claims[place] if place < len(claims) and claims[place] else f"claim {place + 1}"
             text = text if isinstance(text, str) else " ".join(map(str, text))
-            if None in row and True not in row:
+            if truth == TRUTH[None]:
                 errors.append(unknown(f"Whether “{text}” is supported", where))
-            elif True not in row:
-                said = f" It says otherwise: “{quote}”." if quote else ""
+            elif truth == TRUTH[False]:
+                quote = f" It says otherwise: “{quotes[place]}”." if quotes and quotes[place] else ""
                 sides = (text, "") if side == "gold" else ("", text)
-                errors.append(Error(kind, message.format(text) + said, *sides, field=where))
+                errors.append(Error(kind, message.format(text) + quote, *sides, field=where))
         return tuple(errors)
 
 
-def _verdicts(values: Any, record: object, field: str) -> tuple[Entailed, ...]:
-    """A list of verdicts: ``True``, ``False``, or ``None`` for one that did not come back."""
-    if not isinstance(values, (list, tuple)) or not all(value in (True, False, None) for value in values):
-        expected = "expected a list of verdicts (true, false or null)"
-        raise DataError(f"{expected}, found {values!r}", record=record, field=field)
-    return tuple(values)
+def _truths(verdicts: Any, record: object, field: str) -> list[float]:
+    """A list of verdicts as numbers: ``True``, ``False``, or ``None`` for one that did not come back."""
+    if not isinstance(verdicts, (list, tuple)) or not all(verdict in (True, False, None) for verdict in verdicts):
+        what = "expected a list of verdicts (true, false or null)"
+        raise DataError(f"{what}, found {verdicts!r}", record=record, field=field)
+    return [TRUTH[verdict] for verdict in verdicts]
+
+
+def _array(rows: Sequence[Sequence[float]]) -> Floats:
+    return np.array(rows, float).reshape(len(rows), len(rows[0]) if rows else 0)
 
 
 def judge_claims(
@@ -261,7 +250,7 @@ def judge_claims(
             ]
             for claim in claims[side]
         ]
-        support[name] = tuple(tuple(LABELS.get(each.label) for each in row) for row in rows)
+        support[name] = _array([[LABELS.get(each.label, TRUTH[None]) for each in row] for row in rows])
         quotes[name] = [next((each.quote for each in row if each.label == "contradicted"), "") for row in rows]
     return Support(support, claims, quotes)
 
@@ -326,27 +315,19 @@ class ClaimRate(JudgedMeasure):
             tables = evidence(pred, "support")
             claims = {side: extra(pred, f"{side}_claims") or () for side in ("answer", "gold")}
             return Support.of({} if tables is None else tables, read(pred, "id", None), claims)
-        tables, texts = RATES[self.rate][0], None if failed(pred) else contexts(pred)
-        short = () if read(gold, "answers", None) is None else answers(gold)
-        expected = "" if _unanswerable(gold) else reference(gold) or (short[0] if short else "")
+        tables, texts, asked = RATES[self.rate][0], None if failed(pred) else contexts(pred), question(gold)
         by_gold, by_context = (any(side in table for table in tables) for side in ("gold", "context"))
-        if (by_gold and not expected) or (by_context and texts is None):
+        if (by_gold and not expected(gold)) or (by_context and texts is None):
             return Support({})
-        asked = question(gold)
         mine, theirs = (
             f"{asked} {text}" if asked and text and len(text.split()) < SHORT else text
-            for text in (answer(pred, gold), expected)
+            for text in (answer(pred, gold), expected(gold))
         )
         return judge_claims(self.bound, mine, theirs, texts or (), tables)
 
 
-def _unanswerable(gold: object) -> bool:
-    """Whether gold says that there is no answer."""
-    return read(gold, "answers", None) is not None and not answers(gold)
-
-
 RELEVANCE = {"full": 1.0, "partial": 0.5, "none": 0.0, "evasion": 0.0}
-HOW = {"partial": "answers in part only", "evasion": "evades"}
+HOW = {"partial": "answers in part only", "none": "does not answer", "evasion": "evades"}
 
 
 @dataclass(frozen=True)
@@ -377,14 +358,15 @@ class Relevance(JudgedMeasure):
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """How well one answer answers, with the judge's reason if it is not in full."""
-        asked, text, how, why, value, enough = question(gold), answer(pred, gold), "does not answer", "", None, 0.5
+        asked, text, how, why, enough = question(gold), answer(pred, gold), "does not answer", "", 0.5
+        value: float | None = None
         if self.judge is None:
             value = number(pred, "relevance", evidence(pred, "relevance"), "a judge's number from 0 to 1", 1.0)
-        elif asked and not _unanswerable(gold):
+        elif asked and read(gold, "answers", None) not in ([], ()):
             verdict = self.bound.verdict("relevance", question=asked, answer=text)
             if verdict.label is None:
                 return Assessment(JudgedMean.of(None), (unknown("Whether the answer answers the question"),))
-            value, how, enough = RELEVANCE[verdict.label], HOW.get(verdict.label, how), 1.0
+            value, how, enough = RELEVANCE[verdict.label], HOW.get(verdict.label, ""), 1.0
             why = f" The judge: {verdict.reason}" if verdict.reason else ""
         if value is None:
             return Assessment(JudgedMean())
@@ -393,36 +375,13 @@ class Relevance(JudgedMeasure):
         return Assessment(JudgedMean.of(value), (error,) if value < enough else ())
 
 
-def cited(sentence: str, passages: Sequence[str], entails: Callable[[str, str], Entailed]) -> dict[str, Any]:
-    """A sentence with all verdicts that its cited passages need, as it stands in a prediction's ``citations``.
-
-    Args:
-        sentence: what the answer says.
-        passages: what it cites there.
-        entails: premise and hypothesis to a verdict; ``None`` if it did not come back.
-
-    >>> def contains(premise, hypothesis):
-    ...     return all(word in premise for word in hypothesis.split())
-    >>> cited("a b", ["a", "b", "c"], contains)
-    {'sentence': 'a b', 'together': True, 'alone': [False, False, False], 'without': [False, False, True]}
-    """
-    n, together = len(passages), entails("\n".join(passages), sentence) if passages else False
-    # one citation of a recalled sentence is precise; of others none is
-    alone: list[Entailed] = [together] * n
-    without: list[Entailed] = [False] * n
-    if n > 1 and together:
-        rests = ([*passages[:place], *passages[place + 1 :]] for place in range(n))
-        alone = [entails(passage, sentence) for passage in passages]
-        without = [entails("\n".join(rest), sentence) for rest in rests]
-    return {"sentence": sentence, "together": together, "alone": alone, "without": without}
-
-
 @dataclass(frozen=True)
 class CitationRate(Assessed[JudgedMean]):
     """Citation ``recall``, the share of sentences that their citations carry, or ``precision``.
 
-    Precision is the share of citations that suffice or are needed. The verdicts are those in the prediction's
-    ``citations`` (see `cited`); without them the measure does not apply. An answer without citations has precision 0.
+    Precision is the share of citations that suffice or are needed. The prediction's ``citations`` have a row for each
+    ``sentence`` with the verdicts on it: whether all cited passages entail it ``together``, each ``alone``, and the
+    others ``without`` each. Without verdicts the measure does not apply; without citations precision is 0.
 
     >>> row = {"sentence": "a", "together": True, "alone": [True, False], "without": [False, True]}
     >>> [CitationRate(rate)({}, {"citations": [row]}).tally.value for rate in ("recall", "precision")]
@@ -452,15 +411,12 @@ class CitationRate(Assessed[JudgedMean]):
         for place, row in enumerate(rows):
             where = f"citations[{place}]"
             fields = {"together": [row["together"]], "alone": row.get("alone", ()), "without": row.get("without", ())}
-            (together,), alone, without = (_verdicts(each, name, f"{where}.{key}") for key, each in fields.items())
-            if len(alone) != len(without):
-                what = f"{len(alone)} verdicts alone, {len(without)} without; each citation has one of both"
-                raise DataError(what, record=name, field=where)
-            pairs = zip(alone, without, strict=True) if self.rate == "precision" else [(True, False)]
-            truths += [min(TRUTH[together], max(TRUTH[a], 1 - TRUTH[w])) for a, w in pairs]
-            lost += [together, *alone, *without].count(None)
-            if together is not True:
+            (together,), alone, without = (_truths(each, name, f"{where}.{key}") for key, each in fields.items())
+            pairs = zip(alone, without, strict=True) if self.rate == "precision" else [(1.0, 0.0)]
+            truths += [min(together, max(single, 1 - rest)) for single, rest in pairs]
+            lost += [together, *alone, *without].count(TRUTH[None])
+            if together < TRUTH[True]:
                 message = f"What “{row.get('sentence', '')}” cites does not carry it."
-                errors.append(Error("unsupported", message, pred=str(row.get("sentence", "")), field="citations"))
+                errors.append(Error("unsupported", message, pred=row.get("sentence", ""), field="citations"))
         certain, possible = _share(np.array(truths)) or (0.0, 0.0)
         return Assessment(JudgedMean(certain, 1.0, possible, float(lost)), tuple(errors))

@@ -34,63 +34,6 @@ from goldassay.text import normal
 from goldassay.text.words import NE_PAIRS, NEGATIONS, found_entities, sentences, statement
 
 MATCHES = ("exact", "normalised", "alias", "id")
-Aliases = tuple[tuple[str, ...], ...]
-
-
-def entity_recall(
-    expected: Iterable[object],
-    texts: Sequence[str],
-    listed: Iterable[object] | None = None,
-    match: str = "normalised",
-    aliases: Aliases = (),
-) -> tuple[float | None, list[str]]:
-    """The share of the entities that occur (``None`` if there are none), and those that do not, as texts.
-
-    Args:
-        expected: entities, texts or ``{id, text}``; each counts once.
-        texts: where they may occur.
-        listed: the entities that occur, if they are known; then the texts are not looked at.
-        match: ``exact``, ``normalised``, ``alias`` or ``id``.
-        aliases: rows of names that stand for each other.
-
-    Raises:
-        GoldassayError: ids are to be compared, and none are listed.
-
-    >>> entity_recall(["The Hague", "the hague", "Delft"], ["In Den Haag"], None, "alias", (("The Hague", "Den Haag"),))
-    (0.5, ['Delft'])
-    """
-    if match == "id" and listed is None:
-        raise GoldassayError("match='id' compares ids; the prediction must list its context_entities as {id, text}")
-    names: dict[str, list[str]] = {}
-    for row in aliases if match == "alias" else ():
-        folded = [*map(normal.unicode, row)]
-        names |= dict.fromkeys(folded, folded)
-
-    def keyed(entities: Iterable[Any]) -> dict[str, str]:
-        """The first text of each entity by what it is compared by."""
-        named: dict[str, str] = {}
-        for entity in entities:
-            id_, text = (entity, entity) if isinstance(entity, str) else (read(entity, f, None) for f in ("id", "text"))
-            text = str(text or id_ or "")
-            key = str(id_ or "") if match == "id" else text if match == "exact" else normal.unicode(text) or text
-            named.setdefault(names.get(key, [key])[0], text)
-        named.pop("", None)
-        return named
-
-    keys = keyed(expected)
-    if listed is not None:
-        present = set(keyed(listed))
-    else:
-        edge, fold = (r"\w", str) if match == "exact" else (r"\S", normal.unicode)
-        searched = [*map(fold, texts)]
-        present = {
-            key
-            for key in keys
-            for name in names.get(key, [key])
-            if any(re.search(rf"(?<!{edge}){re.escape(name)}(?!{edge})", text) for text in searched)
-        }
-    missing = [text for key, text in keys.items() if key not in present]
-    return (len(keys) - len(missing)) / len(keys) if keys else None, missing
 
 
 @dataclass(frozen=True)
@@ -124,14 +67,16 @@ class ContextEntityRecall(JudgedMeasure):
     choices = {"match": MATCHES}
 
     match: str = "normalised"
-    aliases: Aliases = ()
+    aliases: tuple[tuple[str, ...], ...] = ()
     judge: Any = None
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
-        """The entities of one reference in one set of contexts."""
+        """The entities of one reference in one set of contexts; those that do not occur are errors."""
         listed, texts, where = extra(pred, "context_entities"), contexts(pred), "retrieved_contexts"
         if texts is None and listed is None:
             return Assessment(JudgedMean())
+        if self.match == "id" and listed is None:
+            raise GoldassayError("match='id' compares ids; the prediction must list its context_entities as {id, text}")
         entities = gold_field(gold, "entities", None)
         if entities is None:
             text = reference(gold) or " ".join(answers(gold))
@@ -141,12 +86,38 @@ class ContextEntityRecall(JudgedMeasure):
             entities = find(text)
         if entities is None:
             return Assessment(JudgedMean.of(None), (unknown("Which names the reference has", where),))
-        value, missing = entity_recall(
-            read(entities, "entities", entities), texts or (), listed, self.match, self.aliases
-        )
+        keys = self._keyed(read(entities, "entities", entities))
+        present = self._occurring(keys, texts or ()) if listed is None else self._keyed(listed).keys()
+        missing = [text for key, text in keys.items() if key not in present]
         message = "The retrieved texts lack “{}”."
         errors = tuple(Error("not_retrieved", message.format(name), gold=name, field=where) for name in missing)
-        return Assessment(JudgedMean() if value is None else JudgedMean.of(value), errors)
+        return Assessment(JudgedMean.of((len(keys) - len(missing)) / len(keys)) if keys else JudgedMean(), errors)
+
+    def _names(self, key: str) -> Sequence[str]:
+        """The names that stand for an entity, as they are compared."""
+        rows = [[*map(normal.unicode, row)] for row in self.aliases] if self.match == "alias" else []
+        return next((row for row in reversed(rows) if key in row), [key])
+
+    def _keyed(self, entities: Iterable[Any]) -> dict[str, str]:
+        """The first text of each entity by what it is compared by."""
+        keyed: dict[str, str] = {}
+        for entity in entities:
+            id_, text = (entity, entity) if isinstance(entity, str) else (read(entity, f, None) for f in ("id", "text"))
+            text = str(text or id_ or "")
+            folded = text if self.match == "exact" else normal.unicode(text) or text
+            keyed.setdefault(str(id_ or "") if self.match == "id" else self._names(folded)[0], text)
+        keyed.pop("", None)
+        return keyed
+
+    def _occurring(self, keys: Iterable[str], texts: Sequence[str]) -> set[str]:
+        """The entities one of whose names occurs in a text, as whole words."""
+        edge, fold = (r"\w", str) if self.match == "exact" else (r"\S", normal.unicode)
+        searched = "\n".join(map(fold, texts))
+        return {
+            key
+            for key in keys
+            if any(re.search(rf"(?<!{edge}){re.escape(name)}(?!{edge})", searched) for name in self._names(key))
+        }
 
 
 ENOUGH = 0.6  # a sentence with less support is an error
@@ -162,42 +133,14 @@ def negations(words: Sequence[str]) -> int:
     return sum(word in NEGATIONS for word in words) - closed
 
 
-def sentence_supports(text: str, texts: Sequence[str]) -> list[tuple[str, float]]:
-    """For each sentence that has words how far the best of the texts' sentences has them, in their order.
-
-    >>> sentence_supports("It opened in 1800.", ["The museum is big. It opened in 1800 with a feast."])
-    [('It opened in 1800.', 1.0)]
-    >>> sentence_supports("It did not open. It opened 1900", ["It did open. It opened 1800"])
-    [('It did not open.', 0.0), ('It opened 1900', 0.0)]
-    """
-    others = [statement(sentence) for each in texts for sentence in sentences(each)]
-    supports = []
-    for sentence in sentences(text):
-        words = statement(sentence)
-        odd, numbers = negations(words) % 2, {word for word in words if any(c.isdigit() for c in word)}
-        fitting = (other for other in others if negations(other) % 2 == odd and numbers <= set(other))
-        if words:
-            best = max((LCSseq.similarity(words, other) / len(words) for other in fitting), default=0.0)
-            supports.append((sentence, best))
-    return supports
-
-
-def lexical_support(text: str, texts: Sequence[str]) -> float | None:
-    """The mean over the text's sentences; ``None`` if it has no words.
-
-    >>> lexical_support("It opened in 1800. It burned down.", ["It opened in 1800."])
-    0.6666666666666666
-    """
-    values = [value for _, value in sentence_supports(text, texts)]
-    return sum(values) / len(values) if values else None
-
-
 @dataclass(frozen=True)
 class LexicalSupport(Assessed[Mean]):
     """Lexical support of the answer by ``retrieved_contexts``; an empty answer and absent contexts are left out.
 
-    >>> LexicalSupport()({}, {"answer": "In 1800", "retrieved_contexts": ["It opened in 1800."]}).tally.value
-    1.0
+    >>> texts = ["It opened in 1800. It did burn."]
+    >>> pred = {"answer": "It opened in 1800. It did not burn.", "retrieved_contexts": texts}
+    >>> LexicalSupport()({}, pred).tally.value
+    0.5
     """
 
     name = "lexical_support"
@@ -216,13 +159,25 @@ class LexicalSupport(Assessed[Mean]):
     source = "goldassay; a lexical stand-in, not faithfulness"
 
     def assess(self, gold: object, pred: object) -> Assessment[Mean]:
-        """The mean over the sentences of one answer; those without support are errors."""
+        """The mean over the sentences of one answer that have words; those without support are errors."""
         texts = None if failed(pred) else contexts(pred)
-        supports = [] if texts is None else sentence_supports(answer(pred, gold), texts)
-        message = "“{}” does not stand in the retrieved texts."
-        low = [sentence for sentence, value in supports if value < ENOUGH]
-        errors = tuple(Error("unsupported", message.format(text), pred=text, field="answer") for text in low)
+        if texts is None:
+            return Assessment(Mean())
+        others = [statement(sentence) for text in texts for sentence in sentences(text)]
+        supports = [(s, _support(words, others)) for s in sentences(answer(pred, gold)) if (words := statement(s))]
+        errors = tuple(
+            Error("unsupported", f"“{sentence}” does not stand in the retrieved texts.", pred=sentence, field="answer")
+            for sentence, value in supports
+            if value < ENOUGH
+        )
         return Assessment(Mean.of(sum(v for _, v in supports) / len(supports)) if supports else Mean(), errors)
+
+
+def _support(words: Sequence[str], others: Sequence[Sequence[str]]) -> float:
+    """How far the best of other sentences has the words of one in their order, if numbers and negations are alike."""
+    odd, numbers = negations(words) % 2, {word for word in words if any(map(str.isdigit, word))}
+    fitting = (other for other in others if negations(other) % 2 == odd and numbers <= {*other})
+    return max((LCSseq.similarity(words, other) / len(words) for other in fitting), default=0.0)
 
 
 OUTCOMES = ("correct", "incorrect", "unsupported")

@@ -20,7 +20,7 @@ the batch. Here nothing is padded, which is what the package gives with ``batch_
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, count
 from types import SimpleNamespace
@@ -31,8 +31,9 @@ from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
 from goldassay.embedding import DEFAULT, Embedder, Transformer, checked, cosine, resolve, resolve_tokens
-from goldassay.exceptions import GoldassayError, ModelError
+from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure, Review, check_choice, failed
+from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import answer, answers, check_texts, references
 from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import Mean, T, divide
@@ -86,9 +87,8 @@ def squad(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> tuple[l
     >>> squad(["The 1800s", ""], [["1800s", "1801"], []])
     ([1.0, 1.0], [1.0, 1.0])
     """
-    check_texts(predictions=predictions, questions=[""] * len(golds))
-    lists = ([None] if several is None or isinstance(several, str) else several for several in golds)
-    check_texts(golds=[*chain.from_iterable(lists)])
+    lists = ["" if isinstance(several, (list, tuple)) else None for several in golds]
+    check_texts(predictions=predictions, golds=lists)
     pairs = zip(predictions, golds, strict=True)
     rows = [agreement(normal.squad(text), [*map(normal.squad, several)]) for text, several in pairs]
     return [exact for exact, _ in rows], [f1 for _, f1 in rows]
@@ -202,15 +202,11 @@ def bertscore(
 
     Raises:
         GoldassayError: the lengths differ, something is no text, or the baseline is not under 1.
-        ModelError: the embedder returns no vectors.
     """
     check_texts(predictions=predictions, references=references)
     model = resolve_tokens(embedder) if isinstance(embedder, str) else embedder
     texts = list(dict.fromkeys([*predictions, *references]))
-    results = model(texts)
-    if len(results) != len(texts):
-        raise ModelError(f"the embedder {model.name!r} gave {len(results)} results for {len(texts)} texts")
-    vectors = {text: _unit_vectors(*result, model) for text, result in zip(texts, results, strict=True)}
+    vectors = {text: _unit_vectors(*result, model.special) for text, result in zip(texts, model(texts), strict=True)}
     pairs = zip(predictions, references, strict=True)
     values = np.array([_greedy(vectors[one], vectors[other]) for one, other in pairs]).reshape(-1, 3)
     low = np.asarray(baseline or 0.0, np.float64)
@@ -219,14 +215,11 @@ def bertscore(
     return (values - low) / (1 - low)
 
 
-def _unit_vectors(ids: Any, raw: Any, model: Transformer) -> tuple[Floats, Floats]:
+def _unit_vectors(ids: Any, raw: Any, special: Collection[int]) -> tuple[Floats, Floats]:
     """The unit vectors of a text's tokens, and what each token weighs: 0 for a special one."""
     vectors = np.asarray(raw, np.float64)
-    if vectors.ndim != 2 or len(vectors) != len(ids) or not np.isfinite(vectors).all():
-        shape = f"an array of shape {vectors.shape} for {len(ids)} tokens"
-        raise ModelError(f"the embedder {model.name!r} gave {shape}, or NaN or infinity in it")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.where(lengths > 0, lengths, 1), np.array([float(int(i) not in model.special) for i in ids])
+    return vectors / np.where(lengths > 0, lengths, 1), np.array([float(int(token) not in special) for token in ids])
 
 
 def _greedy(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[float, float, float]:
@@ -302,10 +295,18 @@ class Answering(Measure[T]):
 
     task = "answering"
     zero: ClassVar[Any] = Mean()
+    enough: ClassVar[float] = 0.0  # an answer with a lower value is an error
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
         """Both sides, read once."""
         return Batch(gold, pred)
+
+    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+        """What was expected, if the value is low."""
+        if not self.enough:
+            return self.errors(gold, pred)
+        tally: Any = self.tallies(batch)
+        return wrong_answer(gold, pred) if tally.weight[0] and tally.total[0] < self.enough else ((), ())
 
 
 class Assessed(Answering[T]):

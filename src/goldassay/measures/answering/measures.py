@@ -34,7 +34,6 @@ import numpy as np
 from goldassay.fields import read
 from goldassay.measure import Review, pred_field
 from goldassay.measures.answering.matching import KINDS, PARTS, Answering, Batch, agreement, overlap, rouge
-from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import answer, answers, question, references
 from goldassay.measures.calibration import plain
 from goldassay.tally import By, Counts, Mean, Number, divide, positive
@@ -82,9 +81,8 @@ class ExactMatch(Answering[Mean]):
 
     ``normalisation``: ``squad`` (ASCII); ``triviaqa`` and ``nq_open`` as in their evaluation scripts; ``written``, as
     it stands; ``unicode``, for any script, where ``articles`` are the words that do not count; ``mlqa``, MLQA's rules
-    for a ``language`` (a code of two letters), whose articles differ or whose characters are words. ``language="gold"``
-    reads each question's own ``language``; without one, the script of the question and its answers tells it where it
-    does not separate words, and it is ``en`` elsewhere.
+    for the question's ``language``, whose articles differ or whose characters are words. Without one, the script of the
+    question and its answers tells it where it does not separate words, and it is ``en`` elsewhere.
 
     ``empty``: what gold answers without a word count. ``skip``: nothing beside others (SQuAD 2.0). ``equal``: an empty
     answer is right, and its F1 is 1 (MuSiQue). ``overlap``: it is right, and its F1 is 0, for no word is shared
@@ -95,10 +93,11 @@ class ExactMatch(Answering[Mean]):
     1.0
     >>> ExactMatch("unicode")({"answers": ["«Эрмитаж»"]}, {"answer": "эрмитаж"}).tally.value
     1.0
-    >>> ExactMatch("mlqa", language="de")({"answers": ["Rijksmuseum"]}, {"answer": "das Rijksmuseum"}).tally.value
+    >>> ExactMatch("mlqa")({"answers": ["Rijksmuseum"], "language": "de"}, {"answer": "das Rijksmuseum"}).tally.value
     1.0
     """
 
+    enough = 1.0
     choices = {"normalisation": tuple(NORMALISATIONS), "empty": tuple(EMPTY)}
     base: ClassVar[str] = "exact_match"
     column: ClassVar[int] = 0
@@ -106,7 +105,6 @@ class ExactMatch(Answering[Mean]):
 
     normalisation: str = "squad"
     articles: tuple[str, ...] = normal.ARTICLES
-    language: str = "gold"
     empty: str = "skip"
 
     @property
@@ -116,9 +114,8 @@ class ExactMatch(Answering[Mean]):
 
     @property
     def in_key(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The parameters of the other normalisations say nothing."""
-        own = {"unicode": "articles", "mlqa": "language"}.get(self.normalisation)
-        return tuple(name for name in ("normalisation", "articles", "language", "empty") if name != own)
+        """Articles say nothing of the other normalisations."""
+        return ("normalisation", "empty") if self.normalisation == "unicode" else ("normalisation", "articles", "empty")
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -150,8 +147,7 @@ class ExactMatch(Answering[Mean]):
         if self.normalisation == "unicode":
             normalise = partial(normalise, articles=self.articles)
         elif self.normalisation == "mlqa":
-            own = language_of(gold) if self.language == "gold" else self.language.lower()[:2]
-            normalise = partial(normalise, language=own)
+            normalise = partial(normalise, language=language_of(gold))
         mine, theirs = normalise(text), [normalise(expected) for expected in golds]
         if self.empty == "skip" or not golds:
             return agreement(mine, theirs)[self.column]
@@ -162,10 +158,10 @@ class ExactMatch(Answering[Mean]):
         return max(overlap(mine, expected) for expected in theirs) if mine or self.empty == "equal" else 0.0
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
-        """What was expected, if the agreement is not whole."""
-        if self.tallies(batch).total[0] < 1:  # type: ignore[index]
-            return wrong_answer(gold, pred)
-        return (), (f"the answer “{batch.answers[0]}”" if batch.golds[0] else "no answer where there is none",)
+        """What was expected, or what is right."""
+        right = f"the answer “{batch.answers[0]}”" if batch.golds[0] else "no answer where there is none"
+        errors, _ = super().review(gold, pred, batch)
+        return errors, () if errors or batch.failed[0] else (right,)
 
 
 @dataclass(frozen=True)
@@ -176,7 +172,7 @@ class F1(ExactMatch):
 
     >>> F1()({"answers": ["in 1800"]}, {"answer": "1800"}).tally.value      # P 1, R 1/2
     0.6666666666666666
-    >>> F1("mlqa", language="zh")({"answers": ["阿姆斯特丹"]}, {"answer": "在阿姆斯特丹"}).tally.value      # P 5/6, R 1
+    >>> F1("mlqa")({"answers": ["阿姆斯特丹"]}, {"answer": "在阿姆斯特丹"}).tally.value      # P 5/6, R 1
     0.9090909090909091
     """
 
@@ -205,6 +201,7 @@ class ROUGE(Answering[Mean]):
     ('rouge2_r', 'rougeL[kind=L, part=f, stem=True, tokenizer=rouge-score')
     """
 
+    enough = 1.0
     choices = {"kind": KINDS, "part": PARTS, "tokenizer": TOKENIZERS}
     fixed = {"golds": "best by F1", "unanswerable": "skip", "failed": "0"}
     formula = (
@@ -233,11 +230,6 @@ class ROUGE(Answering[Mean]):
         score = partial(rouge, kinds=[self.kind], stem=self.stem, tokenizer=self.tokenizer)
         rows = batch.once((self.kind, self.stem, self.tokenizer), lambda: score(*batch.pairs)[self.kind])
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
-
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
-        """What was expected, if the words are not all shared."""
-        all_shared = not batch.texts[0] or self.tallies(batch).total[0] == 1  # type: ignore[index]
-        return ((), ()) if all_shared else wrong_answer(gold, pred)
 
 
 ORDERS, CHARACTERS = 4, 6

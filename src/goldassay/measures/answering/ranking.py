@@ -41,7 +41,7 @@ import numpy as np
 
 from goldassay.embedding import DEFAULT, resolve_tokens
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Assessment, Error, Measure, Review, failed
+from goldassay.measure import Assessment, Error, Measure, failed
 from goldassay.measures.answering.matching import (
     PARTS,
     Answering,
@@ -52,7 +52,6 @@ from goldassay.measures.answering.matching import (
     empty,
     similarity,
 )
-from goldassay.measures.answering.mistakes import wrong_answer
 from goldassay.measures.answering.records import answer, answers, confidence, extra, number
 from goldassay.measures.calibration import ByConfidence, CalibrationMeasure, Confidences, plain
 from goldassay.tally import By, Mean, Number, Sums, divide, positive
@@ -60,7 +59,6 @@ from goldassay.tally import By, Mean, Number, Sums, divide, positive
 WEIGHTS = {"accuracy": 0.25, "quality": 0.25, "confidence": 0.20, "speed": 0.15, "robustness": 0.15}
 FIVE = tuple(WEIGHTS)
 SOURCE = "goldassay's ranking (docs: five metrics), after the founding document"
-LOW = 0.8  # a similarity below this is shown as an error
 
 
 def final_score(values: Mapping[str, float | None], weights: Mapping[str, float] = WEIGHTS) -> float | None:
@@ -86,6 +84,7 @@ class SemanticSimilarity(Answering[Mean]):
     """
 
     name = "semantic_similarity"
+    enough = 0.8
     limits = (-1.0, 1.0)
     fixed = {"golds": "best", "unanswerable": "skip", "empty": "0", "failed": "0"}
     formula = "cos(e(answer), e(gold)), best of the answers and the reference; mean over answerable questions"
@@ -96,11 +95,6 @@ class SemanticSimilarity(Answering[Mean]):
     def tallies(self, batch: Batch) -> Mean:
         """The best cosine of each answer."""
         return batch.best(batch.once(("cosine", self.embedder), lambda: similarity(*batch.pairs, self.embedder)))
-
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
-        """What was expected, if the similarity is low."""
-        low = batch.texts[0] and self.tallies(batch).total[0] < LOW  # type: ignore[index]
-        return wrong_answer(gold, pred) if low else ((), ())
 
 
 @dataclass(frozen=True)

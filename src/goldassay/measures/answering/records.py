@@ -35,6 +35,12 @@ def references(gold: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*short, long] if short and long else short))
 
 
+def expected(gold: object) -> str:
+    """What a judge compares an answer with: the reference, else the first short answer; empty if there is none."""
+    golds = answers(gold) if reference(gold) or read(gold, "answers", None) else ()
+    return (reference(gold) or golds[0]) if golds else ""
+
+
 def question(gold: object) -> str:
     """The question, or an empty text."""
     return str(read(gold, "question", "") or "")
@@ -82,18 +88,15 @@ def evidence(pred: object, name: str) -> Any:
 
 
 def check_texts(**sides: Sequence[object]) -> None:
-    """Raise unless each side is a list of texts, and all are of one length.
+    """Raise unless all sides are lists of texts, and of one length.
 
-    >>> check_texts(predictions=["a", None])
+    >>> check_texts(predictions=["a", "b"], references="ab")
     Traceback (most recent call last):
-    goldassay.exceptions.GoldassayError: predictions are not a list of texts: ['a', None]
+    goldassay.exceptions.GoldassayError: predictions and references are lists of texts of one length
     """
-    for name, values in sides.items():
-        if isinstance(values, str) or values is None or not all(issubclass(kind, str) for kind in {*map(type, values)}):
-            raise GoldassayError(f"{name} are not a list of texts: {_shown(values)}")
-    if len({*map(len, sides.values())}) > 1:
-        counts = " against ".join(f"{len(values)} {name}" for name, values in sides.items())
-        raise GoldassayError(f"{counts}; they must be aligned")
+    texts = all(not isinstance(side, str) and all(isinstance(text, str) for text in side) for side in sides.values())
+    if not texts or len({*map(len, sides.values())}) > 1:
+        raise GoldassayError(f"{' and '.join(sides)} are lists of texts of one length")
 
 
 def _texts(record: object, field: str, values: Any) -> tuple[str, ...]:
