@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import inspect
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
@@ -57,11 +59,19 @@ def task_page(task: str) -> str:
         kind = type(measure)
         name = f"[`{measure.key}`][{kind.__module__}.{kind.__qualname__}]"
         conventions = measure.conventions.removeprefix(measure.key).strip("[]")
-        definition = f"{measure.formula}. Source: {measure.source}.<br>`{task}.{_shortest(measure)}`"
+        formula, source = _stated(measure, "formula"), _stated(measure, "source")
+        definition = f"{formula}. Source: {source}.<br>`{task}.{_shortest(measure)}`"
         details = f"<br><small>{html.escape(conventions)}</small>" if conventions else ""
         cells = (name, definition + details)
         out.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     return "\n".join([*out, "", f"## In Python: `goldassay.measures.{task}`", *_entries(_on_page(task))]) + "\n"
+
+
+def _stated(measure: Any, what: str) -> str:
+    """The formula or the source of a measure: as it has it, or as its docstring or that of a base class states it."""
+    docs = "\n".join(inspect.getdoc(kind) or "" for kind in type(measure).__mro__)
+    stated = re.search(rf"^{what.capitalize()}: (.+(?:\n +.+)*)", docs, re.MULTILINE)
+    return getattr(measure, what) or (" ".join(stated[1].split()) if stated else "")
 
 
 def _shortest(measure: Any) -> str:

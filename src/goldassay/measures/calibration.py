@@ -21,16 +21,6 @@ from goldassay.measure import Measure
 from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import Bins, Mean, Number, State
 
-SOURCES = {"brier": "Brier, Monthly Weather Review 1950", "aurc": "Geifman et al., ICLR 2019"}
-FORMULAS = {
-    "brier": "mean (confidence − correct)²; lower is better",
-    "brier_skill": "1 − mean (confidence − correct)²",
-    "ece": "Σ_b (n_b/n) |accuracy_b − mean confidence_b| over {} equal bins of [0, 1]; lower is better",
-    "calibration": "1 − Σ_b (n_b/n) |accuracy_b − mean confidence_b| over {} equal bins of [0, 1]",
-    "aurc": "area under risk–coverage: mean over k of the error rate of the k most confident; lower is better",
-    "pearson": "Pearson's ρ of bin midpoints and observed accuracy, over the filled ones of {} bins",
-}
-
 
 class Confidences(NamedTuple):
     """Predictions with a confidence: the example that each belongs to, its confidence, 1 where it is correct."""
@@ -132,7 +122,15 @@ def plain(value: Any) -> Number:
 
 @dataclass(frozen=True)
 class CalibrationMeasure(Measure[Any]):
-    """A ``statistic`` of confidence and correctness; a task says which predictions count (`confidences`)."""
+    """A ``statistic`` of confidence and correctness; a task says which predictions count (`confidences`).
+
+    ``brier_skill`` and ``calibration`` are 1 − Brier and 1 − ECE, ``aurc`` is the area under risk–coverage: the mean
+    over k of the error rate of the k most confident. Of ``brier``, ``ece`` and ``aurc`` lower is better.
+
+    Formula: Brier = mean (confidence − correct)²; ECE = Σ_b (n_b/n) |accuracy_b − mean confidence_b| over equal bins of
+        [0, 1]; ρ = that of bin midpoints and observed accuracy, over the filled bins
+    Source: Brier, Monthly Weather Review 1950; Naeini et al., AAAI 2015; Geifman et al., ICLR 2019
+    """
 
     in_key = ("statistic",)
     choices: ClassVar[Mapping[str, tuple[object, ...]]] = {
@@ -160,17 +158,7 @@ class CalibrationMeasure(Measure[Any]):
     @property
     def lower_is_better(self) -> bool:  # type: ignore[override]
         """Whether it is an error."""
-        return "lower is better" in self.formula
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The definition of the statistic."""
-        return FORMULAS[self.statistic].format(self.edges)
-
-    @property
-    def source(self) -> str:  # type: ignore[override]
-        """Who defined it."""
-        return SOURCES.get(self.statistic.removesuffix("_skill"), "Naeini et al., AAAI 2015")
+        return self.statistic in ("brier", "ece", "aurc")
 
     def confidences(self, batch: Any) -> Confidences:
         """The predictions of a batch that have a confidence."""

@@ -1,8 +1,8 @@
 """Classification: one label for a text, and secondary ones.
 
 Read in this order: `records` (what is read from a pair; the list of labels, its groups and its keywords, as data),
-`tally` and `measures` (what counts), `multilabel` (several labels an example), `probabilities` (what is said about all
-labels), `mistakes` (errors in words), `scorecard` (everything over a set).
+`tally` and `measures` (what counts), `multilabel` (sets of labels, what is said about all of them), `mistakes` (errors
+in words), `scorecard` (everything over a set).
 """
 
 from __future__ import annotations
@@ -21,15 +21,22 @@ from goldassay.measures.classification.measures import (
     LabelF1,
     OrdinalError,
 )
-from goldassay.measures.classification.multilabel import HammingLoss, RankingPrecision, SetF1, SubsetAccuracy
-from goldassay.measures.classification.probabilities import Calibration, Curve, MulticlassBrier, TopK
+from goldassay.measures.classification.multilabel import (
+    Calibration,
+    Curve,
+    HammingLoss,
+    MulticlassBrier,
+    RankingPrecision,
+    SetF1,
+    SubsetAccuracy,
+    TopK,
+)
 from goldassay.measures.classification.records import Label, institutions, sides
 from goldassay.measures.classification.scorecard import scorecard
 
 MEASURES: tuple[Measure[Any], ...] = (
     *registered(f"{__name__}.measures"),
     *registered(f"{__name__}.multilabel"),
-    *registered(f"{__name__}.probabilities"),
 )
 
 

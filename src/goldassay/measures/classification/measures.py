@@ -8,8 +8,7 @@ not defined. A missing prediction and one outside the list are errors; they matc
 (group, labels).
 
 Graded outputs are a number on each side, ``score`` (rename with ``columns={"score": …}``). The correlations are values
-of the corpus, which DSPy's ``Evaluate`` sees as such. An example without a predicted number is left out of a
-correlation; in an error it is ``missing`` away, or left out if that is None.
+of the corpus, which DSPy's ``Evaluate`` sees as such. An example without a predicted number is left out.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from goldassay.statistics.evidence import means
 from goldassay.tally import RATES, Counts, Mean
 
 INSTITUTIONS = "institutions"
-FORMULA = "P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn)"
 Listed = str | tuple[str, ...]
 Hierarchy = str | tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -62,9 +60,10 @@ class ClassificationMeasure(Measure[Any]):
 
 @dataclass(frozen=True)
 class LabelMeasure(ClassificationMeasure):
-    """What measures of one label share: they count pairs of labels, and their errors are put in words."""
+    """What measures of one label share: they count pairs of labels, and their errors are put in words.
 
-    source = "Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0"
+    Source: Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0
+    """
 
     def tallies(self, batch: Batch) -> Any:
         """Which gold label got which prediction in each example."""
@@ -78,6 +77,8 @@ class LabelMeasure(ClassificationMeasure):
 @dataclass(frozen=True)
 class Accuracy(LabelMeasure):
     """The share of examples whose label is right.
+
+    Formula: examples whose label is right, as ``match`` says / all
 
     Args:
         match: ``label``: the same label. ``group``: a label of the same group of the hierarchy; a prediction outside
@@ -93,7 +94,6 @@ class Accuracy(LabelMeasure):
     match: str = "label"
     hierarchy: Hierarchy = INSTITUTIONS
     zero = Mean()
-    formula = "examples whose label is right, as ``match`` says / all"
     choices = {"match": ("label", "group", "any")}
 
     @property
@@ -123,6 +123,8 @@ class Accuracy(LabelMeasure):
 class LabelF1(LabelMeasure):
     """F1, precision or recall of labels.
 
+    Formula: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn); averaged as named
+
     Args:
         average: ``macro``: the mean over labels. ``weighted``: weighted by how often each occurs in gold; 0 if none of
             the list does. ``micro``: over the sets of labels, primary and secondary together (``multilabel_f1``).
@@ -144,7 +146,6 @@ class LabelF1(LabelMeasure):
     over: str = "all"
     rate: str = "f1"
     labels: Listed = field(default="seen", kw_only=True)
-    formula = f"{FORMULA}; averaged as named"
     choices = {"average": ("macro", "weighted", "micro"), "over": ("all", "supported"), "rate": tuple(RATES)}
 
     def __post_init__(self) -> None:
@@ -200,6 +201,8 @@ class LabelF1(LabelMeasure):
 class HierarchyGap(LabelMeasure):
     """Category accuracy minus accuracy: the share of examples with the right group and the wrong label (0 is best).
 
+    Formula: category accuracy − accuracy
+
     >>> HierarchyGap()("M", "G").tally.value
     1.0
     """
@@ -209,7 +212,6 @@ class HierarchyGap(LabelMeasure):
     zero = Gap()
     attains_one = False
     fixed = {"better": "lower"}
-    formula = "category accuracy − accuracy"
 
     def tallies(self, batch: Batch) -> Gap:
         """Right groups, right labels."""
@@ -224,6 +226,9 @@ class Kappa(LabelMeasure):
     ``weights`` ``linear`` and ``quadratic`` take near labels of an order for less wrong; ``labels`` is the order (by
     number or alphabet without it). 1 if both sides gave one and the same label throughout (p_e = 1).
 
+    Formula: (p_o − p_e) / (1 − p_e), pairs of labels weighted
+    Source: Cohen 1960, 1968
+
     >>> (Kappa()("M", "M").tally + Kappa()("G", "G").tally + Kappa()("G", "M").tally).value
     0.4
     >>> Kappa("quadratic").key, Kappa("quadratic")("1", "3").tally.value
@@ -234,8 +239,6 @@ class Kappa(LabelMeasure):
     labels: tuple[str, ...] = ()
     choices = {"weights": ("none", "linear", "quadratic")}
     limits = (-1.0, 1.0)
-    formula = "(p_o − p_e) / (1 − p_e), pairs of labels weighted"
-    source = "Cohen 1960, 1968"
 
     @property
     def key(self) -> str:
@@ -258,6 +261,9 @@ class Kappa(LabelMeasure):
 class MCC(LabelMeasure):
     """Matthews' correlation coefficient, for any number of labels (Gorodkin's R_K).
 
+    Formula: (c n − Σ t p) / √((n² − Σ p²)(n² − Σ t²))
+    Source: Matthews 1975; Gorodkin 2004
+
     >>> (MCC()("M", "M").tally + MCC()("G", "G").tally + MCC()("G", "M").tally).value
     0.5
     """
@@ -270,13 +276,13 @@ class MCC(LabelMeasure):
         "missing": "its own label",
         "one label throughout": "1 if right (scikit-learn: 0)",
     }
-    formula = "(c n − Σ t p) / √((n² − Σ p²)(n² − Σ t²))"
-    source = "Matthews 1975; Gorodkin 2004"
 
 
 @dataclass(frozen=True)
 class OrdinalError(LabelMeasure):
     """The mean absolute distance of labels that are numbers, or of their places in the order ``labels``.
+
+    Formula: mean |gold − predicted|
 
     >>> OrdinalError()(4, 2).tally.value, OrdinalError(("low", "mid", "high"))("low", "mid").tally.value
     (2.0, 1.0)
@@ -286,7 +292,6 @@ class OrdinalError(LabelMeasure):
     name = "ordinal_mae"
     lower_is_better = True
     fixed = {"missing": "as far away as can be"}
-    formula = "mean |gold − predicted|"
 
     @property
     def limits(self) -> tuple[float, float]:  # type: ignore[override]
@@ -303,6 +308,9 @@ class OrdinalError(LabelMeasure):
 class Cost(LabelMeasure):
     """The mean cost of taking one label for another; a pair that ``costs`` does not name costs 1, a right label 0.
 
+    Formula: mean cost of (gold, predicted)
+    Source: Elkan 2001
+
     >>> cost = Cost((("spam", "ham", 0.2), ("ham", "spam", 5.0)))
     >>> cost("ham", "spam").tally.value, cost("ham", None).tally.value, cost.limits
     (5.0, 1.0, (0.0, 5.0))
@@ -313,8 +321,6 @@ class Cost(LabelMeasure):
     zero = Mean()
     lower_is_better = True
     fixed = {"other pairs": "1"}
-    formula = "mean cost of (gold, predicted)"
-    source = "Elkan 2001"
 
     @property
     def limits(self) -> tuple[float, float]:  # type: ignore[override]
@@ -331,6 +337,9 @@ class Cost(LabelMeasure):
 class Correlation(ClassificationMeasure):
     """Pearson's r, Spearman's ρ or Kendall's τ_b of gold's and the program's numbers, over the corpus.
 
+    Formula: correlation of gold and predicted numbers over the corpus
+    Source: Pearson 1895; Spearman 1904; Kendall 1945
+
     >>> pairs = [({"score": g}, {"score": p}) for g, p in ((1, 2), (2, 5), (3, 4))]
     >>> sum((Correlation("kendall")(*pair).tally for pair in pairs), Correlation("kendall").zero).value
     0.3333333333333333
@@ -342,8 +351,6 @@ class Correlation(ClassificationMeasure):
     choices = {"statistic": CORRELATIONS}
     limits = (-1.0, 1.0)
     fixed = {"ties": "mid-ranks, τ_b", "constant": "1 if equal, else 0", "failed": "left out"}
-    formula = "correlation of gold and predicted numbers over the corpus"
-    source = "Pearson 1895; Spearman 1904; Kendall 1945"
 
     @property
     def zero(self) -> Correlated:  # type: ignore[override]
@@ -360,28 +367,20 @@ class Correlation(ClassificationMeasure):
 class GradedError(ClassificationMeasure):
     """The mean absolute error (``mae``), or the root of the mean squared one (``rmse``).
 
-    ``missing`` is how far away a missing number is; None leaves it out.
+    Formula: mean |gold − predicted|, or √ mean (gold − predicted)²
+    Source: Willmott & Matsuura 2005
 
     >>> GradedError()({"score": 3}, {"score": 5}).tally.value
     2.0
-    >>> GradedError("rmse", missing=4)({"score": 3}, None).tally.value
-    4.0
     """
 
     name = "{statistic}"
     statistic: str = "mae"
-    missing: float | None = field(default=None, kw_only=True)
     in_key = ("statistic",)
     choices = {"statistic": ("mae", "rmse")}
+    fixed = {"failed": "left out"}
     limits = (0.0, float("inf"))
     lower_is_better = True
-    formula = "mean |gold − predicted|, or √ mean (gold − predicted)²"
-    source = "Willmott & Matsuura 2005"
-
-    @property
-    def fixed(self) -> dict[str, str]:  # type: ignore[override]
-        """What a missing number counts."""
-        return {"failed": "left out" if self.missing is None else f"{self.missing:g} away"}
 
     @property
     def zero(self) -> Mean:  # type: ignore[override]
@@ -391,8 +390,7 @@ class GradedError(ClassificationMeasure):
     def tallies(self, batch: Batch) -> Mean:
         """The error of each example."""
         power = 1 if self.statistic == "mae" else 2
-        errors = (self.missing if pred is None else abs(gold - pred) for gold, pred in batch.grades)
-        tally = means(None if error is None else error**power for error in errors)
+        tally = means(None if pred is None else abs(gold - pred) ** power for gold, pred in batch.grades)
         return type(self.zero)(tally.total, tally.weight)
 
 
@@ -420,5 +418,4 @@ MEASURES: tuple[Measure[Any], ...] = (
     Accuracy("any"),
     OrdinalError(tuple(institutions())),
     *GRADED,
-    GradedError(missing=4.0),
 )

@@ -1,31 +1,41 @@
-"""Several labels an example: gold and prediction hold a plain list ``labels``, in any order.
+"""Several labels an example: sets of labels, and what a program says about every label.
 
-An example may have no label; where both sides have none, it is right. A program that failed gave no label.
+For sets, gold and prediction hold a plain list ``labels``, in any order. An example may have no label; where both sides
+have none, it is right. A program that failed gave no label.
+
+``probabilities`` of a prediction are a number for each label (any numbers serve `TopK` and `Curve`). A program that
+failed has none: its label is in no top k, its Brier loss is 2, and every curve ranks it last for its own label.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Error, Measure, Review
-from goldassay.measures.classification.measures import FORMULA, ClassificationMeasure, set_counts
+from goldassay.measure import Error, Measure, Review, pred_field
+from goldassay.measures.calibration import CalibrationMeasure, Confidences
+from goldassay.measures.classification.measures import ClassificationMeasure, LabelMeasure, set_counts
 from goldassay.measures.classification.records import Batch, institutions
+from goldassay.measures.classification.tally import NONE, Curves, Ranking
 from goldassay.statistics.evidence import means, stacked
 from goldassay.tally import RATES, Counts, Macro, Mean
 
 AVERAGES = ("micro", "macro", "samples")
+CURVES = ("auroc", "average_precision")
 
 
 @dataclass(frozen=True)
 class SetMeasure(ClassificationMeasure):
-    """What measures of sets of labels share: their errors are put in words."""
+    """What measures of sets of labels share: their errors are put in words.
+
+    Source: Tsoumakas et al. 2010; scikit-learn with zero_division=1
+    """
 
     fixed = {"case": "as written", "empty": "right if both are"}
-    source = "Tsoumakas et al. 2010; scikit-learn with zero_division=1"
     counted = Measure.counted  # type: ignore[assignment]
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
@@ -39,6 +49,8 @@ class SetMeasure(ClassificationMeasure):
 @dataclass(frozen=True)
 class SetF1(SetMeasure):
     """F1, precision or recall of sets of labels.
+
+    Formula: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn); averaged as named
 
     Args:
         average: ``micro`` over all (example, label), ``macro`` the mean over the labels seen, ``samples`` the mean over
@@ -54,7 +66,6 @@ class SetF1(SetMeasure):
     average: str = "micro"
     rate: str = "f1"
     choices = {"average": AVERAGES, "rate": tuple(RATES)}
-    formula = f"{FORMULA}; averaged as named"
 
     @property
     def zero(self) -> Any:  # type: ignore[override]
@@ -78,13 +89,14 @@ class SetF1(SetMeasure):
 class SubsetAccuracy(SetMeasure):
     """The share of examples whose set of labels is right as a whole.
 
+    Formula: equal sets / all
+
     >>> SubsetAccuracy()({"labels": ["a", "b"]}, {"labels": ["b", "a"]}).tally.value
     1.0
     """
 
     name = "subset_accuracy"
     zero = Mean()
-    formula = "equal sets / all"
 
     def tallies(self, batch: Batch) -> Mean:
         """Whether both sets are equal."""
@@ -95,6 +107,8 @@ class SubsetAccuracy(SetMeasure):
 class HammingLoss(SetMeasure):
     """The share of (example, label) that is wrong, over all ``labels`` of the list.
 
+    Formula: labels on one side alone / labels of the list; mean over examples
+
     >>> HammingLoss(("a", "b", "c", "d"))({"labels": ["a", "b"]}, {"labels": ["b", "c"]}).tally.value
     0.5
     """
@@ -103,7 +117,6 @@ class HammingLoss(SetMeasure):
     name = "hamming_loss"
     zero = Mean()
     lower_is_better = True
-    formula = "labels on one side alone / labels of the list; mean over examples"
 
     def __post_init__(self) -> None:
         if not self.labels:
@@ -118,6 +131,8 @@ class HammingLoss(SetMeasure):
 class RankingPrecision(SetMeasure):
     """Label ranking average precision: of each gold label, the share of gold among the labels that are as probable.
 
+    Formula: mean over gold labels of gold labels from it up / labels from it up; mean over examples
+
     >>> pred = {"labels": [], "probabilities": {"a": 0.9, "b": 0.6, "c": 0.3}}
     >>> RankingPrecision()({"labels": ["a", "c"]}, pred).tally.value      # (1/1 + 2/3) / 2
     0.8333333333333333
@@ -126,7 +141,6 @@ class RankingPrecision(SetMeasure):
     name = "lrap"
     zero = Mean()
     fixed = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
-    formula = "mean over gold labels of gold labels from it up / labels from it up; mean over examples"
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
         """None: a ranking has no wrong label."""
@@ -146,13 +160,126 @@ def _precision(gold: frozenset[str], numbers: dict[str, float]) -> float:
     return sum(shares) / len(shares) if shares else 1.0
 
 
+@dataclass(frozen=True)
+class TopK(LabelMeasure):
+    """The share of examples whose gold label is among the ``k`` most probable ones.
+
+    Formula: gold among the k most probable / all
+
+    >>> TopK(2)("L", {"label": "M", "probabilities": {"M": 0.6, "L": 0.3, "A": 0.1}}).tally.value
+    1.0
+    """
+
+    name = "top{k}_accuracy"
+    k: int = 3
+    zero = Mean()
+    fixed = {"ties": "the later label first (scikit-learn)", "failed": "0"}
+
+    def tallies(self, batch: Batch) -> Mean:
+        """Whether the gold label is among the first."""
+        ranked = ((gold, sorted(p, key=lambda label: (p[label], label))[-self.k :]) for gold, p in batch.likely)
+        return means(float(gold in first) for gold, first in ranked)
+
+
+@dataclass(frozen=True)
+class MulticlassBrier(LabelMeasure):
+    """Brier's score over all labels: the mean of Σ (p − y)², from 0 to 2, y being 1 for the gold label and 0 elsewhere.
+
+    Formula: mean Σ over labels (p − y)²
+    Source: Brier, Monthly Weather Review 1950
+
+    >>> round(MulticlassBrier()("M", {"label": "M", "probabilities": {"M": 0.8, "L": 0.2}}).tally.value, 4)
+    0.08
+    """
+
+    name = "multiclass_brier"
+    zero = Mean()
+    limits = (0.0, 2.0)
+    lower_is_better = True
+    fixed = {"scale": "not halved", "failed": "2"}
+
+    def tallies(self, batch: Batch) -> Mean:
+        """The loss of each example."""
+        return means(
+            sum((p - (label == gold)) ** 2 for label, p in {gold: 0.0, **numbers}.items()) if numbers else 2.0
+            for gold, numbers in batch.likely
+        )
+
+
+@dataclass(frozen=True)
+class Calibration(CalibrationMeasure, LabelMeasure):  # type: ignore[misc,override]
+    """Calibration of the predicted label: ``statistic`` ``ece`` (ten bins), ``brier`` and so on.
+
+    Its confidence is the prediction's ``confidence``, else its probability; examples without either are left out.
+
+    >>> Calibration(statistic="brier")("M", {"label": "M", "confidence": 0.75}).tally.value
+    0.0625
+    """
+
+    @property
+    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+        """Which examples count, and how many bins there are."""
+        bins = {} if self.statistic.startswith("brier") else {"bins": str(self.edges)}
+        return {"without a confidence": "left out", "failed": "left out", **bins}
+
+    def confidences(self, batch: Batch) -> Confidences:
+        """The labels that have a confidence."""
+        rows = []
+        for place, (read, pred) in enumerate(zip(batch.read, batch.pred, strict=True)):
+            sure = None if read.pred == NONE else pred_field(pred, "confidence", None)
+            if sure is None and read.pred != NONE and pred_field(pred, "probabilities", None) is not None:
+                sure = batch.probabilities[place].get(read.pred)
+            rows += [] if sure is None else [(place, float(sure), float(read.pred == read.gold))]
+        row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
+        return Confidences(len(batch.read), row.astype(int), confidence, correct)
+
+
+@dataclass(frozen=True)
+class Curve(LabelMeasure):
+    """How well the probability of each label ranks the examples: the mean over labels, each against all others.
+
+    ``statistic`` is ``auroc`` or ``average_precision``.
+
+    Formula: area under the curve of each label's probability
+    Source: Hanley & McNeil 1982; scikit-learn's roc_auc_score and average_precision_score
+
+    >>> def pred(p): return {"label": "spam", "probabilities": {"spam": p, "ham": 1 - p}}
+    >>> examples = [("spam", 0.9), ("ham", 0.6), ("spam", 0.4), ("ham", 0.1)]
+    >>> sum((Curve()(label, pred(p)).tally for label, p in examples), Curve().zero).value
+    0.75
+    """
+
+    name = "{statistic}"
+    statistic: str = "auroc"
+    in_key = ("statistic",)
+    choices = {"statistic": CURVES}
+    fixed = {"average": "labels against the rest", "label without a number": "0"}
+
+    @property
+    def zero(self) -> Curves:  # type: ignore[override]
+        """No evidence."""
+        return Curves({}, self.statistic)
+
+    def tallies(self, batch: Batch) -> Curves:
+        """For each label its probability in each example, and whether it is right."""
+        rows = batch.likely
+        curves = {"": Ranking.of(np.zeros(len(rows)), [(1.0, 0.0, 0.0)] * len(rows))}
+        for label in sorted({label for gold, numbers in rows for label in (gold, *numbers)}):
+            seen = [(float(label in p or gold == label), float(gold == label), 0.0) for gold, p in rows]
+            curves[label] = Ranking.of([p.get(label, 0.0) for _, p in rows], seen)
+        return self.zero.with_items(curves)
+
+
 def listed(labels: tuple[str, ...]) -> list[Measure[Any]]:
     """Every measure of the scorecard that needs no probabilities, in its order."""
     rates = [*(SetF1(average) for average in AVERAGES), SetF1("micro", "precision"), SetF1("micro", "recall")]
     return [*rates, SubsetAccuracy(), *([HammingLoss(labels)] if labels else [])]
 
 
+RANKED = (TopK(2), TopK(3), *map(Curve, CURVES), MulticlassBrier())
+CALIBRATED = (Calibration(statistic="ece"), Calibration(statistic="brier"))
 MEASURES: tuple[Measure[Any], ...] = (
     *(SetF1(average, rate) for average in AVERAGES for rate in RATES),
     *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision()),
+    *(TopK(1), *RANKED, *CALIBRATED),
 )

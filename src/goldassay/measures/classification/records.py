@@ -141,6 +141,11 @@ class Batch:
         """The predicted number of each label."""
         return list(map(probabilities, self.pred))
 
+    @property
+    def likely(self) -> list[tuple[str, dict[str, float]]]:
+        """Each gold label, and the predicted numbers."""
+        return [(read.gold, numbers) for read, numbers in zip(self.read, self.probabilities, strict=True)]
+
     @cached_property
     def grades(self) -> list[tuple[Any, float | None]]:
         """The numbers of both sides."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Measure, failed
-from goldassay.measures.classification import multilabel, probabilities
+from goldassay.measures.classification import multilabel
 from goldassay.measures.classification.measures import (
     GRADED,
     INSTITUTIONS,
@@ -77,8 +77,8 @@ def scorecard(
         listed, warnings = _listed(labels, seen)
         measures = _measures(listed, _tree(hierarchy, listed, seen), seen, stated)
         measures += [
-            *(probabilities.RANKED if probable else ()),
-            *(probabilities.CALIBRATED if probable or stated["confidence"] else ()),
+            *(multilabel.RANKED if probable else ()),
+            *(multilabel.CALIBRATED if probable or stated["confidence"] else ()),
             *([Cost(tuple(costs))] if costs else ()),
         ]
     elif kind == "labels":

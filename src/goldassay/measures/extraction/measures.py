@@ -72,6 +72,9 @@ class SpanMeasure(Measure[T]):
 class SpanF1(SpanMeasure[Any]):
     """F1, precision or recall of spans.
 
+    Formula: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn); averaged as named
+    Source: Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy, by document)
+
     Args:
         match: When a prediction is correct: ``strict``, ``partial``, ``exact``, ``type``, ``type_anywhere``, ``token``.
         rate: ``f1``, ``precision`` or ``recall``.
@@ -92,8 +95,6 @@ class SpanF1(SpanMeasure[Any]):
     Counts(tp=1, fp=1, fn=0)
     """
 
-    formula = "P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn); averaged as named"
-    source = "Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy, by document)"
     choices = {
         **SpanMeasure.choices,
         "match": tuple(MATCHES),
@@ -178,6 +179,9 @@ class SemEval(SpanMeasure[SemEvalCounts]):
     Each schema is counted with the one-to-one matching that gives it the most correct pairs, so ``strict``, ``exact``
     and ``type`` have as many as `SpanF1` with the match of that name.
 
+    Formula: P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS, F1 their harmonic mean
+    Source: Segura-Bedmar et al. 2013 (SemEval-2013 task 9)
+
     >>> SemEval("partial")([(0, 5, "A")], [(0, 4, "B")]).tally
     SemEvalCounts(correct=0, incorrect=0, partial=1, missed=0, spurious=0)
     >>> SemEval("partial", rate="recall")([(0, 5, "A")], [(0, 4, "B")]).tally.value
@@ -193,8 +197,6 @@ class SemEval(SpanMeasure[SemEvalCounts]):
         "repeated": REPEATED,
         "empty": EMPTY,
     }
-    formula = "P = (COR + ½ PAR) / ACT, R = (COR + ½ PAR) / POS, F1 their harmonic mean"
-    source = "Segura-Bedmar et al. 2013 (SemEval-2013 task 9)"
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -119,6 +119,9 @@ def _name(chosen: Any) -> str:
 class FieldF1(RecordMeasure[Any]):
     """F1, precision or recall over the leaf fields of all records; ``average="macro"`` is the mean over fields.
 
+    Formula: F1 = 2 tp / (2 tp + fp + fn) over the leaves, items of lists aligned one to one; averaged as named
+    Source: micro-averaged field F1 of structured extraction, as in Kim et al. 2022 (Donut)
+
     >>> gold = {"record": {"no": "7", "lines": [{"what": "tea", "qty": 2}, {"what": "jam", "qty": 1}]}}
     >>> score = FieldF1()(gold, {"record": '{"no": "7", "lines": [{"what": "jam", "qty": 3}]}'})
     >>> score.tally, [error.kind for error in score.errors]
@@ -130,8 +133,6 @@ rate='f1', average='micro')
 
     rate: str = "f1"
     average: str = "micro"
-    formula = "F1 = 2 tp / (2 tp + fp + fn) over the leaves, items of lists aligned one to one; averaged as named"
-    source = "micro-averaged field F1 of structured extraction, as in Kim et al. 2022 (Donut)"
 
     @property
     def key(self) -> str:
@@ -170,14 +171,15 @@ rate='f1', average='micro')
 class RecordAccuracy(RecordMeasure[Mean]):
     """The share of records of which every field is right, and none missing or invented.
 
+    Formula: records without an error / all records
+    Source: exact match, with this measure's comparators
+
     >>> RecordAccuracy()({"record": {"tags": ["a", "b"]}}, {"record": {"tags": ["b", "a"]}}).tally.value
     1.0
     """
 
     name = "record_accuracy"
     zero = Mean()
-    formula = "records without an error / all records"
-    source = "exact match, with this measure's comparators"
 
     def tallies(self, batch: Batch) -> Mean:
         """1 for a right record."""
@@ -191,6 +193,9 @@ class RecordAccuracy(RecordMeasure[Mean]):
 class SchemaValid(RecordMeasure[Mean]):
     """The share of predictions that are records and fit the schema; without one, that can be read as records.
 
+    Formula: valid predictions / all predictions
+    Source: JSON Schema 2020-12
+
     >>> SchemaValid(schema={"required": ["no"]})({"record": {"no": 7}}, {"record": {"number": 7}}).tally.value
     0.0
     """
@@ -198,8 +203,6 @@ class SchemaValid(RecordMeasure[Mean]):
     name = "schema_valid"
     zero = Mean()
     named = ("schema",)
-    formula = "valid predictions / all predictions"
-    source = "JSON Schema 2020-12"
 
     def tallies(self, batch: Batch) -> Mean:
         """1 for a valid prediction."""
@@ -216,6 +219,9 @@ class TreeEdit(RecordMeasure[Mean]):
 
     The order of lists counts, and so does part of a wrong text.
 
+    Formula: max(0, 1 − TED(prediction, gold) / TED(empty, gold))
+    Source: Kim et al. 2022 (Donut); Zhang & Shasha 1989
+
     >>> TreeEdit()({"record": {"name": "cake"}}, {"record": {"name": "cafe"}}).tally.value
     0.8
     """
@@ -224,8 +230,6 @@ class TreeEdit(RecordMeasure[Mean]):
     zero = Mean()
     named = ("schema", "invalid")
     fixed = {"normalisation": "Donut's", "average": "mean over records"}
-    formula = "max(0, 1 − TED(prediction, gold) / TED(empty, gold))"
-    source = "Kim et al. 2022 (Donut); Zhang & Shasha 1989"
 
     def tallies(self, batch: Batch) -> Mean:
         """The accuracy of each pair; a pair of empty records has none."""

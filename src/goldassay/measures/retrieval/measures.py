@@ -19,8 +19,6 @@ from goldassay.measures.retrieval.records import TIES, Batch, Hits, places
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean, Number, divide
 
-TREC_EVAL = "trec_eval (https://github.com/usnistgov/trec_eval)"
-
 
 @dataclass(frozen=True)
 class Ranked(Measure[Mean]):
@@ -104,15 +102,15 @@ class nDCG(Ranked):
 
     Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002.
 
+    Formula: DCG@k / ideal DCG@k, DCG@k = Σ_{i≤k} gain_i / log2(i + 1); mean over queries
+    Source: Järvelin and Kekäläinen, TOIS 2002; trec_eval (https://github.com/usnistgov/trec_eval) ndcg_cut
+
     >>> gold, pred = {"relevant": {"a": 3, "b": 1}}, {"results": ["b", "a"]}
     >>> nDCG(10)
     nDCG(ties='docno_desc', missing=0, k=10, gain='linear', ideal='judged')
     >>> round(nDCG(10)(gold, pred).tally.value, 4)     # (1/1 + 3/1.585) / (3/1 + 1/1.585)
     0.7967
     """
-
-    formula = "DCG@k / ideal DCG@k, DCG@k = Σ_{i≤k} gain_i / log2(i + 1); mean over queries"
-    source = f"Järvelin and Kekäläinen, TOIS 2002; {TREC_EVAL} ndcg_cut"
 
     choices = {
         **Ranked.choices,
@@ -139,13 +137,14 @@ class nDCG(Ranked):
 class P(Ranked):
     """Precision at k: the share of the first k places that hold a relevant document (places left empty hold none).
 
+    Formula: relevant documents among the first k / k; mean over queries
+    Source: trec_eval (https://github.com/usnistgov/trec_eval) P
+
     >>> P(5)({"relevant": ["a"]}, {"results": ["a", "b"]}).tally.value
     0.2
     """
 
     attains_one = False
-    formula = "relevant documents among the first k / k; mean over queries"
-    source = f"{TREC_EVAL} P"
 
     k: int = 10
     rel: float = 1
@@ -160,6 +159,9 @@ class R(Ranked):
 
     A query without relevant documents is left out; trec_eval gives it 0.
 
+    Formula: relevant documents among the first k / relevant documents; mean over queries that have any
+    Source: trec_eval (https://github.com/usnistgov/trec_eval) recall
+
     >>> R(10)({"relevant": ["a", "b"]}, {"results": ["a", "c"]}).tally.value
     0.5
     >>> R(10)({"relevant": {}}, {"results": ["a"]}).tally.weight
@@ -168,8 +170,6 @@ class R(Ranked):
 
     attains_one = False
     fixed = {**Ranked.fixed, "no_relevant": "skip"}
-    formula = "relevant documents among the first k / relevant documents; mean over queries that have any"
-    source = f"{TREC_EVAL} recall"
 
     k: int | None = 10
     rel: float = 1
@@ -185,12 +185,12 @@ class R(Ranked):
 class RR(Ranked):
     """Reciprocal rank of the first relevant document (0 if there is none); its mean is MRR.
 
+    Formula: 1 / rank of the first relevant document, 0 without one; mean over queries
+    Source: trec_eval (https://github.com/usnistgov/trec_eval) recip_rank
+
     >>> RR()({"relevant": ["b"]}, {"results": ["a", "b"]}).tally.value
     0.5
     """
-
-    formula = "1 / rank of the first relevant document, 0 without one; mean over queries"
-    source = f"{TREC_EVAL} recip_rank"
 
     k: int | None = None
     rel: float = 1
@@ -207,12 +207,12 @@ class RR(Ranked):
 class AP(Ranked):
     """Average precision: the mean, over all relevant documents, of the precision at their rank (0 if not retrieved).
 
+    Formula: Σ over relevant retrieved of (relevant up to rank / rank) / R; mean over queries
+    Source: trec_eval (https://github.com/usnistgov/trec_eval) map, map_cut
+
     >>> round(AP()({"relevant": ["a", "c"]}, {"results": ["a", "b", "c"]}).tally.value, 4)     # (1/1 + 2/3) / 2
     0.8333
     """
-
-    formula = "Σ over relevant retrieved of (relevant up to rank / rank) / R; mean over queries"
-    source = f"{TREC_EVAL} map, map_cut"
 
     k: int | None = None
     rel: float = 1
@@ -232,14 +232,15 @@ class Bpref(Ranked):
     bpref = 1/R Σ_r (1 − min(n_r, R) / min(N, R)), n_r the irrelevant judged documents above r, N all of them.
     Buckley and Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004.
 
+    Formula: 1/R Σ_r (1 − min(irrelevant judged above r, R) / min(N, R)); mean over queries
+    Source: Buckley and Voorhees, SIGIR 2004; trec_eval (https://github.com/usnistgov/trec_eval) bpref
+
     >>> gold = {"relevant": {"a": 1, "b": 1, "x": 0, "y": 0}}
     >>> Bpref()(gold, {"results": ["a", "x", "u", "b"]}).tally.value     # (1 + (1 - 1/2)) / 2
     0.75
     """
 
-    formula = "1/R Σ_r (1 − min(irrelevant judged above r, R) / min(N, R)); mean over queries"
     fixed = {**Ranked.fixed, "unjudged": "left out"}
-    source = f"Buckley and Voorhees, SIGIR 2004; {TREC_EVAL} bpref"
 
     rel: float = 1
 
@@ -262,13 +263,14 @@ class RBP(Ranked):
 
     Relevance is binary (grade ≥ ``rel``). Moffat and Zobel, TOIS 2008. trec_eval 10's ``rbp`` is p = 0.9.
 
+    Formula: (1 − p) Σ_i rel_i p^(i−1); mean over queries
+    Source: Moffat and Zobel, TOIS 2008; trec_eval (https://github.com/usnistgov/trec_eval) rbp
+
     >>> RBP(p=0.5)({"relevant": ["a", "c"]}, {"results": ["a", "b", "c"]}).tally.value     # 0.5 (1 + 0.25)
     0.625
     """
 
     attains_one = False
-    formula = "(1 − p) Σ_i rel_i p^(i−1); mean over queries"
-    source = f"Moffat and Zobel, TOIS 2008; {TREC_EVAL} rbp"
 
     p: float = 0.8
     rel: float = 1
@@ -283,12 +285,12 @@ class RBP(Ranked):
 class Rprec(Ranked):
     """Precision at R, the number of relevant documents.
 
+    Formula: relevant documents among the first R / R; mean over queries
+    Source: trec_eval (https://github.com/usnistgov/trec_eval) Rprec
+
     >>> Rprec()({"relevant": ["a", "c"]}, {"results": ["a", "b", "c"]}).tally.value
     0.5
     """
-
-    formula = "relevant documents among the first R / R; mean over queries"
-    source = f"{TREC_EVAL} Rprec"
 
     rel: float = 1
 
@@ -303,13 +305,14 @@ class Judged(Ranked):
 
     Over the results that exist, as in ir_measures; trec_eval's ``unj`` divides by k.
 
+    Formula: judged documents among the first k / min(k, results); mean over queries
+    Source: ir_measures Judged (https://ir-measur.es)
+
     >>> Judged(10)({"relevant": {"a": 1, "b": 0}}, {"results": ["a", "b", "c", "d"]}).tally.value
     0.5
     """
 
-    formula = "judged documents among the first k / min(k, results); mean over queries"
     fixed = {"no_results": "0"}
-    source = "ir_measures Judged (https://ir-measur.es)"
 
     k: int = 10
 
@@ -322,12 +325,12 @@ class Judged(Ranked):
 class Success(Ranked):
     """1 where a relevant document stands in the first k places.
 
+    Formula: 1 if a relevant document is among the first k, else 0; mean over queries
+    Source: trec_eval (https://github.com/usnistgov/trec_eval) success
+
     >>> Success(1)({"relevant": ["b"]}, {"results": ["a", "b"]}).tally.value
     0.0
     """
-
-    formula = "1 if a relevant document is among the first k, else 0; mean over queries"
-    source = f"{TREC_EVAL} success"
 
     k: int = 10
     rel: float = 1
