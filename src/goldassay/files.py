@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -110,6 +111,11 @@ def save(path: str | Path, content: str) -> None:
     except UnicodeEncodeError as error:
         half = f"\\u{ord(error.object[error.start]):04x}"
         raise DataError(f"cannot be written: {half} is half of a character", file=path) from None
+
+
+def resource(name: str) -> Any:
+    """The content of a JSON file that comes with goldassay, in its folder ``data``."""
+    return json.loads(resources.files("goldassay").joinpath("data", name).read_text("utf-8"))
 
 
 class Faults:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 from typing_extensions import is_typeddict
 
 from goldassay.gold import read, write
@@ -56,13 +57,12 @@ def anything(hint: Any) -> st.SearchStrategy[Any]:
 
 def shape(hint: Any) -> st.SearchStrategy[dict[str, Any]]:
     """Records of a shape, with and without what is not required."""
-    needed, free = {}, {}
+    required = TypeAdapter(hint).json_schema().get("required", [])
+    fields: dict[str, Any] = {}
     for name, kind in get_type_hints(hint, include_extras=True).items():
-        if get_origin(kind) is NotRequired:
-            free[name] = anything(get_args(kind)[0])
-        else:
-            needed[name] = anything(kind)
-    return st.fixed_dictionaries(needed, optional=free)
+        fields[name] = anything(get_args(kind)[0] if get_origin(kind) in (Required, NotRequired) else kind)
+    needed = {name: fields.pop(name) for name in required}
+    return st.fixed_dictionaries(needed, optional=fields)
 
 
 def placed(record: dict[str, Any], side: Side) -> dict[str, Any]:

@@ -9,10 +9,12 @@ together.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, Required
 
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
+
+from goldassay.measure import TASKS
 
 Id = Annotated[str, Field(min_length=1, coerce_numbers_to_str=True)]
 LabelText = Annotated[str, Field(coerce_numbers_to_str=True)]
@@ -27,16 +29,16 @@ Fields = dict[str, Any]  # a record that may be changed
 Side = Literal["gold", "pred"]
 
 
-class Common(TypedDict):
+class Common(TypedDict, total=False):
     """What every gold record may have."""
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
-    id: Id
-    document: NotRequired[Id | None]
-    language: NotRequired[str | None]
-    split: NotRequired[str | None]
-    strata: NotRequired[dict[str, Stratum]]
-    meta: NotRequired[dict[str, Any]]
+    id: Required[Id]
+    document: Id | None
+    language: str | None
+    split: str | None
+    strata: dict[str, Stratum]
+    meta: dict[str, Any]
 
 
 class Span(TypedDict):
@@ -64,19 +66,19 @@ class Extraction(Common):
     tokens: NotRequired[list[tuple[Offset, Offset]]]
 
 
-class Classification(Common):
+class Classification(Common, total=False):
     """A document and its type, or several ``labels``, or a grade (``score``); a label may be a number.
 
     ``weight`` is how much the example counts (``score --option weight=weight``).
     """
 
-    text: NotRequired[str]
-    label: NotRequired[LabelText]
-    labels: NotRequired[list[LabelText]]
-    score: NotRequired[Finite]
-    weight: NotRequired[Grade]
-    secondary_labels: NotRequired[list[str]]
-    rationale: NotRequired[str | None]
+    text: str
+    label: LabelText
+    labels: list[LabelText]
+    score: Finite
+    weight: Grade
+    secondary_labels: list[str]
+    rationale: str | None
 
 
 class Link(TypedDict):
@@ -114,47 +116,47 @@ class Retrieval(Common):
     relevant: dict[str, Grade] | list[str]
 
 
-class Answering(Common):
+class Answering(Common, total=False):
     """A question and its acceptable answers (one of several spans is a list); none is an unanswerable question.
 
     ``provenance`` are the sets of documents of which one supports the answer (KILT); ``answerable`` says which versions
     of the question have an answer (MuSiQue).
     """
 
-    question: str
-    answers: list[str | list[str]]
-    reference: NotRequired[str | None]
-    supporting_facts: NotRequired[list[Any]]
-    answer_type: NotRequired[str | None]
-    documents: NotRequired[list[str]]
-    provenance: NotRequired[list[list[str]]]
-    answerable: NotRequired[list[bool]]
-    context: NotRequired[str]
-    answer_starts: NotRequired[list[Offset]]
-    entities: NotRequired[list[str]]
+    question: Required[str]
+    answers: Required[list[str | list[str]]]
+    reference: str | None
+    supporting_facts: list[Any]
+    answer_type: str | None
+    documents: list[str]
+    provenance: list[list[str]]
+    answerable: list[bool]
+    context: str
+    answer_starts: list[Offset]
+    entities: list[str]
 
 
-class Triple(TypedDict):
+class Triple(TypedDict, total=False):
     """A statement; ``object`` is text or a typed value, ``confidence`` is a prediction's."""
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
-    subject: str | dict[str, Any]
-    predicate: str
-    object: str | int | float | bool | dict[str, Any]
-    object_type: NotRequired[str | None]
-    subject_id: NotRequired[str | None]
-    predicate_id: NotRequired[str | None]
-    object_id: NotRequired[str | None]
-    object_labels: NotRequired[list[str]]
-    evidence: NotRequired[list[int]]
-    in_train: NotRequired[Flag | None]
-    rank: NotRequired[str | None]
-    domain: NotRequired[str | None]
-    verdict: NotRequired[Literal["correct", "incorrect", "uncertain", "in_wikidata"] | None]
-    supported: NotRequired[Flag | None]
-    importance: NotRequired[str | None]
-    confidence: NotRequired[Finite | None]
-    meta: NotRequired[dict[str, Any]]
+    subject: Required[str | dict[str, Any]]
+    predicate: Required[str]
+    object: Required[str | int | float | bool | dict[str, Any]]
+    object_type: str | None
+    subject_id: str | None
+    predicate_id: str | None
+    object_id: str | None
+    object_labels: list[str]
+    evidence: list[int]
+    in_train: Flag | None
+    rank: str | None
+    domain: str | None
+    verdict: Literal["correct", "incorrect", "uncertain", "in_wikidata"] | None
+    supported: Flag | None
+    importance: str | None
+    confidence: Finite | None
+    meta: dict[str, Any]
 
 
 class Triples(Common):
@@ -172,16 +174,16 @@ class Records(Common):
     record: dict[str, Any] | list[Any] | str
 
 
-class Predicted(TypedDict):
+class Predicted(TypedDict, total=False):
     """What every prediction may have."""
 
     __pydantic_config__ = FORBID  # type: ignore[misc]
-    id: Id
-    document: NotRequired[Id | None]
-    text: NotRequired[str]
-    latency_ms: NotRequired[Finite | None]
-    error: NotRequired[str | None]
-    meta: NotRequired[dict[str, Any]]
+    id: Required[Id]
+    document: Id | None
+    text: str
+    latency_ms: Finite | None
+    error: str | None
+    meta: dict[str, Any]
 
 
 class PredictedSpan(Span):
@@ -201,15 +203,15 @@ class PredictedExtraction(Predicted):
     entities: list[PredictedSpan]
 
 
-class PredictedClassification(Predicted):
+class PredictedClassification(Predicted, total=False):
     """The type, labels or grade that a system chose, and how probable it takes each label to be."""
 
-    label: NotRequired[LabelText | None]
-    labels: NotRequired[list[LabelText]]
-    score: NotRequired[Finite | None]
-    probabilities: NotRequired[dict[str, Finite]]
-    secondary_labels: NotRequired[list[str]]
-    confidence: NotRequired[Finite | None]
+    label: LabelText | None
+    labels: list[LabelText]
+    score: Finite | None
+    probabilities: dict[str, Finite]
+    secondary_labels: list[str]
+    confidence: Finite | None
 
 
 class Candidate(TypedDict):
@@ -260,16 +262,16 @@ class PredictedRetrieval(Predicted):
     results: list[Result]
 
 
-class PredictedAnswering(Predicted):
+class PredictedAnswering(Predicted, total=False):
     """An answer; an empty one abstains, and a list is one of several spans."""
 
-    answer: str | list[str]
-    confidence: NotRequired[Finite | None]
-    retrieved_contexts: NotRequired[list[str]]
-    supporting_facts: NotRequired[list[Any]]
-    answerable: NotRequired[list[bool]]
-    results: NotRequired[list[Any]]
-    citations: NotRequired[list[Any]]
+    answer: Required[str | list[str]]
+    confidence: Finite | None
+    retrieved_contexts: list[str]
+    supporting_facts: list[Any]
+    answerable: list[bool]
+    results: list[Any]
+    citations: list[Any]
 
 
 class PredictedTriples(Predicted):
@@ -284,23 +286,16 @@ class PredictedRecords(Predicted):
     record: Any
 
 
+_GOLD: Any = (Extraction, Classification, Linking, Retrieval, Answering, Triples, Records)
+_PREDICTED: Any = (
+    PredictedExtraction,
+    PredictedClassification,
+    PredictedLinking,
+    PredictedRetrieval,
+    PredictedAnswering,
+    PredictedTriples,
+    PredictedRecords,
+)
 SHAPES: dict[str, Fields] = {
-    "gold": {
-        "extraction": Extraction,
-        "classification": Classification,
-        "linking": Linking,
-        "retrieval": Retrieval,
-        "answering": Answering,
-        "triples": Triples,
-        "records": Records,
-    },
-    "pred": {
-        "extraction": PredictedExtraction,
-        "classification": PredictedClassification,
-        "linking": PredictedLinking,
-        "retrieval": PredictedRetrieval,
-        "answering": PredictedAnswering,
-        "triples": PredictedTriples,
-        "records": PredictedRecords,
-    },
+    side: dict(zip(TASKS, shapes, strict=True)) for side, shapes in (("gold", _GOLD), ("pred", _PREDICTED))
 }

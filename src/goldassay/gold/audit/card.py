@@ -21,7 +21,7 @@ from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.gold.audit.records import Finding, LocatedRecord, RowsByTask, documents, unreadable
+from goldassay.gold.audit.records import TABLES, Finding, LocatedRecord, RowsByTask, documents, unreadable
 from goldassay.gold.records import labels_of
 from goldassay.gold.sets import CARD, counted, tally
 from goldassay.gold.shapes import Fields
@@ -29,22 +29,6 @@ from goldassay.measure import TASKS
 from goldassay.statistics import Interval
 
 Card = Mapping[str, Any]
-PARTS = {
-    "ner_annotations": "extraction",
-    "type_classification": "classification",
-    "entity_linking": "linking",
-    "retrieval": "retrieval",
-    "qa": "answering",
-    "triples": "triples",
-}
-COUNT_NAMES = {"samples": "records", "judgments": "judgements"}
-ALLOWED = {
-    "extraction": ("entity_types", "types"),
-    "classification": ("label_set",),
-    "answering": ("question_types", "answer_types"),
-    "retrieval": ("graded_relevance",),
-}
-TOP_LEVEL = {"extraction": ("tag_set", "type"), "classification": ("label_set", "label")}
 TOLERANCE = 0.02  # a promised NIL ratio of 0.15 is kept by 0.13 to 0.17
 AGREEMENT = "inter_annotator_agreement"
 ROUNDING = 0.5e-4 + 1e-9
@@ -60,7 +44,7 @@ def check(card: Card, folder: Path, rows: RowsByTask, *, whole: bool) -> Iterato
         whole: Whether these are all tasks of the set, so that what they share can be counted.
     """
     founding, own = (_mapping(card.get(name)) for name in ("gold_standard_dataset", "tasks"))
-    parts: Fields = {task: founding[key] for key, task in PARTS.items() if key in founding} | {**own}
+    parts: Fields = {task: founding[key] for key, task in TABLES["founding_parts"].items() if key in founding} | {**own}
     for task, part in parts.items():
         if not isinstance(part, Mapping) or (task not in rows and not whole):
             continue
@@ -89,7 +73,7 @@ def _promise(message: str, field: str) -> Finding:
 def _recounted(part: Card, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     """A task's part of the card against its records."""
     counts, where = counted(task, [row.record for row in rows]), f"tasks.{task}"
-    yield from _differences(part, {name: counts.get(COUNT_NAMES.get(name, name)) for name in part}, where)
+    yield from _differences(part, {name: counts.get(TABLES["count_names"].get(name, name)) for name in part}, where)
     groups: Mapping[str, int] = counts.get("types" if task == "extraction" else "labels") or {}
     least, names = part.get("samples_per_type", part.get("samples_per_label")), part.get("entity_types")
     for key in dict.fromkeys((*(map(str, names) if isinstance(names, list) else ()), *groups)):
@@ -134,8 +118,8 @@ def _flat(table: Card) -> Fields:
 
 def _labels(card: Card, part: Card, task: str, rows: Sequence[LocatedRecord]) -> Iterator[Finding]:
     """Types, labels and grades that the card does not name, if it names any."""
-    field, key = TOP_LEVEL.get(task, ("", ""))
-    lists = [card.get(field), *(part.get(name) for name in ALLOWED.get(task, ()))]
+    field, key = TABLES["top_level"].get(task, ("", ""))
+    lists = [card.get(field), *(part.get(name) for name in TABLES["allowed"].get(task, ()))]
     names = next((names for names in lists if isinstance(names, list)), None)
     if names is None:
         return

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from goldassay import workspace
+from goldassay import files, workspace
 from goldassay.exceptions import DataError
 from goldassay.gold import anyfields
 from goldassay.gold.records import INPUTS, SPANS, folded_answers, grades, nearest, span_fault
@@ -24,25 +24,8 @@ from goldassay.gold.shapes import Record
 from goldassay.measure import TASKS
 from goldassay.text.normal import distinct, near_pairs
 
-KINDS = {
-    "unreadable": "a file or a line that cannot be read",
-    "schema": "a record that does not have its task's shape",
-    "offset": "a span that is not where it says",
-    "crossing": "two spans that overlap without one holding the other",
-    "repeated": "the same thing twice in one record",
-    "id": "an id that another record has",
-    "duplicate": "a text that another record has",
-    "near": "a text that is nearly another record's",
-    "leak": "the same or nearly the same text on two sides of a split",
-    "conflict": "records that contradict each other",
-    "label": "a type, label or grade that the card does not name",
-    "identifier": "an identifier that is not well formed",
-    "reference": "a file, document or passage that does not exist",
-    "count": "a declared count that differs from the real one",
-    "language": "a language that is not declared, or has no record",
-    "promise": "a promise of the card that is not kept",
-    "text": "an empty text",
-}
+TABLES: dict[str, dict[str, Any]] = files.resource("audit.json")
+KINDS: dict[str, str] = TABLES["kinds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +95,6 @@ def unreadable(error: DataError, name: str, kind: str = "unreadable") -> Finding
 
 
 ABOUT_OTHERS = ("retrieval", "answering")  # tasks whose records are not documents themselves
-PATTERNS = {
-    "wikidata": (r"Q[1-9][0-9]*", "a Wikidata item is Q and a number"),
-    "viaf": (r"[1-9][0-9]{0,21}", "a VIAF id is digits alone, at most 22"),
-    "isil": (
-        r"(?=.{1,16}\Z)(?:[A-Z]{2}|[A-Za-z]|[A-Za-z]{3,4})-[A-Za-z0-9:/-]{1,11}",
-        "an ISIL is a prefix, a hyphen and up to eleven letters, digits or :/-",
-    ),
-}
 
 
 def check(row: LocatedRecord) -> Iterator[Finding]:
@@ -181,7 +156,7 @@ def malformed(base: str, value: str) -> str | None:
     >>> malformed("wikidata", "190804")
     "a Wikidata item is Q and a number, found '190804'"
     """
-    pattern, rule = PATTERNS.get(base.casefold(), (".*", ""))
+    pattern, rule = TABLES["identifiers"].get(base.casefold(), (".*", ""))
     return None if re.fullmatch(pattern, value, re.DOTALL) else f"{rule}, found {value!r}"
 
 
