@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,6 +51,7 @@ class ClassificationMeasure(Measure[Any]):
     """What all measures of classification share: a batch that reads what they ask for."""
 
     task = "classification"
+    zero: ClassVar[Any] = Mean()
     counted = ""  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
@@ -93,7 +94,6 @@ class Accuracy(LabelMeasure):
 
     match: str = "label"
     hierarchy: Hierarchy = INSTITUTIONS
-    zero = Mean()
     choices = {"match": ("label", "group", "any")}
 
     @property
@@ -318,7 +318,6 @@ class Cost(LabelMeasure):
 
     costs: tuple[tuple[str, str, float], ...] = ()
     name = "cost"
-    zero = Mean()
     lower_is_better = True
     fixed = {"other pairs": "1"}
 

@@ -96,7 +96,6 @@ class SubsetAccuracy(SetMeasure):
     """
 
     name = "subset_accuracy"
-    zero = Mean()
 
     def tallies(self, batch: Batch) -> Mean:
         """Whether both sets are equal."""
@@ -115,7 +114,6 @@ class HammingLoss(SetMeasure):
 
     labels: tuple[str, ...] = ()
     name = "hamming_loss"
-    zero = Mean()
     lower_is_better = True
 
     def __post_init__(self) -> None:
@@ -139,7 +137,6 @@ class RankingPrecision(SetMeasure):
     """
 
     name = "lrap"
-    zero = Mean()
     fixed = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
 
     def review(self, gold: object, pred: object, batch: Batch) -> Review:
@@ -172,7 +169,6 @@ class TopK(LabelMeasure):
 
     name = "top{k}_accuracy"
     k: int = 3
-    zero = Mean()
     fixed = {"ties": "the later label first (scikit-learn)", "failed": "0"}
 
     def tallies(self, batch: Batch) -> Mean:
@@ -193,7 +189,6 @@ class MulticlassBrier(LabelMeasure):
     """
 
     name = "multiclass_brier"
-    zero = Mean()
     limits = (0.0, 2.0)
     lower_is_better = True
     fixed = {"scale": "not halved", "failed": "2"}

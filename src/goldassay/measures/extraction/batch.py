@@ -38,8 +38,6 @@ from goldassay.statistics.evidence import Ints
 from goldassay.tally import Counts
 
 MISSED_LABEL, SPURIOUS_LABEL = "MISSED", "SPURIOUS"
-SCHEMA_OF = {"strict": "strict", "partial": "type", "type": "type", "exact": "exact"}
-"""The SemEval schema whose correct pairs are the true positives of a match."""
 LETTER = "\ud800"  # stands in no text, so it can stand for any letter of one that is not there
 TOKEN = re.compile(rf"[^\s{LETTER}]+|{LETTER}")
 MARKS = {"fragments", "optional", "parent"}
@@ -70,8 +68,8 @@ class Batch:
 
     def __init__(self, gold: Sequence[object], pred: Sequence[object], *, bounds: str = "given") -> None:
         self.records, self.bounds, self.n = (gold, pred), bounds, len(gold)
-        read: Any = zip(self.records, (gold_field, pred_field), strict=True)
-        read = [[entities(record, field) for record in side] for side, field in read]
+        read: list[Any] = [[entities(record, gold_field) for record in gold]]
+        read.append([entities(record, pred_field) for record in pred])
         self.failed = np.array([spans is None for spans in read[1]], bool)
         # plain spans are read by column, since that is fast; all others, and all that are wrong, one by one
         columns: list[Any] = [bounds == "given" and plain_columns(side) for side in read]
@@ -146,7 +144,7 @@ class Batch:
             shared = np.minimum(self._table(gold), self._table(pred[:, self.pred.start >= 0]))
             kind, document = np.nonzero(shared)
             return np.repeat((document, kind), shared[kind, document], axis=1), gold, pred
-        document, gold, pred, outcome = self.outcomes(SCHEMA_OF[match], matching)
+        document, gold, pred, outcome = self.outcomes("type" if match == "partial" else match, matching)
         gold, pred = np.stack((document, gold)), np.stack((document, pred))
         return gold[:, outcome == CORRECT], gold[:, gold[1] >= 0], pred[:, pred[1] >= 0]
 

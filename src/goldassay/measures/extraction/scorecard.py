@@ -113,9 +113,10 @@ def evaluate_tags(
     check_choice("mode", mode, ("conlleval", "strict"))
     if len(gold) != len(pred):
         raise GoldassayError(f"{len(gold)} gold sentences against {len(pred)} predicted ones; they must be aligned")
-    for number, (a, b) in enumerate(zip(map(len, gold), map(len, pred), strict=True), 1):
-        if a != b:
-            raise GoldassayError(f"sentence {number} has {a} gold tags and {b} predicted ones; it must have as many")
+    for number, (a, b) in enumerate(zip(gold, pred, strict=True), 1):
+        if len(a) != len(b):
+            message = f"sentence {number} has {len(a)} gold tags and {len(b)} predicted ones; it must have as many"
+            raise GoldassayError(message)
     differ = [not (type(a) is type(b) is list and a == b) for a, b in zip(gold, pred, strict=True)]
     same = list(map(not_, differ))
     ids: defaultdict[str, int] = defaultdict(lambda: len(ids), O=0)
