@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field as FieldInfo
 
@@ -39,8 +39,7 @@ LETTERS = 8  # of a word: bounds in characters become bounds in words for copied
 NUMBERS = {"integer": "/-?[0-9]{1,12}/", "number": r"/-?[0-9]{1,12}(\.[0-9]{1,6})?/", "boolean": '"true" | "false"'}
 
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A value on one line: one of several labels, a text, a number, yes or no."""
 
     kind: str
@@ -64,23 +63,6 @@ class Scalar:
             return text if self.kind == "text" else json.loads(text)
         except ValueError:
             return text
-
-    def rule(self, grammar: Grammar, listed: bool) -> str:
-        """The grammar of a line; ``listed`` for an item of a list, or a part of an object on one line."""
-        length = self.max_length or (grammar.characters if listed else TOP_CHARACTERS)
-        if self.labels:
-            rule = " | ".join(map(_quoted, self.labels))
-        elif self.kind in NUMBERS:
-            rule = NUMBERS[self.kind]
-        elif self.copied and grammar.source:
-            # a letter or digit first, or a mark before it other than the hyphen, which ends a list
-            words = rf"/[^ \-]*[\p{{L}}\p{{N}}][^ ]*( [^ ]+){{0,{max(1, length // LETTERS) - 1}}}/"
-            runs = (json.dumps({"substring_words": line}, ensure_ascii=False) for line in grammar.source)
-            rule = f"({' | '.join(grammar.name(f'%regex {run}') for run in runs)}) & {words}"
-        else:
-            rule = f"/[^\\n|]{{1,{length}}}/"
-        name = grammar.name(rule)
-        return f"({name} | {_quoted(NOTHING)})" if self.optional or (self.copied and not listed) else name
 
 
 @dataclass(frozen=True)
@@ -121,7 +103,7 @@ class Lines:
             if scalar is None:
                 return None
             mention = name == "text" and scalar.kind == "text" and fields.keys() & {"type", "label"}
-            parts[name] = replace(scalar, copied=True) if mention and not scalar.labels else scalar
+            parts[name] = scalar._replace(copied=True) if mention and not scalar.labels else scalar
         labels = [name for name, each in parts.items() if each.labels]
         texts = [name for name, each in parts.items() if each.kind == "text" and not each.labels]
         if len(parts) == 2 and len(labels) == len(texts) == 1:
@@ -130,30 +112,32 @@ class Lines:
 
     def render(self, values: Mapping[str, Any]) -> str:
         """The values, as a demonstration shows them."""
+
+        def line(value: Any) -> str:
+            parts = self.parts.items()
+            return self.separator.join(part.line(value.get(name) if name else value) for name, part in parts)
+
+        value = values.get(self.name, [])
         if self.name not in values:
             return ""
-        value = values[self.name]
-        return "\n".join([*map(self._line, value), NOTHING]) if self.listed else self._line(value)
-
-    def _line(self, value: Any) -> str:
-        return self.separator.join(part.line(value.get(name) if name else value) for name, part in self.parts.items())
+        return "\n".join([*map(line, value), NOTHING]) if self.listed else line(value)
 
     def read(self, text: str) -> dict[str, Any]:
-        """The values of an answer."""
+        """The values of an answer; a line that lacks a part is None, or no item of a list."""
+
+        def parsed(line: str) -> Any:
+            if not self.separator:
+                return self.parts[""].parse(line)
+            texts = line.split(self.separator, len(self.parts) - 1)
+            values = {name: part.parse(text) for (name, part), text in zip(self.parts.items(), texts, strict=False)}
+            return values if len(values) == len(self.parts) else None
+
         lines = text.strip().splitlines()
         if not self.listed:
-            return {self.name: self._parse(" ".join(lines))}
-        texts = (line.removeprefix("- ").strip() for line in lines)
-        items = [self._parse(text) for text in texts if text and text != NOTHING]
-        return {self.name: [item for item in items if item is not None]}
-
-    def _parse(self, text: str) -> Any:
-        """The value of a line; None if it lacks a part."""
-        if not self.separator:
-            return self.parts[""].parse(text)
-        texts = text.split(self.separator, len(self.parts) - 1)
-        values = {name: part.parse(text) for (name, part), text in zip(self.parts.items(), texts, strict=False)}
-        return values if len(values) == len(self.parts) else None
+            return {self.name: parsed(" ".join(lines))}
+        items = (line.removeprefix("- ").strip() for line in lines)
+        values = [parsed(item) for item in items if item and item != NOTHING]
+        return {self.name: [value for value in values if value is not None]}
 
     def grammar(
         self, source: str, items: int = ITEMS, characters: int = CHARACTERS, end_tokens: Sequence[int] = ()
@@ -168,56 +152,54 @@ class Lines:
                 turn for llguidance does not for every model: it refused SmolLM2's ``<|im_end|>``, and answers ran on
                 to their bound.
         """
-        grammar = Grammar(characters, [line.strip() for line in source.splitlines() if line.strip()], {})
+        rules: dict[str, str] = {}
+        sources = [line.strip() for line in source.splitlines() if line.strip()]
         inner, parts = self.listed or bool(self.separator), list(self.parts.values())
-        start = f" {_quoted(self.separator)} ".join(part.rule(grammar, inner) for part in parts)
+
+        def named(rule: str) -> str:
+            return rules.setdefault(rule, f"VALUE_{len(rules)}")
+
+        def rule_of(part: Scalar) -> str:
+            length = part.max_length or (characters if inner else TOP_CHARACTERS)
+            rule = " | ".join(map(_quoted, part.labels)) or NUMBERS.get(part.kind) or f"/[^\\n|]{{1,{length}}}/"
+            if part.copied and sources and not part.labels:
+                # a letter or digit first, or a mark before it other than the hyphen, which ends a list
+                words = rf"/[^ \-]*[\p{{L}}\p{{N}}][^ ]*( [^ ]+){{0,{max(1, length // LETTERS) - 1}}}/"
+                runs = (json.dumps({"substring_words": line}, ensure_ascii=False) for line in sources)
+                rule = f"({' | '.join(named(f'%regex {run}') for run in runs)}) & {words}"
+            name = named(rule)
+            return f"({name} | {_quoted(NOTHING)})" if part.optional or (part.copied and not inner) else name
+
+        start = f" {_quoted(self.separator)} ".join(map(rule_of, parts))
         if self.listed:
             start = f'({start} "\\n"){{0,{self.max_items or items}}} {_quoted(NOTHING)}'
         elif end_tokens and not (parts[-1].labels or parts[-1].kind == "boolean"):
             start = f"({start}) <[{','.join(map(str, end_tokens))}]>"
-        rules = [f"start: {start}", *(f"{name}: {rule}" for rule, name in grammar.rules.items())]
-        return "%llguidance {}\n" + "\n".join(rules) + "\n"
-
-
-@dataclass
-class Grammar:
-    """A grammar that is being written: its bound of characters, the lines to copy from, and the named rules."""
-
-    characters: int
-    source: list[str]
-    rules: dict[str, str]
-
-    def name(self, rule: str) -> str:
-        """The name of a rule, which is written once."""
-        return self.rules.setdefault(rule, f"VALUE_{len(self.rules)}")
+        return "\n".join(
+            ["%llguidance {}", f"start: {start}", *(f"{name}: {rule}" for rule, name in rules.items()), ""]
+        )
 
 
 def _scalar(part: Schema, root: Schema) -> Scalar | None:
-    copied, optional = bool(part.get("copied")), False
-    if "anyOf" in part:
-        options = [_resolved(option, root) for option in part["anyOf"]]
-        rest = [option for option in options if option.get("type") != "null"]
-        if len(rest) != 1:
-            return None
-        part, optional = rest[0], len(rest) < len(options)
-    if "const" in part or "enum" in part:
-        labels = [part["const"]] if "const" in part else part["enum"]
+    """What a line can show of a schema, if anything."""
+    options = [_resolved(option, root) for option in part.get("anyOf", [part])]
+    rest = [option for option in options if option.get("type") != "null"]
+    if len(rest) != 1:
+        return None
+    copied, (part,), optional = part.get("copied"), rest, len(rest) < len(options)
+    if labels := [part["const"]] if "const" in part else part.get("enum"):
         plain = all(isinstance(x, str) and x.strip() == x != NOTHING and "\n" not in x for x in labels)
         return Scalar("text", tuple(labels), optional=optional) if plain else None
     kind = part.get("type")
     if kind == "string" and not part.keys() & {"pattern", "format"}:
-        return Scalar("text", (), copied or bool(part.get("copied")), optional, part.get("maxLength"))
+        return Scalar("text", (), bool(copied or part.get("copied")), optional, part.get("maxLength"))
     return Scalar(str(kind), optional=optional) if kind in NUMBERS else None
 
 
 def _resolved(part: Schema, root: Schema) -> Schema:
     """A part with its reference followed; what stands beside the reference is kept."""
-    if len(part.get("allOf", ())) == 1:
-        return {**_resolved(part["allOf"][0], root), **{key: value for key, value in part.items() if key != "allOf"}}
-    if "$ref" not in part:
-        return part
-    target: Any = root
-    for key in part["$ref"].removeprefix("#/").split("/"):
+    target: Any = root if "$ref" in part else {}
+    for key in part.get("$ref", "#/").removeprefix("#/").split("/"):
         target = target.get(key, {})
     return {**target, **{key: value for key, value in part.items() if key != "$ref"}}
 
@@ -241,8 +223,9 @@ def json_grammar(schema: dict[str, Any], source: str = "", items: int = ITEMS, c
         items: the most items of a list whose schema states no limit.
         characters: the most characters of a text in a list, likewise.
     """
-    bounded = bound(schema, items, characters, _runs(source, max(1, characters // LETTERS)))
-    grammar: str = import_module("xllamacpp").json_schema_to_grammar(json.dumps({**bounded, "x-guidance": COMPACT}))
+    runs = dict.fromkeys(filter(None, _runs(source, max(1, characters // LETTERS))))
+    bounded = bound(schema, items, characters, list(runs)) | {"x-guidance": COMPACT}
+    grammar: str = import_module("xllamacpp").json_schema_to_grammar(json.dumps(bounded))
     return grammar
 
 
@@ -280,16 +263,14 @@ def bound(schema: Any, items: int = ITEMS, characters: int = CHARACTERS, runs: S
     return walk(schema, max(characters, TOP_CHARACTERS))
 
 
-def _runs(source: str, words: int) -> list[str]:
+def _runs(source: str, words: int) -> Iterator[str]:
     """All runs of at most so many words that stand on one line, each also without the marks around it.
 
-    >>> _runs("in Delft (1667)", 2)
+    >>> list(dict.fromkeys(_runs("in Delft (1667)", 2)))
     ['in', 'in Delft', 'Delft', 'Delft (1667)', 'Delft (1667', '(1667)', '1667']
     """
-    runs: list[str] = []
     for line in source.splitlines():
         spans = [match.span() for match in re.finditer(r"\S+", line)]
         for i, (start, _) in enumerate(spans):
             for _, end in spans[i : i + words]:
-                runs += [line[start:end], line[start:end].strip(MARKS)]
-    return list(dict.fromkeys(filter(None, runs)))
+                yield from (line[start:end], line[start:end].strip(MARKS))

@@ -23,11 +23,11 @@ import threading
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import dspy
 import httpx
@@ -54,8 +54,7 @@ class PromptTooLongError(ModelError, ContextWindowExceededError, ValueError):  #
         return str(self.message)
 
 
-@dataclass(frozen=True)
-class Server:
+class Server(NamedTuple):
     """A loaded file; ``handle`` must stay referenced, or the model goes."""
 
     handle: Any
@@ -112,20 +111,20 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
 
     def dump_state(self) -> dict[str, Any]:
         """The settings, no path or port of this machine."""
-        own = {name: getattr(self, name) for name in ("context", "items", "characters", "slots")}
+        own = {"context": self.context, "items": self.items, "characters": self.characters, "slots": self.slots}
         return {**super().dump_state(), **own}
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options of a call, with the server's address and the grammar of a requested response format."""
         asked = options.pop("response_format", None)
-        extra = dict(options.pop("extra_body", None) or {})
         if asked is not None:  # a pydantic model, or what OpenAI's interface takes
             is_model = isinstance(asked, type)
             schema = asked.model_json_schema() if is_model else asked.get("json_schema", {}).get("schema")
-            extra["grammar"] = json_grammar(schema or {"type": "object"}, "", self.items, self.characters)
+            grammar = json_grammar(schema or {"type": "object"}, "", self.items, self.characters)
+            options["extra_body"] = {**options.get("extra_body", {}), "grammar": grammar}
         server = self.server
         address = {"api_base": f"{server.address}/v1", "api_key": server.key, "custom_llm_provider": "openai"}
-        return {**options, **address, **({"extra_body": extra} if extra else {})}
+        return options | address
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
@@ -152,19 +151,16 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
         return answers
 
 
-_servers: dict[tuple[Path, int, int], Server] = {}
 _loading = threading.Lock()
 
 
 def _loaded(file: Path, context: int, slots: int) -> Server:
     """The server of a file with a context of so many tokens for each of its slots, started on first use."""
-    key = (file.resolve(), context, slots)
     with _loading:
-        if key not in _servers:
-            _servers[key] = _start(*key)
-        return _servers[key]
+        return _start(file.resolve(), context, slots)
 
 
+@cache
 def _start(file: Path, context: int, slots: int) -> Server:
     # LiteLLM fetches a table of prices when it is imported; a local model needs no network.
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -197,11 +193,12 @@ def threads() -> int:
 
     llama.cpp's threads wait for each other, so on a busy machine two are slower than one.
     """
-    text = os.environ.get("GOLDASSAY_LM_THREADS", "").strip()
-    if text and (not text.isdecimal() or int(text) < 1):
-        raise ModelError(f"GOLDASSAY_LM_THREADS: expected a whole number from 1 on, got {text!r}")
-    if text or not hasattr(os, "sched_getaffinity"):
-        return int(text or 1)
+    if text := os.environ.get("GOLDASSAY_LM_THREADS", "").strip():
+        if not text.isdecimal() or int(text) < 1:
+            raise ModelError(f"GOLDASSAY_LM_THREADS: expected a whole number from 1 on, got {text!r}")
+        return int(text)
+    if not hasattr(os, "sched_getaffinity"):
+        return 1
     return max(1, min(8, len(os.sched_getaffinity(0)) - round(os.getloadavg()[0])))
 
 
@@ -231,8 +228,7 @@ def complete(text: str) -> str:
     return "{}"
 
 
-@dataclass(frozen=True)
-class Embedded:
+class Embedded(NamedTuple):
     """A model file inside a wheel of the package index."""
 
     wheel: str
@@ -263,11 +259,11 @@ def located(name: str) -> Path:
     if name not in EMBEDDED:
         raise ModelError(f"no embedded model {name!r}; there is {', '.join(EMBEDDED)}, {ELSE}")
     file = user_cache() / "models" / f"{name}.gguf"
-    if not file.is_file():
-        try:
+    try:
+        if not file.is_file():
             _fetch(EMBEDDED[name], file)
-        except OSError as error:
-            raise ModelError(f"the model cache {file.parent} cannot be written: {error}; set GOLDASSAY_CACHE") from None
+    except OSError as error:
+        raise ModelError(f"the model cache {file.parent} cannot be written: {error}; set GOLDASSAY_CACHE") from None
     return file
 
 

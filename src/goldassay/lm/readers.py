@@ -75,6 +75,11 @@ class Reader:
 
     def __call__(self, question: str, contexts: Sequence[str]) -> dict[str, Any]:
         """The answer in the passages, and how sure."""
+        passages = [context for context in contexts if context.strip()]
+        confidence, answer = self._best(question, passages) if passages else (0.0, "")
+        return {"answer": answer, "confidence": confidence}
+
+    def _best(self, question: str, passages: Sequence[str]) -> tuple[float, str]:
         raise NotImplementedError
 
 
@@ -83,11 +88,8 @@ class ExtractiveReader(Reader):
 
     kind = "AutoModelForQuestionAnswering"
 
-    def __call__(self, question: str, contexts: Sequence[str]) -> dict[str, Any]:
+    def _best(self, question: str, passages: Sequence[str]) -> tuple[float, str]:
         torch, tokenizer, model = self._parts
-        passages = [context for context in contexts if context.strip()]
-        if not passages:
-            return {"answer": "", "confidence": 0.0}
         most = min(WINDOW, int(tokenizer.model_max_length))
         windows = tokenizer(
             [question] * len(passages),
@@ -111,7 +113,7 @@ class ExtractiveReader(Reader):
                 first, last, probability, none = span(*scores, inside)
                 words = passages[source][offsets[window][first][0] : offsets[window][last][1]]
                 best, nothing = max(best, (probability, words.strip())), min(nothing, none - probability)
-        return {"answer": "" if nothing >= 0 else best[1], "confidence": best[0]}
+        return best[0], "" if nothing >= 0 else best[1]
 
 
 class GenerativeReader(Reader):
@@ -124,11 +126,9 @@ class GenerativeReader(Reader):
         """What is asked, with places for the question and the passage."""
         return next((form for start, form in FORMS.items() if self.name.startswith(start)), FORM)
 
-    def __call__(self, question: str, contexts: Sequence[str]) -> dict[str, Any]:
+    def _best(self, question: str, passages: Sequence[str]) -> tuple[float, str]:
         torch, tokenizer, model = self._parts
-        pieces = [piece for context in contexts for piece in self._windows(question, context)]
-        if not pieces:
-            return {"answer": "", "confidence": 0.0}
+        pieces = [piece for passage in passages for piece in self._windows(question, passage)]
         asked = [self.form.format(question=question, context=piece) for piece in pieces]
         tokens = tokenizer(asked, padding=True, return_tensors="pt")
         options = {"max_new_tokens": WRITTEN, "do_sample": False, "num_beams": 1}
@@ -146,8 +146,7 @@ class GenerativeReader(Reader):
             for text, chance in zip(texts, chances, strict=True)
             if text.strip() and text.strip(" .<>").casefold() not in NOTHING
         ]
-        confidence, answer = max(answers, default=(0.0, ""))
-        return {"answer": answer, "confidence": confidence}
+        return max(answers, default=(0.0, ""))
 
     def _windows(self, question: str, context: str) -> Iterator[str]:
         """The passage in parts that the model can be asked about, each with the end of the one before."""
@@ -156,9 +155,8 @@ class GenerativeReader(Reader):
         room = min(ASKED, int(tokenizer.model_max_length)) - asked - 2  # a passage begins and ends otherwise inside
         if room < ROOM:
             raise ModelError(f"a question of {asked} tokens leaves {self.name} no room for a passage")
-        places = tokenizer(context, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
-            "offset_mapping"
-        ]
+        tokens = tokenizer(context, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        places = tokens["offset_mapping"]
         for first in range(0, len(places), room - min(STRIDE, room // 4)):
             part = places[first : first + room]
             yield context[part[0][0] : part[-1][1]]

@@ -51,7 +51,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
     def lines(self, signature: Any) -> Lines | None:
         """The form in lines of a signature's outputs; None if they are written as JSON."""
         form = None if self.form == "json" else _lines(signature)
-        return form if form is None or self.form == "lines" or form.listed else None
+        return form if form and (self.form == "lines" or form.listed) else None
 
     def __call__(
         self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]
@@ -73,14 +73,12 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
 
     def grammar(self, lm: LocalLM, signature: Any, inputs: Mapping[str, Any]) -> str:
         """The grammar of a local model's answer."""
-        copyable = [
+        source = "\n".join(
             _plain(inputs[name])
             for name, field in signature.input_fields.items()
             if self.copied and name in inputs and (field.json_schema_extra or {}).get("copied") is not False
-        ]
-        source = "\n".join(copyable)
-        form = self.lines(signature)
-        if form is not None:
+        )
+        if form := self.lines(signature):
             return form.grammar(source, lm.items, lm.characters, lm.server.end_tokens)
         return json_grammar(_schema(signature), source, lm.items, lm.characters)
 
@@ -91,8 +89,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
 
     def parse(self, signature: Any, completion: str) -> dict[str, object]:
         """The typed outputs of an answer."""
-        form = self.lines(signature)
-        if form is not None and "{" not in completion:
+        if (form := self.lines(signature)) and "{" not in completion:
             completion = json.dumps(form.read(completion), ensure_ascii=False)
         fields: dict[str, Any] = super().parse(signature, completion)
         return fields
@@ -118,8 +115,7 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         """The outputs that there are, as one line of JSON."""
         names = [name for name in signature.output_fields if outputs.get(name) is not None]
         values = {name: serialize_for_json(outputs[name]) for name in names}
-        form = self.lines(signature)
-        return form.render(values) if form else json.dumps(values, ensure_ascii=False)
+        return form.render(values) if (form := self.lines(signature)) else json.dumps(values, ensure_ascii=False)
 
 
 @lru_cache(maxsize=256)
