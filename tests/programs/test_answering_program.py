@@ -198,7 +198,7 @@ def test_a_right_reader_of_wrong_passages_abstains(module: Any, metric: Any) -> 
     program = module.Overlap(depth=1).index(PASSAGES)
     found = waterfall(program, gold, Metric(answering.ExactMatch()), progress=False)
     # as it is: 1885 is right, Girl is not found; read alone is right where search was; both replaced: all right
-    assert found.values == {(): 0.5, ("search",): 0.5, ("read",): 0.5, ("search", "read"): 1.0}
+    assert found.values == {"none": 0.5, "search": 0.5, "read": 0.5, "search + read": 1.0}
     assert {one.stage: one.cost for one in found.shares} == {"search": 0.25, "read": 0.25}
     program = module.Reading().index(PASSAGES)
     right = program.stages["read"](gold[1])

@@ -61,8 +61,8 @@ def test_the_corrected_value_stands_beside_the_raw_one(tmp_path: Path) -> None:
     assert found.corrected.low < 0.5 < found.corrected.high
     about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     state = about["corrected"]["relevance"]
-    assert (state["value"], state["labels"], state["as_judged"]) == (found.corrected.value, 12, 0.9)
-    assert state["method"] == "ppi++, wilson"
+    assert (state["corrected"]["value"], state["naive"]["value"]) == (found.corrected.value, 0.9)
+    assert (state["corrected"]["method"], state["people_only"]["n"]) == ("ppi++, wilson", 12)
     assert run.summary()["corrected"] == about["corrected"]
     assert Run.load(folder, metric).corrected == run.corrected
     assert "exact_match" not in run.corrected
@@ -142,8 +142,8 @@ def test_eval_reads_the_labels_of_a_file(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout.strip().splitlines()[-1])
     assert found["values"]["relevance"] == 1.0
-    assert found["corrected"]["relevance"]["people_only"] == 0.5
-    assert found["corrected"]["relevance"]["value"] < 1.0
+    assert found["corrected"]["relevance"]["people_only"]["value"] == 0.5
+    assert found["corrected"]["relevance"]["corrected"]["value"] < 1.0
     shown = CliRunner().invoke(app, [*call, "--judge-labels", str(labels)])
     assert "corrected by people's labels" in shown.stdout
 

@@ -115,7 +115,7 @@ def waterfall(stages: Waterfall) -> None:
     print_table(title, ["stage", "loss [95 %]"], [*rows, ["rest", signed(stages.rest, places=4)]])
     plain(f"value {stages.value:.4f}; with every stage's output from gold {stages.perfect:.4f}")
     for names, value in stages.values.items():
-        plain(f"  gold for {' and '.join(names) or 'nothing'}: {value:.4f}")
+        plain(f"  gold for {names}: {value:.4f}")
 
 
 def run_list(entries: Sequence[RunEntry]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from itertools import groupby
@@ -218,24 +218,6 @@ class Run(Displayed):
         ids = [str(row["id"]) for row in self.rows]
         return corrected(labels, ids, {name: self.tallies(name) for name in self.zero})
 
-    def _corrected_state(self) -> dict[str, object]:
-        """The corrected values as JSON: value and ends, the value of the verdicts and of the labels alone."""
-        return {
-            name: {
-                "value": value.corrected.value,
-                "interval": [value.corrected.low, value.corrected.high],
-                "as_judged": value.naive.value,
-                "people_only": value.people_only.value,
-                "people_only_interval": [value.people_only.low, value.people_only.high],
-                "labels": len(self.about["judge_labels"][name]),
-                "trust": value.trust,
-                "method": value.corrected.method,
-                "exchangeable_p": value.exchangeable_p,
-                "valid": None if value.chosen is None else value.chosen.state(),
-            }
-            for name, value in self.corrected.items()
-        }
-
     @cached_property
     def by_stratum(self) -> dict[str, dict[str, dict[str, float]]]:
         """For each stratum (and the language) its keys, with the number of examples and each measure's corpus value."""
@@ -279,7 +261,7 @@ class Run(Displayed):
             "values": self.values,
             "intervals": {key: [interval.low, interval.high] for key, interval in self.intervals.items()},
             "by": self.by_stratum,
-            **({"corrected": self._corrected_state()} if self.corrected else {}),
+            **({"corrected": {name: asdict(each) for name, each in self.corrected.items()}} if self.corrected else {}),
         }
 
     def summary(self) -> dict[str, object]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -57,8 +57,8 @@ class Waterfall:
     perfect: float
     """The value with all stages replaced by gold."""
     shares: tuple[StageCost, ...]
-    values: Mapping[tuple[str, ...], float]
-    """The value of each set of replaced stages."""
+    values: Mapping[str, float]
+    """The value with each set of stages replaced."""
     examples: int
     unit: str = ""
 
@@ -69,10 +69,7 @@ class Waterfall:
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        shares = [{"stage": each.stage, "cost": each.cost, "interval": [each.low, each.high]} for each in self.shares]
-        values = {" + ".join(names) or "none": value for names, value in self.values.items()}
-        own = {"value": self.value, "perfect_stages": self.perfect, "rest": self.rest}
-        return {**own, "examples": self.examples, "unit": self.unit, "shares": shares, "values": values}
+        return {**asdict(self), "rest": self.rest}
 
 
 def waterfall(
@@ -136,8 +133,9 @@ def waterfall(
             cost += weight * float(after.value - before.value)
             low, high = low + weight * ends.low, high + weight * ends.high
         shares.append(StageCost(name, cost, low, high))
-    values = {tuple(name for name in oracles if name in some): float(run.value) for some, run in runs.items()}
-    return Waterfall(values[()], values[tuple(oracles)], tuple(shares), values, len(first.rows), first.unit)
+    value, perfect = float(first.value), float(runs[frozenset(oracles)].value)
+    values = {" + ".join(filter(some.__contains__, oracles)) or "none": float(run.value) for some, run in runs.items()}
+    return Waterfall(value, perfect, tuple(shares), values, len(first.rows), first.unit)
 
 
 def _replaced(program: Program, stages: Mapping[str, Oracle], gold: Sequence[dspy.Example]) -> Callable[..., Any]:
@@ -169,5 +167,5 @@ def coalitions(player: str, players: Iterable[str]) -> Iterator[tuple[frozenset[
     """
     others = [other for other in players if other != player]
     for size in range(len(others) + 1):
-        weight = math.factorial(size) * math.factorial(len(others) - size) / math.factorial(len(others) + 1)
+        weight = 1 / ((len(others) + 1) * math.comb(len(others), size))
         yield from ((frozenset(some), weight) for some in combinations(others, size))
