@@ -17,6 +17,7 @@ from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+import cloudpickle
 import dspy
 
 from goldassay import jsonl
@@ -37,8 +38,6 @@ class Worker:
     """Measures examples in one of several actors; ``packed`` comes from `pack`."""
 
     def __init__(self, packed: bytes, workers: int) -> None:
-        import cloudpickle
-
         share_among(workers)
         path, inner = cloudpickle.loads(packed)
         sys.path += [folder for folder in path if folder not in sys.path]
@@ -46,8 +45,6 @@ class Worker:
 
     def measure(self, index: int, example: dspy.Example) -> tuple[Row, bool, dict[str, Any], dict[str, int]]:
         """The row, whether no other example will fare better, what the budget lost, and calls that belong to no row."""
-        import cloudpickle
-
         meter = Meter()
         rest = Account(meter)
         with dspy.context(**self.context):
@@ -71,18 +68,16 @@ class Cluster:
 
     def __init__(self, measuring: Measuring, context: dict[str, Any], options: RunOptions, width: int) -> None:
         packed = pack(measuring, context)
-        ray: Any = join_ray(options.ray_address)
-
+        ray = self.ray = join_ray(options.ray_address)
         self.measuring, self.hopeless, self.closed = measuring, False, False
-        resources: Any = ray.cluster_resources
-        count = self.count = min(width, options.workers or int(resources().get("CPU", 1)))
+        self.count = min(width, options.workers or int(ray.cluster_resources().get("CPU", 1)))
         self.packed = ray.put(packed)
         self.lock, self.spare = threading.Lock(), None
-        each = -(-width // count)
-        self.actors = [self._actor(max_restarts=-1, max_task_retries=1, max_concurrency=each) for _ in range(count)]
+        retries = {"max_restarts": -1, "max_task_retries": 1, "max_concurrency": -(-width // self.count)}
+        self.actors = [self._actor(**retries) for _ in range(self.count)]
         self.free: SimpleQueue[Any] = SimpleQueue()
         for place in range(width):
-            self.free.put(self.actors[place % count])
+            self.free.put(self.actors[place % self.count])
         try:
             ray.get([actor.__ray_ready__.remote() for actor in self.actors])
         except ray.exceptions.RayError as error:
@@ -90,27 +85,23 @@ class Cluster:
             raise GoldassayError(f"a Ray actor cannot be started: {str(error).splitlines()[-1]}") from None
 
     def _actor(self, **options: Any) -> Any:
-        import ray
-
-        kind: Any = ray.remote(Worker)
-        return kind.options(num_cpus=0, scheduling_strategy="SPREAD", **options).remote(self.packed, self.count)
+        options |= {"num_cpus": 0, "scheduling_strategy": "SPREAD"}
+        return self.ray.remote(Worker).options(**options).remote(self.packed, self.count)
 
     def __call__(self, index: int, example: dspy.Example, account: Account) -> Row:
         """The row of an example; ``account`` gets what the actor used."""
-        import ray
-
         account.meter.check()
         actor = self.free.get()
         try:
             answer = self._answer(actor, index, example)
-        except ray.exceptions.RayActorError:  # pyright: ignore[reportAttributeAccessIssue]
+        except self.ray.exceptions.RayActorError:
             answer = self._alone(index, example)
         finally:
             self.free.put(actor)
         if answer is None:
             return self.measuring.row(index, example, failed_with(DIED), 0.0)
-        row: Row = answer[0]
-        _, hopeless, used, rest = answer
+        row: Row
+        row, hopeless, used, rest = answer
         self.hopeless = self.hopeless or hopeless
         account.meter.add(**used)
         if account.run is not None:
@@ -118,11 +109,9 @@ class Cluster:
         return row
 
     def _answer(self, actor: Any, index: int, example: dspy.Example) -> Any:
-        import ray
-
         try:
-            return ray.get(actor.measure.remote(index, example))
-        except ray.exceptions.RayTaskError as error:  # what the measuring raised  # pyright: ignore[reportAttributeAccessIssue]
+            return self.ray.get(actor.measure.remote(index, example))
+        except self.ray.exceptions.RayTaskError as error:  # what the measuring raised
             cause = error.cause
             raise (cause if isinstance(cause, BaseException) else GoldassayError(str(error).splitlines()[-1])) from None
         except TypeError as error:
@@ -131,8 +120,6 @@ class Cluster:
 
     def _alone(self, index: int, example: dspy.Example) -> Any:
         """The answer of an actor that works on no other example; nothing if it dies too."""
-        import ray
-
         with self.lock:
             if self.closed:
                 raise GoldassayError("the run has ended")
@@ -141,24 +128,20 @@ class Cluster:
                 self.actors.append(self.spare)
             try:
                 return self._answer(self.spare, index, example)
-            except ray.exceptions.RayActorError:  # pyright: ignore[reportAttributeAccessIssue]
+            except self.ray.exceptions.RayActorError:
                 self.spare = None
                 return None
 
     def close(self) -> None:
         """End all actors."""
-        import ray
-
         self.closed = True
         for actor in self.actors:
             with suppress(Exception):  # Ray may be gone
-                ray.kill(actor)
+                self.ray.kill(actor)
 
 
 def pack(measuring: Measuring, context: dict[str, Any]) -> bytes:
     """What a worker needs, as bytes; workspace modules travel by value, so that nodes need no copy of their files."""
-    import cloudpickle
-
     modules = [module for name, module in sys.modules.items() if name.startswith("_goldassay_workspace_")]
     with ExitStack() as stack:
         for module in modules:
