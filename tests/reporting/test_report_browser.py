@@ -236,7 +236,9 @@ def test_axe_finds_nothing_on_any_other_page(
         "corrected": {"naive": rate, "corrected": rate, "people_only": rate},
         "warnings": ["16 labels are few"],
     }
-    stages = Waterfall(0.5, 0.9, (StageCost("find", 0.3, 0.1, 0.5), StageCost("read", 0.1, -0.1, 0.3)), {"none": 0.5}, 20)
+    stages = Waterfall(
+        0.5, 0.9, (StageCost("find", 0.3, 0.1, 0.5), StageCost("read", 0.1, -0.1, 0.3)), {"none": 0.5}, 20
+    )
     (tmp_path / "runs").mkdir()
     for at, each in enumerate(two * 2):
         shutil.copytree(str(each.folder), tmp_path / "runs" / f"run-{at}")
