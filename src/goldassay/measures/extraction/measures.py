@@ -109,7 +109,7 @@ class SpanF1(SpanMeasure[Any]):
         if self.average != "micro":
             check_choice("the match of an average", self.match, AVERAGED)
         if self.matching == "hipe" and self.match == "token":
-            raise GoldassayError("the HIPE scorer does not count tokens; leave out matching='hipe'")
+            raise GoldassayError("the HIPE scorer does not count token; leave out matching='hipe'")
 
     @property
     def name(self) -> str:  # type: ignore[override]
