@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from goldassay import workspace
 from goldassay.cli import options as use
@@ -110,12 +110,12 @@ def test(
     if source.split not in SPLITS:
         raise GoldassayError(f"patches are tested on dev, and on test for the final proof, not on {source.split}")
     target = workspace.target(program, source.task)
-    folder = _folder(target)
-    data = examples(source.gold, target, source.split)
+    folder, data = _folder(target), examples(source.gold, target, source.split)
+    if data.passages and hasattr(folder.program, "index"):
+        folder.program = folder.program.deepcopy().index(data.passages)
     model, metric = for_program(folder.current, source.lm), workspace.metric(target.task, source.metric)
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)
-    more: dict[str, Any] = {"any_version": force, "passages": data.passages}
-    tested = folder.test(patches or [], data.examples, metric, source.split, options=options, **more)
+    tested = folder.test(patches or [], data.examples, metric, source.split, options, any_version=force)
     _show(tested, json)
     for _, patch in tested:
         if not any(effect.split == source.split for effect in patch.effects):

@@ -22,10 +22,10 @@ from goldassay.tuning.measuring import QUIET
 from goldassay.tuning.patches import Patch, apply, check_patch
 from goldassay.tuning.patterns import Pattern, find
 from goldassay.tuning.service import EDITS, check_train, measure
-from goldassay.tuning.wrappers import demonstrations
+from goldassay.tuning.wrappers import Examples, demonstrations
 
 if TYPE_CHECKING:
-    import dspy
+    from dspy import Module
 
 MISSED = "missed"
 
@@ -76,9 +76,7 @@ class PromptTuner:
     patched program on dev. Patches are only proposed and measured here; `Patches` accepts and combines them.
     """
 
-    def __init__(
-        self, program: dspy.Module, train: Sequence[dspy.Example], *, edits: Sequence[Edit] = EDITS, most: int = 12
-    ) -> None:
+    def __init__(self, program: Module, train: Examples, *, edits: Sequence[Edit] = EDITS, most: int = 12) -> None:
         self.program, self.train, self.most = program, demonstrations(program, train), most
         self.edits = list(edits)
 
@@ -93,9 +91,7 @@ class PromptTuner:
             patches,
         )
 
-    def measure(
-        self, report: TuningReport, dev: Sequence[dspy.Example], metric: AnyMetric, *, threads: int = 1
-    ) -> TuningReport:
+    def measure(self, report: TuningReport, dev: Examples, metric: AnyMetric, *, threads: int = 1) -> TuningReport:
         """The report with every patch measured on dev, each alone and paired."""
         patches, candidates = [patch.model_copy(deep=True) for patch in report.prompt_patches], []
         for patch in patches:

@@ -25,6 +25,7 @@ from typing import Annotated, Any
 
 import dspy
 import numpy as np
+from dspy import Example, Module
 from pydantic import BaseModel, Field
 from scipy import special
 
@@ -49,6 +50,7 @@ from goldassay.tuning.verdict import (
     of_runs,
     of_scores,
 )
+from goldassay.tuning.wrappers import Examples
 
 FORMAT = "goldassay.audit"
 BASELINES = ("baseline", "base", "before", "zero-shot", "zero_shot")
@@ -96,7 +98,7 @@ class Result(BaseModel):
 
 def from_program(program: Any) -> Result:
     """What an optimizer attached to the program that it returns."""
-    state = serialize_for_json(program.dump_state()) if isinstance(program, dspy.Module) else None
+    state = serialize_for_json(program.dump_state()) if isinstance(program, Module) else None
     details = getattr(program, "detailed_results", program)
     if hasattr(details, "val_subscores"):
         return _gepa(vars(details), details.best_idx, state)
@@ -211,8 +213,8 @@ class _Auditor:
         self,
         result: Any,
         *more: Any,
-        gold: Sequence[Any] = (),
-        train: Sequence[Any] = (),
+        gold: Examples = (),
+        train: Examples = (),
         baseline: str | None = None,
     ) -> Audit:
         """Whether an optimizer helped, from what it left and without a call of a model.
@@ -281,7 +283,7 @@ def _opened(item: Any) -> list[Any]:
     return [of_runs(runs, selection=selection, source=source)]
 
 
-def _units(run: Run, gold: Sequence[Any]) -> list[object]:
+def _units(run: Run, gold: Examples) -> list[object]:
     """What each row belongs to: its document, or a row with the same inputs, since a repeated example counts once."""
     documents = clusters(_matched(gold, [str(row["id"]) for row in run.rows])) if gold else run.clusters
     first: dict[str, object] = {}
@@ -289,7 +291,7 @@ def _units(run: Run, gold: Sequence[Any]) -> list[object]:
     return [first.setdefault(str(row["inputs"]), name) if row.get("inputs") else name for row, name in rows]
 
 
-def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseline: str | None) -> Audit:
+def _of_result(result: Result, gold: Examples, train: Examples, baseline: str | None) -> Audit:
     """The verdict on an optimizer's result."""
     if not any(candidate.scores for candidate in result.candidates):
         return _without_scores(result, len(gold))
@@ -327,7 +329,7 @@ def _of_result(result: Result, gold: Sequence[Any], train: Sequence[Any], baseli
     return verdict.with_findings(_leaks(result, examples, train), notes)
 
 
-def _matched(gold: Sequence[Any], ids: Sequence[str]) -> list[Any]:
+def _matched(gold: Examples, ids: Sequence[str]) -> list[Any]:
     """The gold of the scored examples, by their ids or else in their order."""
     by_id = {identity(example, index): example for index, example in enumerate(gold)}
     if by_id.keys() >= set(ids):
@@ -339,7 +341,7 @@ def _matched(gold: Sequence[Any], ids: Sequence[str]) -> list[Any]:
     return list(gold)
 
 
-def _leaks(result: Result, examples: Sequence[Any], train: Sequence[Any]) -> list[str]:
+def _leaks(result: Result, examples: Examples, train: Examples) -> list[str]:
     """Where the chosen program's prompts hold the examples that it was measured on, or train does."""
     gold, warning = examples or [{"id": key, "text": text} for key, text in result.texts.items()], ""
     if result.state and gold:
@@ -348,12 +350,12 @@ def _leaks(result: Result, examples: Sequence[Any], train: Sequence[Any]) -> lis
         instructions = "\n\n".join(str((part.get("signature") or {}).get("instructions") or "") for part in parts)
         signature: Any = dspy.Signature  # one predictor with the prompts of the saved program, whatever its class was
         program = dspy.Predict(signature(f"{', '.join(keys)} -> goldassay_output", instructions))
-        program.demos = [dspy.Example(**demo) for part in parts for demo in part["demos"] if isinstance(demo, dict)]
+        program.demos = [Example(**demo) for part in parts for demo in part["demos"] if isinstance(demo, dict)]
         warning = leak_warning(find_leaks(program, gold), gold)
     return [*([warning] if warning else []), *_train_leaks(train, gold)]
 
 
-def _train_leaks(train: Sequence[Any], gold: Sequence[Any]) -> list[str]:
+def _train_leaks(train: Examples, gold: Examples) -> list[str]:
     try:
         check_examples(train, {"validation": gold})
     except LeakError as error:
@@ -391,9 +393,9 @@ def _without_scores(result: Result, examples: int) -> Audit:
 
 
 def prove(
-    before: dspy.Module,
-    after: dspy.Module,
-    examples: Sequence[dspy.Example],
+    before: Module,
+    after: Module,
+    examples: Examples,
     metric: AnyMetric,
     options: TuneOptions | None = None,
     **about: Any,

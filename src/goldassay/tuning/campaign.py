@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+from dspy import Example, Module
 
 from goldassay._dspy_compat import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError, LeakError
@@ -52,7 +53,7 @@ from goldassay.tuning.measuring import (
 )
 from goldassay.tuning.patches import CampaignVerdict, Ledger, Patch, Status, apply, check_patch
 from goldassay.tuning.patterns import find, is_right, with_error
-from goldassay.tuning.wrappers import check_fits, shows_nearest
+from goldassay.tuning.wrappers import Splits, check_fits, shows_nearest
 
 CARRIES = 0.5  # the two-sided p up to which an edit carries something, if the bundle is worse without it
 
@@ -105,7 +106,7 @@ class PatchOptions:
     threads: int = 1
     seed: int = 0
     resamples: int = 4000
-    held_out: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    held_out: Splits = field(default_factory=dict)
     on_candidate: Callable[[float, Any], None] | None = None
     on_progress: Callable[[str], None] | None = None
     journal: Path | None = None
@@ -130,19 +131,18 @@ class Patches(Teleprompter):  # type: ignore[misc]
     def __init__(self, metric: Any, options: PatchOptions | None = None, **changes: Any) -> None:
         super().__init__()
         self.metric, self.options = metric, replace(options or PatchOptions(), **changes)
-        self.guarded = measuring.guards(metric, self.options.guarded)
         default = strongest_first(self.options.nearest, self.options.reflection_lm)
         self.bundles = [list(bundle) for bundle in self.options.bundles or default]
         self.ledger = Ledger()
 
     def compile(
         self,
-        student: dspy.Module,
+        student: Module,
         *,
-        trainset: list[dspy.Example],
-        valset: list[dspy.Example] | None = None,
+        trainset: list[Example],
+        valset: list[Example] | None = None,
         **_: object,
-    ) -> dspy.Module:
+    ) -> Module:
         """The student with the edits that are kept; without ``valset`` everything is learnt from ``trainset``."""
         if not trainset:
             raise DataError("patching needs train examples to learn from")
@@ -170,7 +170,7 @@ class Campaign:
         dev: More examples to measure on, which no edit may show.
     """
 
-    def __init__(self, optimizer: Patches, student: dspy.Module, trainset: list[Any], dev: list[Any]) -> None:
+    def __init__(self, optimizer: Patches, student: Module, trainset: list[Any], dev: list[Any]) -> None:
         self.optimizer, self.options, self.ledger = optimizer, optimizer.options, optimizer.ledger
         self.start, self.dev, options = student, dev, optimizer.options
         leaks = {leak.index for leak in find_leaks(student, trainset)}  # measured, they would flatter it: only shown on
@@ -189,7 +189,7 @@ class Campaign:
         self.bench = Bench(
             examples,
             optimizer.metric,
-            optimizer.guarded,
+            measuring.guards(optimizer.metric, options.guarded),
             measuring.QUIET.changed(threads=options.threads, seed=options.seed),
             options.alpha * EARLY,
             options.resamples,
@@ -207,7 +207,7 @@ class Campaign:
         self.alone: set[str] = set()
         self.measured: dict[tuple[str, ...], str] = {}
 
-    def run(self) -> dspy.Module:
+    def run(self) -> Module:
         """The rounds."""
         self.base = self.bench.base(self.start, "the program as it is")
         self.cases = dict(self.base)
@@ -376,7 +376,7 @@ class Campaign:
         return programs
 
     @staticmethod
-    def _with(program: dspy.Module, patch: Patch) -> Any:
+    def _with(program: Module, patch: Patch) -> Any:
         """The program with an edit, or as it is if the edit does not fit."""
         try:
             return apply(program, patch, any_version=True)
@@ -393,26 +393,25 @@ class Campaign:
         final, bundle, seen = fold == self.options.folds, Slots(), set[str]()
         for place, edit in enumerate(edits):
             for slot, patches in edit(diagnosis).items():
-                slot = slot if slot not in bundle else f"{slot} ({place + 1})"
-                allowed = [patch for patch in patches if patch.id not in seen and self._allowed(patch, final)]
-                seen |= {patch.id for patch in allowed}
+                slot, allowed = slot if slot not in bundle else f"{slot} ({place + 1})", []
+                for patch in patches:
+                    if patch.id in seen:
+                        continue
+                    try:  # a patch may show and copy nothing that is held out
+                        check_patch(patch, {**self.options.held_out, "dev": self.dev})
+                    except LeakError as error:
+                        if final and all(patch.id != old.id for old in self.ledger.patches):
+                            self.ledger.patches.append(patch)
+                            self.ledger.note(0, "leak guard", [patch], "rejected", str(error))
+                        continue
+                    allowed.append(patch)
+                    seen.add(patch.id)
                 if allowed:
                     bundle[slot] = allowed
         if final:
             self.ledger.patterns.append(patterns)
             self.ledger.failures += [why for why in diagnosis.failures if why not in self.ledger.failures]
         return bundle
-
-    def _allowed(self, patch: Patch, final: bool) -> bool:
-        """Whether a patch shows and copies nothing that is held out."""
-        try:
-            check_patch(patch, {**self.options.held_out, "dev": self.dev})
-        except LeakError as error:
-            if final and all(patch.id != old.id for old in self.ledger.patches):
-                self.ledger.patches.append(patch)
-                self.ledger.note(0, "leak guard", [patch], "rejected", str(error))
-            return False
-        return True
 
     def _report(self) -> None:
         if self.options.on_candidate is not None:

@@ -20,16 +20,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import dspy
+from dspy import Example, Module
 
-from goldassay._dspy_compat import serialize_for_json, signature_of
+from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import GoldassayError
 from goldassay.running.folder import fingerprint
 from goldassay.running.leaks import text_of
 from goldassay.tuning.measuring import Race
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import PRED_KINDS, Pattern
-from goldassay.tuning.wrappers import NearestDemos, fits, inmost, predictors, shows_nearest
+from goldassay.tuning.wrappers import Examples, NearestDemos, fits, inmost, predictors, shows_nearest
 
 SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
 BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
@@ -47,7 +47,7 @@ class Diagnosis:
 
     patterns: Sequence[Pattern]
     program: Any
-    train: Sequence[dspy.Example]
+    train: Examples
     tried: Sequence[str] = ()
     race: Race | None = None
     failures: list[str] = field(default_factory=list)
@@ -109,7 +109,7 @@ def by_pattern(
         each: How many patches a slot takes; by default all.
     """
     slots = Slots()
-    present = {key: signature_of(p).instructions for key, p in predictors(diagnosis.program).items()}
+    present = {key: p.signature.instructions for key, p in predictors(diagnosis.program).items()}
     for pattern in diagnosis.patterns:
         if len(slots) == patterns:
             break
@@ -143,12 +143,12 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
     return chosen
 
 
-def predictor_for(pattern: Pattern, program: dspy.Module) -> tuple[str, dspy.Predict]:
+def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Any]:
     """The predictor that writes the field in which the errors are; by default the last one."""
     named, fields = list(predictors(program).items()), {error.field for error in pattern.errors}
     if not named:
         raise GoldassayError("this program has no predictor, so there is no prompt to patch")
-    return next((pair for pair in named if fields & set(signature_of(pair[1]).output_fields)), named[-1])
+    return next((pair for pair in named if fields & set(pair[1].signature.output_fields)), named[-1])
 
 
 def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
@@ -160,12 +160,12 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
         return {}
     patches = []
     for name, predictor in predictors(diagnosis.program).items():
-        keys = list(signature_of(predictor).input_fields)
+        keys = list(predictor.signature.input_fields)
         present = [[str(demo.get(key)) for key in keys] for demo in predictor.demos or []]
         pool = [
             example
             for example in diagnosis.train
-            if fits(example, signature_of(predictor)) and [str(example.get(key)) for key in keys] not in present
+            if fits(example, predictor.signature) and [str(example.get(key)) for key in keys] not in present
         ]
         # the example that covers most stands next to the question
         for example in reversed(cover(pool, diagnosis.patterns, predictor, most)):
@@ -183,7 +183,7 @@ def counter_example(diagnosis: Diagnosis) -> Slots:
     if not any(pattern.kind in added for pattern in diagnosis.patterns):
         return {}
     for name, predictor in predictors(diagnosis.program).items():
-        signature = signature_of(predictor)
+        signature = predictor.signature
         pool = [
             example
             for example in diagnosis.train
@@ -229,7 +229,7 @@ def selected_examples(diagnosis: Diagnosis, k: int = 4, sets: int = 6) -> Slots:
     return {"selected examples": [patch]}
 
 
-def show_nearest(diagnosis: Diagnosis, k: int, examples: Sequence[dspy.Example], proposer: str) -> Patch:
+def show_nearest(diagnosis: Diagnosis, k: int, examples: Examples, proposer: str) -> Patch:
     """The patch that shows each input its ``k`` nearest of ``examples``: the same for all if they are ``k``."""
     nearest = NearestDemos(k).compile(inmost(diagnosis.program), trainset=list(examples))
     return diagnosis.draft(
@@ -240,13 +240,11 @@ def show_nearest(diagnosis: Diagnosis, k: int, examples: Sequence[dspy.Example],
     )
 
 
-def cover(
-    pool: Sequence[dspy.Example], patterns: Sequence[Pattern], predictor: dspy.Predict, most: int
-) -> list[dspy.Example]:
+def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Any, most: int) -> list[Example]:
     """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
     weights = [max(pattern.loss, 0.0) for pattern in patterns]
     weights = weights if sum(weights) > 0 else [float(pattern.count) for pattern in patterns]
-    signature, shares = signature_of(predictor), [_shares(example, patterns) for example in pool]
+    signature, shares = predictor.signature, [_shares(example, patterns) for example in pool]
     labels = [set(leaves([example.get(key) for key in signature.output_fields])) for example in pool]
     frequency = Counter(label for some in labels for label in some)
     lengths = [len(str({key: example.get(key) for key in signature.fields})) for example in pool]
@@ -290,9 +288,9 @@ def leaves(value: Any) -> Iterator[str]:
             yield text
 
 
-def _show(diagnosis: Diagnosis, name: str, example: dspy.Example, proposer: str, why: str) -> Patch:
+def _show(diagnosis: Diagnosis, name: str, example: Example, proposer: str, why: str) -> Patch:
     """The patch that adds an example to a predictor's demonstrations."""
-    keys = [key for key in signature_of(predictors(diagnosis.program)[name]).fields if example.get(key) is not None]
+    keys = [key for key in predictors(diagnosis.program)[name].signature.fields if example.get(key) is not None]
     return diagnosis.draft(
         predictor=name,
         action="add_example",

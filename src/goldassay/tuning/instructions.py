@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
 import dspy
 from pydantic import BaseModel
 
-from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import GoldassayError, one_line
 from goldassay.fields import read
 from goldassay.lm.terse import TerseAdapter
@@ -23,7 +22,7 @@ from goldassay.measure import INVALID
 from goldassay.running.leaks import text_of
 from goldassay.tuning.edits import Diagnosis, Slots, by_pattern, leaves, predictor_for
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.wrappers import Wrapped, fits, inmost, predictors
+from goldassay.tuning.wrappers import Examples, Wrapped, fits, inmost, predictors
 
 if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
@@ -102,7 +101,7 @@ class LabelWords:
     ('archive', 'archive', None)
     """
 
-    def __init__(self, program: Any, train: Sequence[dspy.Example]) -> None:
+    def __init__(self, program: Any, train: Examples) -> None:
         self.train = train
         self.words = dict(getattr(inmost(program), "type_words", {}))
         outputs = {key for predictor in program.predictors() for key in predictor.signature.output_fields}
@@ -135,7 +134,7 @@ class LabelWords:
         return [word for word, _ in sorted(own, key=lambda pair: (-pair[1], pair[0]))[:3]]
 
 
-def _languages(pattern: Pattern, what: str, train: Sequence[dspy.Example]) -> list[str]:
+def _languages(pattern: Pattern, what: str, train: Examples) -> list[str]:
     """The language in which a kind of thing is mostly missed, and half as often again as its share of train says."""
     languages = Counter(str(read(example, "language", "") or "") for example in train)
     documents = len(pattern.documents)
@@ -185,7 +184,7 @@ def definitions(diagnosis: Diagnosis) -> Slots:
     return {"definitions": [patch]}
 
 
-def _names(train: Sequence[dspy.Example], label: str | None) -> list[str]:
+def _names(train: Examples, label: str | None) -> list[str]:
     """At most three names that the demonstrations have under a label, those with the most different letters first."""
     names: dict[str, None] = {}
     for example in train:
@@ -200,7 +199,7 @@ def list_length(diagnosis: Diagnosis) -> Slots:
     """How long a list may be: train's 95th percentile, if too much is predicted (slot ``bound``)."""
     many = [pattern for pattern in diagnosis.patterns if pattern.kind in ("spurious", "not_in_text", "duplicate")]
     for name, predictor in predictors(diagnosis.program).items() if many else ():
-        signature = signature_of(predictor)
+        signature = predictor.signature
         for key in signature.output_fields:
             lists = (example.get(key) for example in diagnosis.train if fits(example, signature))
             sizes = sorted(len(items) for items in lists if isinstance(items, list))
@@ -241,7 +240,7 @@ def reflection(diagnosis: Diagnosis, lm: Any, patterns: int | None = None, each:
     """
 
     def propose(pattern: Pattern) -> list[Patch]:
-        text = signature_of(predictor_for(pattern, diagnosis.program)[1]).instructions
+        text = predictor_for(pattern, diagnosis.program)[1].signature.instructions
         try:
             with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
                 answer = dspy.Predict(Reflect)(
@@ -267,7 +266,7 @@ def reflection(diagnosis: Diagnosis, lm: Any, patterns: int | None = None, each:
 def answer_form(diagnosis: Diagnosis) -> Slots:
     """The other form than the one in which answers are written now, JSON or lines (slot ``form of the answer``)."""
     adapter = dspy.settings.adapter
-    signatures = [signature_of(predictor) for predictor in predictors(diagnosis.program).values()]
+    signatures = [predictor.signature for predictor in predictors(diagnosis.program).values()]
     formed = isinstance(diagnosis.program, Wrapped) and diagnosis.program.form
     if formed or not isinstance(adapter, TerseAdapter) or not any(map(TerseAdapter("lines").lines, signatures)):
         return {}

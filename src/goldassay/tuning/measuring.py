@@ -42,6 +42,7 @@ from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
 from goldassay.tally import Evidence
 from goldassay.tuning.patches import Effect
+from goldassay.tuning.wrappers import Examples
 
 ALPHA, KEEP = 0.05, 0.2
 EARLY = 0.2  # of alpha, for accepting at a look before the last
@@ -102,7 +103,7 @@ class Bench:
     gets a line now and then: what is measured, its effect so far, how many examples of this candidate are left.
     """
 
-    examples: Sequence[Any]
+    examples: Examples
     metric: AnyMetric
     guarded: Mapping[str, float] = field(default_factory=dict)
     options: RunOptions = QUIET
@@ -228,7 +229,7 @@ class Bench:
 def effect(
     after: Sequence[Case],
     before: Sequence[Case],
-    examples: Sequence[Any],
+    examples: Examples,
     split: str,
     cost: Mapping[str, float],
     *,
@@ -263,7 +264,7 @@ def effect(
     )
 
 
-def evaluated(program: Any, examples: Sequence[Any], metric: AnyMetric, options: RunOptions = QUIET) -> Run:
+def evaluated(program: Any, examples: Examples, metric: AnyMetric, options: RunOptions = QUIET) -> Run:
     """A run; an error of the metric becomes one line that names the example."""
     try:
         return evaluate(program, examples, metric, options, max_failures=1.0, check_leaks=False)
@@ -311,7 +312,7 @@ def count_measured(train: int, dev: int, most: int = MEASURED, races: bool = Tru
     return max(0, min(most - dev, train - left_out if races and left_out >= 2 * FEWEST else train))
 
 
-def spare(train: Sequence[Any], measured: Sequence[Any]) -> list[Any]:
+def spare(train: Examples, measured: Examples) -> list[Any]:
     """The train examples that are not measured and share no document with one that is."""
     ids = {id(example) for example in measured}
     documents = {read(example, "document", None) for example in measured} - {None}
@@ -337,10 +338,10 @@ class Race:
     """Where sets are raced: ``bench`` has train examples that the campaign does not measure, ``pool`` those to show."""
 
     bench: Bench
-    pool: Sequence[Any]
+    pool: Examples
 
     @classmethod
-    def on(cls, bench: Bench, train: Sequence[Any]) -> Race | None:
+    def on(cls, bench: Bench, train: Examples) -> Race | None:
         """A race beside a campaign's bench, on what that leaves of train; None if that is too little."""
         left = spare(train, bench.examples)
         if len(left) < 2 * FEWEST:

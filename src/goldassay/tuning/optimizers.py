@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dspy
-from dspy import teleprompt
+from dspy import Example, Module, teleprompt
 
 from goldassay import jsonl
-from goldassay._dspy_compat import BaseCallback, signature_of
+from goldassay._dspy_compat import BaseCallback
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra, ModelError, one_line
 from goldassay.measure import failed
 from goldassay.metric import Metric, extra_arguments, failed_with
@@ -34,7 +34,7 @@ from goldassay.tally import Evidence
 from goldassay.tuning.campaign import Patches, PatchOptions
 from goldassay.tuning.measuring import QUIET, evaluated
 from goldassay.tuning.patches import Ledger
-from goldassay.tuning.wrappers import NearestDemos
+from goldassay.tuning.wrappers import Examples, NearestDemos
 
 if TYPE_CHECKING:
     import dspy
@@ -50,9 +50,9 @@ PLAIN = ("set", "frozenset", "dict", "list", "tuple", "int", "float", "str")
 class Job:
     """What an optimizer works on. ``settings`` go to the optimizer as they are."""
 
-    student: dspy.Module
-    train: list[dspy.Example]
-    dev: list[dspy.Example]
+    student: Module
+    train: list[Example]
+    dev: list[Example]
     metric: Watch
     writer: Any = None
     """The model that writes instructions."""
@@ -62,7 +62,7 @@ class Job:
     seed: int = 0
     folder: Path | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    held_out: dict[str, list[dspy.Example]] = field(default_factory=dict)
+    held_out: dict[str, list[Example]] = field(default_factory=dict)
     """The splits, beside dev, that no edit may show or copy."""
     ledger: Ledger = field(default_factory=Ledger)
     """Where an optimizer that tries patches says what it tried."""
@@ -234,12 +234,12 @@ def _run_object(optimizer: Any, job: Job) -> Any:
     return program
 
 
-def with_instructions(program: dspy.Module, candidate: Mapping[str, str]) -> dspy.Module:
+def with_instructions(program: Module, candidate: Mapping[str, str]) -> Module:
     """A copy of the program with a candidate's instructions."""
     program = program.deepcopy()
     for name, predictor in program.named_predictors():
         if name in candidate:
-            predictor.signature = signature_of(predictor).with_instructions(candidate[name])
+            predictor.signature = predictor.signature.with_instructions(candidate[name])
     return program
 
 
@@ -274,7 +274,7 @@ class Unreachable(BaseException):
 class Watch(BaseCallback):  # type: ignore[misc]
     """Stands between an optimizer and the metric, and sees every evaluation on the whole dev split."""
 
-    def __init__(self, metric: Any, dev: Sequence[Any], progress: bool = True) -> None:
+    def __init__(self, metric: Any, dev: Examples, progress: bool = True) -> None:
         self.metric, self.dev, self._takes = metric, list(dev), 2 + extra_arguments(metric)
         self.best: tuple[float, Any] | None = None
         self.scored = self.failures = self.unmeasured = 0
@@ -367,9 +367,9 @@ class Watch(BaseCallback):  # type: ignore[misc]
         if program is not None and outputs is not None:
             self.keep(float(outputs.score) / 100, program)
 
-    def keep(self, value: float, program: dspy.Module) -> None:
+    def keep(self, value: float, program: Module) -> None:
         """Keep a program that was evaluated on the whole dev split, if it is the best so far."""
-        texts = {name: str(signature_of(predictor).instructions) for name, predictor in program.named_predictors()}
+        texts = {name: str(predictor.signature.instructions) for name, predictor in program.named_predictors()}
         self.candidates.append((texts, value))
         if self.journal is not None:
             unique = {json.dumps(candidate): (candidate, value) for candidate, value in self.candidates}

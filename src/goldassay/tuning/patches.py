@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-import dspy
 import yaml
+from dspy import Example, Module
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from goldassay import files
@@ -24,7 +24,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.folder import fingerprint
 from goldassay.running.leaks import INPUTS, check_examples, check_instructions
 from goldassay.tuning.patterns import Pattern
-from goldassay.tuning.wrappers import FORMS, predictors, wrapped
+from goldassay.tuning.wrappers import FORMS, Splits, predictors, wrapped
 
 CHOSEN = ("kept", "better", "dropped")  # how a test ends whose examples choose what goes on
 
@@ -171,7 +171,7 @@ class Patch(BaseModel):
         self.status, self.reason = Status.REJECTED, self.reason or reason
 
 
-def apply(program: dspy.Module, patch: Patch, *, any_version: bool = False) -> dspy.Module:
+def apply(program: Module, patch: Patch, *, any_version: bool = False) -> Module:
     """A copy of ``program`` with the edit made; the program itself stays as it is.
 
     A patch that names the program version it was made for is refused for another one, unless ``any_version``.
@@ -210,7 +210,7 @@ def _change(predictor: Any, patch: Patch) -> str:
         for fields in (signature.input_fields, signature.output_fields):
             if filled.isdisjoint(fields):
                 return f"the example has no {' or '.join(fields)}; it would not be shown"
-        predictor.demos = [*demos, dspy.Example(**example)]
+        predictor.demos = [*demos, Example(**example)]
     elif patch.action == "remove_example":
         predictor.demos = [demo for demo in demos if dict(demo) != example]
         if len(predictor.demos) == len(demos):
@@ -226,14 +226,14 @@ def _change(predictor: Any, patch: Patch) -> str:
     return ""
 
 
-def check_patch(patch: Patch, held_out: Mapping[str, Sequence[dspy.Example]]) -> None:
+def check_patch(patch: Patch, held_out: Splits) -> None:
     """Raise a LeakError if a patch shows a held-out example, exactly or nearly, or an instruction copies its words."""
     check_instructions([patch.text or ""], held_out)
     for split, examples in held_out.items():
         if patch.example and examples:
             keys = input_keys(examples[0]) or INPUTS
             demos = patch.example["examples"] if patch.action == "show_nearest" else [patch.example]
-            rows = [dspy.Example(**{**demo, "id": patch.id}).with_inputs(*keys) for demo in demos]
+            rows = [Example(**{**demo, "id": patch.id}).with_inputs(*keys) for demo in demos]
             check_examples(rows, {split: examples})
 
 

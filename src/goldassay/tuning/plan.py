@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import dspy
 import numpy as np
+from dspy import Module
 from scipy import special
 
 from goldassay.exceptions import DataError, GoldassayError
@@ -29,7 +30,7 @@ from goldassay.tuning.instructions import answer_form
 from goldassay.tuning.measuring import ALPHA, EARLY, MEASURED, QUIET, WINS, Bench, count_measured, race_calls
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find, is_right
-from goldassay.tuning.wrappers import demonstrations
+from goldassay.tuning.wrappers import Splits, demonstrations
 
 if TYPE_CHECKING:
     from goldassay.metric import AnyMetric
@@ -167,9 +168,7 @@ class Plan:
         return {**asdict(self), **more, "needs": needs, "pays": self.pays, "refusal": self.refusal or None}
 
 
-def from_sizes(
-    optimizer: str, splits: Mapping[str, Sequence[dspy.Example]], settings: Mapping[str, Any] | None = None
-) -> Plan:
+def from_sizes(optimizer: str, splits: Splits, settings: Mapping[str, Any] | None = None) -> Plan:
     """The plan from the sizes alone, and from the settings of patches (``most``, ``nearest``).
 
     >>> from_sizes("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]
@@ -191,8 +190,8 @@ def from_sizes(
 
 def from_pilot(
     plan: Plan,
-    program: dspy.Module,
-    splits: Mapping[str, Sequence[dspy.Example]],
+    program: Module,
+    splits: Splits,
     metric: AnyMetric,
     options: RunOptions = QUIET,
 ) -> Plan:

@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any
 
 import dspy
+from dspy import Module
 
 from goldassay import __version__, jsonl
-from goldassay._dspy_compat import signature_of
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.fields import read
 from goldassay.running import Run
@@ -42,12 +42,12 @@ from goldassay.statistics import Comparison
 from goldassay.tuning.measuring import ALPHA
 from goldassay.tuning.patches import Ledger, write
 from goldassay.tuning.verdict import HELPED, WORSE, Audit, of_comparison, of_runs
-from goldassay.tuning.wrappers import Wrapped, inmost, predictors, rebuilt
+from goldassay.tuning.wrappers import Splits, Wrapped, inmost, predictors, rebuilt
 
 STATE, ABOUT, PICKLE = "state.json", "tuning.json", "program.pkl"
 
 
-def load_state(program: dspy.Module, place: Path | str) -> dspy.Module:
+def load_state(program: Module, place: Path | str) -> Module:
     """A copy of ``program`` with a saved state.
 
     A language model that the state names is left out, with a warning: the program keeps its own, and else runs on the
@@ -111,7 +111,7 @@ def _checked(program: Any, state: Mapping[str, Any], file: Path) -> list[str]:
         names = [", ".join(sorted(each)) or "none" for each in (parts, parameters)]
         raise DataError(f"not the state of this program: it has {names[0]}, and the program {names[1]}", file=file)
     for name, predictor in program.named_predictors():
-        sizes = len(parts[name]["signature"]["fields"]), len(signature_of(predictor).fields)
+        sizes = len(parts[name]["signature"]["fields"]), len(predictor.signature.fields)
         if sizes[0] != sizes[1]:
             message = f"not the state of this program: {sizes[0]} fields, and the program's signature has {sizes[1]}"
             raise DataError(message, file=file, field=name)
@@ -185,7 +185,7 @@ class Trial:
 class Tuned:
     """The result of a tuning: the program, its values on dev and test, the cost, and how it ended."""
 
-    program: dspy.Module
+    program: Module
     optimizer: str
     dev: Trial
     test: Trial | None
@@ -230,9 +230,7 @@ class Tuned:
         return words.get(self.audit.verdict, "not proven on test")
 
 
-def plan_of(
-    program: dspy.Module, splits: Mapping[str, Sequence[dspy.Example]], optimizer: str, options: Any
-) -> dict[str, Any]:
+def plan_of(program: Module, splits: Splits, optimizer: str, options: Any) -> dict[str, Any]:
     """What a tuning works on, which must be the same when it is resumed; ``options`` are those of `goldassay.tune`."""
     digests = {}
     for name, part in splits.items():  # by ids and inputs, whatever their order
@@ -252,10 +250,10 @@ def plan_of(
 def begin(folder: Path, resume: bool, plan: Mapping[str, Any]) -> None:
     """Write that a tuning starts in ``folder``; refuse another tuning's folder, and one that cannot be resumed."""
     file = folder / ABOUT
-    earlier = read_about(file) if resume or file.is_file() else {}
     if resume and plan["optimizer"] not in RESUMABLE:
         only = f"(only {', '.join(RESUMABLE)} does): start it again without resuming"
         raise GoldassayError(f"{plan['optimizer']} keeps no state to resume {only}")
+    earlier = read_about(file) if resume or file.is_file() else {}
     if resume:
         for key in SAME:
             if earlier.get(key) != plan[key]:
@@ -342,9 +340,7 @@ def _write(file: Path, about: Mapping[str, object]) -> None:
     jsonl.replace(file, f"{jsonl.dumps(scrub(about), indent=1)}\n")
 
 
-def rendered(
-    program: dspy.Module, adapter: dspy.Adapter | None = None, inputs: Mapping[str, object] | None = None
-) -> str:
+def rendered(program: Module, adapter: dspy.Adapter | None = None, inputs: Mapping[str, object] | None = None) -> str:
     """The messages that each predictor of a program would send, with ``{name}`` for its inputs.
 
     With ``inputs`` these stand there, and a program that has nearest examples shows them too.
@@ -355,7 +351,7 @@ def rendered(
         using, inside = program.adapter(using), program.inside(inputs) if inputs else inside
     parts: list[str] = []
     for name, predictor in predictors(inside).items():
-        signature = signature_of(predictor)
+        signature = predictor.signature
         values = {key: (inputs or {}).get(key, f"{{{key}}}") for key in signature.input_fields}
         parts.append(f"=== {name}")
         for message in using.format(signature, list(predictor.demos or []), values):
@@ -367,8 +363,8 @@ def rendered(
 
 
 def diff(
-    before: dspy.Module,
-    after: dspy.Module,
+    before: Module,
+    after: Module,
     adapter: dspy.Adapter | None = None,
     inputs: Mapping[str, object] | None = None,
 ) -> str:

@@ -26,10 +26,10 @@ from goldassay.tuning.measuring import ALPHA, effect, evaluated, failure
 from goldassay.tuning.patches import Patch, Status, apply, check_patch, read, read_all, write
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import STATE, diff, load_state
-from goldassay.tuning.wrappers import demonstrations
+from goldassay.tuning.wrappers import Examples, demonstrations
 
 if TYPE_CHECKING:
-    import dspy
+    from dspy import Module
 
     from goldassay.metric import AnyMetric
 
@@ -38,7 +38,7 @@ SPLITS = ("dev", "test")
 EDITS: tuple[Edit, ...] = (rules, covering)  # those that need no model
 
 
-def check_train(cases: Sequence[Case], train: Sequence[dspy.Example]) -> None:
+def check_train(cases: Sequence[Case], train: Examples) -> None:
     """Raise if errors were made on examples that are not in train: patches are made from train errors only."""
     ids = {identity(example, index) for index, example in enumerate(train)}
     outside = [case.id for case in cases if case.id not in ids]
@@ -52,7 +52,7 @@ def check_train(cases: Sequence[Case], train: Sequence[dspy.Example]) -> None:
 def measure(
     base: Any,
     candidates: Sequence[tuple[Patch, Any]],
-    examples: Sequence[dspy.Example],
+    examples: Examples,
     metric: AnyMetric,
     split: str,
     options: RunOptions,
@@ -91,11 +91,11 @@ def measure(
 class PatchFolder:
     """The patches of one program. ``program`` is as its file gives it; `current` has the applied patches."""
 
-    def __init__(self, folder: Path, program: dspy.Module) -> None:
+    def __init__(self, folder: Path, program: Module) -> None:
         self.folder, self.program = folder, program
 
     @property
-    def current(self) -> dspy.Module:
+    def current(self) -> Module:
         """The program with its applied patches."""
         state = self.folder / STATE
         return load_state(self.program, state) if state.is_file() else self.program
@@ -127,9 +127,7 @@ class PatchFolder:
         names = ", ".join(file.stem for file in files) or "none yet"
         raise GoldassayError(f"no patch {name!r} in {self.folder}; there are: {names}")
 
-    def propose(
-        self, run: Run, train: Sequence[dspy.Example], *, edits: Sequence[Edit] = EDITS, most: int = 12
-    ) -> list[Patch]:
+    def propose(self, run: Run, train: Examples, *, edits: Sequence[Edit] = EDITS, most: int = 12) -> list[Patch]:
         """Patches for the errors of a run on train; the first ``most`` new ones are written as files.
 
         A patch that is there already, for this version of the program or applied to it, keeps its evidence.
@@ -149,25 +147,23 @@ class PatchFolder:
     def test(
         self,
         names: Sequence[str],
-        examples: Sequence[dspy.Example],
+        examples: Examples,
         metric: AnyMetric,
         split: str,
-        *,
+        options: RunOptions,
         any_version: bool = False,
-        passages: Sequence[object] = (),
-        options: RunOptions | None = None,
     ) -> list[tuple[Path, Patch]]:
         """Measure patches (``names``; by default all that are not applied) on a split, each alone, and write verdicts.
 
         The intervals hold for all of them together at 95 % (Bonferroni), so also for those that are kept for them.
 
         Args:
+            names: Ids or files.
             examples: The examples of the split.
             metric: A `Metric`, or any function of (gold, prediction).
             split: ``dev``, or ``test`` for the final proof.
-            any_version: Measure patches of another version of the program, too.
-            passages: What a program searches.
             options: How the program is run.
+            any_version: Measure patches of another version of the program, too.
         """
         if split not in SPLITS:
             raise GoldassayError(f"patches are measured on dev, and on test for the final proof, not on {split}")
@@ -179,9 +175,9 @@ class PatchFolder:
             if patch.status == Status.APPLIED:
                 raise GoldassayError(f"{patch.id} is applied: revert it to test it")
             check_patch(patch, {split: examples})
-            candidates.append((patch, self._searching(self._with(current, patch, any_version), passages)))
-        base, level = self._searching(current.deepcopy(), passages), 1 - ALPHA / len(patches)
-        adjusted = measure(base, candidates, examples, metric, split, options or RunOptions(), level)
+            candidates.append((patch, self._with(current, patch, any_version)))
+        level = 1 - ALPHA / len(patches)
+        adjusted = measure(current, candidates, examples, metric, split, options, level)
         for file, patch in zip(files, patches, strict=True):
             if patch.id in adjusted:
                 _judge(patch, adjusted[patch.id], split)
@@ -198,7 +194,7 @@ class PatchFolder:
         program, applied = self.current, self.applied
         patches = [(file, read(file)) for file in map(self.find, names)]
         for number, (_, patch) in enumerate(patches):
-            if patch.id in _ids(applied):
+            if any(patch.id == other.id for other in applied):
                 raise GoldassayError(f"{patch.id} is applied already")
             program = self._with(program, patch, any_version or number > 0)
             applied = [*applied, patch]
@@ -217,8 +213,9 @@ class PatchFolder:
         A patch can be taken back by its id even if its file was edited or removed since.
         """
         program, applied = self.program, self.applied
-        gone = [name if name in _ids(applied) else read(self.find(name)).id for name in names]
-        if wrong := [name for name in gone if name not in _ids(applied)]:
+        ids = {patch.id for patch in applied}
+        gone = [name if name in ids else read(self.find(name)).id for name in names]
+        if wrong := [name for name in gone if name not in ids]:
             raise GoldassayError(f"{wrong[0]} is not applied")
         left = [patch for patch in applied if patch.id not in gone]
         for patch in left:
@@ -233,18 +230,13 @@ class PatchFolder:
         self._save(program, left)
         return gone
 
-    def show(self, name: str, adapter: dspy.Adapter | None = None) -> tuple[Patch, list[str]]:
-        """A patch and its change of the prompt as it is really sent with ``adapter``, as a diff."""
+    def show(self, name: str) -> tuple[Patch, list[str]]:
+        """A patch and its change of the prompt as it is really sent, as a diff."""
         patch = read(self.find(name))
         try:
-            patched = apply(self.program, patch, any_version=True)
+            return patch, diff(self.program, apply(self.program, patch, any_version=True)).splitlines()
         except GoldassayError as error:  # the patch is shown all the same, with the reason why it has no diff
             return patch, [str(error)]
-        return patch, diff(self.program, patched, adapter).splitlines()
-
-    @staticmethod
-    def _searching(program: Any, passages: Sequence[object]) -> Any:
-        return program.index(passages) if passages and hasattr(program, "index") else program
 
     def _with(self, program: Any, patch: Patch, any_version: bool) -> Any:
         """The program with a patch that was made for it, as it is in its file or with the patches applied so far."""
@@ -255,10 +247,6 @@ class PatchFolder:
         program.save(str(self.folder / STATE))
         rows = [patch.model_dump(mode="json", exclude_none=True) for patch in applied]
         jsonl.replace(self.folder / APPLIED, f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n")
-
-
-def _ids(patches: Sequence[Patch]) -> list[str]:
-    return [patch.id for patch in patches]
 
 
 def _judge(patch: Patch, p: float, split: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import dspy
+from dspy import Module
 
 from goldassay.exceptions import DataError, GoldassayError, one_line
 from goldassay.fields import read, shared_text
@@ -26,7 +27,7 @@ from goldassay.tuning import plan as preflight
 from goldassay.tuning.measuring import ALPHA, evaluated, failure
 from goldassay.tuning.optimizers import Unreachable, Watch
 from goldassay.tuning.saved import Trial, Tuned
-from goldassay.tuning.wrappers import check_fits, demonstrations, shows_none
+from goldassay.tuning.wrappers import Examples, check_fits, demonstrations, shows_none
 
 ROOM = 500  # tokens of an answer that writes instructions
 
@@ -85,7 +86,7 @@ class TuneOptions:
 
 
 def tune(
-    program: dspy.Module,
+    program: Module,
     gold: object,
     metric: AnyMetric,
     optimizer: object = "bootstrap",
@@ -107,7 +108,7 @@ def tune(
     splits: dict[str, list[Any]] = {name: list(read(gold, name, None) or []) for name in ("train", "dev", "test")}
     if not splits["train"] or not splits["dev"]:
         raise DataError("tuning needs examples in train and in dev")
-    if not isinstance(program, dspy.Module) or not program.predictors():
+    if not isinstance(program, Module) or not program.predictors():
         raise GoldassayError("this program has no predictor, so there is no prompt to tune")
     name, optimize = optimizers.resolve(optimizer)
     refusal = preflight.from_sizes(name, splits, options.settings).refusal
@@ -152,7 +153,7 @@ atune = asynchronous(tune)
 def _optimized(
     name: str,
     optimize: optimizers.Optimizer,
-    program: dspy.Module,
+    program: Module,
     splits: dict[str, list[Any]],
     metric: AnyMetric,
     options: TuneOptions,
@@ -211,8 +212,8 @@ def _paired(before: Run, after: Run, seed: int, chosen: bool = False) -> Trial:
 
 
 def measured(
-    program: dspy.Module,
-    examples: Sequence[dspy.Example],
+    program: Module,
+    examples: Examples,
     metric: AnyMetric,
     name: str,
     options: TuneOptions,
@@ -238,7 +239,7 @@ def measured(
 
 
 def _references(
-    job: optimizers.Job, after: Run, examples: Sequence[dspy.Example], metric: AnyMetric, options: TuneOptions
+    job: optimizers.Job, after: Run, examples: Examples, metric: AnyMetric, options: TuneOptions
 ) -> tuple[dict[str, Trial], str]:
     """Labeled and nearest examples on test beside the patched program, and why one of them is not available."""
     trials, note = dict[str, Trial](), ""

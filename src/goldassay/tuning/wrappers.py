@@ -15,15 +15,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dspy
+from dspy import Example, Module
 
-from goldassay._dspy_compat import Teleprompter, input_keys, serialize_for_json, signature_of
+from goldassay._dspy_compat import Teleprompter, input_keys, serialize_for_json
 from goldassay.exceptions import GoldassayError
 from goldassay.lm.terse import TerseAdapter
 
 FORMS = ("json", "lines")
+Examples = Sequence[Any]
+"""Examples of DSPy, or records like them."""
+Splits = Mapping[str, Examples]
 
 
-class Wrapped(dspy.Module):  # type: ignore[misc]
+class Wrapped(Module):  # type: ignore[misc]
     """A program that is shown, at each call, the training examples most like its input, and asked in a form of its own.
 
     Calls work on a copy of the program, so threads do not meet. An example with the very inputs of the call is not
@@ -35,7 +39,7 @@ class Wrapped(dspy.Module):  # type: ignore[misc]
     ('lines', None)
     """
 
-    def __init__(self, program: dspy.Module, form: str = "") -> None:
+    def __init__(self, program: Module, form: str = "") -> None:
         super().__init__()
         self.program, self.form, self.k = program, form, 0
         self.examples: list[dict[str, Any]] = []
@@ -75,7 +79,7 @@ class Wrapped(dspy.Module):  # type: ignore[misc]
     def _text(self, example: Mapping[str, object]) -> str:
         return " ".join(str(example.get(key, "")) for key in self.keys)
 
-    def inside(self, inputs: Mapping[str, object]) -> dspy.Module:
+    def inside(self, inputs: Mapping[str, object]) -> Module:
         """The program inside, with the nearest examples of these inputs as demonstrations."""
         if not self.examples:
             return self.program
@@ -83,7 +87,7 @@ class Wrapped(dspy.Module):  # type: ignore[misc]
         for predictor in program.predictors():
             signature: Any = predictor.signature
             demos = [demo for demo in nearest if fits(demo, signature)]
-            examples = [dspy.Example(**{key: demo[key] for key in signature.fields if key in demo}) for demo in demos]
+            examples = [Example(**{key: demo[key] for key in signature.fields if key in demo}) for demo in demos]
             predictor.demos = [*(demo for demo in predictor.demos or [] if demo not in examples), *examples]
         return program
 
@@ -127,7 +131,7 @@ class Wrapped(dspy.Module):  # type: ignore[misc]
 ADDED = ("form", "k", "keys", "examples")
 
 
-def wrapped(program: dspy.Module) -> Wrapped:
+def wrapped(program: Module) -> Wrapped:
     """A copy of a program, wrapped if it is not."""
     copy = program.deepcopy()
     return copy if isinstance(copy, Wrapped) else Wrapped(copy)
@@ -138,18 +142,18 @@ def inmost(program: Any) -> Any:
     return program.program if isinstance(program, Wrapped) else program
 
 
-def shows_nearest(program: dspy.Module) -> bool:
+def shows_nearest(program: Module) -> bool:
     """Whether a program shows each input its nearest examples, or a set that is the same for all."""
     return isinstance(program, Wrapped) and bool(program.examples)
 
 
-def rebuilt(program: dspy.Module, state: Mapping[str, Any]) -> dspy.Module:
+def rebuilt(program: Module, state: Mapping[str, Any]) -> Module:
     """A copy of ``program``, wrapped if it was when its ``state`` was saved."""
     was_wrapped = set(state) - {"metadata"} == {"program", *ADDED}
     return wrapped(program) if was_wrapped else program.deepcopy()
 
 
-def predictors(program: dspy.Module) -> dict[str, dspy.Predict]:
+def predictors(program: Module) -> dict[str, Any]:
     """The predictors by the names that they have without what stands around the program."""
     return dict(inmost(program).named_predictors())
 
@@ -160,21 +164,21 @@ def fits(example: Any, signature: type[dspy.Signature]) -> bool:
     return filled.issuperset(signature.input_fields) and not filled.isdisjoint(signature.output_fields)
 
 
-def shows_none(program: dspy.Module) -> bool:
+def shows_none(program: Module) -> bool:
     """Whether a program has demonstrations and none fits its predictor: DSPy leaves such out without a word."""
-    pairs = [(demo, signature_of(predictor)) for predictor in program.predictors() for demo in predictor.demos or ()]
+    pairs = [(demo, predictor.signature) for predictor in program.predictors() for demo in predictor.demos or ()]
     return bool(pairs) and not any(fits(*pair) for pair in pairs)
 
 
-def check_fits(program: dspy.Module, train: Sequence[Any]) -> None:
+def check_fits(program: Module, train: Examples) -> None:
     """Raise if no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
     named = program.named_predictors()
-    if any(fits(example, signature_of(p)) for example in train for _, p in named):
+    if any(fits(example, p.signature) for example in train for _, p in named):
         return
     name, predictor = named[-1]
     present = sorted({key for example in train[:20] for key, value in example.items() if value is not None})
-    inputs = [key for key in signature_of(predictor).input_fields if key not in present]
-    outputs = list(signature_of(predictor).output_fields)
+    inputs = [key for key in predictor.signature.input_fields if key not in present]
+    outputs = list(predictor.signature.output_fields)
     missing = ", ".join([*inputs, *(outputs if not set(outputs) & set(present) else [])])
     fields = ", ".join(f'"{key}": …' for key in [*inputs, *outputs])
     raise GoldassayError(
@@ -211,11 +215,11 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
             raise GoldassayError(f"k is at least 1, not {k}")
         self.k = k
 
-    def compile(self, student: dspy.Module, *, trainset: Sequence[dspy.Example], **_: object) -> Wrapped:
+    def compile(self, student: Module, *, trainset: Examples, **_: object) -> Wrapped:
         """The student with the training examples to choose from; the student itself stays as it is."""
         if shows_nearest(student):
             raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
-        signatures = [signature_of(predictor) for predictor in student.predictors()]
+        signatures = [predictor.signature for predictor in student.predictors()]
         examples = [
             {key: serialize_for_json(value) for key, value in example.items()}
             for example in demonstrations(student, trainset)
@@ -228,7 +232,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
         return tuned
 
 
-def demonstrations(program: dspy.Module, examples: Sequence[dspy.Example]) -> list[dspy.Example]:
+def demonstrations(program: Module, examples: Examples) -> list[Example]:
     """Examples that also hold what the program's ``to_demo`` makes of them: the outputs of its predictors."""
     to_demo = getattr(inmost(program), "to_demo", None)
     if to_demo is None:
