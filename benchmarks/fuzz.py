@@ -113,7 +113,7 @@ def _others() -> Iterator[Reader]:
     from goldassay.running import Run
     from goldassay.tuning import patches
     from goldassay.tuning.saved import read_about
-    from goldassay.wikidata.labels import LabelTable
+    from goldassay.wikidata.programs import LabelTable
 
     gold = "".join(f"{json.dumps(record)}\n" for record in SEED_RECORDS["extraction"]).encode()
     line = json.dumps
@@ -169,7 +169,7 @@ def _settings() -> Iterator[Reader]:
     from goldassay.reporting.pages.dashboard import entries
     from goldassay.tuning.saved import load_state
     from goldassay.wikidata import results
-    from goldassay.wikidata.benchmark import read_benchmark, read_profile
+    from goldassay.wikidata.evaluation import read_benchmark, read_profile
 
     line = json.dumps
     support, program = question("support"), dspy.Predict("text -> label")

@@ -19,9 +19,8 @@ from typing import Any
 from benchmarks import wikibase_rdf as rdf
 
 from goldassay.cache import Cache
-from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
 from goldassay.wikidata.client import Item, Statement, WikidataClient
-from goldassay.wikidata.evaluation import evaluate_articles
+from goldassay.wikidata.evaluation import ArticleRef, Profile, Sources, evaluate_articles
 from goldassay.wikidata.web import WikipediaClient
 
 STATEMENTS, SAID, VALUES = 200, 40, 20_000

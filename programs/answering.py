@@ -28,7 +28,7 @@ from goldassay.lm.readers import reader
 from goldassay.measures.answering import F1, found_entities
 from goldassay.running.example import failure
 from goldassay.text.words import sentences
-from goldassay.wikidata.passages import BM25Index, DenseIndex, Encode, tokens
+from goldassay.wikidata.programs import BM25Index, DenseIndex, Encode, tokens
 
 DEPTH = 5
 READS = 3

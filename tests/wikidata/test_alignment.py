@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldassay.exceptions import DataError
-from goldassay.wikidata.alignment import PropertyAlignmentTable, contradictions, problems
+from goldassay.wikidata.alignment import PropertyAlignmentTable, problems
 
 
 @pytest.fixture(scope="module")
@@ -84,22 +84,13 @@ def test_values_and_inverses(table: PropertyAlignmentTable) -> None:
     assert (table.inverse("P749"), table.inverse("P26"), table.inverse("P19")) == ("P355", "P26", None)
 
 
-def test_the_kits_table_and_its_defects(shared_data: Path, table: PropertyAlignmentTable) -> None:
+def test_the_kits_table_and_its_defects(shared_data: Path) -> None:
     kit = PropertyAlignmentTable.of(shared_data / "wikidata-benchmark" / "property-alignment-v1.yaml")
     assert len(kit.rows) == kit.declared == 61
     assert len(kit.by_id) == 60  # P856 twice
     assert kit.by_id["P21"].items["male"] == "Q6581097"  # from its notes
-    found = [(one.kind, one.name) for one in problems(kit)]
-    assert sorted(found) == [
-        ("ambiguous", "http://purl.org/vocab/relationship/parentOf"),
-        ("ambiguous", "http://schema.org/startDate"),
-        ("duplicate", "P856"),
-        ("prefix", "ex"),
-        ("prefix", "pgc"),
-    ]
-    # parentOf for a father says it the wrong way round, and so on
-    assert {one.name for one in contradictions(kit, table)} >= {"P22", "P25", "P40", "P36", "P108"}
-    assert list(contradictions(table, table)) == []
+    found = [(one["kind"], one["name"]) for one in problems(kit)]
+    assert sorted(found) == [("duplicate", "P856"), ("prefix", "ex"), ("prefix", "pgc")]
 
 
 @pytest.mark.parametrize(
@@ -129,5 +120,5 @@ def test_a_wrong_count_and_an_empty_row_are_reported(tmp_path: Path) -> None:
         "- {wikidata_pid: P2, predicates: [a], inverse: P3}\n- {wikidata_pid: P3, predicates: [b], inverse: P4}\n"
     )
     found = list(problems(PropertyAlignmentTable.of(file)))
-    assert [one.kind for one in found] == ["count", "unreachable"]
-    assert found[0].message == "5 rows declared, 3 counted"
+    assert [one["kind"] for one in found] == ["count", "unreachable"]
+    assert found[0]["message"] == "5 rows declared, 3 counted"

@@ -16,9 +16,8 @@ import pytest
 from goldassay import workspace
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.running.evaluate import RunOptions
-from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
 from goldassay.wikidata.client import Item, Statement
-from goldassay.wikidata.evaluation import evaluate_articles
+from goldassay.wikidata.evaluation import ArticleRef, Profile, Sources, evaluate_articles
 from goldassay.wikidata.results import load, rows_file
 
 PROFILE = Profile(program="test")

@@ -16,12 +16,11 @@ from goldassay.running.run import Case
 from goldassay.tally import Counts, Evidence
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.saved import rendered
-from goldassay.wikidata import annotations as people
 from goldassay.wikidata import improvement as improving
+from goldassay.wikidata import novel as people
 from goldassay.wikidata.alignment import PropertyAlignmentTable
-from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
 from goldassay.wikidata.client import Item, Statement
-from goldassay.wikidata.evaluation import evaluate_articles
+from goldassay.wikidata.evaluation import ArticleRef, Profile, Sources, evaluate_articles
 from goldassay.wikidata.improvement import recall_gaps
 from goldassay.wikidata.results import load, load_rows
 

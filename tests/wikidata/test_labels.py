@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz, process
 
 from goldassay.exceptions import DataError
-from goldassay.wikidata import labels as module
-from goldassay.wikidata.labels import LabelTable, fold
+from goldassay.wikidata import programs as module
+from goldassay.wikidata.programs import LabelTable, fold
 
 names = st.text("abcé ", min_size=1, max_size=9).map(fold).filter(bool)
 
@@ -54,7 +54,7 @@ def test_an_empty_table_finds_nothing() -> None:
     ("content", "says"),
     [
         ('{"id": "Q1", "label": "x"}\n{"id"', r"labels\.jsonl:2: not JSON"),
-        ('{"id": "Q1"}', r"labels\.jsonl:1: an entry is an object with an id and a label"),
+        ('{"id": "Q1"}', r"labels\.jsonl: line 1\.label: Field required"),
         ('{"id": "Q1", "label": "x", "aliases": "y"}', "Input should be a valid tuple, got 'y'"),
         (
             '{"id": "Q1", "label": "x"}\n\n{"id": "Q1", "label": "y"}',

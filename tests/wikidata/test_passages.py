@@ -9,7 +9,7 @@ import pytest
 
 from goldassay import workspace
 from goldassay.exceptions import DataError, FieldError, ModelError
-from goldassay.wikidata.passages import BM25Index, DenseIndex, Passage, passages, tokens
+from goldassay.wikidata.programs import BM25Index, DenseIndex, Passage, passages, tokens
 
 retrieval = workspace.load(workspace.installed() / "programs" / "retrieval.py")
 

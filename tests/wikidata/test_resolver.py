@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.wikidata.resolver import EntityResolver, kinds_of
+from goldassay.wikidata.articles import EntityResolver, kinds_of
 
 PERSON, CITY = frozenset({"Q5"}), frozenset({"Q515"})
 NAMES = {

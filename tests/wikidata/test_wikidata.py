@@ -114,7 +114,7 @@ def test_the_cache_answers_and_only_the_cache_where_asked(server: Any, web: Web,
     assert only.item("Q42").fetched == first.fetched
     assert len(server.answers.seen) == asked
     with pytest.raises(
-        CacheOnlyError, match=r"^the answer of http://127\.0\.0\.1:\d+/sparql is not in .*fetch it first$"
+        CacheOnlyError, match=r"^'http://127\.0\.0\.1:\d+/sparql \w+' is not in .*fetch it first$"
     ) as told:
         only.item("Q649")
     assert "SELECT" not in str(told.value)

@@ -40,25 +40,25 @@ class ArticleOptions:
 
     def refs(self, seed: int = 0) -> tuple[Sequence[Any], dict[str, Any]]:
         """The articles, and what a result says about them."""
-        from goldassay.wikidata import benchmark
+        from goldassay.wikidata import evaluation
 
         if (self.dataset is None) == (not self.article):
             raise GoldassayError("name articles (--article TITLE) or a benchmark (--dataset FILE)")
         if self.dataset is None:
             titles = self.article or ()
             mode = {"mode": "single_article", "article": titles[0]} if len(titles) == 1 else {"mode": "articles"}
-            return [benchmark.ArticleRef(title) for title in titles], mode
-        source = benchmark.read_benchmark(self.dataset)
+            return [evaluation.ArticleRef(title) for title in titles], mode
+        source = evaluation.read_benchmark(self.dataset)
         about = {"mode": "dataset", "dataset": source.name, "dataset_articles": len(source.articles)}
         about["warnings"] = list(source.notes)
         if self.limit is None:
             return source.articles, about
-        refs = benchmark.sample(source.articles, self.limit, seed)
+        refs = evaluation.sample(source.articles, self.limit, seed)
         return refs, {**about, "sample": len(refs), "seed": seed}
 
     def sources(self, language: str | None = None) -> Any:
         """Where articles and items come from."""
-        from goldassay.wikidata.benchmark import open_sources
+        from goldassay.wikidata.evaluation import open_sources
 
         code = language or self.language or "en"
         return open_sources(language=code, endpoint=self.endpoint, no_cache=self.no_cache, cache_only=self.cache_only)
@@ -95,14 +95,14 @@ def evaluate(
 ) -> None:
     """Evaluate a program on articles; the same command resumes an interrupted evaluation."""
     from goldassay.running.evaluate import RunOptions
-    from goldassay.wikidata import annotations as labels
-    from goldassay.wikidata import benchmark, evaluation, report
+    from goldassay.wikidata import evaluation, novel
+    from goldassay.wikidata.results import print_result
 
     least = use.numbers("--fail-under", [fail_under] if fail_under else [])
     if least and set(least) != {"f1"}:
         raise GoldassayError(f"--fail-under expects f1=NUMBER, got {fail_under!r}")
     refs, about = articles.refs(seed)
-    chosen = benchmark.read_profile(profile, lm=lm, language=articles.language)
+    chosen = evaluation.read_profile(profile, lm=lm, language=articles.language)
     single = about["mode"] == "single_article"
     output = out or Path("runs") / "wikidata" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
     result = evaluation.evaluate_articles(
@@ -111,14 +111,14 @@ def evaluate(
         articles.sources(chosen.language),
         chosen,
         output,
-        verdicts=labels.verdicts(annotations) if annotations else {},
+        verdicts=novel.verdicts(annotations) if annotations else {},
         options=RunOptions(threads=articles.threads, timeout=timeout, max_failures=1.0 if single else 0.5, seed=seed),
         metadata={**about, "profile": profile, "annotations": str(annotations) if annotations else None},
     )
     files.save_json(output, result)
     if resumed := result["run_metadata"]["resumed_articles"]:
         terminal.warn(f"{resumed} of {len(refs)} articles were evaluated before")
-    _show(result, output, json, report.result_tables)
+    _show(result, output, json, print_result)
     errors = [article for article in (*result["failed_articles"], *result["article_results"]) if "error" in article]
     if single and errors:
         raise GoldassayError(" ".join(str(errors[0]["error"]).split()))
@@ -164,14 +164,14 @@ def gaps(
     json: bool = False,
 ) -> None:
     """Recall gap analysis: properties with low recall, with sentences in which they were missed."""
-    from goldassay.wikidata import improvement, report
-    from goldassay.wikidata.results import load
+    from goldassay.wikidata.improvement import recall_gaps
+    from goldassay.wikidata.results import load, print_gaps
 
     use.new_place(out, force)
-    analysis = improvement.recall_gaps(load(results), threshold, results)
+    analysis = recall_gaps(load(results), threshold, results)
     place = out or results.with_name(f"{results.stem}-recall-gaps.json")
     files.save_json(place, analysis)
-    _show(analysis, place, json, report.gap_table)
+    _show(analysis, place, json, print_gaps)
 
 
 @use.command(app)
@@ -184,11 +184,12 @@ def tune(
 ) -> None:
     """Extraction prompt tuning: patterns of the errors, and patches of the prompt made from real misses."""
     from goldassay.tuning.patches import Patch, write
-    from goldassay.wikidata import benchmark, improvement, report
-    from goldassay.wikidata.results import load_rows
+    from goldassay.wikidata import improvement
+    from goldassay.wikidata.evaluation import read_profile
+    from goldassay.wikidata.results import load_rows, print_patches
 
     use.new_place(out, force)
-    chosen = benchmark.read_profile(profile)
+    chosen = read_profile(profile)
     program = _program(chosen)
     if not improvement.has_prompts(program):
         terminal.warn(f"{chosen.program} has no prompt, so there are no patches; use another --profile")
@@ -199,7 +200,7 @@ def tune(
     for patch in proposals["prompt_patches"]:
         fields = {name: value for name, value in patch.items() if name not in ("id", "section")}
         write(Patch.model_validate(fields), place.with_name(f"{place.stem}-patches"))
-    _show(proposals, place, json, report.patch_table)
+    _show(proposals, place, json, print_patches)
 
 
 @use.command(app)
@@ -207,15 +208,14 @@ def alignment(
     table: Path | None = use.argument("TABLE", "A table (default: goldassay's own)."),
     json: bool = False,
 ) -> None:
-    """Check an alignment table: repeated, unreachable and contradicting rows; exit status 1 if there are any."""
-    from goldassay.wikidata import report
-    from goldassay.wikidata.alignment import PropertyAlignmentTable, contradictions, problems
+    """Check an alignment table: repeated and unreachable rows, undeclared prefixes; exit status 1 if there are any."""
+    from goldassay.wikidata.alignment import PropertyAlignmentTable, problems
 
-    ours = PropertyAlignmentTable.of()
-    checked = PropertyAlignmentTable.of(table) if table else ours
-    rows = [defect._asdict() for defect in (*problems(checked), *(contradictions(checked, ours) if table else ()))]
-    size = f"{len(checked.by_id)} properties"
-    _show({"problems": rows}, None, json, lambda _: report.problem_list(rows, size))
+    checked = PropertyAlignmentTable.of(table) if table else PropertyAlignmentTable.of()
+    rows = list(problems(checked))
+    lines = [f"{row['kind']:<14} {row['name']}: {row['message']}" for row in rows]
+    lines.append(f"{len(checked.by_id)} properties, {len(rows)} problems.")
+    _show({"problems": rows}, None, json, lambda _: terminal.plain("\n".join(lines)))
     if rows:
         raise SystemExit(1)
 
@@ -239,23 +239,23 @@ def novel(
     seed: int = 0,
 ) -> None:
     """Judge triples that Wikidata does not have: sample, annotate (one key a triple), report the discovery rate."""
-    from goldassay.wikidata import annotations, report
+    from goldassay.wikidata import novel as verdicts
     from goldassay.wikidata.results import load_rows
 
     if action is Action.REPORT:
-        _show(annotations.novel_report(file), None, json, report.discovery_table)
+        _show(verdicts.novel_report(file), None, json, verdicts.print_report)
     elif action is Action.ANNOTATE:
         if json:
             raise GoldassayError("annotate asks a person, one key a triple; --json is for sample and report")
-        report.annotate(file, annotator)
+        verdicts.annotate(file, annotator)
     elif results is None:
         raise GoldassayError("name the result to sample from: --results FILE")
     elif file.exists():
         raise GoldassayError(f"{file} exists; name another file, so that no verdict is lost")
     else:
-        entries = annotations.sample_novel(load_rows(results), share, seed)
+        entries = verdicts.sample_novel(load_rows(results), share, seed)
         if not entries:
             raise DataError("its rows have no unmatched triple without a verdict", file=results)
-        annotations.save(file, entries)
+        verdicts.save(file, entries)
         next_step = f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {file}"
         _show({"triples": len(entries), "file": str(file)}, None, json, lambda _: terminal.plain(next_step))

@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -91,17 +90,16 @@ class PropertyAlignmentTable:
 
     def __init__(self, rows: Iterable[PropertyRow], prefixes: NamePairs = (), declared: int | None = None) -> None:
         self.rows, self.prefixes, self.declared = tuple(rows), prefixes, declared
-        self.by_id: dict[str, PropertyRow] = {}
+        self.by_id = {row.id: row for row in reversed(self.rows)}
         self._forward: dict[str, list[PropertyRow]] = {}
         self._inverted: dict[str, list[PropertyRow]] = {}
         for row in self.rows:
-            self.by_id.setdefault(row.id, row)
             for names, index in ((row.predicates, self._forward), (row.inverse_predicates, self._inverted)):
                 for name in names:
                     index.setdefault(self.canonical(name), []).append(row)
         for row in self.rows:
-            self._forward.setdefault(row.id, [row])
-            self._forward.setdefault(canonical(row.label), [row])
+            for name in (row.id, canonical(row.label)):
+                self._forward.setdefault(name, [row])
 
     @classmethod
     def of(cls, path: str | Path = OURS) -> PropertyAlignmentTable:
@@ -162,58 +160,27 @@ def value_kind(value: object) -> str:
     return "item" if kind == "text" else kind
 
 
-class Problem(NamedTuple):
-    """A defect of a table: its kind, the property or predicate, and a sentence."""
-
-    kind: str
-    name: str
-    message: str
-
-
-def problems(table: PropertyAlignmentTable) -> Iterator[Problem]:
-    """Every defect of a table: ``count``, ``duplicate``, ``unreachable``, ``prefix``, ``ambiguous``.
+def problems(table: PropertyAlignmentTable) -> Iterator[dict[str, str]]:
+    """Every defect of a table: its kind (``count``, ``duplicate``, ``unreachable``, ``prefix``), name and a sentence.
 
     >>> list(problems(PropertyAlignmentTable.of()))
     []
     """
+
+    def problem(kind: str, name: str, message: str) -> dict[str, str]:
+        return {"kind": kind, "name": name, "message": message}
+
     if table.declared not in (None, len(table.rows)):
-        yield Problem("count", "count", f"{table.declared} rows declared, {len(table.rows)} counted")
+        yield problem("count", "count", f"{table.declared} rows declared, {len(table.rows)} counted")
     for id_, count in Counter(row.id for row in table.rows).items():
         if count > 1:
-            yield Problem("duplicate", id_, f"{id_} has {count} rows; keep one with all predicates")
+            yield problem("duplicate", id_, f"{id_} has {count} rows; keep one with all predicates")
     names = [name for row in table.rows for name in (*row.predicates, *row.inverse_predicates)]
     prefixes = Counter(name.partition(":")[0] for name in names if ":" in name and "://" not in name)
     for prefix, count in prefixes.items():
         if prefix not in {*PREFIXES, *dict(table.prefixes)}:
             message = f"the prefix {prefix!r} ({count} predicates) is not declared, so their IRIs do not match"
-            yield Problem("prefix", prefix, message)
-    by_name: dict[str, dict[str, PropertyRow]] = {}
+            yield problem("prefix", prefix, message)
     for row in table.rows:
         if not (row.predicates or row.inverse_predicates):
-            yield Problem("unreachable", row.id, f"{row.id} ({row.label}) has no predicate, so nothing reaches it")
-        for name in row.predicates:
-            by_name.setdefault(table.canonical(name), {}).setdefault(row.id, row)
-    for name, rows in by_name.items():
-        for row, other in combinations(rows.values(), 2):
-            if not _tell_apart(row, other):
-                message = f"{name!r} means {row.id} and {other.id}, and nothing tells them apart"
-                yield Problem("ambiguous", name, message)
-
-
-def _tell_apart(row: PropertyRow, other: PropertyRow) -> bool:
-    """Whether the kind of the object or of the subject says which of two properties is meant."""
-    if row.type and other.type and row.type != other.type:
-        return True
-    return not row.domain & other.domain if row.domain and other.domain else bool(row.domain or other.domain)
-
-
-def contradictions(table: PropertyAlignmentTable, other: PropertyAlignmentTable) -> Iterator[Problem]:
-    """Predicates that ``other`` gives to another property, or to the same one inverted."""
-    for row in table.rows:
-        for name in row.predicates:
-            properties, inverted = other.meaning(name)
-            if (properties or inverted) and row.id not in properties and row.id in other.by_id:
-                also = ", ".join(sorted(properties | inverted))
-                direction = "" if properties else " inverted"
-                message = f"{name!r} stands for {row.id} ({row.label}); elsewhere it means {also}{direction}"
-                yield Problem("contradiction", row.id, message)
+            yield problem("unreachable", row.id, f"{row.id} ({row.label}) has no predicate, so nothing reaches it")

@@ -1,21 +1,161 @@
-"""Articles: their items as gold, and a program's triples resolved and aligned."""
+"""Articles: their items as gold, and a program's triples resolved and aligned.
+
+A name means an item by id, article title, redirect, label or alias, exact or similar, and by its kind. Names compare
+after NFKC, case folding and removal of punctuation; similar names have a rapidfuzz ratio of at least ``THRESHOLD`` and
+the same numbers. Ids compare with ids only. If several items have the name, the expected kind (the class P31, followed
+upwards) decides; if it does not, nothing is guessed. Every answer gives its method, its confidence and a reason.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from rapidfuzz import fuzz, process
+
+from goldassay import files
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measures.triples import objects
-from goldassay.text.normal import normal, signed
+from goldassay.text.normal import normal, numbers, signed
 from goldassay.wikidata.alignment import PropertyAlignmentTable, value_kind
 from goldassay.wikidata.client import Item
-from goldassay.wikidata.resolver import EntityResolver, Resolution, kinds_of
 
+CLASS_TREE = Path(__file__).resolve().parents[1] / "data" / "class-tree.yaml"
+CONFIDENCE = {"id": 1.0, "sitelink": 1.0, "redirect": 0.98, "label": 0.95, "alias": 0.9, "fuzzy": 0.9, "context": 0.8}
+TIE = 2.0
+"""Similar names whose ratios (0–100) differ by less are equally good."""
+THRESHOLD = 90.0  # from which ratio (0–100) names are similar
+QUALIFIED = re.compile(r"(.+?)\s*\(([^()]+)\)\s*$")
 INSTANCE_OF = "P31"
 FIELDS = ("subject", "predicate", "object", "subject_id", "predicate_id", "object_id", "object_type", "confidence")
+
+
+class_tree = cache(partial(files.yaml_value, CLASS_TREE))
+
+
+def kinds_of(types: Iterable[str], domain: str | None = None) -> frozenset[str]:
+    """What kinds of thing an item is, by its classes (P31) followed upwards (P279) to a few broad kinds.
+
+    An item without any is of the kind of the benchmark's domain.
+
+    >>> kinds_of(["Q515"]), kinds_of([], "biography_living")
+    (frozenset({'place'}), frozenset({'person'}))
+    """
+    tree = class_tree()
+    seen, queue = set(types), list(types)
+    while queue:
+        above = [name for name in tree["parents"].get(queue.pop(), ()) if name not in seen]
+        seen.update(above)
+        queue += above
+    kinds = frozenset(tree["kinds"][name] for name in seen & tree["kinds"].keys())
+    return kinds or frozenset([tree["domains"][domain]] if domain in tree["domains"] else [])
+
+
+class Resolution(NamedTuple):
+    """The item that a name means, or None; how it was resolved, how surely, and why."""
+
+    id: str | None
+    kind: str
+    confidence: float
+    reason: str
+
+
+class EntityResolver:
+    """Resolves names against candidates.
+
+    Args:
+        names: The names of each item that a name may mean, by its id: its label first, then its aliases.
+        types: Their classes (P31).
+        titles: Article titles of items.
+        redirects: From an id or a title to another.
+
+    >>> names = {"Q7186": ["Marie Curie", "Maria Skłodowska"]}
+    >>> resolver = EntityResolver(names, titles={"Marie Curie": "Q7186"}, redirects={"Madame Curie": "Marie Curie"})
+    >>> [resolver.resolve(name).kind for name in ("ex:Marie_Curie", "Madame Curie", "MARIA SKŁODOWSKA", "Paris")]
+    ['sitelink', 'redirect', 'alias', 'none']
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, Iterable[str]],
+        types: Mapping[str, Iterable[str]] = {},
+        *,
+        titles: Mapping[str, str] = {},
+        redirects: Mapping[str, str] = {},
+    ) -> None:
+        self.types = types
+        self.redirects = {_key(name): target for name, target in redirects.items()}
+        self.titles = {normal(title): qid for title, qid in titles.items()}
+        self._by_name: dict[str, dict[str, str]] = {}  # folded name -> id -> label or alias
+        for qid, several in names.items():
+            for index, name in enumerate(several):
+                self._by_name.setdefault(normal(name), {}).setdefault(qid, "alias" if index else "label")
+
+    def resolve(self, name: object, kinds: Iterable[str] = ()) -> Resolution:
+        """The item that ``name`` means; ``kinds`` (person, place, …) are the expected ones."""
+        item = objects.item(name)
+        text = item.id if item and item.id else objects.label(objects.written(name).strip())
+        folded, target = normal(text), self._follow(text)
+        if not folded:
+            return Resolution(None, "none", 0.0, "the name is empty")
+        if folded in self.titles:
+            return _resolution(self._follow(self.titles[folded]), "sitelink", f"{text!r} is the title of its article")
+        qid = target if objects.QID.fullmatch(target) else self.titles.get(normal(target))
+        if qid and target == text:
+            return _resolution(qid, "id", f"the id {qid} itself")
+        if qid:
+            return _resolution(qid, "redirect", f"{text!r} redirects to {target!r}")
+        # "Drake (musician)" means an item labelled "Drake"
+        named = self._by_name.get(folded) or self._by_name.get(normal(QUALIFIED.sub(r"\1", text)), {})
+        return self._choose(text, named, frozenset(kinds)) if named else self._similar(text, folded, frozenset(kinds))
+
+    def _similar(self, text: str, folded: str, expected: frozenset[str]) -> Resolution:
+        """The item with the name that is most similar, and has the same numbers in it."""
+        hits = process.extract(folded, list(self._by_name), scorer=fuzz.ratio, score_cutoff=THRESHOLD, limit=8)
+        scores = {name: score for name, score, _ in hits if numbers(name) == numbers(folded)}
+        if not scores:
+            return Resolution(None, "none", 0.0, f"no label or alias is similar to {text!r}")
+        best = max(scores.values())
+        near = [name for name, score in scores.items() if score >= best - TIE]
+        return self._choose(text, {qid: "fuzzy" for name in near for qid in self._by_name[name]}, expected, best / 100)
+
+    def _choose(
+        self, text: str, named: Mapping[str, str], expected: frozenset[str], similarity: float = 1.0
+    ) -> Resolution:
+        """Of the items with a name, the only one, the only one of an expected kind, or the only one labelled so."""
+        kinds = {self._follow(qid): kind for qid, kind in reversed([*named.items()])}
+        fitting = [qid for qid in kinds if expected & kinds_of(self.types.get(qid, ()))]
+        labelled = [qid for qid, kind in kinds.items() if kind == "label"]
+        if len(kinds) == 1:
+            ((qid, kind),) = kinds.items()
+            return _resolution(qid, kind, f"{text!r} is its {kind} (similarity {similarity:.2f})", similarity)
+        if len(fitting) == 1:
+            reason = f"of those named {text!r} only it is a {' or '.join(sorted(expected))}"
+            return _resolution(fitting[0], "context", reason, similarity)
+        if len(labelled) == 1:
+            return Resolution(labelled[0], "label", CONFIDENCE["context"], "its label, and only an alias of others")
+        return Resolution(None, "ambiguous", 0.0, f"{text!r} may be {', '.join(sorted(kinds))}")
+
+    def _follow(self, name: str) -> str:
+        """The end of a chain of redirects; a circle ends where it began."""
+        seen = {_key(name)}
+        while (target := self.redirects.get(_key(name))) is not None and _key(target) not in seen:
+            seen.add(_key(target))
+            name = target
+        return name
+
+
+def _resolution(qid: str, kind: str, reason: str, similarity: float = 1.0) -> Resolution:
+    return Resolution(qid, kind, round(CONFIDENCE[kind] * similarity, 4), reason)
+
+
+def _key(name: str) -> str:
+    return name if objects.QID.fullmatch(name) else normal(name)
 
 
 @dataclass(frozen=True)
@@ -47,21 +187,26 @@ class Subject:
     about: Mapping[str, Any] = field(default_factory=dict)
 
     def gold(self) -> list[dict[str, Any]]:
-        """The statements of the item, without unknown values and deprecated statements.
+        """The statements of the item as triples, without unknown values and deprecated statements.
 
         Each value of a property is listed once: Wikidata repeats it with other qualifiers (an employer left and joined
         again), but a text cannot be expected to say it twice. 100 m and 100 kg, a year and its first of January are
         two values; a text is one in any language.
         """
-        values: dict[tuple[str, str], dict[str, Any]] = {}
-        for triple in self.item.triples(self.names):
-            value = triple["object"]
-            if value is not None and triple["rank"] != "deprecated":
-                text = isinstance(value, Mapping) and value.get("text")
-                key = triple["predicate"], str(triple.get("object_id") or text or value)
-                if key not in values or triple["rank"] == "preferred":
-                    values[key] = triple
-        return list(values.values())
+        triples: dict[tuple[str, str], dict[str, Any]] = {}
+        subject = {"subject": next(iter(self.item.names()), self.item.id), "subject_id": self.item.id}
+        for statement in self.item.statements:
+            name, value, rank = statement.property, statement.value, statement.rank
+            key = name, str((isinstance(value, Mapping) and value.get("text")) or value)
+            if value is None or rank == "deprecated" or (key in triples and rank != "preferred"):
+                continue
+            triples[key] = {
+                **subject, "predicate": name, "object": value, "object_type": statement.type, "rank": rank
+            }  # fmt: skip
+            if statement.type == "wikibase-item":
+                labels = list(self.names.get(value, ()))
+                triples[key] |= {"object": (*labels, value)[0], "object_id": value, "object_labels": labels}
+        return list(triples.values())
 
     def resolver(self) -> EntityResolver:
         """Resolves names to the item and to the items that are values of its statements."""

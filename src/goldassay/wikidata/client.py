@@ -13,15 +13,17 @@ https://www.mediawiki.org/wiki/Wikibase/Indexing/RDF_Dump_Format
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from goldassay.cache import Cache, Fetched
-from goldassay.exceptions import CacheOnlyError, FetchError, GoldassayError, NotFoundError
+from goldassay.exceptions import FetchError, GoldassayError, NotFoundError
 from goldassay.measures.triples.objects import EXACTLY
 from goldassay.measures.triples.times import DAY, JULIAN, YEAR, converted
 from goldassay.secrets import redact
@@ -44,15 +46,39 @@ PREFIX owl: <http://www.w3.org/2002/07/owl#>
 """
 ID = re.compile(r"[QP][1-9][0-9]*")
 TIME = re.compile(r"([+-]?\d+)-(\d\d)-(\d\d)(T.*)?")
-VALUE_PARTS = (
-    {"precision": "timePrecision", "calendarmodel": "timeCalendarModel"},
-    {"amount": "quantityAmount", "unit": "quantityUnit"},
-    {"upperBound": "quantityUpperBound", "lowerBound": "quantityLowerBound"},
-    {"latitude": "geoLatitude", "longitude": "geoLongitude"},
-    {"grain": "geoPrecision"},
-    {"globe": "geoGlobe"},
-)
-"""Variables and the properties of a value node that they are bound to; each group is optional as a whole."""
+VALUE_PARTS = {
+    "timePrecision": "precision",
+    "timeCalendarModel": "calendarmodel",
+    "quantityUnit": "unit",
+    "quantityUpperBound": "upperBound",
+    "quantityLowerBound": "lowerBound",
+    "geoLatitude": "latitude",
+    "geoLongitude": "longitude",
+    "geoPrecision": "precision",
+    "geoGlobe": "globe",
+}
+"""The properties of a value's node, and their names in JSON."""
+# The OPTIONAL begins at the item, so that a store which evaluates it separately reads this item's values only.
+STATEMENTS = """SELECT ?statement ?property ?type ?rank ?value ?part ?detail WHERE {
+  $item ?claim ?statement .
+  ?property wikibase:claim ?claim ; wikibase:statementProperty ?main ; wikibase:propertyType ?type .
+  ?statement ?main ?value ; wikibase:rank ?rank .
+  OPTIONAL {
+    $item ?claim ?statement . ?property wikibase:claim ?claim ; wikibase:statementValue ?deep .
+    ?statement ?deep ?node . ?node ?part ?detail
+  }
+} ORDER BY ?statement ?value ?part ?detail"""
+SITELINKS = """SELECT ?article ?site ?name WHERE {
+  ?article schema:about $item ; schema:isPartOf ?site ; schema:name ?name
+} ORDER BY ?site ?article"""
+NAMES = """SELECT ?item ?name ?alias WHERE {
+  VALUES ?item { $items }
+  { ?item rdfs:label ?name BIND(false AS ?alias) } UNION { ?item skos:altLabel ?name BIND(true AS ?alias) }
+  FILTER(LANG(?name) IN ($languages))
+} ORDER BY ?item ?alias ?name LANG(?name)"""
+CLASSES = """SELECT DISTINCT ?item ?class WHERE {
+  VALUES ?item { $items } ?item p:P31/ps:P31 ?class
+} ORDER BY ?item ?class"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +118,6 @@ class Item:
             for statement in self.statements
             if statement.type == "wikibase-item" and statement.value and property in (None, statement.property)
         ]
-
-    def triples(self, names: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-        """The statements as gold triples; ``names`` gives the labels and aliases of items that are values.
-
-        >>> item = Item("Q42", labels={"en": "Douglas Adams"}, statements=(Statement("P31", "Q5", "wikibase-item"),))
-        >>> item.triples({"Q5": ["human"]})[0]["object"], item.triples({"Q5": ["human"]})[0]["object_labels"]
-        ('human', ['human'])
-        """
-        subject = next(iter(self.names()), self.id)
-        triples = []
-        for statement in self.statements:
-            triple: dict[str, Any] = {
-                "subject": subject,
-                "subject_id": self.id,
-                "predicate": statement.property,
-                "object": statement.value,
-                "object_type": statement.type,
-                "rank": statement.rank,
-            }
-            if statement.type == "wikibase-item":
-                labels = list(names.get(statement.value, ()))
-                triple |= {"object_id": statement.value, "object_labels": labels}
-                triple["object"] = labels[0] if labels else statement.value
-            triples.append(triple)
-        return triples
 
 
 def from_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
@@ -165,34 +166,27 @@ class WikidataClient:
 
     def item_of(self, title: str, language: str = "en") -> Item:
         """The item that has the article of this title as a sitelink."""
-        article = f"<{article_address(title, language)}>"
-        rows, _ = self._select(f"SELECT ?item WHERE {{ {article} schema:about ?item }} ORDER BY ?item")
+        article = article_address(title, language)
+        rows, _ = self._select(f"SELECT ?item WHERE {{ <{article}> schema:about ?item }} ORDER BY ?item")
         if not rows:
             raise NotFoundError(f"no item has the {language} article {title!r} as a sitelink")
         return self.item(_local_name(rows[0], "item"))
 
     def item(self, qid: str) -> Item:
         """An item with its statements; the id of a merged item gives the item that it was merged into."""
-        rows, fetched = self._select(_statements_of(qid))
-        links, _ = self._select(
-            f"SELECT ?article ?site ?name WHERE {{ ?article schema:about wd:{qid} ; schema:isPartOf ?site ; "
-            "schema:name ?name } ORDER BY ?site ?article"
-        )
+        rows, fetched = self._select(STATEMENTS.replace("$item", f"wd:{_check_id(qid)}"))
+        links, _ = self._select(SITELINKS.replace("$item", f"wd:{qid}"))
         labels, aliases = self._names([qid])[qid]
         if not (rows or links or labels):
             target = self.merged_into(qid)
             if target is None or target == qid:
                 raise NotFoundError(f"{qid} is not there: it has no statement, sitelink or label")
             return self.item(target)
-        statements: dict[str, Statement] = {}
-        for row in rows:
-            type_ = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", row["type"]["value"].removeprefix(ONTOLOGY)).lower()
-            if not EXACTLY.excludes({"object_type": type_}):
-                rank = row["rank"]["value"].removeprefix(ONTOLOGY).removesuffix("Rank").lower()
-                statement = Statement(_local_name(row, "property"), _value(row, type_), type_, rank)
-                statements.setdefault(row["statement"]["value"], statement)
         sites = {_site(row["site"]["value"]): row["name"]["value"] for row in links}
-        return Item(qid, labels, aliases, sites, tuple(statements.values()), fetched)
+        by_statement = groupby(rows, key=lambda row: row["statement"]["value"])
+        statements = (_statement(list(several)) for _, several in by_statement)
+        included = tuple(each for each in statements if not EXACTLY.excludes({"object_type": each.type}))
+        return Item(qid, labels, aliases, sites, included, fetched)
 
     def names(self, qids: Iterable[str]) -> dict[str, list[str]]:
         """Labels, then aliases, of items, each once; an item without any has an empty list."""
@@ -202,12 +196,7 @@ class WikidataClient:
     def classes(self, qids: Iterable[str]) -> dict[str, frozenset[str]]:
         """The classes (P31) of items; items without one are left out."""
         classes: dict[str, frozenset[str]] = {}
-        for row in self._select_items(
-            lambda items: (
-                f"SELECT DISTINCT ?item ?class WHERE {{ {items} ?item p:P31/ps:P31 ?class }} ORDER BY ?item ?class"
-            ),
-            qids,
-        ):
+        for row in self._select_items(CLASSES, qids):
             qid = _local_name(row, "item")
             classes[qid] = classes.get(qid, frozenset()) | {_local_name(row, "class")}
         return classes
@@ -217,20 +206,11 @@ class WikidataClient:
         rows, _ = self._select(f"SELECT ?to WHERE {{ wd:{_check_id(qid)} owl:sameAs ?to }} ORDER BY ?to")
         return _local_name(rows[0], "to") if rows else None
 
-    def _names(self, qids: Sequence[str]) -> dict[str, tuple[dict[str, str], dict[str, list[str]]]]:
+    def _names(self, qids: Iterable[str]) -> dict[str, tuple[dict[str, str], dict[str, list[str]]]]:
         """Labels and aliases by language, in the order of this client's languages."""
         names: dict[str, tuple[dict[str, str], dict[str, list[str]]]] = {qid: ({}, {}) for qid in qids}
-        codes = ", ".join(f'"{language}"' for language in self.languages)
-        rows = self._select_items(
-            lambda items: (
-                f"""SELECT ?item ?name ?alias WHERE {{
-  {items}
-  {{ ?item rdfs:label ?name BIND(false AS ?alias) }} UNION {{ ?item skos:altLabel ?name BIND(true AS ?alias) }}
-  FILTER(LANG(?name) IN ({codes}))
-}} ORDER BY ?item ?alias ?name LANG(?name)"""
-            ),
-            qids,
-        )
+        languages = ", ".join(f'"{language}"' for language in self.languages)
+        rows = self._select_items(NAMES.replace("$languages", languages), names)
         for row in sorted(rows, key=lambda row: self.languages.index(row["name"]["xml:lang"])):
             labels, aliases = names[_local_name(row, "item")]
             name, language = row["name"]["value"], row["name"]["xml:lang"]
@@ -240,45 +220,39 @@ class WikidataClient:
                 labels[language] = name
         return names
 
-    def _select_items(self, query: Callable[[str], str], qids: Iterable[str]) -> Iterator[Binding]:
+    def _select_items(self, query: str, qids: Iterable[str]) -> Iterator[Binding]:
         """The rows of a query about several items, some items at a time."""
         every = [f"wd:{_check_id(qid)}" for qid in qids]
         for start in range(0, len(every), BATCH):
-            yield from self._select(query(f"VALUES ?item {{ {' '.join(every[start : start + BATCH])} }}"))[0]
+            yield from self._select(query.replace("$items", " ".join(every[start : start + BATCH])))[0]
 
     def _select(self, query: str) -> tuple[list[Binding], str]:
         """The rows of all pages, and when the oldest was fetched.
 
         A server may have a smaller limit than ours, so only an empty page is the last.
         """
-        rows: list[Binding] = []
-        dates = []
+        rows, dates = list[Binding](), list[str]()
         while True:
-            page = self._page(f"{PREFIXES}{query}\nLIMIT {PAGE} OFFSET {len(rows)}")
-            rows += page.value
-            dates.append(page.fetched)
-            if not page.value:
+            page, fetched = self._page(f"{PREFIXES}{query}\nLIMIT {PAGE} OFFSET {len(rows)}")
+            rows += page
+            dates.append(fetched)
+            if not page:
                 return rows, min(dates)
 
     def _page(self, query: str) -> Fetched:
         if self._store:
             return Fetched(self._store.select(query), "")
-        address = redact(self.endpoint)
 
-        def fetch() -> list[Binding]:
+        def fetch() -> Any:
             headers = {"Accept": "application/sparql-results+json"}
             answer = self.web.json(self.endpoint, data={"query": query, "format": "json"}, headers=headers)
             try:
-                rows: list[Binding] = answer["results"]["bindings"]
+                return answer["results"]["bindings"]
             except (KeyError, TypeError):
-                raise FetchError(f"{address}: no SPARQL results; is it a SPARQL endpoint?") from None
-            return rows
+                raise FetchError(f"{redact(self.endpoint)}: no SPARQL results; is it a SPARQL endpoint?") from None
 
-        try:
-            return self.cache.get("sparql", f"{self.endpoint} {query}", fetch)
-        except CacheOnlyError:
-            message = f"the answer of {address} is not in {self.cache.folder}, and only the cache may be asked"
-            raise CacheOnlyError(f"{message}; fetch it first") from None
+        digest = hashlib.sha256(query.encode()).hexdigest()[:32]
+        return self.cache.get("sparql", f"{redact(self.endpoint)} {digest}", fetch)
 
 
 def article_address(title: str, language: str) -> str:
@@ -291,26 +265,6 @@ def article_address(title: str, language: str) -> str:
     return f"https://{check_language(language)}.wikipedia.org/wiki/{path}"
 
 
-def _statements_of(qid: str) -> str:
-    """The query for an item's statements with rank, type and the parts of their values.
-
-    Each OPTIONAL begins at the item, so that a store which evaluates it separately reads this item's values only.
-    """
-    value = (
-        f"wd:{_check_id(qid)} ?claim ?statement . ?property wikibase:claim ?claim ; wikibase:statementValue ?deep . "
-        "?statement ?deep ?node ."
-    )
-    groups = [" ; ".join(f"wikibase:{name} ?{key}" for key, name in group.items()) for group in VALUE_PARTS]
-    parts = "\n  ".join(f"OPTIONAL {{ {value} ?node {group} }}" for group in groups)
-    variables = " ".join(f"?{key}" for group in VALUE_PARTS for key in group)
-    return f"""SELECT ?statement ?property ?type ?rank ?value {variables} WHERE {{
-  wd:{qid} ?claim ?statement .
-  ?property wikibase:claim ?claim ; wikibase:statementProperty ?main ; wikibase:propertyType ?type .
-  ?statement ?main ?value ; wikibase:rank ?rank .
-  {parts}
-}} ORDER BY ?statement ?value"""
-
-
 def _check_id(qid: str) -> str:
     """Returns a valid id; anything else could change the query."""
     if not ID.fullmatch(qid):
@@ -318,24 +272,30 @@ def _check_id(qid: str) -> str:
     return qid
 
 
-def _value(row: Binding, datatype: str) -> Any:
-    """A statement's value as `measures.triples` reads it; None if Wikidata does not know it."""
-    term = row["value"]
-    parts = {name: part["value"].removeprefix(ENTITY) for name, part in row.items()}
-    text = parts["value"]
+def _statement(rows: Sequence[Binding]) -> Statement:
+    """A statement from its rows, one for each part of its value; the value is None if Wikidata does not know it."""
+    row = rows[0]
+    type_ = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", row["type"]["value"].removeprefix(ONTOLOGY)).lower()
+    rank = row["rank"]["value"].removeprefix(ONTOLOGY).removesuffix("Rank").lower()
+    details = {each["part"]["value"]: each["detail"]["value"] for each in rows if "part" in each}
+    parts: dict[str, Any] = {
+        name: details[ONTOLOGY + part] for part, name in VALUE_PARTS.items() if ONTOLOGY + part in details
+    }
+    term, text = row["value"], row["value"]["value"].removeprefix(ENTITY)
+    value: Any = text
     if term["type"] == "bnode" or "/.well-known/genid/" in text:
-        return None
-    if "precision" in parts:
-        precision, calendar = int(parts["precision"]), row["calendarmodel"]["value"]
-        return {"time": from_rdf(text, precision, calendar), "precision": precision, "calendarmodel": calendar}
-    if datatype == "quantity":
-        names = ("amount", "unit", "upperBound", "lowerBound")
-        return {"amount": text, **{name: parts[name] for name in names if name in parts}}
-    if "latitude" in parts:
-        numbers = {"latitude": "latitude", "longitude": "longitude", "precision": "grain"}
-        value: dict[str, Any] = {name: float(parts[key]) for name, key in numbers.items() if key in parts}
-        return value | ({"globe": parts["globe"]} if "globe" in parts else {})
-    return {"text": text, "language": term["xml:lang"]} if "xml:lang" in term else text
+        value = None
+    elif type_ == "time" and "precision" in parts:
+        precision, calendar = int(parts["precision"]), parts["calendarmodel"]
+        value = {"time": from_rdf(text, precision, calendar), "precision": precision, "calendarmodel": calendar}
+    elif type_ == "quantity":
+        value = {"amount": text, **{name: detail.removeprefix(ENTITY) for name, detail in parts.items()}}
+    elif "latitude" in parts:
+        globe = {"globe": parts.pop("globe").removeprefix(ENTITY)} if "globe" in parts else {}
+        value = {name: float(detail) for name, detail in parts.items()} | globe
+    elif "xml:lang" in term:
+        value = {"text": text, "language": term["xml:lang"]}
+    return Statement(_local_name(row, "property"), value, type_, rank)
 
 
 def _local_name(row: Binding, name: str) -> str:

@@ -1,5 +1,22 @@
 """Evaluating a program on Wikipedia articles: fetch articles and items, run the program, fold the rows into a result.
 
+A benchmark is YAML: ``{title, qid, domain}`` under ``articles``; the counts that it declares are checked, and a sample
+preserves the shares of the domains. The item of an article is found by its sitelink; the declared id is compared with
+it.
+
+A profile says which program is evaluated, with which model, under which conventions. It is a program as for
+``goldassay eval`` (``triples:Articles``, ``programs/mine.py:program``), or a YAML file::
+
+    program: triples:Articles
+    lm: openai/gpt-4o-mini
+    state: tuned/          # the state of a tuned program
+    language: en
+    alignment: property-alignment.yaml
+    threshold: 0.9         # minimum similarity of texts
+    tolerance: 0.0         # maximum relative difference of quantities
+    kilometres: 1.0        # maximum distance of coordinates
+    times: gold            # or coarser
+
 A failed fetch is a failed article and is listed as such, never an article without statements. A program that raises has
 said nothing: the article's gold counts as missed. The program runs through `goldassay.evaluate`, in a run folder beside
 the result, so that an interrupted evaluation is resumed by the same command.
@@ -9,31 +26,163 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import random
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import dspy
+from pydantic import BaseModel, ConfigDict, Field
 from rich.progress import track
 
-from goldassay import __version__
-from goldassay.exceptions import DataError, FetchError, RunStopped
+from goldassay import __version__, files
+from goldassay.cache import Cache
+from goldassay.exceptions import DataError, FetchError, GoldassayError, RunStopped
 from goldassay.fields import read
+from goldassay.gold.formats import kits
 from goldassay.lm import Model, for_program
+from goldassay.measures.triples.objects import Comparing
 from goldassay.metric import Metric
 from goldassay.progress import standard_error
 from goldassay.running.evaluate import RunOptions, evaluate
 from goldassay.running.folder import code_hash
 from goldassay.running.run import Run
 from goldassay.wikidata import results
+from goldassay.wikidata.alignment import OURS, PropertyAlignmentTable, validated
 from goldassay.wikidata.articles import Subject, shared_names
-from goldassay.wikidata.benchmark import ArticleRef, Profile, Sources
+from goldassay.wikidata.client import LANGUAGES, WDQS, WikidataClient
 from goldassay.wikidata.scoring import Scoring, VerdictKey
+from goldassay.wikidata.web import WikipediaClient
 
 ENOUGH = 20  # articles after which failed fetches may stop the evaluation
+
+
+class Profile(BaseModel):
+    """A program and the conventions of its evaluation."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    program: str = Field(min_length=1)
+    lm: str | None = None
+    state: Path | None = None
+    language: str = "en"
+    alignment: Path = OURS
+    threshold: float = Field(default=0.9, gt=0, le=1)
+    tolerance: float = Field(default=0.0, ge=0)
+    kilometres: float = Field(default=1.0, ge=0)
+    times: Literal["gold", "coarser"] = "gold"
+
+    def scoring(self, verdicts: Mapping[VerdictKey, str] = {}) -> Scoring:
+        """How articles are scored under this profile."""
+        comparing = Comparing(
+            threshold=self.threshold, tolerance=self.tolerance, kilometres=self.kilometres, times=self.times
+        )
+        return Scoring(PropertyAlignmentTable.of(self.alignment), comparing, verdicts)
+
+
+def read_profile(text: str, *, lm: str | None = None, language: str | None = None) -> Profile:
+    """The profile that a user names; ``lm`` and ``language`` override it.
+
+    >>> read_profile("triples:Articles", language="nl").language
+    'nl'
+    """
+    profile = Profile(program=text)
+    if Path(text).suffix in (".yaml", ".yml"):
+        profile = validated(Profile, files.yaml_value(text), text)
+        folder = Path(text).parent
+        places = {name: folder / path for name in ("state", "alignment") if (path := getattr(profile, name))}
+        profile = profile.model_copy(update=places)
+    overrides = {"lm": lm, "language": language}
+    return profile.model_copy(update={name: value for name, value in overrides.items() if value})
+
+
+class Sources(NamedTuple):
+    """Where articles and items come from, and the endpoint's name."""
+
+    wikipedia: Any
+    wikidata: Any
+    endpoint: str = WDQS
+
+
+def open_sources(
+    *, language: str = "en", endpoint: str | None = None, no_cache: bool = False, cache_only: bool = False
+) -> Sources:
+    """The sources that a command's options name."""
+    if no_cache and cache_only:
+        raise GoldassayError("`no_cache=True` fetches everything and `cache_only=True` nothing; use one of them")
+    cache, address = Cache(use="none" if no_cache else "only" if cache_only else "normal"), endpoint or WDQS
+    wikidata = WikidataClient(address, languages=(language, *LANGUAGES), cache=cache)
+    return Sources(WikipediaClient(language, cache=cache), wikidata, address)
+
+
+class ArticleRef(NamedTuple):
+    """An article to evaluate."""
+
+    title: str
+    qid: str = ""
+    domain: str = "unknown"
+
+    @property
+    def key(self) -> str:
+        """Identifies the article in rows."""
+        return f"{self.title}|{self.qid}"
+
+
+class Benchmark(NamedTuple):
+    """The articles of a file, each once, and what the file declares wrongly."""
+
+    name: str
+    articles: tuple[ArticleRef, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_benchmark(path: str | Path) -> Benchmark:
+    """The benchmark of a file; an article that is listed twice is taken once."""
+    _, head, entries = kits.load(path, "benchmark")
+    articles: dict[str, ArticleRef] = {}
+    for number, entry in enumerate(entries):
+        if not isinstance(entry.get("title"), str):
+            raise DataError(f"a title is text, found {entry.get('title')!r}", file=path, field=f"articles[{number}]")
+        ref = ArticleRef(entry["title"], str(entry.get("qid") or ""), str(entry.get("domain") or "unknown"))
+        articles.setdefault(ref.title, ref)
+    if not articles:
+        raise DataError("the benchmark has no articles", file=path, field="articles")
+    notes = []
+    if len(entries) > len(articles):
+        notes.append(f"{len(entries)} entries name {len(articles)} articles; each is evaluated once")
+    ids = [article.qid for article in articles.values() if article.qid]
+    if repeated := len(ids) - len(set(ids)):
+        notes.append(f"{repeated} articles have the Wikidata id of an earlier one")
+    declared, counted = head.get("stratified_sampling") or {}, Counter(article.domain for article in articles.values())
+    for name in sorted({*declared, *counted} if declared else ()):
+        if declared.get(name, 0) != counted[name]:
+            notes.append(f"domain {name}: {declared.get(name, 0)} declared, {counted[name]} counted")
+    return Benchmark(str(head.get("dataset_name") or Path(path).stem), tuple(articles.values()), tuple(notes))
+
+
+def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> tuple[ArticleRef, ...]:
+    """``n`` articles that preserve the shares of the domains, in their order.
+
+    Shares are rounded; a domain keeps at least one article if n allows it.
+
+    >>> articles = [ArticleRef(str(i), domain="a" if i < 60 else "b") for i in range(90)]
+    >>> Counter(article.domain for article in sample(articles, 9))
+    Counter({'a': 6, 'b': 3})
+    """
+    if n < 1:
+        raise GoldassayError(f"a sample needs at least one article, got {n}")
+    # The articles of a domain, shuffled, spread evenly over 0 to 1, and its first one is at 0: the n lowest are taken.
+    sizes, seen = Counter(article.domain for article in articles), Counter[str]()
+    places = dict[int, float]()
+    for index in random.Random(seed).sample(range(len(articles)), len(articles)):
+        domain = articles[index].domain
+        places[index] = (seen[domain] + 0.5) / sizes[domain] if seen[domain] else 0.0
+        seen[domain] += 1
+    return tuple(articles[index] for index in sorted(sorted(places, key=places.__getitem__)[:n]))
 
 
 class ArticleProgram(dspy.Module):  # type: ignore[misc]
@@ -113,9 +262,9 @@ def evaluate_articles(
     profile: Profile,
     output: Path,
     *,
-    verdicts: Mapping[VerdictKey, str] | None = None,
+    verdicts: Mapping[VerdictKey, str] = {},
     options: RunOptions | None = None,
-    metadata: Mapping[str, object] | None = None,
+    metadata: Mapping[str, object] = {},
 ) -> dict[str, Any]:
     """Evaluates a program on articles and returns the result.
 
@@ -145,7 +294,15 @@ def evaluate_articles(
     ]
     uses_model = profile.lm is not None or hasattr(program, "predictors")
     model = for_program(program, profile.lm) if uses_model else Model()
-    conventions = _conventions(program, model, sources, profile, scoring)
+    conventions = {
+        "code": code_hash(program),
+        "lm": model.name,
+        "language": profile.language,
+        "endpoint": sources.endpoint,
+        "verdicts": _digest(sorted(verdicts.items())),
+        "comparing": repr(scoring.comparing),
+        "table": _digest(profile.alignment.read_bytes()),
+    }
     folder = output.with_name(f"{output.stem}-run-{_digest([conventions, [article.key for article in articles]])}")
     gold = [scoring.example(article) for article in articles]
     settings = settings.changed(lm=model.lm, adapter=model.adapter, name="wikidata")
@@ -153,7 +310,7 @@ def evaluate_articles(
     about = {
         "date": datetime.now(UTC).isoformat(),
         "goldassay_version": __version__,
-        **(metadata or {}),
+        **metadata,
         "llm_model": model.name or "",
         "duration_seconds": round(time.perf_counter() - started, 3),
         "resumed_articles": resumed,
@@ -161,21 +318,6 @@ def evaluate_articles(
         "run": folder.name,
     }
     return results.fold(rows, articles, [example.toDict() for example in gold], failed, about, scoring, output)
-
-
-def _conventions(
-    program: Any, model: Model, sources: Sources, profile: Profile, scoring: Scoring
-) -> dict[str, str | None]:
-    """What a run depends on, beside its articles."""
-    return {
-        "code": code_hash(program),
-        "lm": model.name,
-        "language": profile.language,
-        "endpoint": sources.endpoint,
-        "verdicts": _digest(sorted(scoring.verdicts.items())),
-        "comparing": repr(scoring.comparing),
-        "table": _digest(profile.alignment.read_bytes()),
-    }
 
 
 def _run(

@@ -41,46 +41,43 @@ def recall_gaps(result: Mapping[str, Any], threshold: float = 0.5, file: object 
     >>> [gap["property_id"] for gap in report["gaps"]], report["unknown_recall"]
     (['P19'], ['P20'])
     """
-    rows = result.get("by_property")
+    rows = {name: row for name, row in sorted((result.get("by_property") or {}).items()) if row.get("count")}
     if not rows:
         raise DataError("it has no by_property, so there is no property to analyse; evaluate again", file=file)
-    table = PropertyAlignmentTable.of()
-    measured = {name: row for name, row in rows.items() if row.get("recall") is not None and row.get("count")}
-    gaps = [_gap(name, row, table) for name, row in measured.items() if row["recall"] < threshold]
-    gaps.sort(key=lambda gap: (gap["matched_count"] - gap["total_count"], gap["property_id"]))
-    metadata = result["run_metadata"]
+    table, metadata, gaps = PropertyAlignmentTable.of(), result["run_metadata"], []
+    measured = {name: row for name, row in rows.items() if row.get("recall") is not None}
+    for name, row in measured.items():
+        label, predicates = str(row.get("label") or table.label(name)), table.predicates(name)
+        examples = [
+            {
+                "property_id": name,
+                "property_label": label,
+                "example_text": missed["context"],
+                "expected_triple": [missed["article"], (*predicates, name)[0], missed["surface"]],
+                "domain": missed["domain"],
+            }
+            for missed in row.get("missed_examples") or ()
+        ]
+        gap = {
+            "property_id": name,
+            "property_label": label,
+            "total_count": int(row["count"]),
+            "matched_count": round(row["recall"] * row["count"]),
+            "recall": row["recall"],
+            "recall_supported": row.get("recall_supported"),
+            "aligned_predicates": predicates,
+            "notes": "" if examples else "no sentence is known in which it was missed",
+            "extraction_examples": examples,
+        }
+        gaps += [gap] if row["recall"] < threshold else []
+    gaps.sort(key=lambda gap: gap["matched_count"] - gap["total_count"])
     return {
         "threshold": threshold,
         "dataset_name": metadata.get("dataset") or metadata.get("article") or "",
         "total_extraction_examples": sum(len(gap["extraction_examples"]) for gap in gaps),
-        "covered_properties": sorted(name for name, row in measured.items() if row["recall"] >= threshold),
-        "unknown_recall": sorted(name for name, row in rows.items() if row.get("recall") is None and row.get("count")),
+        "covered_properties": [name for name, row in measured.items() if row["recall"] >= threshold],
+        "unknown_recall": [name for name in rows if name not in measured],
         "gaps": gaps,
-    }
-
-
-def _gap(name: str, row: Mapping[str, Any], table: PropertyAlignmentTable) -> dict[str, Any]:
-    label, predicates = str(row.get("label") or table.label(name)), table.predicates(name)
-    examples = [
-        {
-            "property_id": name,
-            "property_label": label,
-            "example_text": missed["context"],
-            "expected_triple": [missed["article"], predicates[0] if predicates else name, missed["surface"]],
-            "domain": missed["domain"],
-        }
-        for missed in row.get("missed_examples") or ()
-    ]
-    return {
-        "property_id": name,
-        "property_label": label,
-        "total_count": int(row["count"]),
-        "matched_count": round(row["recall"] * row["count"]),
-        "recall": row["recall"],
-        "recall_supported": row.get("recall_supported"),
-        "aligned_predicates": predicates,
-        "notes": "" if examples else "no sentence is known in which it was missed",
-        "extraction_examples": examples,
     }
 
 
@@ -96,36 +93,34 @@ def from_rows(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTable) 
     cases, sentences = [], dict[tuple[str, str], list[dict[str, Any]]]()
     for row in rows:
         title, surfaces, errors = row["article_title"], dict[tuple[str, str], str](), list[Error]()
-
-        def triple(statement: Mapping[str, Any], value: str, title: str = title) -> dict[str, Any]:
-            label = table.label(statement["property"])
-            return {"subject": title, "predicate": label, "object": value, "confidence": 1.0}
-
         correct = [
-            triple(answer["statement"], answer["triple"][2])
+            _triple(title, table.label(answer["statement"]["property"]), answer["triple"][2])
             for answer in row["triples"]
             if answer["kind"] == EXACT and answer["statement"]["aligned"] and not answer["inverted"]
         ]
         for statement in row["missed"]:
             if statement["aligned"] and (context := statement.get("context")):
-                missed = triple(statement, statement["surface"])
-                label, surface = missed["predicate"], missed["object"]
+                label, surface = table.label(statement["property"]), statement["surface"]
                 message = f"Missed {label} {surface!r} of {title}."
                 errors.append(Error(MISSED, message, surface, "", label, "", context=context, field="statements"))
                 surfaces[statement["property"], statement["value"]] = surface
                 # an example without what was found would teach to leave it out
                 also = [answer for answer in correct if answer["object"].casefold() in context.casefold()]
-                sentences.setdefault((title, context), also).append(missed)
+                sentences.setdefault((title, context), also).append(_triple(title, label, surface))
         for answer in row["triples"]:
             if answer["kind"] == PARTIAL:
-                property_, value = answer["statement"]["property"], answer["statement"]["value"]
-                label, wrong = table.label(property_), answer["triple"][2]
-                right = surfaces.get((property_, value)) or value  # in the text's own words, if it gives them
+                statement, wrong = answer["statement"], answer["triple"][2]
+                label, key = table.label(statement["property"]), (statement["property"], statement["value"])
+                right = surfaces.get(key) or statement["value"]  # in the text's own words, if it gives them
                 message = f"{label} of {title} is {right}, not {wrong}."
                 errors.append(Error(WRONG, message, right, wrong, label, label, field="statements"))
         evidence = Evidence({"f1": Counts(**row["tally"])})
         cases.append(Case(title, evidence, tuple(errors), {"domain": row["domain"]}))
     return Errors(cases, sentences)
+
+
+def _triple(subject: str, predicate: str, value: str) -> dict[str, Any]:
+    return {"subject": subject, "predicate": predicate, "object": value, "confidence": 1.0}
 
 
 def tuning_report(errors: Errors, program: dspy.Module, limit: int = 12) -> dict[str, Any]:
@@ -174,19 +169,16 @@ def sentences(diagnosis: Diagnosis, errors: Errors) -> dict[str, list[Patch]]:
 
 def _example(pattern: Pattern, program: dspy.Module, errors: Errors) -> dict[str, Any] | None:
     """A sentence with all that it says, in the predictor's fields; one that names its subjects comes first."""
-    predictor: Any = predictor_for(pattern, program)[1]
-    inputs, outputs = list(predictor.signature.input_fields), list(predictor.signature.output_fields)
+    signature: Any = predictor_for(pattern, program)[1].signature
     contexts = {error.context for error in pattern.errors}
-    candidates = {
-        key: triples for key, triples in errors.sentences.items() if key[0] in pattern.documents and key[1] in contexts
-    }
-    if not candidates or inputs != ["text"] or len(outputs) != 1:
+    candidates = [key for key in errors.sentences if key[0] in pattern.documents and key[1] in contexts]
+    if not candidates or list(signature.input_fields) != ["text"] or len(signature.output_fields) != 1:
         return None
 
     def quality(key: tuple[str, str]) -> tuple[bool, int, int, tuple[str, str]]:
-        triples, text = candidates[key], key[1].casefold()
+        triples, text = errors.sentences[key], key[1].casefold()
         named = all(str(triple["subject"]).casefold() in text for triple in triples)
         return named, len(triples), -len(text), key
 
     best = max(candidates, key=quality)
-    return {"text": best[1], outputs[0]: candidates[best]}
+    return {"text": best[1], **dict.fromkeys(signature.output_fields, errors.sentences[best])}

@@ -1,4 +1,4 @@
-"""The result of an evaluation: one JSON shape for one article and for many.
+"""The result of an evaluation: one JSON shape for one article and for many, and its tables.
 
 ``schema_version``, ``run_metadata``, ``aggregate``, ``by_domain``, ``by_property``, ``calibration_curve``,
 ``alignment_gaps``, ``article_results``, ``failed_articles``; ``article_result`` if one article was asked for. The
@@ -20,6 +20,8 @@ from goldassay import files, jsonl
 from goldassay.cache import age
 from goldassay.exceptions import DataError
 from goldassay.measures.triples import novel_discovery_rate, scorecard
+from goldassay.reporting import terminal
+from goldassay.reporting.terminal import number, print_table
 from goldassay.scorecard import Scorecard, rates
 from goldassay.statistics.intervals import interval
 from goldassay.wikidata.articles import Subject
@@ -27,7 +29,7 @@ from goldassay.wikidata.scoring import EXACT, KINDS, NO_MATCH, NOVEL, Scoring
 
 SCHEMA_VERSION = 2
 MAX_AGE = 90  # days after which data should be fetched again
-EXAMPLES = 5
+EXAMPLES = 5  # sentences of each property in which a statement was missed
 COUNTS = {"tp": "true_positives", "fp": "false_positives", "fn": "false_negatives"}
 RATES = ("precision", "recall", "f1")
 BUCKETS = ("0.0-0.25", "0.25-0.5", "0.5-0.75", "0.75-1.0")
@@ -35,7 +37,21 @@ MEASURES = (
     *RATES, "macro_precision", "macro_recall", "macro_f1", "precision_min", "precision_max", "recall_supported",
     "calibration_pearson", "ece", "brier", "novel_discovery_rate",
 )  # fmt: skip
-Rows = Sequence[Mapping[str, Any]]
+SHOWN = {
+    "precision": "of aligned triples, if Wikidata is complete",
+    "precision_min": "of all triples, if unknown ones are wrong",
+    "precision_max": "of all triples, if unknown ones are right",
+    "recall": "of statements of aligned properties",
+    "recall_supported": "of those that the text says",
+    "f1": "of precision and recall",
+    "macro_f1": "mean over properties",
+    "calibration_pearson": "confidence against accuracy, by bucket",
+    "ece": "expected calibration error",
+    "novel_discovery_rate": "correct / (correct + incorrect), as judged",
+}
+LIMIT = 15  # rows of a table
+Fields = Mapping[str, Any]
+Rows = Sequence[Fields]
 
 
 def fold(
@@ -58,9 +74,7 @@ def fold(
         scoring: The conventions.
         output: The file of the result.
     """
-    predictions = [row["prediction"] if "error" not in row else {"triples": []} for row in rows]
-    pairs = zip(gold, predictions, strict=True)
-    evidence = [scoring.evidence(statements["triples"], answer["triples"]) for statements, answer in pairs]
+    predictions = [{"triples": []} if "error" in row else row["prediction"] for row in rows]
     card = scorecard(gold, predictions, **scoring.options)
     stored = [
         {
@@ -68,14 +82,32 @@ def fold(
             "domain": article.domain,
             "qid": article.item.id,
             "tally": {name: float(getattr(card.tallies["f1"], name)[index]) for name in COUNTS},
-            **evidence[index],
+            **scoring.evidence(gold[index]["triples"], predictions[index]["triples"]),
         }
         for index, article in enumerate(articles)
     ]
     file = rows_file(output)
     jsonl.replace(file, "".join(f"{jsonl.dumps(row)}\n" for row in stored))
-    results = [_article(*parts) for parts in zip(articles, rows, stored, strict=True)]
-    single = {"article_result": results[0]} if metadata.get("mode") == "single_article" and results else {}
+    results = [
+        {
+            "article_title": article.title,
+            "wikidata_qid": article.item.id,
+            "domain": article.domain,
+            **rates(evidence["tally"]),
+            **_counts(evidence["tally"], evidence["counts"]),
+            **article.about,
+            **({"error": row["error"]} if "error" in row else {}),
+            "seconds": round(row["latency_s"], 3),
+        }
+        for article, row, evidence in zip(articles, rows, stored, strict=True)
+    ]
+    by_domain = {}
+    for domain in sorted({article.domain for article in articles}):
+        of = [index for index, article in enumerate(articles) if article.domain == domain]
+        part = scorecard([gold[index] for index in of], [predictions[index] for index in of], **scoring.options)
+        by_domain[domain] = _values(part, [stored[index] for index in of])
+    several = RATES if len(rows) > 1 else ()
+    intervals = {name: interval(card.tallies[name], card.measures[name].zero).state() for name in several}
     return {
         "schema_version": SCHEMA_VERSION,
         "run_metadata": {
@@ -86,37 +118,22 @@ def fold(
             "articles_without_answer": sum("error" in row for row in rows),
             **_age([date for article in articles for date in article.fetched]),
         },
-        "aggregate": {
-            **_values(card, [each["counts"] for each in evidence]),
-            "intervals": _intervals(card) if len(rows) > 1 else {},
-        },
-        "by_domain": _by_domain(articles, gold, predictions, evidence, scoring),
+        "aggregate": {**_values(card, stored), "intervals": intervals},
+        "by_domain": by_domain,
         "by_property": _by_property(card, stored, scoring),
         "calibration_curve": _calibration_curve(card),
         "alignment_gaps": _alignment_gaps(stored, scoring),
         "article_results": results,
         "failed_articles": list(failed),
-        **single,
+        **({"article_result": results[0]} if metadata.get("mode") == "single_article" and results else {}),
     }
 
 
-def _by_domain(
-    articles: Sequence[Subject], gold: Rows, predictions: Rows, evidence: Rows, scoring: Scoring
-) -> dict[str, Any]:
-    """The values of the articles of each domain."""
-    values = {}
-    for name in sorted({article.domain for article in articles}):
-        members = [index for index, article in enumerate(articles) if article.domain == name]
-        card = scorecard([gold[i] for i in members], [predictions[i] for i in members], **scoring.options)
-        values[name] = _values(card, [evidence[i]["counts"] for i in members])
-    return values
-
-
-def _values(card: Scorecard, counts: Sequence[Counter[str]]) -> dict[str, Any]:
+def _values(card: Scorecard, stored: Rows) -> dict[str, Any]:
     """The values of a set of articles by name; None without evidence."""
-    total: Counter[str] = sum(counts, Counter())
+    total = sum((row["counts"] for row in stored), Counter[str]())
     return {
-        "articles": len(counts),
+        "articles": len(stored),
         **_counts(card.counts["triples"], total),
         **{name: card.values.get(name) for name in MEASURES},
         "match_kinds": {name: total[name] for name in KINDS},
@@ -128,55 +145,38 @@ def _counts(tally: Mapping[str, float], counts: Mapping[str, int]) -> dict[str, 
     """The counts of an article or of many."""
     return {
         **{name: int(tally[key]) for key, name in COUNTS.items()},
-        "riverbank_triples": counts.get("predicted", 0),
-        "wikidata_statements": counts.get("statements", 0),
-        "unaligned_statements": counts.get("unaligned", 0),
-        "novel_discoveries": counts.get(NOVEL, 0) + counts.get(NO_MATCH, 0),
-    }
-
-
-def _article(article: Subject, row: Mapping[str, Any], stored: Mapping[str, Any]) -> dict[str, Any]:
-    """One article."""
-    return {
-        "article_title": article.title,
-        "wikidata_qid": article.item.id,
-        "domain": article.domain,
-        **rates(stored["tally"]),
-        **_counts(stored["tally"], stored["counts"]),
-        **article.about,
-        **({"error": row["error"]} if "error" in row else {}),
-        "seconds": round(row["latency_s"], 3),
+        "riverbank_triples": counts["predicted"],
+        "wikidata_statements": counts["statements"],
+        "unaligned_statements": counts["unaligned"],
+        "novel_discoveries": counts[NOVEL] + counts[NO_MATCH],
     }
 
 
 def _by_property(card: Scorecard, stored: Rows, scoring: Scoring) -> dict[str, Any]:
     """Values by property, those with the most gold first, with sentences in which a statement was missed."""
-    supported: dict[str, Counter[str]] = {}
-    missed: dict[str, list[dict[str, Any]]] = {}
+    supported: dict[str, Counter[str]] = {name: Counter(tp=0, fp=0, fn=0) for name in card.by["property"]}
+    missed: dict[str, list[dict[str, Any]]] = {name: [] for name in card.by["property"]}
     for row in stored:
         covered = [triple["statement"] for triple in row["triples"] if triple["kind"] == EXACT]
-        for key, statements in (("tp", covered), ("fn", row["missed"])):
-            for statement in statements:
-                if statement["aligned"] and statement.get("supported"):
-                    supported.setdefault(statement["property"], Counter(tp=0, fp=0, fn=0))[key] += 1
-        for statement in row["missed"]:
-            examples = missed.setdefault(statement["property"], [])
-            if statement["aligned"] and statement.get("context") and len(examples) < EXAMPLES:
-                words = {name: statement[name] for name in ("value", "surface", "context")}
-                examples.append({"article": row["article_title"], "domain": row["domain"], **words})
-    rows = {}
-    for name, values in card.by["property"].items():
-        in_text = supported.get(name, Counter(tp=0, fp=0, fn=0))
-        rows[name] = {
+        for key, statement in [*(("tp", each) for each in covered), *(("fn", each) for each in row["missed"])]:
+            if statement["aligned"] and statement.get("supported"):
+                supported[statement["property"]][key] += 1
+                examples = missed[statement["property"]]
+                if key == "fn" and statement.get("context") and len(examples) < EXAMPLES:
+                    words = {name: statement[name] for name in ("value", "surface", "context")}
+                    examples.append({"article": row["article_title"], "domain": row["domain"], **words})
+    return {
+        name: {
             "label": scoring.table.label(name),
             **{key: values[key] for key in RATES},
             "count": int(values["tp"] + values["fn"]),
             **{full: int(values[key]) for key, full in COUNTS.items()},
-            "recall_supported": rates(in_text)["recall"],
-            "supported_count": in_text.total(),
-            "missed_examples": missed.get(name, []),
+            "recall_supported": rates(supported[name])["recall"],
+            "supported_count": supported[name].total(),
+            "missed_examples": missed[name],
         }
-    return rows
+        for name, values in card.by["property"].items()
+    }
 
 
 def _alignment_gaps(stored: Rows, scoring: Scoring) -> list[dict[str, Any]]:
@@ -205,11 +205,6 @@ def _calibration_curve(card: Scorecard) -> dict[str, dict[str, float | None]]:
             "observed_accuracy": correct / count if count else None,
         }
     return curve
-
-
-def _intervals(card: Scorecard) -> dict[str, Any]:
-    """95 % intervals over articles."""
-    return {name: interval(card.tallies[name], card.measures[name].zero).state() for name in RATES}
 
 
 def _age(dates: Sequence[str]) -> dict[str, Any]:
@@ -245,3 +240,63 @@ def load_rows(path: Path) -> Iterator[dict[str, Any]]:
     if not file.is_file():
         raise DataError("its rows (….rows.jsonl), which hold the evidence of each triple, are missing", file=path)
     return (row for _, row in files.json_lines(file))
+
+
+def print_result(result: Fields) -> None:
+    """The values of an evaluation, its domains and properties, and what failed."""
+    total, about = result["aggregate"], result["run_metadata"]
+    intervals = {**total["intervals"], "novel_discovery_rate": total["verdicts"]}
+    rows = [[key, meaning, number(total[key]) + bounds(intervals.get(key, {}))] for key, meaning in SHOWN.items()]
+    title = f"{about.get('article') or about.get('dataset') or ''}: {total['articles']} articles against Wikidata"
+    print_table(title, ["value", "meaning", "[95 %]"], rows, left=2)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in total["match_kinds"].items() if count)
+    terminal.plain(f"{total['riverbank_triples']} triples: {kinds or 'none'}.")
+    columns = ("precision", "recall", "recall_supported", "f1")
+    for facet in ("domain", "property"):
+        cells = [
+            [f"{name} {row.get('label', '')}", row["true_positives"] + row["false_negatives"]]
+            + [number(row[column]) for column in columns]
+            for name, row in result[f"by_{facet}"].items()
+        ]
+        print_table(f"by {facet}", [facet, "gold", "precision", "recall", "recall of said", "f1"], cells[:LIMIT])
+    for gap in result["alignment_gaps"][:5]:
+        meaning = f"{gap['property']} ({gap['label']})"
+        terminal.plain(f"table gap: {gap['predicate']} may mean {meaning}, supported by {gap['support']} triples")
+    without_answer = [article for article in result["article_results"] if "error" in article]
+    for problem, articles in (
+        ("failed", result["failed_articles"]),
+        ("the program failed, so all gold is missed", without_answer),
+    ):
+        for article in articles[:LIMIT]:
+            terminal.plain(f"{problem}: {article['article_title']}: {' '.join(str(article['error']).split())}")
+    for warning in about.get("warnings") or ():
+        terminal.warn(warning)
+
+
+def bounds(interval: Fields) -> str:
+    """An interval as it stands behind a value; nothing if there is none."""
+    return "" if interval.get("low") is None else f" [{interval['low']:.3f}, {interval['high']:.3f}]"
+
+
+def print_gaps(report: Fields) -> None:
+    """Properties with low recall."""
+    rows = []
+    for gap in report["gaps"][:LIMIT]:
+        example = gap["extraction_examples"][0]["example_text"] if gap["extraction_examples"] else gap["notes"]
+        name, counts = f"{gap['property_id']} {gap['property_label']}", (gap["matched_count"], gap["total_count"])
+        rows.append([name, example, *counts, number(gap["recall"])])
+    columns = ["property", "example", "found", "gold", "recall"]
+    print_table(f"recall below {report['threshold']:g}", columns, rows, left=2)
+    if report["unknown_recall"]:
+        terminal.plain(f"No recall is known of {', '.join(report['unknown_recall'])}: the file has only precision.")
+
+
+def print_patches(report: Fields) -> None:
+    """The patches that the errors suggest."""
+    rows = [
+        [patch["action"], patch["rationale"], patch.get("text") or patch.get("example", {}).get("text", "")]
+        for patch in report["prompt_patches"]
+    ]
+    print_table("patches", ["action", "reason", "edit"], rows, left=3)
+    missed, wrong = report["false_negative_patterns"], report["false_positive_patterns"]
+    terminal.plain(f"{len(missed)} patterns of missed statements, {len(wrong)} of wrong values.")

@@ -75,14 +75,13 @@ class Web:
             wait=self._wait,
             reraise=True,
         )
-        address = redact(url)
         try:
             return retrying(self._fetch, url, request)
         except TemporaryError as error:
-            message = f"{error} in {self.attempts} attempts; try again later, or use what is cached"
+            hint = "try again later, or use what is cached"
+            raise FetchError(f"{redact(url)}: {error} in {self.attempts} attempts; {hint}") from None
         except FetchError as error:
-            raise type(error)(f"{address}: {error}") from None
-        raise FetchError(f"{address}: {message}")
+            raise type(error)(f"{redact(url)}: {error}") from None
 
     def _wait(self, state: tenacity.RetryCallState) -> float:
         after: float | None = state.outcome.exception().after if state.outcome else None  # type: ignore[union-attr]
@@ -98,27 +97,23 @@ class Web:
             raise TemporaryError(f"{type(error).__name__} {str(error)[:80]}".strip()) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise FetchError(f"{type(error).__name__}: {redact(str(error))[:200]}") from None
-        _check_status(response)
+        status, after = response.status_code, response.headers.get("retry-after", "")
+        if status in RETRIED:
+            busy = TemporaryError(f"status {status}")
+            busy.after = float(after) if after.isdecimal() else None
+            if busy.after and busy.after > LONGEST_WAIT:
+                raise FetchError(f"status {status}; the server asks to wait {after} s")
+            raise busy
+        if status in (404, 410):
+            raise NotFoundError(f"no such page (status {status})")
+        if not response.is_success:
+            raise FetchError(f"status {status}: {' '.join(response.text.split())[:120]}")
+        if "json" not in (kind := response.headers.get("content-type", "")):
+            raise FetchError(f"expected JSON, got {kind or 'no content type'!r}; is the address right?")
         try:
             return json.loads(response.content)
         except ValueError:
             raise TemporaryError("the JSON is truncated") from None
-
-
-def _check_status(response: httpx.Response) -> None:
-    status, after = response.status_code, response.headers.get("retry-after", "")
-    if status in RETRIED:
-        error = TemporaryError(f"status {status}")
-        error.after = float(after) if after.isdecimal() else None
-        if error.after and error.after > LONGEST_WAIT:
-            raise FetchError(f"status {status}; the server asks to wait {after} s")
-        raise error
-    if status in (404, 410):
-        raise NotFoundError(f"no such page (status {status})")
-    if not response.is_success:
-        raise FetchError(f"status {status}: {' '.join(response.text.split())[:120]}")
-    if "json" not in (kind := response.headers.get("content-type", "")):
-        raise FetchError(f"expected JSON, got {kind or 'no content type'!r}; is the address right?")
 
 
 class LocalStore:

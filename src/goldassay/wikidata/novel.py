@@ -7,19 +7,25 @@ evidence, annotator}`` under ``annotations``), and reported with an interval. An
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import typer
 from pydantic import BaseModel
 
 from goldassay.exceptions import GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples import VERDICTS, novel_discovery_rate
+from goldassay.reporting import terminal
+from goldassay.reporting.terminal import number, print_table
 from goldassay.wikidata.alignment import validated
+from goldassay.wikidata.results import bounds
 from goldassay.wikidata.scoring import NO_MATCH, NOVEL, VerdictKey, verdict_key
 
 KEYS = {"c": "correct", "i": "incorrect", "u": "uncertain", "w": "in_wikidata"}
+HELP = "c correct   i incorrect   u uncertain   w is in Wikidata   s skip   q stop"
 Entry = dict[str, Any]
 
 
@@ -34,13 +40,11 @@ def sample_novel(rows: Iterable[Mapping[str, Any]], share: float = 0.1, seed: in
                 entry = {"domain": row["domain"], "article": row["article_title"]}
                 entry |= {name: triple[name] for name in ("triple", "confidence")}
                 domains.setdefault(row["domain"], []).append(entry)
-    rng = random.Random(seed)
-    sample = [
-        entries[index]
-        for _, entries in sorted(domains.items())
-        for index in sorted(rng.sample(range(len(entries)), max(1, round(share * len(entries)))))
-    ]
-    return [{"id": number, **entry} for number, entry in enumerate(sample, start=1)]
+    rng, sample = random.Random(seed), list[Entry]()
+    for _, entries in sorted(domains.items()):
+        chosen = rng.sample(range(len(entries)), max(1, round(share * len(entries))))
+        sample += [entries[index] for index in sorted(chosen)]
+    return [{"id": place, **entry} for place, entry in enumerate(sample, start=1)]
 
 
 class _Annotation(BaseModel):
@@ -51,8 +55,8 @@ class _Annotation(BaseModel):
 def load(path: str | Path) -> list[Entry]:
     """The entries of an annotations file, judged or not."""
     _, _, entries = kits.load(path, "annotations")
-    for number, entry in enumerate(entries):
-        validated(_Annotation, entry, path, f"annotations[{number}]")
+    for place, entry in enumerate(entries):
+        validated(_Annotation, entry, path, f"annotations[{place}]")
     return entries
 
 
@@ -103,3 +107,47 @@ def novel_report(path: str | Path) -> dict[str, Any]:
 
 def _rate(entries: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:
     return novel_discovery_rate(entry["verdict"] for entry in entries)
+
+
+def print_report(report: Mapping[str, Any]) -> None:
+    """The novel discovery rate, by domain and overall."""
+    rows = [
+        [name, number(row["novel_discovery_rate"]) + bounds(row), *(f"{row[verdict]:g}" for verdict in KEYS.values())]
+        for name, row in {**report["by_domain"], "all": report}.items()
+    ]
+    print_table("novel discovery rate", ["domain", "rate [95 %]", *KEYS.values()], rows)
+    if report["judged"] < report["annotations"]:
+        terminal.plain(f"{report['annotations'] - report['judged']} of {report['annotations']} are still open.")
+    for note in report["notes"]:
+        terminal.warn(note)
+
+
+def annotate(path: Path, annotator: str) -> None:
+    """Asks for a verdict on each open triple, one key each, and saves every answer."""
+    entries = load(path)
+    still_open = [entry for entry in entries if not entry.get("verdict")]
+    terminal.plain(f"{len(entries) - len(still_open)} of {len(entries)} judged.  {HELP}")
+    for place, entry in enumerate(still_open, start=1):
+        triple = "  ".join(entry["triple"])
+        terminal.line(f"\n{place}/{len(still_open)}  {entry.get('article', '')}\n{triple}")
+        while (key := _read_key()) not in (*KEYS, "s", "q"):
+            terminal.plain(f"  {HELP}")
+        if key == "q":
+            break
+        if key in KEYS:
+            entry |= {"verdict": KEYS[key], "annotator": annotator}
+            save(path, entries)
+            terminal.line(f"  {KEYS[key]}")
+    count = len(judged(entries))
+    terminal.plain(f"{count} of {len(entries)} judged, {len(entries) - count} to go: {path}")
+
+
+def _read_key() -> str:
+    """One key of a terminal, or one character of a pipe; the end of the input and Ctrl-C stop."""
+    key = " "
+    try:
+        while key and key.isspace():
+            key = typer.getchar() if sys.stdin.isatty() else sys.stdin.read(1)
+    except (EOFError, KeyboardInterrupt):
+        return "q"
+    return key.casefold()[:1] or "q"
