@@ -93,7 +93,8 @@ class Sampler:
 
 def test_samples_of_one_model() -> None:
     engine = Sampler()
-    panel = Panel.samples(dspy.LM("scripted/judge", engine=engine, cache=False), 3)
+    model = dspy.LM("scripted/judge", engine=engine, cache=False)
+    panel = Panel([Judge(model, sample=sample) for sample in range(3)])
     assert panel.verdict("criterion", **ASKED).label == "no"
     assert engine.temperatures == [0.0, 0.5, 0.5]
     assert str(panel) == "panel(scripted/judge@1, scripted/judge@1#1, scripted/judge@1#2; majority)"

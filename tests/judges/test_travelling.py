@@ -68,7 +68,6 @@ def test_a_judge_that_was_pickled_has_what_it_was_told() -> None:
     judge.verdict("support", text="It is red.", claim="Red.")
     again = cloudpickle.loads(cloudpickle.dumps(judge))
     assert again.verdict("support", text="It is red.", claim="Red.").label == "supported"
-    assert again.calls == judge.calls == 1
     bound = Judge("a model")
     bound.verdicts["key"] = {"verdict": "yes"}
     copied = pickle.loads(pickle.dumps(bound))  # noqa: S301

@@ -374,12 +374,12 @@ def drift(old: Labels, new: Labels, before: Sequence[Vote], after: Sequence[Vote
     Raises:
         DataError: The two have no item in common with a known verdict.
     """
-    later = {item.id: (item, vote) for item, vote in _pairs(new, after)}
-    shared = [(item, vote, *later[item.id]) for item, vote in _pairs(old, before) if item.id in later]
+    later = {item.id: (item.label, vote.label) for item, vote in _pairs(new, after)}
+    shared = [(item, vote.label, *later[item.id]) for item, vote in _pairs(old, before) if item.id in later]
     rows = [
-        (item.label or other.label, then.label, now.label, item.id)
-        for item, then, other, now in shared
-        if then.label is not None and now.label is not None
+        (item.label or label, then, now, item.id)
+        for item, then, label, now in shared
+        if then is not None and now is not None
     ]
     if not rows:
         raise DataError("the two versions have no item in common with a known verdict", file=new.source or None)

@@ -275,18 +275,16 @@ def _not_standing(what: str, quotes: Sequence[str], text: str) -> str:
 
 
 class Panel(Judge):
-    """Judges that vote; ``how`` their verdicts are counted is ``majority`` or ``mean``."""
+    """Judges that vote; ``how`` their verdicts are counted is ``majority`` or ``mean``.
+
+    ``Panel([Judge(lm, sample=n) for n in range(5)])`` asks one model five times.
+    """
 
     def __init__(self, members: Sequence[Judge], *, how: str = "majority") -> None:
         if not members or how not in ("majority", "mean"):
             raise GoldassayError("a panel has members, Panel([Judge(lm=…), Judge(lm=…)]), and how is majority or mean")
         super().__init__(members[0].lm)
         self.members, self.how = tuple(members), how
-
-    @classmethod
-    def samples(cls, lm: dspy.BaseLM, n: int = 5, *, how: str = "majority", **options: Any) -> Panel:
-        """One model asked ``n`` times: once at temperature 0, then with a temperature. ``options`` are the judge's."""
-        return cls([Judge(lm, sample=sample, **options) for sample in range(n)], how=how)
 
     def __str__(self) -> str:
         samples = [f"{member}#{member.sample}" if member.sample else str(member) for member in self.members]

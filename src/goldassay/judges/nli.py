@@ -27,8 +27,7 @@ from goldassay.judges.questions import Question
 from goldassay.measures.judged import Verdict
 from goldassay.text.words import sentences
 
-EntailmentScores = tuple[float, float]
-"""The probabilities that a premise entails a hypothesis, and that it contradicts it."""
+LEAST = 0.5  # probability that counts
 
 
 class NLI:
@@ -53,8 +52,8 @@ class NLI:
             first = (str(error).strip().splitlines() or [type(error).__name__])[0][:160]
             raise ModelError(f"the entailment model {self.model!r} cannot be loaded: {first}") from None
 
-    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> list[EntailmentScores]:
-        """Entailment and contradiction of each pair; a model without a class for contradiction finds none."""
+    def __call__(self, pairs: Sequence[tuple[str, str]], /) -> list[tuple[float, float]]:
+        """The probabilities of entailment and contradiction of each pair; a model without a class for it finds none."""
         config, longest = self._pipeline.model.config, self._pipeline.tokenizer.model_max_length
         entails, contradicts = (
             [label for label in config.id2label.values() if str(label).lower().startswith(start)]
@@ -77,9 +76,7 @@ class NLI:
 class EntailmentJudge:
     """A judge of support that needs no language model; the claim measures take it in a `Judge`'s place.
 
-    Args:
-        model: the model of inference, which has a ``name`` and maps pairs of premise and hypothesis to probabilities.
-        threshold: the least probability that counts.
+    ``model`` is the model of inference, which has a ``name`` and maps pairs of premise and hypothesis to probabilities.
 
     >>> class Same:
     ...     name = "same"
@@ -93,13 +90,12 @@ class EntailmentJudge:
     unknown, warning = 0, ""
     questions = ("support",)
 
-    def __init__(self, model: Any, *, threshold: float = 0.5) -> None:
-        self.model, self.threshold = model, threshold
-        self.asked = self.calls = 0
+    def __init__(self, model: Any) -> None:
+        self.model = model
         self._verdicts: dict[tuple[str, str], Verdict] = {}
 
     def __str__(self) -> str:
-        return f"nli:{self.model.name}{'' if self.threshold == 0.5 else f'>{self.threshold:g}'}@1"
+        return f"nli:{self.model.name}@1"
 
     def claims(self, text: str) -> list[str]:
         """The sentences of a text."""
@@ -111,22 +107,15 @@ class EntailmentJudge:
             raise GoldassayError(f"{self} judges support alone, not {question}")
         if not text.strip() or not claim.strip():
             return Verdict("not_stated")
-        self.asked += 1
         if (text, claim) not in self._verdicts:
-            self.calls += 1
-            self._verdicts[text, claim] = self._infer(text, claim)
+            parts = sentences(text) or [text]
+            premises = [*parts, text] if len(parts) > 1 else parts
+            entails, contradicts = zip(*self.model([(premise, claim) for premise in premises]), strict=True)
+            label, weights = "not_stated", entails
+            if max(entails) >= LEAST:
+                label = "supported"
+            elif contradicts[-1] >= LEAST:
+                label, weights = "contradicted", contradicts
+            _, quote = max(zip(weights, parts, strict=False), key=lambda pair: pair[0])
+            self._verdicts[text, claim] = Verdict(label, quote if label != "not_stated" else "")
         return self._verdicts[text, claim]
-
-    def _infer(self, text: str, claim: str) -> Verdict:
-        parts = sentences(text) or [text]
-        premises = [*parts, text] if len(parts) > 1 else parts
-        entails, contradicts = zip(*self.model([(premise, claim) for premise in premises]), strict=True)
-
-        def quote(weights: Sequence[float]) -> str:
-            return max(zip(parts, weights, strict=False), key=lambda pair: pair[1])[0]
-
-        if max(entails) >= self.threshold:
-            return Verdict("supported", quote(entails))
-        if contradicts[-1] >= self.threshold:
-            return Verdict("contradicted", quote(contradicts))
-        return Verdict("not_stated")

@@ -46,11 +46,9 @@ class JudgeProgram(dspy.Module):  # type: ignore[misc]
         asked, prediction = self.question, self.judge(**inputs)
         verdict = str(prediction.verdict)
         names = {folded(name): name for name in (asked.base or asked).labels}
-        label = asked.counted(names[folded(verdict)]) if folded(verdict) in names else verdict
-        quoted = asked.quoted and verdict != "not_stated"
-        if quoted and not stands(prediction.quote or "", inputs[asked.quoted]):
-            label = "a quote that does not stand in the text"
-        prediction.label = label
+        prediction.label = asked.counted(names[folded(verdict)]) if folded(verdict) in names else verdict
+        if asked.quoted and verdict != "not_stated" and not stands(prediction.quote or "", inputs[asked.quoted]):
+            prediction.label = "a quote that does not stand in the text"
         return prediction
 
 
