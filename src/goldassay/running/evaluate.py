@@ -272,7 +272,8 @@ class _Evaluation:
             raise ConventionError(f"{folder} was started with {SAME[what]}{detail}; start a new run")
         if before.get("repeats", 1) > self.options.repeats:
             raise ConventionError(f"{folder} has {before['repeats']} repeats; resume it with as many, or with more")
-        _, self.rows = stored(folder, self.metric, self.options.repeats)
+        rows: Any = stored(folder, self.metric, self.options.repeats).answers
+        self.rows = rows
         if self.rows.numbers[-1:] and self.rows.numbers[-1] >= self.size:
             raise ConventionError(f"{folder} has rows of examples that are not in this gold; start a new run")
         self.failed = {self.rows.number(row): row for row in self.rows if row.get("error")}

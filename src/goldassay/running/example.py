@@ -66,7 +66,7 @@ class Meter:
             if unit and (unit not in UNITS or not self.limits[unit] > 0):
                 raise GoldassayError(f"a budget has positive {', '.join(UNITS)}, not {part!r}")
         self.outer, self.unpriced, self._lock = outer, "", threading.Lock()
-        self.used: dict[str, float] = dict.fromkeys(("calls", "cached", "tokens", "usd"), 0.0)
+        self.used: dict[str, float] = {"calls": 0, "cached": 0, "tokens": 0, "usd": 0.0}
         self.started = time.monotonic()
 
     def check(self) -> None:
@@ -102,8 +102,8 @@ class Meter:
 
     def state(self) -> dict[str, float]:
         """What was used, as JSON."""
-        whole = {name: int(self.used[name]) for name in ("calls", "cached", "tokens")}
-        return {**whole, "usd": round(self.used["usd"], 6), "seconds": round(time.monotonic() - self.started, 3)}
+        seconds = round(time.monotonic() - self.started, 3)
+        return {**self.used, "usd": round(self.used["usd"], 6), "seconds": seconds}
 
 
 class Account(BaseCallback):  # type: ignore[misc]
@@ -304,7 +304,7 @@ def with_fresh_answers(program: Program) -> Program:
 def check_inputs(gold: Sequence[dspy.Example]) -> None:
     """Refuse gold that no program can be called with: dicts, and examples that do not name their inputs."""
     for index, example in enumerate(gold):
-        if not hasattr(example, "inputs") or (isinstance(example, dspy.Example) and input_keys(example) is None):
+        if input_keys(example) is None:
             what = f"gold example {index} ({type(example).__name__}) does not say which of its fields are inputs"
             raise GoldassayError(f"{what}: add .with_inputs('text', …) to a dspy.Example")
 

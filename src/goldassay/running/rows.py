@@ -127,7 +127,7 @@ class Folded:
     """
 
     def __init__(self, rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evidence) -> None:
-        self.total, self.counts = zero, Counter[str]()
+        self.total, counts = zero, Counter[str]()
         sums: dict[tuple[tuple[str, str], ...], tuple[int, Evidence]] = {}  # by what rows belong to: one addition a row
         chunks: list[dict[str, Any]] = []
         numbers: dict[Any, int] = {}
@@ -137,7 +137,7 @@ class Folded:
             evidence = list(map(evidence_of, chunk))
             chunks.append({key: stacked([each[key] for each in evidence], zero[key]) for key in zero})
             for place, (row, each) in enumerate(zip(chunk, evidence, strict=True), start):
-                self.counts.update(name for name in ("error", "retried", "truncated") if row.get(name))
+                counts.update(name for name in ("error", "truncated") if row.get(name))
                 documents.append(numbers.setdefault(cluster(row, place), len(numbers)))
                 belongs = tuple(facets(row).items())
                 size, part = sums.get(belongs, (0, zero))
@@ -150,7 +150,7 @@ class Folded:
                 strata[name][key] = size + number, part + each
         self.columns = {key: joined([columns[key] for columns in chunks], zero[key]) for key in zero if chunks}
         self.clusters = documents if len(numbers) < len(documents) else None
-        self.failed = self.counts["error"]
+        self.failed, self.truncated = counts["error"], counts["truncated"]
         self.by_stratum = {
             name: {key: {"examples": size, **values(part)} for key, (size, part) in sorted(keys.items())}
             for name, keys in strata.items()

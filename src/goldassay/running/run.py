@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.fields import unit
-from goldassay.measure import OWN, Error, Measure, parse
+from goldassay.measure import OWN, Error, parse
 from goldassay.measures.judged import corrected
 from goldassay.notebook import Displayed
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
@@ -82,13 +82,15 @@ class Run(Displayed):
     def warnings(self) -> list[str]:
         """What makes the values doubtful: gold examples in the program's prompts, noise that was not measured."""
         warnings = [str(warning) for name in ("warnings", "notes") for warning in self.about.get(name) or ()]
-        if temperature := self.unmeasured_noise:
+        model = self.about.get("model") or {}
+        temperature = model.get("temperature")
+        called = model and any(self.cost.get(name) for name in ("calls", "cached"))
+        if called and self.repeats == 1 and temperature != 0:
+            at = "its own temperature" if temperature is None else f"temperature {temperature:g}"
             warnings.append(
-                f"each example was asked once, at {temperature}: the intervals cannot tell the model's own noise apart "
+                f"each example was asked once, at {at}: the intervals cannot tell the model's own noise apart "
                 "from the differences between examples; repeats do"
             )
-        if retried := self.folded.counts["retried"]:
-            warnings.append(f"{retried} of {len(self.rows)} examples failed at first; they have had another chance")
         return warnings
 
     @property
@@ -120,8 +122,6 @@ class Run(Displayed):
 
     def tallies(self, name: str) -> list[Any]:
         """One measure's tally of each row."""
-        if name not in self.zero:
-            raise GoldassayError(f"this run has no {name!r}; it has {', '.join(self.zero)}")
         return [evidence[name] for evidence in self.evidence]
 
     @property
@@ -175,16 +175,6 @@ class Run(Displayed):
         evidence = list(map(self._evidence, self.answers))
         return noise(self.answers, evidence, self.zero, float(self.about.get("pass_mark", 1.0)))
 
-    @property
-    def unmeasured_noise(self) -> str:
-        """The temperature at which a model was asked once an example, so that its noise is not known; else empty."""
-        model = self.about.get("model") or {}
-        temperature = model.get("temperature")
-        called = model and any(self.cost.get(name) for name in ("calls", "cached"))
-        if not called or self.repeats > 1 or temperature == 0:
-            return ""
-        return "its own temperature" if temperature is None else f"temperature {temperature:g}"
-
     @cached_property
     def interval(self) -> Interval | None:
         """The 95 % interval of the metric's value; None without rows, or where a measure has none."""
@@ -199,15 +189,10 @@ class Run(Displayed):
             return own
         return replace(own, value=1 - own.value / worst, low=1 - own.high / worst, high=1 - own.low / worst)
 
-    def measure(self, key: str) -> Measure[Any] | None:
-        """A measure of this run; None for a function's values."""
-        stored = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
-        return None if stored == OWN else parse(stored)
-
     def bounds(self, key: str) -> tuple[float, float] | None:
         """Between which a measure's value lies; None if the run does not say."""
-        measure = self.measure(key)
-        return None if measure is None else measure.known_limits
+        stored = str(self.about.get("measures", {}).get(key, {}).get("measure", OWN))
+        return None if stored == OWN else parse(stored).known_limits
 
     @cached_property
     def corrected(self) -> dict[str, Corrected]:
@@ -272,7 +257,7 @@ class Run(Displayed):
             "status": self.about.get("status"),
             "examples": len(self.rows),
             "failed": self.folded.failed,
-            "truncated": self.folded.counts["truncated"],
+            "truncated": self.folded.truncated,
             **({"warnings": self.warnings} if self.warnings else {}),
             **self.results,
             **({"repeats": self.repeats, "noise": self.noise.state()} if self.noise else {}),
@@ -293,18 +278,18 @@ class Run(Displayed):
         from goldassay.running.logs import runs_at, split_name
 
         if not split_name(folder)[0].is_file():
-            return stored(run_at(Path(folder)), metric)[0]
-        run, *others = runs_at(folder)
-        if others:
-            names = ", ".join(each.name for each in (run, *others))
-            raise GoldassayError(f"{folder} has several systems: {names}; name one as {run.folder}")
-        return run
+            return stored(run_at(Path(folder)), metric)
+        runs = runs_at(folder)
+        if len(runs) > 1:
+            names = ", ".join(run.name for run in runs)
+            raise GoldassayError(f"{folder} has several systems: {names}; name one as {runs[0].folder}")
+        return runs[0]
 
 
-def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> tuple[Run, Rows]:
-    """A run from its folder, and its rows, numbered for at least so many repeats."""
+def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
+    """A run from its folder, whose rows are numbered for at least so many repeats."""
     about = read_about(place)
-    zero, more = metric.zero if metric is not None else zero_of(about, place), of_function(about)
+    zero, more = zero_of(about, place) if metric is None else metric.zero, of_function(about)
     repeats = max(repeats, int(about.get("repeats", 1)))
     rows = Rows(place / ROWS, repeats)
 
@@ -323,7 +308,7 @@ def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> tuple
         what = "a row of this run: an index, an id, and the tallies of its measures"
         for row, start in jsonl.rows_with_offsets(place / ROWS, what=what, check=check):
             rows.add(row, start)
-    return Run(about, rows, zero, place), rows
+    return Run(about, rows, zero, place)
 
 
 def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:

@@ -113,11 +113,7 @@ def _row(sample: dict[str, Any], zero: Evidence, document: str) -> dict[str, Any
     score = float(zero.with_items(tallies).value)
     row = {name: sample[name] for name in ("id", "repeat", "inputs", "prediction")}
     row |= {"gold": gold, "score": score, "tallies": {name: tally.state() for name, tally in tallies.items()}}
-    milliseconds = sample.get("milliseconds")
-    seconds = sample.get("latency_s") if milliseconds is None else milliseconds / 1000
-    row |= {} if seconds is None else {"latency_s": seconds}
-    usage = {name: number for name, number in (sample.get("usage") or {}).items() if number is not None}
-    row |= {"usage": usage} if usage else {}
+    row |= {name: sample[name] for name in ("latency_s", "usage") if sample.get(name) not in (None, {})}
     if metadata.get(document) is not None:
         row["document"] = str(metadata[document])
     if error:

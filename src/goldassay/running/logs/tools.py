@@ -45,6 +45,7 @@ KINDS = (
 LARGEST = 2**31  # bytes that an archive may unpack to
 PROVIDER_FAILED = 2  # promptfoo's failureReason
 FAILED = (2, "STATUS_CODE_ERROR")  # of an OpenTelemetry span
+TOKENS = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 RAISED, CALL_FAILED = "the program raised", "the traced call failed"
 DATA = json.loads(resources.files("goldassay").joinpath("data/logs.json").read_text(encoding="utf-8"))
 """Where the parts of a sample stand in each tool's records (bars separate the names of versions); what words say."""
@@ -52,7 +53,7 @@ Sample = dict[str, Any]
 """One answer: ``id``, ``inputs``, ``prediction`` and ``values``, the scores as the tool writes them.
 
 It may have ``gold``, ``metadata``, ``error``, ``reasons`` (what the tool says of each value), ``repeat``, ``usage``,
-and ``latency_s`` or ``milliseconds``. Logs are on the same examples if ids and inputs are the same.
+and ``latency_s``. Logs are on the same examples if ids and inputs are the same.
 """
 
 
@@ -137,7 +138,10 @@ def _sample(tool: str, record: Mapping[str, Any], **more: Any) -> Sample:
         values = (read(record, path, None) for path in paths.split("|"))
         value = next((value for value in values if value is not None), None)
         part, _, inner = name.partition(".")
-        sample[part] = sample.get(part, {}) | {inner: value} if inner else value
+        if value is not None or part not in ("latency_s", "milliseconds", "usage"):
+            sample[part] = sample.get(part, {}) | {inner: value} if inner else value
+    if "milliseconds" in sample:
+        sample["latency_s"] = sample["milliseconds"] / 1000
     if sample.get("id", 0) is None:
         raise KeyError("id")
     return sample | more
@@ -157,8 +161,8 @@ def _inspect(content: Any, file: Path) -> list[System]:
             values |= score["value"] if isinstance(score["value"], dict) else {scorer: score["value"]}
             reasons[scorer] = "" if score.get("explanation") == score.get("answer") else score["explanation"]
         usage = Counter[str]()
-        for each in (record.get("model_usage") or {}).values():
-            usage.update(prompt_tokens=each["input_tokens"], completion_tokens=each["output_tokens"])
+        for tokens in (record.get("model_usage") or {}).values():
+            usage.update({new: tokens[old] for old, new in TOKENS.items()})
         samples.append(_sample("Inspect", record, values=values, reasons=reasons, usage=usage))
     return [System("Inspect", head["task"], samples, lm=head.get("model"), warnings=warnings)]
 
@@ -234,7 +238,7 @@ def _mlflow_sample(inputs: str, trace: dict[str, Any]) -> Sample:
         else:
             gold[name] = assessment["expectation"]["value"]
     tokens = json.loads(trace["trace_metadata"].get("mlflow.trace.tokenUsage") or "{}")
-    usage = {"prompt_tokens": tokens.get("input_tokens"), "completion_tokens": tokens.get("output_tokens")}
+    usage = {new: tokens[old] for old, new in TOKENS.items() if old in tokens}
     metadata, error = {"document": inputs, **trace["tags"]}, "; ".join(errors)
     more = {"gold": gold, "values": values, "reasons": reasons, "usage": usage, "metadata": metadata, "error": error}
     return _sample("MLflow", trace, **more)
