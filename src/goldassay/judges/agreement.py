@@ -60,9 +60,9 @@ def rate(right: Sequence[bool]) -> Interval | None:
 def coefficient(units: Sequence[Sequence[Any]], kind: str) -> Interval | None:
     """A coefficient of agreement with its interval; None if nothing varies or nothing can be compared."""
     tallies = [tally for unit in units if (tally := Coefficient.of([unit], kind)).weight]
-    if not tallies or sum(tallies, Coefficient(kind)).defined is None:
+    if not tallies or sum(tallies, Coefficient(kind=kind)).defined is None:
         return None
-    return interval(tallies, Coefficient(kind), bounds=(-1.0, 1.0))
+    return interval(tallies, Coefficient(kind=kind), bounds=(-1.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,7 +227,9 @@ class Study:
         bounds = None
         if tallies:
             records, evidence = zip(*tallies, strict=True)
-            zero: Any = Coefficient(evidence[0].kind) if isinstance(evidence[0], Coefficient) else type(evidence[0])()
+            zero: Any = (
+                Coefficient(kind=evidence[0].kind) if isinstance(evidence[0], Coefficient) else type(evidence[0])()
+            )
             total: Any = sum(evidence, zero)
             if total.defined is not None if isinstance(total, Coefficient) else total.weight:
                 documents = clusters([next(filter(None, row)) for row in records])
@@ -268,7 +270,7 @@ class Study:
     def compare_spans(self) -> None:
         """Strict and partial F1 for each pair of annotators, in all and for each type; kappa and alpha over words."""
         readings = self.read(lambda record: spans(record["entities"]))
-        tags = self.read(lambda record: _word_types(record["text"], spans(record["entities"])))
+        tags = self.read(_word_types)
         types = sorted({span.type for row in readings for own in row for span in own or ()})
         for pair in combinations(self.names, 2):
             both = self.among(readings, pair)
@@ -279,15 +281,13 @@ class Study:
                 counts = Batch(*sides).counts(match)
                 tallies = [(row, row_of(counts, index)) for index, (row, _) in enumerate(both)]
                 self.add(f"{match}_f1", pair, tallies, sum(map(max, *(map(len, side) for side in sides))), kind)
-            units = [(row, list(zip(*own, strict=True))) for row, own in self.among(tags, pair)]
-            self.add_coefficient("word_kappa", pair, units)
-        marked = []
-        for row, own in zip(self.rows, tags, strict=True):
-            empty = [None] * max(len(column) for column in own if column is not None)
-            tagged = zip(*(empty if column is None else column for column in own), strict=True)
-            marked.append((row, [unit for unit in tagged if any(tag not in ("O", None) for tag in unit)]))
-        words = [(row, Coefficient.of(own, "nominal")) for row, own in marked]
-        self.add("word_alpha", self.names, words, sum(len(own) for _, own in marked))
+            self.add_coefficient("word_kappa", pair, _complete(self.among(tags, pair)))
+        marked = [
+            (row, [unit for unit in _units(own) if any(tag not in ("O", None) for tag in unit)])
+            for row, own in zip(self.rows, tags, strict=True)
+        ]
+        coefficients = [(row, Coefficient.of(own, "nominal")) for row, own in marked]
+        self.add("word_alpha", self.names, coefficients, sum(len(own) for _, own in marked))
 
     def disagreements(self, task: str) -> list[Disagreement]:
         """Each place or statement for which the annotators of a record do not all give the same value."""
@@ -303,7 +303,7 @@ class Study:
         return result
 
 
-def _units(row: Sequence[Record | None]) -> list[list[Any]]:
+def _units(row: Sequence[Mapping[Any, Any] | None]) -> list[list[Any]]:
     """The values of all annotators, place by place; None if one has no value there."""
     where = dict.fromkeys(place for own in row for place in own or ())
     return [[own.get(place) if own else None for own in row] for place in where]
@@ -334,11 +334,12 @@ def _secondary(record: Record) -> set[str]:
     return set(record.get("secondary_labels") or ())
 
 
-def _word_types(text: str, entities: Sequence[Span]) -> list[str]:
+def _word_types(record: Record) -> dict[int, str]:
     """The type over each word; of nested spans the shortest, ``O`` outside."""
-    inner = sorted(entities, key=lambda span: span.end - span.start)
-    words = [Span(start, end, "") for start, end in places(text)]
-    return [next((span.type for span in inner if span.overlaps(word)), "O") for word in words]
+    inner = sorted(spans(record["entities"]), key=lambda span: span.end - span.start)
+    words = [Span(start, end, "") for start, end in places(record["text"])]
+    types = (next((span.type for span in inner if span.overlaps(word)), "O") for word in words)
+    return dict(enumerate(types))
 
 
 def _statements(record: Record) -> list[tuple[str, ...]]:

@@ -18,16 +18,14 @@ annotators, missing values, and the differences of the four levels).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any, Self
 
 import numpy as np
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.tally import Number, divide
+from goldassay.tally import Keyed, Number, divide
 
 Unit = Sequence[Any]  # one value an annotator, None if one gave none
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
@@ -35,8 +33,7 @@ KINDS = ("cohen", "fleiss", *LEVELS)
 ZERO = 1e-12  # rounding leaves 1e-17 where there is no variation
 
 
-@dataclass(frozen=True)
-class Coefficient:
+class Coefficient(Keyed[Any, Number]):
     """How often two values were given to the same unit, and the coefficient that these pairs give.
 
     ``kind`` is ``cohen``, ``fleiss``, or the level of Krippendorff's alpha: ``nominal``, ``ordinal``, ``interval`` or
@@ -46,42 +43,37 @@ class Coefficient:
     0.5
     """
 
-    kind: str = "nominal"
-    pairs: Mapping[Any, Number] = field(default_factory=dict)
+    def __init__(self, pairs: Mapping[Any, Number] = {}, kind: str = "nominal") -> None:
+        super().__init__(pairs)
+        self.kind = kind
 
     @classmethod
     def of(cls, units: Iterable[Unit], kind: str = "nominal") -> Self:
         """The pairs of units."""
         if kind not in KINDS:
             raise GoldassayError(f"no level {kind!r}; there are {', '.join(LEVELS)}")
-        pairs: Counter[Any] = Counter()
+        pairs = cls(kind=kind)
         for unit in units:
             values = [_number(value) if kind in LEVELS[1:] else repr(value) for value in unit if value is not None]
             if kind == "fleiss" and (len(values) < len(unit) or len(values) < 2):
                 message = "Fleiss' kappa needs a value of every annotator for every unit; use Krippendorff's alpha"
                 raise DataError(message)
             for pair in [tuple(values)] if kind == "cohen" else permutations(values, 2):
-                pairs[pair] += 1 if kind == "cohen" else 1 / (len(values) - 1)  # type: ignore[assignment]
-        return cls(kind, dict(pairs))
-
-    def __add__(self, other: Self, /) -> Self:
-        if type(other) is not type(self) or other.kind != self.kind:
-            return NotImplemented
-        keys = {**self.pairs, **other.pairs}
-        return replace(self, pairs={key: self.pairs.get(key, 0.0) + other.pairs.get(key, 0.0) for key in keys})
+                pairs[pair] = pairs.get(pair, 0.0) + (1.0 if kind == "cohen" else 1 / (len(values) - 1))
+        return pairs
 
     def state(self) -> dict[Any, Any]:
         """The pairs."""
-        return dict(self.pairs)
+        return dict(self)
 
     def from_state(self, state: Mapping[Any, Number]) -> Self:
         """The same coefficient of these pairs."""
-        return replace(self, pairs=dict(state))
+        return self.with_items(state)
 
     @property
     def weight(self) -> Number:
         """How much was compared."""
-        return sum(self.pairs.values(), 0.0)
+        return sum(self.values(), 0.0)
 
     @property
     def value(self) -> Number:
@@ -96,35 +88,30 @@ class Coefficient:
         return float(self.value) if self.weight and abs(float(self._disagreement()[1])) > ZERO else None
 
     def _disagreement(self) -> tuple[Any, Any]:
-        """The disagreement that was observed, and that by chance."""
+        """The disagreement that was observed, and that by chance: for numbers, mean squared differences."""
         n: Any = self.weight
         first: dict[Any, Any] = {}
         second: dict[Any, Any] = {}
-        for (a, b), count in self.pairs.items():
+        for (a, b), count in self.items():
             first[a] = first.get(a, 0.0) + count
             second[b] = second.get(b, 0.0) + count
-        if self.kind in LEVELS[1:]:
-            return self._scaled(np.array([first[value] for value in sorted(first)]))
-        same = sum((count for (a, b), count in self.pairs.items() if a == b), 0.0)
-        without = float(self.kind == "nominal")
-        chance = sum((count * (second.get(value, 0.0) - without) for value, count in first.items()), 0.0)
-        return 1.0 - divide(same, n, 1.0), 1.0 - divide(chance, n * (n - without), 1.0)
-
-    def _scaled(self, margin: Any) -> tuple[Any, Any]:
-        """Mean squared differences; ``margin`` is how often each value was given, in order."""
-        values = np.array(sorted({value for pair in self.pairs for value in pair}))
-        place = {value: index for index, value in enumerate(values.tolist())}
+        if self.kind not in LEVELS[1:]:
+            same = sum((count for (a, b), count in self.items() if a == b), 0.0)
+            without = float(self.kind == "nominal")
+            chance = sum((count * (second.get(value, 0.0) - without) for value, count in first.items()), 0.0)
+            return 1.0 - divide(same, n, 1.0), 1.0 - divide(chance, n * (n - without), 1.0)
+        place = {value: index for index, value in enumerate(sorted(first))}
+        margin = np.array([first[value] for value in place])
         if self.kind == "ordinal":
             # The ranks between two values: everything from one to the other, less half of both ends.
             values = np.cumsum(margin, axis=0) - margin / 2
         else:
-            values = values.reshape(-1, *(1,) * (margin.ndim - 1))
+            values = np.array([*place]).reshape(-1, *(1,) * (margin.ndim - 1))
         gaps = values[:, None] - values[None, :]
         if self.kind == "ratio":
             total = values[:, None] + values[None, :]
             gaps = np.divide(gaps, total, out=np.zeros_like(gaps), where=total != 0)
-        n = margin.sum(axis=0)
-        observed = sum((count * gaps[place[a], place[b]] ** 2 for (a, b), count in self.pairs.items()), 0.0)
+        observed = sum((count * gaps[place[a], place[b]] ** 2 for (a, b), count in self.items()), 0.0)
         expected = (margin[:, None] * margin[None, :] * gaps**2).sum(axis=(0, 1))
         return divide(observed, n), divide(expected, n * (n - 1))
 
