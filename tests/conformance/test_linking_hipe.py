@@ -12,7 +12,7 @@ import pytest
 from goldassay.gold import pairs
 from goldassay.measures import linking
 from goldassay.measures.extraction.matching import SemEvalCounts
-from goldassay.measures.linking.matching import fates, hipe
+from goldassay.measures.linking.matching import Matching, hipe
 
 # gold, system, reference, adjacent NIL, cut-off
 NEL2 = "nel-2-pred"
@@ -43,7 +43,7 @@ def test_the_official_results_come_out(
     sides = read(folder, gold, system, adjacent)
     official = json.loads((folder / f"{reference}.json").read_text())
     both = [linking.sides(g, p) for g, p in zip(sides.gold, sides.pred, strict=True)]
-    found_fates = [fates(one.gold, one.pred, k) for one in both]
+    found_fates = [Matching(one).fates(k) for one in both]
     assert {"ALL", *(name for document in found_fates for name, _ in document)} == set(official)
     for name, schemes in official.items():
         for theirs, ours in SCHEMES.items():

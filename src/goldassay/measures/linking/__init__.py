@@ -14,7 +14,6 @@ from goldassay.measure import Measure
 from goldassay.measures.linking.clusters import METRICS, Clusters, ConsistencyRate, CoverageRate, cross_kb_consistency
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, MacroDocLink
-from goldassay.measures.linking.mistakes import errors
 from goldassay.measures.linking.records import Document, Mention, perfect, rank, sides
 from goldassay.measures.linking.scorecard import scorecard
 
@@ -63,7 +62,6 @@ __all__ = [
     "Matching",
     "Mention",
     "cross_kb_consistency",
-    "errors",
     "perfect",
     "rank",
     "scorecard",

@@ -16,13 +16,15 @@ Source: https://github.com/hipe-eval/HIPE-scorer
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from functools import cache, cached_property
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from goldassay.measure import Review
+from goldassay.measures import cached
 from goldassay.measures.assignment import assign, overlapping
 from goldassay.measures.extraction.matching import SCHEMAS, Fit, Outcome, SemEvalCounts, decided
+from goldassay.measures.linking import mistakes
 from goldassay.measures.linking.records import NIL, Document, Mention, rank
 from goldassay.tally import Counts
 
@@ -51,8 +53,6 @@ class Matching:
 
     def __init__(self, document: Document) -> None:
         self.document, self.gold, self.pred = document, document.gold, document.pred
-        self.review: Review | None = None  # its errors, once they are written
-        self.counts = cache(self._counts)
 
     @cached_property
     def answered(self) -> dict[int, int]:
@@ -73,9 +73,13 @@ class Matching:
         return [Edge(i, j, rank(mention, answer), mention[:2] == answer[:2]) for i, j, mention, answer in sides]
 
     @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
-        """One-to-one pairs that share a character, as many as possible; same spans first, then right ids."""
-        return _pairs(sorted(self.edges, key=lambda edge: (not edge.same_span, edge.rank != 1, edge)))
+    def review(self) -> Review:
+        """What is wrong and what is right in one-to-one pairs that share a character, as many as possible.
+
+        Same spans are paired first, then right ids.
+        """
+        edges = sorted(self.edges, key=lambda edge: (not edge.same_span, edge.rank != 1, edge))
+        return mistakes.errors(self.document, _pairs(edges))
 
     def roots(self, over: str = "all") -> list[int]:
         """The mentions that must be found: neither optional nor part of another one; in the knowledge base or not."""
@@ -86,7 +90,8 @@ class Matching:
             if not mention.optional and mention.parent not in spans and mention.is_over(over)
         ]
 
-    def _counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
+    @cached
+    def counts(self, match: str, k: int = 1, over: str = "all", matching: str = "one-to-one") -> Counts:
         """A pair counts if the right id is among the first ``k`` candidates.
 
         ``match`` is ``overlap``, ``span`` (the same) or ``entity`` (`entities`); ``matching`` says how overlaps are
@@ -106,8 +111,8 @@ class Matching:
             and gold[edge.mention]
             and pred[edge.answer]
         )
-        right, roots = {i for i, _ in pairs}, self.roots(over)
-        hits = sum(self._complete(i, right) for i in roots)
+        roots = self.roots(over)
+        hits = sum(self._complete(i, pairs) for i in roots)
         return Counts(hits, sum(pred) - len(pairs), len(roots) - hits)
 
     def entities(self, k: int = 1) -> Counts:
@@ -126,42 +131,37 @@ class Matching:
             parts[mention.parent].append(i)
         return parts
 
-    def _complete(self, index: int, right: set[int]) -> bool:
+    def _complete(self, index: int, right: Mapping[int, int]) -> bool:
         """Whether a mention is right, or all its parts are."""
         parts = {*self._parts.get(self.gold[index][:2], ())} - {index}
         return index in right or (bool(parts) and all(self._complete(i, right) for i in parts))
 
     def fates(self, k: int = 1, over: str = "all") -> list[tuple[str, Outcome]]:
-        """`fates` of the mentions and answers that count."""
+        """What became of each answer, in the official order, and of each mention without one: its id and outcomes.
+
+        >>> from goldassay.measures.extraction.matching import OVERLAPS
+        >>> from goldassay.measures.linking.records import sides
+        >>> document = sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 0, "end": 4, "candidates": ["Q1"]}])
+        >>> Matching(document).fates() == [("Q1", OVERLAPS[True])]
+        True
+        """
+
+        def fit(mention: Mention, answer: Mention) -> Fit:
+            place, overlaps = rank(mention, answer), 0 <= answer.start < mention.end and mention.start < answer.end
+            return mention[:2] == answer[:2], 0 < place <= k, place != 1, overlaps
+
+        def name(side: Mention) -> str:
+            return NIL if side.nil else "|".join(side.ids) if side in gold else side.ids[0]
+
         gold, pred = ([each for each in side if each.is_over(over)] for side in (self.gold, self.pred))
-        return fates(gold, pred, k)
+        return decided(gold, pred, fit, name)
 
 
-def _pairs(edges: Iterable[Edge]) -> list[tuple[int, int]]:
+def _pairs(edges: Iterable[Edge]) -> dict[int, int]:
     candidates = defaultdict(list)
     for edge in edges:
         candidates[edge.mention].append(edge.answer)
-    return sorted(assign(candidates).items())
-
-
-def fates(gold: Sequence[Mention], pred: Sequence[Mention], k: int = 1) -> list[tuple[str, Outcome]]:
-    """What became of each answer, in the official order, and of each mention without one: its id and outcomes.
-
-    >>> from goldassay.measures.extraction.matching import OVERLAPS
-    >>> from goldassay.measures.linking.records import sides
-    >>> document = sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 0, "end": 4, "candidates": ["Q1"]}])
-    >>> fates(document.gold, document.pred) == [("Q1", OVERLAPS[True])]
-    True
-    """
-
-    def fit(mention: Mention, answer: Mention) -> Fit:
-        place, overlaps = rank(mention, answer), 0 <= answer.start < mention.end and mention.start < answer.end
-        return mention[:2] == answer[:2], 0 < place <= k, place != 1, overlaps
-
-    def name(side: Mention) -> str:
-        return NIL if side.nil else "|".join(side.ids) if side in gold else side.ids[0]
-
-    return decided(gold, pred, fit, name)
+    return assign(candidates)
 
 
 def hipe(rows: Iterable[tuple[str, Outcome]], schema: str) -> SemEvalCounts:

@@ -20,7 +20,6 @@ from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Measure, Review
-from goldassay.measures.linking import mistakes
 from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
 from goldassay.measures.linking.records import IdPairs, sides
 from goldassay.tally import FORMULAS, RATES, Counts, Mean, T
@@ -71,10 +70,8 @@ class LinkMeasure(Measure[T]):
         ]
 
     def review(self, gold: object, pred: object, batch: Sequence[tuple[Matching]]) -> Review:
-        """The errors of one document, written once for all measures that share its batch."""
-        ((matching,),) = batch
-        matching.review = matching.review or mistakes.errors(matching)
-        return matching.review
+        """The errors of one document."""
+        return batch[0][0].review
 
     @property
     def key(self) -> str:
@@ -293,7 +290,7 @@ class MacroDocLink(LinkMeasure[Mean]):
 
     def tally(self, matching: Matching) -> Mean:
         """The rate of one document."""
-        counts = matching.counts(self.match, matching=self.matching)
+        counts = matching.counts(self.match, 1, "all", self.matching)
         answers, mentions = counts.tp + counts.fp > 0, counts.tp + counts.fn > 0
         answers |= matching.document.failed and mentions  # who failed did not leave it empty
         applies = {"precision": answers, "recall": mentions, "f1": answers and mentions}[self.rate]

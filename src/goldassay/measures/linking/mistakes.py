@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from goldassay.measure import Error, Review
-from goldassay.measures.linking.matching import Matching
-from goldassay.measures.linking.records import NIL, Mention, rank
+from goldassay.measures.linking.records import NIL, Document, Mention, rank
 from goldassay.text.words import quote
 
 SHOWN = 3  # candidates that are named
 
 
-def errors(matching: Matching) -> Review:
-    """The errors of one document, in the order of the text, and what is right.
+def errors(document: Document, pairs: Mapping[int, int]) -> Review:
+    """The errors of one document, in the order of the text, and what is right; ``pairs`` has the answer of a mention.
 
     >>> from goldassay.measures.linking.records import sides
     >>> gold = {"text": "Paris, Texas", "links": [{"start": 0, "end": 5, "ids": {"wikidata": ["Q830149"]}}]}
     >>> pred = [{"start": 0, "end": 5, "candidates": ["Q90", "Q830149"]}]
-    >>> rows, _ = errors(Matching(sides(gold, pred)))
+    >>> rows, _ = errors(sides(gold, pred), {0: 0})
     >>> print(rows[0].message)
     "Paris" is Q830149, which stood at rank 2 below Q90, in "Paris, Texas".
     """
-    text, pairs = matching.document.text, dict(matching.pairs)
+    text = document.text
     rows: list[Error] = []
     right: list[str] = []
-    for i, mention in enumerate(matching.gold):
-        answer = matching.pred[pairs[i]] if i in pairs else None
+    for i, mention in enumerate(document.gold):
+        answer = document.pred[pairs[i]] if i in pairs else None
         if answer and rank(mention, answer) == 1 and mention[:2] == answer[:2]:
             right.append(f'"{_words(mention, text)}" ({_ids(mention)})')
         else:
             rows.append(_error(*_missed(mention, answer, text), mention, answer, text))
-    for j, answer in enumerate(matching.pred):
+    for j, answer in enumerate(document.pred):
         if j not in pairs.values():
             kind, message = "spurious", "was linked to {}, but no mention is annotated there"
             if answer.start < 0:

@@ -207,11 +207,6 @@ def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     return {"links": links}
 
 
-def pairs(table: Mapping[str, str] | IdPairs | None) -> IdPairs:
-    """A table as the tuple of pairs that a measure takes."""
-    return tuple(sorted(table.items())) if isinstance(table, Mapping) else tuple(table or ())
-
-
 @lru_cache(maxsize=64)
 def canonical(table: IdPairs) -> dict[str, str]:
     """Each id of a table with the one that counts: the end of its chain, or the least id of a ring.

@@ -13,7 +13,7 @@ from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.linking.clusters import METRICS, Clusterings, Clusters, ConsistencyRate, CoverageRate, overlaps
 from goldassay.measures.linking.matching import OVER, Matching, hipe
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, LinkMeasure, MacroDocLink
-from goldassay.measures.linking.records import IdPairs, pairs
+from goldassay.measures.linking.records import IdPairs
 from goldassay.scorecard import Batches, Scorecard, fold, valued
 
 RATES = ("precision", "recall", "f1")
@@ -75,7 +75,10 @@ def scorecard(
     (0.0, 1.0, 0.5, 0.0)
     """
     check_choice("protocol", protocol or "hipe", PROTOCOLS)
-    shared, same = Batches(gold, pred), dict[str, Any](equivalent=pairs(equivalent), bounds=bounds)
+    shared, same = (
+        Batches(gold, pred),
+        dict[str, Any](equivalent=tuple(sorted(dict(equivalent or ()).items())), bounds=bounds),
+    )
     if measures := PROTOCOLS.get(protocol or ""):
         card = fold("linking", {name: replace(measure, **same) for name, measure in measures.items()}, shared)
         for name, total in card.totals.items():
