@@ -335,4 +335,4 @@ def test_a_preposition_is_no_unit() -> None:
     assert inches is not None
     assert numeric.same_quantity(numeric.Quantity((12.0,)), total)
     assert not numeric.same_quantity(numeric.Quantity((12.0,)), inches)
-    assert numeric.same_quantity(inches, numeric.Quantity((30.48,), "cm"))
+    assert numeric.same_quantity(inches, numeric.quantity("30.48 cm"))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,13 +36,19 @@ OPTIONS = tuple(Comparing.__dataclass_fields__)
 TABLES = OPTIONS[:3]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Matched(Comparing, Measure[T]):
-    """A measure on the one-to-one matching, whose options say how statements compare (`Comparing`)."""
+@dataclass(frozen=True)
+class TripleMeasure(Measure[T]):
+    """A measure of statements."""
 
     task = "triples"
-    gold_fields = ("triples",)
+    gold_fields: ClassVar[tuple[str, ...]] = ("triples",)
     pred_fields = ("triples",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matched(Comparing, TripleMeasure[T]):
+    """A measure on the one-to-one matching, whose options say how statements compare (`Comparing`)."""
+
     fixed = {
         "match": "one-to-one",
         "repeated": "spurious",
@@ -304,7 +310,7 @@ def novel_discovery_rate(verdicts: Iterable[str], level: float = 0.95) -> dict[s
 
 
 @dataclass(frozen=True)
-class OntologyConformance(Measure[Mean]):
+class OntologyConformance(TripleMeasure[Mean]):
     """The share of predicted statements whose relation the ontology has.
 
     ``relations`` are names or property ids; without them the measure does not apply.
@@ -314,11 +320,8 @@ class OntologyConformance(Measure[Mean]):
     0.5
     """
 
-    task = "triples"
     name = "ontology_conformance"
     zero = Mean()
-    gold_fields = ("triples",)
-    pred_fields = ("triples",)
     fixed = {"failed": "left out", "empty": EMPTY}
     formula = "predictions whose relation is in the ontology / predictions"
     source = "Mihindukulasooriya et al., Text2KGBench, ISWC 2023"
@@ -359,7 +362,7 @@ class RelationHallucination(OntologyConformance):
 
 
 @dataclass(frozen=True)
-class Hallucination(Measure[Mean]):
+class Hallucination(TripleMeasure[Mean]):
     """The share of predicted subjects (or objects) that do not occur in the text.
 
     A value occurs in the text with its words, a time with its year, a quantity with its number. An id without a label
@@ -371,11 +374,9 @@ class Hallucination(Measure[Mean]):
     0.0
     """
 
-    task = "triples"
     name = "{part}_hallucination"
     zero = Mean()
     gold_fields = ("text",)
-    pred_fields = ("triples",)
     fixed = OntologyConformance.fixed
     formula = "predictions whose part does not stand in the text / predictions; 1 − grounding"
     source = "after Mihindukulasooriya et al., Text2KGBench, ISWC 2023 (without stemming)"

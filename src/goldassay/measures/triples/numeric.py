@@ -46,33 +46,39 @@ WORDS = ("in", "an")  # a unit at the end of a text, and a word before another o
 
 
 class Quantity(NamedTuple):
-    """A value (a text such as ``1.000`` may have two readings), its unit, and gold's bounds, if it has any."""
+    """A value (a text such as ``1.000`` may have two readings), its unit, and gold's bounds, if it has any.
+
+    ``unit`` is the measure of a known unit, whose ``size`` in it stands beside, else the unit as it is written.
+    """
 
     readings: tuple[float, ...]
     unit: str = ""
+    size: float = 1.0
     bounds: tuple[float, ...] = ()
 
 
 def quantity(raw: object) -> Quantity | None:
     """A quantity from a number, from Wikidata's form or as written.
 
-    >>> quantity("1,000 m²"), quantity("1.5 million").readings, quantity("many") is None
-    (Quantity(readings=(1000.0,), unit='m²', bounds=()), (1500000.0,), True)
+    >>> quantity("1,000 km²"), quantity("1.5 million").readings, quantity("many") is None
+    (Quantity(readings=(1000.0,), unit='area', size=1000000, bounds=()), (1500000.0,), True)
     """
     if isinstance(raw, Mapping):
         amount, *limits = (quantity(raw.get(name)) for name in ("amount", "lowerBound", "upperBound"))
         amount = amount or quantity(raw.get("value"))
-        bounds = tuple(limit.readings[0] for limit in limits if limit)
-        return amount and Quantity(amount.readings, named(str(raw.get("unit") or amount.unit)), bounds)
+        if amount is None:
+            return None
+        unit, size = _unit(str(raw["unit"])) if raw.get("unit") else amount[1:3]
+        return Quantity(amount.readings, unit, size, tuple(limit.readings[0] for limit in limits if limit))
     if isinstance(raw, (int, float)) and not isinstance(raw, bool):
         return Quantity((float(raw),))
     parts = NUMBER.fullmatch(ABOUT.sub("", str(raw).strip()))
     if parts is None:
         return None
     words = parts["after"].split()
-    scale = SCALES.get(words[0].casefold().rstrip(".")) if words else None
-    unit = named(parts["before"] or " ".join(words[1:] if scale else words))
-    return Quantity(tuple(number * (scale or 1.0) for number in _readings(parts["number"])), unit)
+    scale = SCALES.get(words[0].casefold().rstrip("."), 0) if words else 0
+    readings = tuple(number * (scale or 1) for number in _readings(parts["number"]))
+    return Quantity(readings, *_unit(parts["before"] or " ".join(words[scale > 0 :])))
 
 
 def _readings(text: str) -> list[float]:
@@ -98,46 +104,33 @@ def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> boo
     >>> same_quantity(quantity("5 kg"), quantity("5"))
     False
     """
-    values = [reading * factor(gold.unit, pred.unit) for reading in pred.readings]
+    left, right = (normal(side.unit) or side.unit for side in (gold, pred))
+    counted = not gold.unit and pred.unit not in UNITS and COUNTED.fullmatch(pred.unit)  # "15,000 employees"
+    if left != right and not counted:
+        return False
+    values = [reading * pred.size / gold.size for reading in pred.readings]
     if len(gold.bounds) == 2 and any(gold.bounds[0] <= value <= gold.bounds[1] for value in values):
         return True
     near = max(tolerance, 1e-9)
     return any(math.isclose(*pair, rel_tol=near, abs_tol=1e-12) for pair in product(gold.readings, values))
 
 
-def named(text: str) -> str:
-    """The unit that a text begins with; the text itself where none is known.
+def _unit(text: str) -> tuple[str, float]:
+    """The measure and the size of the unit that a text begins with; the text itself where none is known.
 
-    >>> named("http://www.wikidata.org/entity/Q11573"), named("m above sea level"), named("km/h"), named("employees")
-    ('Q11573', 'm', 'km/h', 'employees')
-    >>> named("in"), named("in total"), named("an hour")
-    ('in', 'in total', 'an hour')
+    >>> _unit("http://www.wikidata.org/entity/Q11573"), _unit("km above sea level"), _unit("employees")
+    (('length', 1), ('length', 1000), ('employees', 1.0))
+    >>> _unit("in"), _unit("in total"), _unit("an hour")
+    (('length', 0.0254), ('in total', 1.0), ('an hour', 1.0))
     """
     name = text.rpartition("www.wikidata.org/entity/")[2].strip().removeprefix("wd:")
     words = name.split()
     for end in range(min(3, len(words)), 0, -1):
         first = " ".join(words[:end]).rstrip(".,;")
-        if _known(first)[0] and (first not in WORDS or end == len(words)):
-            return first
-    return "" if name in NO_UNIT else name
-
-
-def factor(gold: str, pred: str) -> float:
-    """What turns a predicted value into gold's unit; not a number where the units are of different kinds.
-
-    >>> factor("Q11573", "km"), factor("kg", "m"), factor("", "employees"), factor("", "km")
-    (1000.0, nan, 1.0, nan)
-    """
-    (kind, size), (other_kind, other_size) = _known(gold), _known(pred)
-    if kind and kind == other_kind:
-        return other_size / size
-    counted = not gold and not other_kind and COUNTED.fullmatch(pred)  # a word that is no unit: what is counted
-    return 1.0 if gold == pred or normal(gold) == normal(pred) != "" or counted else math.nan
-
-
-def _known(unit: str) -> tuple[str, float]:
-    """The measure that a unit belongs to, and its size in it."""
-    return KNOWN.get(unit) or KNOWN.get(unit.casefold(), ("", 0.0))
+        known = KNOWN.get(first) or KNOWN.get(first.casefold())
+        if known and (first not in WORDS or end == len(words)):
+            return known
+    return "" if name in NO_UNIT else name, 1.0
 
 
 RADIUS = 6371.0088
@@ -178,7 +171,10 @@ def coordinate(raw: object) -> Coordinate | None:
         if match := POINT.search(raw):
             globe, raw = raw[: match.start()], match.group(2, 1)
         elif len(angles := ANGLE.findall(raw)) == 2:
-            raw = [round(_degrees(*angle), 9) for angle in angles]
+            raw = [
+                round(sum(float(part or 0) / 60**n for n, part in enumerate(parts)) * (-1) ** (side in "SWZswz"), 9)
+                for *parts, side in angles
+            ]
         elif match := PAIR.fullmatch(raw.strip()):
             raw = match.groups()
     if not isinstance(raw, (list, tuple)) or len(raw) != 2 or None in raw:
@@ -187,11 +183,6 @@ def coordinate(raw: object) -> Coordinate | None:
     item = GLOBE.search(globe)
     place = Coordinate(latitude, longitude, precision, item[0] if item else "")
     return place if abs(latitude) <= 90 and abs(longitude) <= 360 else None
-
-
-def _degrees(degrees: str, minutes: str, seconds: str, side: str) -> float:
-    value = float(degrees) + int(minutes or 0) / 60 + float(seconds or 0) / 3600
-    return -value if side.upper() in "SWZ" else value
 
 
 def distance(gold: Coordinate, pred: Coordinate) -> float:

@@ -27,10 +27,11 @@ import numpy as np
 import scipy
 
 from goldassay.fields import read
-from goldassay.measure import EMPTY, Measure, Review
+from goldassay.measure import EMPTY, Review
 from goldassay.measures.calibration import plain
 from goldassay.measures.triples import mistakes
 from goldassay.measures.triples.matching import Matching, Triple, as_written, statements
+from goldassay.measures.triples.measures import TripleMeasure
 from goldassay.measures.triples.objects import written
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Confusion, Counts, Number, Sums, divide
@@ -70,7 +71,7 @@ class Unseen(Sums):
 
 
 @dataclass(frozen=True)
-class DocRED(Measure[Any]):
+class DocRED(TripleMeasure[Any]):
     """F1 over the corpus of ``relations``, without the facts of the training set (``ign``), or of their ``evidence``.
 
     A statement that is predicted again counts once, where it is most confident, else first.
@@ -82,9 +83,6 @@ class DocRED(Measure[Any]):
     [0.5, 0.0, 0.4]
     """
 
-    task = "triples"
-    gold_fields = ("triples",)
-    pred_fields = ("triples",)
     fixed = {"repeated": "once", "match": "ids, else words", "average": "micro", "empty": EMPTY}
     source = "Yao et al., ACL 2019 (evaluation.py)"
     in_key = ("of",)
@@ -204,7 +202,7 @@ class Thresholds(Confusion):
 
 
 @dataclass(frozen=True)
-class CaRB(Measure[Any]):
+class CaRB(TripleMeasure[Any]):
     """CaRB's precision, recall or F1 at the confidence where F1 is best, or the area under the curve (``auc``).
 
     Statements of more than two arguments have them all in their ``meta``, as ``arguments``.
@@ -216,9 +214,6 @@ class CaRB(Measure[Any]):
     """
 
     name = "carb_{rate}"
-    task = "triples"
-    gold_fields = ("triples",)
-    pred_fields = ("triples",)
     fixed = {
         "match": "words of each part",
         "precision": "one to one, best first",
@@ -261,15 +256,14 @@ def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
     left, right = as_written(gold, pred)
     if not left:
         return {}
-    steps: dict[tuple[str, str], float] = {GOLD: float(len(left))}
+    steps, before = {GOLD: float(len(left))}, (0.0, 0.0, 0.0)
     expected, predicted = ([_statement(triple) for triple in side] for side in (left, right))
     pairs = np.array([[_rates(statement, other) for other in predicted] for statement in expected], float)
     stated = (read(triple, "confidence", None) for triple in right)
     confidences = np.array([1.0 if confidence is None else confidence for confidence in stated], float)
-    before = (0.0, 0.0, 0)
     for confidence in sorted({*confidences.tolist()}, reverse=True):
-        confident = pairs[:, confidences >= confidence]
-        sums = (_one_to_one(confident[:, :, 0].copy()), fsum(confident[:, :, 1].max(axis=1)), confident.shape[1])
+        precision, recall = np.moveaxis(pairs[:, confidences >= confidence], -1, 0).copy()
+        sums = _one_to_one(precision), fsum(recall.max(axis=1)), float(recall.shape[1])
         steps |= {(repr(confidence), part): now - then for part, now, then in zip(SUMS, sums, before, strict=True)}
         before = sums
     return steps
@@ -296,16 +290,16 @@ def _statement(triple: object) -> Statement:
 
 def _rates(gold: Statement, pred: Statement) -> tuple[float, float]:
     """Precision and recall over words; where gold says that somebody says, the arguments may be swapped."""
-    swapped = len(pred) > 2 and any(verb in " ".join(gold[0]) for verb in SAYING)
-    return max(_words(gold, other) for other in [pred, [pred[0], *pred[:0:-1]]][: 1 + swapped])
+    orders = [pred]
+    if len(pred) > 2 and any(verb in " ".join(gold[0]) for verb in SAYING):
+        orders.append([pred[0], pred[2], pred[1]])
+    return max(_words(gold, order) for order in orders)
 
 
 def _words(gold: Statement, pred: Statement) -> tuple[float, float]:
-    common = (Counter(gold[0]) & Counter(pred[0])).total()
-    rest = Counter(pred[0]) - Counter(gold[0])
-    common += rest["be"] > 0 and not FORMS.isdisjoint(gold[0])  # "be" stands for its forms
-    if not common or len(pred) < len(gold):
+    common = [(Counter(left) & Counter(right)).total() for left, right in zip(gold, pred, strict=False)]
+    # "be" stands for its forms
+    common[0] += pred[0].count("be") > gold[0].count("be") and not FORMS.isdisjoint(gold[0])
+    if not common[0] or len(pred) < len(gold):
         return 0.0, 0.0
-    pairs = list(zip(gold, pred, strict=False))
-    common += sum((Counter(left) & Counter(right)).total() for left, right in pairs[1:])
-    return common / sum(len(other) for _, other in pairs), common / sum(map(len, gold))
+    return sum(common) / sum(map(len, pred[: len(gold)])), sum(common) / sum(map(len, gold))

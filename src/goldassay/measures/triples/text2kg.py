@@ -36,8 +36,9 @@ from scipy.optimize import linear_sum_assignment
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity, read
-from goldassay.measure import EMPTY, Measure, failed
+from goldassay.measure import EMPTY, failed
 from goldassay.measures.triples.matching import as_written
+from goldassay.measures.triples.measures import TripleMeasure
 from goldassay.measures.triples.objects import written
 from goldassay.scorecard import Batches, Scorecard, each, fold
 from goldassay.statistics.evidence import Floats
@@ -116,7 +117,7 @@ def sentence(gold: object, pred: object, ontology: Ontology) -> dict[str, float]
 
 
 @dataclass(frozen=True)
-class Official(Measure[Mean]):
+class Official(TripleMeasure[Mean]):
     """One of the benchmark's numbers: its mean over sentences.
 
     >>> gold = {"text": "", "triples": []}
@@ -125,10 +126,8 @@ class Official(Measure[Mean]):
     """
 
     name = "{value}"
-    task = "triples"
     zero = Mean()
     gold_fields = ("text", "triples")
-    pred_fields = ("triples",)
     source = "Text2KGBench (ISWC 2023), run_eval.py"
     shares = ("ontology",)
     counted = ""  # pyright: ignore[reportAssignmentType]
@@ -232,7 +231,7 @@ class Laid(NamedTuple):
 
 
 @dataclass(frozen=True)
-class WebNLG(Measure[Mean]):
+class WebNLG(TripleMeasure[Mean]):
     """Precision, recall or F1 of paired triples in one of WebNLG's matchings.
 
     Args:
@@ -247,10 +246,7 @@ class WebNLG(Measure[Mean]):
     """
 
     name = "webnlg_{matching}_{rate}"
-    task = "triples"
     zero = Mean()
-    gold_fields = ("triples",)
-    pred_fields = ("triples",)
     fixed = {"pairs": "best mean F1 of the four", "average": "pairs", "empty": EMPTY}
     formula = "mean over pairs of triples of SemEval'13's precision, recall or F1"
     source = "Castro Ferreira et al., WebNLG 2020 (Evaluation_script.py)"
@@ -277,20 +273,18 @@ def _sums(gold: object, pred: object) -> list[float]:
     references, candidates = ([_normal(triple) for triple in side] for side in as_written(gold, pred))
     size = max(len(candidates), len(references))
     references, candidates = (side + [("",) * len(PARTS)] * (size - len(side)) for side in (references, candidates))
-    rates = np.array([[_rates(reference, candidate) for reference in references] for candidate in candidates], float)
-    rows = rates.reshape(size, size, len(WEBNLG))
-    f1 = np.array([[fmean(cell) for cell in row] for row in rows[:, :, 2::3].tolist()])
-    return [size, *sum((rows[row][column] for row, column in enumerate(_best(f1))), np.zeros(len(WEBNLG)))]
+    rates = [[_rates(reference, candidate) for reference in references] for candidate in candidates]
+    f1 = np.array([[fmean(cell[2::3]) for cell in row] for row in rates], float)
+    return [size, *sum((row[column] for row, column in zip(rates, _best(f1), strict=True)), np.zeros(len(WEBNLG)))]
 
 
 def _best(scores: Floats) -> Sequence[int]:
     """The column of each row with the highest sum."""
     if len(scores) > PERMUTED:
-        return [int(column) for column in linear_sum_assignment(scores, maximize=True)[1]]
+        return linear_sum_assignment(scores, maximize=True)[1].tolist()  # type: ignore[no-any-return]
     orders = np.array([*permutations(range(len(scores)))], int)
     totals = sum(row[orders[:, at]] for at, row in enumerate(scores))
-    chosen: list[int] = orders[np.argmax(totals)].tolist()
-    return chosen
+    return orders[np.argmax(totals)].tolist()  # type: ignore[no-any-return]
 
 
 def _normal(triple: object) -> Parts:
@@ -326,19 +320,16 @@ def _rates(reference: Parts, candidate: Parts) -> Floats:
 
 def _semeval(gold: list[Span], pred: list[Span]) -> Floats:
     """Each predicted span beside the same, else the first that it overlaps; in the order of `WEBNLG`."""
-    near = [
-        span if span in gold else next((g for g in gold if span[1:] == g[1:] or _overlap(span, g)), None)
-        for span in pred
-    ]
+    near = []
+    for span in pred:
+        _, first, last = span
+        met = (g for g in gold if g[1:] == (first, last) or max(first, g[1]) < min(last, g[2]))
+        near.append(span if span in gold else next(met, None))
     hits = [(span[0] == g[0], span[1:] == g[1:]) for span, g in zip(pred, near, strict=True) if g]
     points = [(typed, (1 + exact) / 2, typed and exact, exact) for typed, exact in hits]
     credit = np.array(points, float).reshape(-1, len(MATCHINGS)).sum(axis=0)
     precision, recall = credit / max(len(pred), 1), credit / max(len(hits) + len({*gold} - {*near}), 1)
     return np.stack([precision, recall, divide(2 * (precision * recall), precision + recall)], axis=1).ravel()
-
-
-def _overlap(span: Span, other: Span) -> bool:
-    return max(span[1], other[1]) < min(span[2], other[2])
 
 
 def _laid(gold: str, pred: str, left_out: Sequence[str] = SIGNS, linked: bool = True) -> Laid:
