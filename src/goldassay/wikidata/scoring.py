@@ -102,7 +102,7 @@ class Scoring:
         return {
             "counts": counts,
             "triples": triples,
-            "missed": [statement_state(matching.gold[index]) for index in matching.missed],
+            "missed": [statement_state(statement) for statement in matching.missed],
         }
 
     def is_value(self, triple: Mapping[str, Any], statement: Mapping[str, Any]) -> bool:

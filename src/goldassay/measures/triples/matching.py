@@ -48,6 +48,11 @@ class Triple:
     confidence: float | None
 
     @property
+    def supported(self) -> bool:
+        """Whether it is aligned, and annotated as said by the text."""
+        return self.aligned and self.triple.get("supported") is True
+
+    @property
     def words(self) -> str:
         """The statement for a person."""
         return f"({', '.join(self.key)})"
@@ -65,14 +70,20 @@ class Matching:
     """Its errors, once they are written."""
 
     @cached_property
-    def missed(self) -> list[int]:
-        """Gold statements that nothing covers."""
-        return sorted({*range(len(self.gold))} - {*self.pairs.values()})
+    def covered(self) -> list[Triple]:
+        """Gold statements that a prediction covers."""
+        return [self.gold[index] for index in self.pairs.values()]
 
     @cached_property
-    def unmatched(self) -> list[int]:
+    def missed(self) -> list[Triple]:
+        """Gold statements that nothing covers."""
+        covered = {*self.pairs.values()}
+        return [statement for index, statement in enumerate(self.gold) if index not in covered]
+
+    @cached_property
+    def unmatched(self) -> list[Triple]:
         """Predictions that cover nothing."""
-        return [index for index in range(len(self.pred)) if index not in self.pairs]
+        return [prediction for index, prediction in enumerate(self.pred) if index not in self.pairs]
 
     @cached_property
     def counts(self) -> dict[str, Counts]:
@@ -82,32 +93,12 @@ class Matching:
         whose predicate may mean several properties counts under one that gold has.
         """
         counts: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
-        missed = {*self.missed}
-        for index, gold in enumerate(self.gold):
-            if gold.aligned:
-                counts[min(gold.properties)][2 * (index in missed)] += 1.0
-        properties = frozenset[str]().union(*(gold.properties for gold in self.gold))
-        for prediction in [self.pred[index] for index in self.unmatched]:
-            if prediction.aligned:
-                counts[min(properties & prediction.properties or prediction.properties)][1] += 1.0
+        properties = frozenset[str]().union(*(statement.properties for statement in self.gold))
+        for place, rows in enumerate((self.covered, self.unmatched, self.missed)):
+            for row in rows:
+                if row.aligned:
+                    counts[min(properties & row.properties or row.properties)][place] += 1.0
         return {name: Counts(*counts[name]) for name in sorted(counts)}
-
-    @property
-    def supported(self) -> Counts:
-        """tp and fn of the aligned gold statements that are annotated as supported by the text."""
-        said = [i for i, gold in enumerate(self.gold) if gold.aligned and gold.triple.get("supported") is True]
-        missed = float(len({*said} & {*self.missed}))
-        return Counts(len(said) - missed, 0.0, missed)
-
-    @property
-    def truths(self) -> list[bool | None]:
-        """Of each prediction whether it is true: matched, or judged so; None where that is not known."""
-        return [index in self.pairs or TRUTH.get(each.verdict) for index, each in enumerate(self.pred)]
-
-    @property
-    def verdicts(self) -> list[str]:
-        """The verdicts on predictions that gold does not have."""
-        return [self.pred[index].verdict for index in self.unmatched if self.pred[index].verdict]
 
     @property
     def confidences(self) -> list[tuple[float, float]]:
@@ -117,9 +108,9 @@ class Matching:
         have it.
         """
         return [
-            (each.confidence, float(bool(true)))
-            for each, true in zip(self.pred, self.truths, strict=True)
-            if each.confidence is not None and (true or each.verdict != "uncertain")
+            (each.confidence, float(index in self.pairs or TRUTH.get(each.verdict, False)))
+            for index, each in enumerate(self.pred)
+            if each.confidence is not None and (index in self.pairs or each.verdict != "uncertain")
         ]
 
 

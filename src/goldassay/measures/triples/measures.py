@@ -21,7 +21,7 @@ from goldassay.fields import read
 from goldassay.measure import EMPTY, Measure, Review, gold_field, plain, pred_field
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.triples import mistakes
-from goldassay.measures.triples.matching import VERDICTS, Matching, check_verdicts, match
+from goldassay.measures.triples.matching import TRUTH, VERDICTS, Matching, check_verdicts, match
 from goldassay.measures.triples.objects import Comparing, canonical
 from goldassay.statistics.intervals import wilson
 from goldassay.tally import RATES, Counts, Macro, Mean, Number, PrecisionCounts, Sums, T, divide
@@ -135,7 +135,10 @@ class F1(Matched[Counts]):
 
     def tally(self, matching: Matching) -> Counts:
         """The counts of one example, over all properties."""
-        counts = matching.supported if self.supported else sum(matching.counts.values(), Counts())
+        counts = sum(matching.counts.values(), Counts())
+        if self.supported:
+            said = [[row for row in rows if row.supported] for rows in (matching.covered, matching.missed)]
+            counts = Counts(len(said[0]), 0, len(said[1]))
         return RATES[self.rate](counts.tp, counts.fp, counts.fn)
 
 
@@ -240,7 +243,8 @@ class PrecisionBound(Matched[Known]):
 
     def tally(self, matching: Matching) -> Known:
         """What is known about the predictions of one example."""
-        return type(self.zero)(*map(float, map(matching.truths.count, (True, False, None))))
+        truths = [TRUTH.get(row.verdict) for row in matching.unmatched]
+        return type(self.zero)(len(matching.pairs) + truths.count(True), truths.count(False), truths.count(None))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,7 +264,8 @@ class NovelDiscovery(Matched[PrecisionCounts]):
 
     def tally(self, matching: Matching) -> PrecisionCounts:
         """Correct as tp, incorrect as fp."""
-        return PrecisionCounts(*map(float, map(matching.verdicts.count, ("correct", "incorrect"))))
+        verdicts = [row.verdict for row in matching.unmatched]
+        return PrecisionCounts(verdicts.count("correct"), verdicts.count("incorrect"))
 
 
 @dataclass(frozen=True, kw_only=True)

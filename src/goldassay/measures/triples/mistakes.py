@@ -123,9 +123,9 @@ def indexed(text: str) -> TextIndex:
 def errors(matching: Matching, gold: object) -> Review:
     """The errors of one example, and what is right."""
     text = indexed(str(read(gold, "text", None) or ""))
-    rest = [matching.pred[index] for index in matching.unmatched]
+    rest = matching.unmatched
     rows: list[Error] = []
-    for expected in (matching.gold[index] for index in matching.missed):
+    for expected in matching.missed:
         subject, predicate, value = expected.key
         # a prediction with another object, else one with another subject
         if near := next((other for other in rest if related(expected, other)), None):

@@ -103,11 +103,11 @@ def _look(part: Batches, matched: F1, facts: Counter[tuple[str, str]], domains: 
     """Count what a scorecard tells beside values."""
     matchings: list[tuple[Matching]] = part.of(matched)
     for example, (matching,) in zip(part.gold, matchings, strict=True):
-        facts.update(("verdict", verdict) for verdict in matching.verdicts)
+        facts.update(("verdict", row.verdict) for row in matching.unmatched)
         for triple in read(example, "triples"):
             if isinstance(triple, Mapping) and matched.excludes(triple):
                 facts["left out", str(triple.get("object_type"))] += 1
-        facts["", "unaligned"] += sum(not matching.pred[index].aligned for index in matching.unmatched)
+        facts["", "unaligned"] += sum(not row.aligned for row in matching.unmatched)
         if domain := read(example, "domain", None) or read(example, "strata.domain", None):
             domains[str(domain)] = sum(matching.counts.values(), domains.get(str(domain), Counts()))
 
