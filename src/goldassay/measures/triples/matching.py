@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 from goldassay.exceptions import DataError
@@ -123,20 +123,20 @@ def match(gold: object, pred: object, comparing: Comparing = EXACTLY) -> Matchin
     {0: 0}
     """
     matching = statements(gold, pred, comparing)
-    by_property = defaultdict(list)
-    for index, statement in enumerate(matching.gold):
-        for property_ in statement.properties:
-            by_property[property_].append(index)
+    expected, by_property = matching.gold, defaultdict(list)
+    for index, statement in enumerate(expected):
+        for name in statement.properties:
+            by_property[name].append(index)
     candidates: dict[int, list[int]] = {}
     for number, prediction in enumerate(matching.pred):
-        values: dict[str, Any] = {}  # the object, read as each type that gold has
-        candidates[number] = []
-        for index in sorted({index for property_ in prediction.properties for index in by_property.get(property_, ())}):
-            statement = matching.gold[index]
-            if statement.kind not in values:
-                values[statement.kind] = objects.read(prediction.triple, statement.kind)
-            if comparing.same(statement.value, values[statement.kind]) and related(statement, prediction, comparing):
-                candidates[number].append(index)
+        value = cache(partial(objects.read, prediction.triple))  # the object, read as each type that gold has
+        near = sorted({index for name in prediction.properties for index in by_property[name]})
+        candidates[number] = [
+            index
+            for index in near
+            if comparing.same(expected[index].value, value(expected[index].kind))
+            and comparing.same_item(expected[index].subject, prediction.subject)
+        ]
     matching.pairs = assign(candidates)
     return matching
 

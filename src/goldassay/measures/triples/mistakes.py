@@ -8,7 +8,6 @@ them in too many ways.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -38,8 +37,8 @@ class TextIndex:
     """A text that is searched for many values; its dates and numbers are read once.
 
     >>> text = TextIndex("Marie Curie was born in Warsaw on 7 November 1867.")
-    >>> text.find_name(["Warszawa", "Warsaw"]), text.find_name(["War"]), text.sentence((24, 30))
-    ((24, 30), None, 'Marie Curie was born in Warsaw on 7 November 1867.')
+    >>> text.find_date(times.read("1867")), text.sentence((24, 30))
+    ((34, 49), 'Marie Curie was born in Warsaw on 7 November 1867.')
     """
 
     def __init__(self, text: str) -> None:
@@ -55,24 +54,21 @@ class TextIndex:
             return self.find_date(value) or False
         if isinstance(value, numeric.Quantity):
             return next((self._numbers[number] for number in value.readings if number in self._numbers), False)
-        names, label = list(statement.triple.get("object_labels") or ()), objects.label(statement.key[2])
-        if not names and objects.QID.fullmatch(label):
+        label = objects.label(statement.key[2])
+        names = [*(statement.triple.get("object_labels") or ()), label]
+        if len(names) == 1 and objects.QID.fullmatch(label):
             return None
-        return self.find_name([*names, label]) or False
+        for name in (name.casefold().strip() for name in names):
+            there = name in self.folded and re.search(r"\w", name)
+            if there and (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.folded)):
+                return match.span()
+        return False
 
     def find_date(self, value: times.Time) -> Span | None:
         """Where a time occurs, at least as precisely as it is known; a year may occur without its era."""
         span = next((span for time, span in self._times if times.same(value, time)), None)
         bare = times.DECADE <= value.precision <= times.YEAR
         return span or (self._numbers.get(abs(value.year)) if bare else None)
-
-    def find_name(self, names: Iterable[str]) -> Span | None:
-        """Where the first of these names occurs as whole words."""
-        for name in (name.casefold().strip() for name in names):
-            there = name in self.folded and re.search(r"\w", name)
-            if there and (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.folded)):
-                return match.span()
-        return None
 
     def has(self, value: Any) -> bool | None:
         """Whether the text has the words, year or number of a value; None for an id, which cannot be looked for.
