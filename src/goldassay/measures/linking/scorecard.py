@@ -100,7 +100,7 @@ def scorecard(
     card = fold("linking", every, shared, look, beside={measure.key: measure for measure in beside})
     card.counts["mentions"] = {"gold": card.totals["coverage"].weight, "answered": card.totals["coverage"].total}
     card.by["over"] = {
-        name: {measure.named(measure.name.replace("{among}", "")): valued(card.totals[measure.key]) for measure in part}
+        name: {plain.key: valued(card.totals[measure.key]) for plain, measure in zip(over["all"], part, strict=True)}
         | {"mentions": card.totals[Coverage(name).key].weight}
         for name, part in over.items()
     }

@@ -66,18 +66,8 @@ def scorecard(
     if wrong := [name for name in options if name not in OPTIONS]:
         raise GoldassayError(f"triples have no option {wrong[0]!r}; they have {', '.join(OPTIONS)}")
     options |= {name: pairs(options.get(name)) for name in TABLES}
-    names, supported = _relations(ontology), F1(rate="recall", supported=True, **options)
-    measures: list[Measure[Any]] = [
-        *(F1(rate=rate, **options) for rate in RATES),
-        *(MacroF1(rate=rate, **options) for rate in RATES),
-        *(PrecisionBound(bound=bound, **options) for bound in ("min", "max")),
-        *(Calibration(statistic=name, **options) for name in ("pearson", "ece", "brier")),
-        NovelDiscovery(**options),
-        OntologyConformance(names),
-        RelationHallucination(names),
-        *(Hallucination(part) for part in ("subject", "object")),
-        supported,
-    ]
+    measures = every(_relations(ontology), **options)
+    supported: Any = measures[-1]
     facts, domains = Counter[tuple[str, str]](), dict[str, Counts]()
     card = fold("triples", measures, shared, lambda part: _look(part, supported, facts, domains))
     if card.values[supported.key] is None:
@@ -97,6 +87,21 @@ def scorecard(
         unknown = "they are unknown, not wrong, and left out of precision"
         card.warnings.append(f"{unaligned} predictions have a predicate that the alignment table lacks: {unknown}")
     return card
+
+
+def every(relations: tuple[str, ...] = (), **options: Any) -> list[Measure[Any]]:
+    """The measures of a scorecard, with the relations of an ontology, and the options of `F1`."""
+    return [
+        *(F1(rate=rate, **options) for rate in RATES),
+        *(MacroF1(rate=rate, **options) for rate in RATES),
+        *(PrecisionBound(bound=bound, **options) for bound in ("min", "max")),
+        *(Calibration(statistic=name, **options) for name in ("pearson", "ece", "brier")),
+        NovelDiscovery(**options),
+        OntologyConformance(relations),
+        RelationHallucination(relations),
+        *(Hallucination(part) for part in ("subject", "object")),
+        F1(rate="recall", supported=True, **options),
+    ]
 
 
 def _look(part: Batches, matched: F1, facts: Counter[tuple[str, str]], domains: dict[str, Counts]) -> None:
