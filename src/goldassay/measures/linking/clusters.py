@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from goldassay.fields import read
 from goldassay.measure import EMPTY, Review
 from goldassay.measures.assignment import heaviest
 from goldassay.measures.linking.matching import OVER, Matching
@@ -262,7 +261,7 @@ class Identified(Consistency):
 
 
 def cross_kb_consistency(
-    linked_entities: Sequence[object], resolver: Resolver | None = None
+    linked_entities: Sequence[Mapping[str, Any]], resolver: Resolver | None = None
 ) -> dict[str, float | None]:
     """How far the ids of entities (``wikidata_id``, ``viaf_id``, ``isil_code``; one each or several) belong together.
 
@@ -308,14 +307,14 @@ def _evidence(entity: Bases, resolver: Resolver | None) -> list[bool]:
     return evidence
 
 
-def _bases(entity: object) -> Bases:
+def _bases(entity: Mapping[str, Any]) -> Bases:
     """The ids of an entity by knowledge base; one each, several, or none."""
-    values = {base: [read(entity, name, None) or () for name in names] for base, names in BASES.items()}
-    ids = {
-        base: {plain(id_) for ids in several for id_ in ([ids] if isinstance(ids, (str, int)) else ids)} - {NIL}
-        for base, several in values.items()
-    }
-    return {**ids, "isil": {id_.upper() for id_ in ids["isil"]}}
+    bases = {}
+    for base, names in BASES.items():
+        listed = [entity[name] for name in names if entity.get(name)]
+        ids = {plain(id_) for ids in listed for id_ in ([ids] if isinstance(ids, (str, int)) else ids)} - {NIL}
+        bases[base] = {id_.upper() for id_ in ids} if base == "isil" else ids
+    return bases
 
 
 @dataclass(frozen=True)

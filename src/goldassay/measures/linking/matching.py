@@ -100,7 +100,6 @@ class Matching:
         """
         if match == "entity":
             return self.entities(k)
-        gold, pred = ([each.is_over(over) for each in side] for side in (self.gold, self.pred))
         if matching == "hipe":
             return hipe(self.fates(k, over), "type" if match == "overlap" else "strict").counts
         pairs = _pairs(
@@ -108,12 +107,12 @@ class Matching:
             for edge in self.edges
             if 0 < edge.rank <= k
             and (edge.same_span or match == "overlap")
-            and gold[edge.mention]
-            and pred[edge.answer]
+            and self.gold[edge.mention].is_over(over)
+            and self.pred[edge.answer].is_over(over)
         )
         roots = self.roots(over)
         hits = sum(self._complete(i, pairs) for i in roots)
-        return Counts(hits, sum(pred) - len(pairs), len(roots) - hits)
+        return Counts(hits, sum(answer.is_over(over) for answer in self.pred) - len(pairs), len(roots) - hits)
 
     def entities(self, k: int = 1) -> Counts:
         """The ids of the document, each once, wherever it is mentioned; NIL is none (TAC's ``entity_match``)."""

@@ -138,10 +138,9 @@ def _merged(links: Any, side: str, words: str, typed: bool) -> list[tuple[Mentio
 
 def _link(link: Any, words: str, typed: bool, predicted: bool) -> tuple[Mention, list[Scored]]:
     """A link, and its ids with their scores; a predicted one may have no place in the text."""
-    start, end, ids, parent, optional, candidates = (
-        read(link, name, None) for name in ("start", "end", "ids", "parent", "optional", "candidates")
-    )
-    text, type_, form = (str(read(link, name, None) or "") for name in ("text", "type", "form"))
+    get = link.get if isinstance(link, dict) else lambda name: read(link, name, None)
+    start, end, ids, parent, candidates = map(get, ("start", "end", "ids", "parent", "candidates"))
+    text, type_, form = (str(get(name) or "") for name in ("text", "type", "form"))
     if predicted and start is None:
         start = end = -1
     elif not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end:
@@ -154,7 +153,7 @@ def _link(link: Any, words: str, typed: bool, predicted: bool) -> tuple[Mention,
     bases = _bases(ids)
     if candidates is None or not predicted:
         candidates = [id_ for group in bases.values() for id_ in group]
-    mention = Mention(start, end, text, (), bases, type_ if typed else "", bool(optional), parent, form)
+    mention = Mention(start, end, text, (), bases, type_ if typed else "", bool(get("optional")), parent, form)
     return mention, list(map(_candidate, candidates))
 
 

@@ -218,10 +218,10 @@ def item(raw: Any, id_: object = None, labels: Iterable[object] = ()) -> NamedIt
         raw = raw.get("label") or raw.get("text")
     text = "" if raw is None else str(raw).strip()
     is_id = QID.fullmatch(text)
-    id_ = QID.sub(r"\1", str(id_ or (text if is_id else "")))
-    names = [*map(str, labels), "" if is_id else label(text)]
-    folded = frozenset(map(normal, names)) - {""}
-    return NamedItem(id_, folded) if id_ or folded else None
+    id_ = str(id_ or (text if is_id else ""))
+    wikidata = QID.fullmatch(id_)
+    folded = frozenset(map(normal, [*map(str, labels), "" if is_id else label(text)])) - {""}
+    return NamedItem(wikidata[1] if wikidata else id_, folded) if id_ or folded else None
 
 
 def label(text: str) -> str:
@@ -285,7 +285,7 @@ def _declared(triple: Mapping[str, object]) -> str:
     """The type that a triple declares, bare and folded."""
     value = triple.get("object")
     declared = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)
-    return re.sub(r".*[#:]", "", str(declared or "")).casefold()
+    return str(declared or "").rpartition("#")[2].rpartition(":")[2].casefold()
 
 
 def _looks(value: object) -> str:
