@@ -152,7 +152,13 @@ def context_entity_recall(
     columns = {"retrieved_contexts": retrieved_contexts_column, "reference": reference_column}
     measure, values = ContextEntityRecall(judge=extract), list[float | None]()
     for place, row in enumerate(rows):
-        record = {name: _cell(row, column, name, place) or "" for name, column in columns.items()}
+        record: dict[str, Any] = {}
+        for name, column in columns.items():
+            try:  # a missing column is an error that names it, and no recall of 0
+                record[name] = (column(row) if callable(column) else read(row, column)) or ""
+            except (FieldError, KeyError, IndexError, AttributeError, TypeError) as error:
+                message = f"{one_line(error)}; say where it is with {name}_column"
+                raise DataError(message, record=place, field=name) from None
         try:
             tally = measure(record, record).tally
         except DataError as error:
@@ -160,12 +166,3 @@ def context_entity_recall(
         values.append(float(tally.value) if tally.weight else None)
     counted = [value for value in values if value is not None]
     return {"context_entity_recall": sum(counted) / len(counted) if counted else None, "rows": values}
-
-
-def _cell(row: Any, column: Column, name: str, place: int) -> Any:
-    """What stands in a column of a row; a missing one is an error that names it, and no recall of 0."""
-    try:
-        return column(row) if callable(column) else read(row, column)
-    except (FieldError, KeyError, IndexError, AttributeError, TypeError) as error:
-        message = f"{one_line(error)}; say where it is with {name}_column"
-        raise DataError(message, record=place, field=name) from None

@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module, resources
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     import dspy
 
 
-QUESTIONS: list[dict[str, Any]] = json.loads(
-    resources.files("goldassay").joinpath("data", "questions.json").read_text("utf-8")
-)
+QUESTIONS: list[dict[str, Any]] = files.resource("questions.json")
 """The document's eight questions: five that its texts answer, three that they do not."""
 
 CACHES = {

@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldassay.exceptions import GoldassayError
 from goldassay.metric import AnyMetric
@@ -49,10 +49,17 @@ class TuningReport:
 
     def state(self) -> dict[str, object]:
         """As JSON."""
+        patches = []
+        for patch in self.prompt_patches:
+            lift = patch.effects[-1].model_dump() if patch.effects else None
+            if lift is not None:
+                lift["corrected_p"] = self.corrected.get(patch.id)
+            body = patch.model_dump(exclude_none=True, exclude={"effects"})
+            patches.append({"id": patch.id, "section": patch.section, **body, "measured_lift": lift})
         return {
             "false_positive_patterns": [pattern.reported() for pattern in self.false_positive_patterns],
             "false_negative_patterns": [pattern.reported() for pattern in self.false_negative_patterns],
-            "prompt_patches": [self._patch(patch) for patch in self.prompt_patches],
+            "prompt_patches": patches,
         }
 
     def save(self, file: Path) -> Path:
@@ -60,13 +67,6 @@ class TuningReport:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{json.dumps(self.state(), ensure_ascii=False, indent=1)}\n", encoding="utf-8")
         return file
-
-    def _patch(self, patch: Patch) -> dict[str, Any]:
-        lift = patch.effects[-1].model_dump() if patch.effects else None
-        if lift is not None:
-            lift["corrected_p"] = self.corrected.get(patch.id)
-        body = patch.model_dump(exclude_none=True, exclude={"effects"})
-        return {"id": patch.id, "section": patch.section, **body, "measured_lift": lift}
 
 
 class PromptTuner:

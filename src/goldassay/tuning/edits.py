@@ -244,24 +244,23 @@ def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Any, most: int
     """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
     weights = [max(pattern.loss, 0.0) for pattern in patterns]
     weights = weights if sum(weights) > 0 else [float(pattern.count) for pattern in patterns]
-    signature, shares = predictor.signature, [_shares(example, patterns) for example in pool]
+    signature, uncovered = predictor.signature, [weight / (sum(weights) or 1.0) for weight in weights]
+    shares = [_shares(example, patterns) for example in pool]
     labels = [set(leaves([example.get(key) for key in signature.output_fields])) for example in pool]
-    frequency = Counter(label for some in labels for label in some)
     lengths = [len(str({key: example.get(key) for key in signature.fields})) for example in pool]
-    mean, whole = sum(lengths) / max(1, len(lengths)), frequency.total() or 1
-    uncovered = [weight / (sum(weights) or 1.0) for weight in weights]
-    chosen, count = list[int](), Counter[str]()
+    frequency, count, chosen = Counter(label for some in labels for label in some), Counter[str](), list[int]()
 
-    def gain(index: int) -> float:
+    def gain(index: int) -> tuple[float, int, int]:
         covered = sum(rest * share for rest, share in zip(uncovered, shares[index], strict=True))
-        spread = sum(frequency[label] / whole * 0.5 ** count[label] / 2 for label in labels[index])
-        return covered + SPREAD * spread - LENGTH * lengths[index] / mean
+        spread = sum(frequency[label] / frequency.total() * 0.5 ** count[label] / 2 for label in labels[index])
+        cost = LENGTH * lengths[index] / (sum(lengths) / len(lengths))
+        return covered + SPREAD * spread - cost, -lengths[index], -index
 
     while len(chosen) < most:
-        used = sum(lengths[index] for index in chosen)
-        left = [i for i in range(len(pool)) if i not in chosen and (used + lengths[i] <= BUDGET or not chosen)]
-        best = max(left, key=lambda i: (gain(i), -lengths[i], -i), default=None)
-        if best is None or (chosen and gain(best) <= 0):
+        room = BUDGET - sum(lengths[index] for index in chosen)
+        left = [i for i in range(len(pool)) if i not in chosen and (lengths[i] <= room or not chosen)]
+        best = max(left, key=gain, default=None)
+        if best is None or (chosen and gain(best)[0] <= 0):
             break
         uncovered = [rest * (1 - share) for rest, share in zip(uncovered, shares[best], strict=True)]
         count.update(labels[best])

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import dspy
 from pydantic import BaseModel
 
+from goldassay import files
 from goldassay.exceptions import GoldassayError, one_line
 from goldassay.fields import read
 from goldassay.lm.terse import TerseAdapter
-from goldassay.measure import INVALID
 from goldassay.running.leaks import text_of
 from goldassay.tuning.edits import Diagnosis, Slots, by_pattern, leaves, predictor_for
 from goldassay.tuning.patterns import Pattern
@@ -27,31 +27,11 @@ from goldassay.tuning.wrappers import Examples, Wrapped, fits, inmost, predictor
 if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
 
-MARKS = {".": "full stop", ",": "comma", ":": "colon", ";": "semicolon", ")": "bracket", "(": "bracket"}
-OF_FIELDS = {
-    "missing_field": "Give {field} wherever the text says it.",
-    "invented_field": "Leave {field} out where the text does not say it.",
-    "wrong_type": "Write {field} in the type that the schema asks, such as {values}.",
-    "wrong_format": "Write {field} in this form: {values}.",
-    "wrong_unit": "Give {field} in its own unit, such as {values}.",
-    "wrong_value": "Take care with {field}: such values are {values}.",
-    "missing_item": "Give every item of {field}, to the last one.",
-    "spurious_item": "Give each item of {field} once, and none that the text does not name.",
-    "swapped_items": "Keep the values of one item of {field} together.",
-    INVALID: "Answer with one whole record that fits the schema, and nothing else.",
-}
-"""A rule for each kind of error in a field of a record."""
-CONFUSED = "What looks like {pred} is {gold} when it is used as in {quoted}."
-OF_NAMES = {
-    "missed": ("Do not miss {gold}, such as {quoted}.", "Find {gold} {place} too."),
-    "spurious": ("Do not give {quoted} as {pred}.",),
-    "not_in_text": ("Copy each name exactly as it stands in the text.",),
-    "wrong_type": (CONFUSED, "{quoted}: this is {gold}, not {pred}.", "A name {place} is {gold}, not {pred}."),
-    "wrong_type_and_boundary": (CONFUSED,),
-    "unanswerable": ("Where the texts do not hold the answer, say that there is none.",),
-    "unsupported": ("Say only what stands in the texts.",),
-}
-"""Rules for each kind of error in names and answers; one is left out where there is no form to quote, or no place."""
+DATA: dict[str, dict[str, Any]] = files.resource("rules.json")
+"""Rules for each kind of error in a field of a record and in names and answers (these are left out where there is no
+form to quote, or no place), and what marks are called.
+"""
+MARKS = DATA["marks"]
 
 
 def rules(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None) -> Slots:
@@ -72,8 +52,8 @@ def rules(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = 
 def rules_of(pattern: Pattern, words: LabelWords) -> list[str]:
     """The rules of one pattern."""
     kind, quoted = pattern.kind, _quoted(pattern.surfaces[:6])
-    if kind in OF_FIELDS and pattern.errors[0].field == pattern.gold_type:  # of a record
-        return [OF_FIELDS[kind].format(field=pattern.gold_type, values=quoted)]
+    if kind in DATA["fields"] and pattern.errors[0].field == pattern.gold_type:  # of a record
+        return [DATA["fields"][kind].format(field=pattern.gold_type, values=quoted)]
     gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
     if gold is None or pred is None:
         return []  # the prompt has no word for it
@@ -84,7 +64,7 @@ def rules_of(pattern: Pattern, words: LabelWords) -> list[str]:
         return [f"A text with {cues} is {gold}, not {pred}."] if cues else []
     names = {"gold": gold, "pred": pred, "quoted": quoted, "place": pattern.place}
     absent = [f"{{{name}}}" for name in ("quoted", "place") if not names[name]]
-    texts = [text.format(**names) for text in OF_NAMES.get(kind, ()) if not any(name in text for name in absent)]
+    texts = [text.format(**names) for text in DATA["names"].get(kind, ()) if not any(name in text for name in absent)]
     if kind == "missed":
         return [*_languages(pattern, gold, words.train), *texts]
     marks = _marks(pattern, gold) if kind == "wrong_boundary" else []

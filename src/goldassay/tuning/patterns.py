@@ -9,13 +9,10 @@ examples (`repair`), and the value is taken again over all examples.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import log
 from typing import Any
-
-import numpy as np
 
 from goldassay.measure import RECORD_ERRORS, Error
 from goldassay.running.run import Case
@@ -76,27 +73,14 @@ class Pattern:
 
     def state(self) -> dict[str, object]:
         """As JSON, with the examples' ids."""
-        return {
-            "kind": self.kind,
-            "gold_type": self.gold_type,
-            "pred_type": self.pred_type,
-            "place": self.place,
-            "errors": self.count,
-            "examples": list(self.documents),
-            "loss": self.loss,
-            "surfaces": list(self.surfaces),
-            "strata": {name: dict(counts) for name, counts in self.strata.items()},
-        }
+        names = ("kind", "gold_type", "pred_type", "place", "loss", "strata")
+        lists = {"examples": list(self.documents), "surfaces": list(self.surfaces)}
+        return {**{name: getattr(self, name) for name in names}, "errors": self.count, **lists}
 
     def reported(self) -> dict[str, object]:
         """As a report of a tuner has it: with its name, its documents, and its first errors in full."""
-        return {
-            "name": self.name,
-            **self.state(),
-            "count": self.count,
-            "documents": list(self.documents),
-            "examples": [error.state() for error in self.errors[:5]],
-        }
+        more = {"count": self.count, "documents": list(self.documents)}
+        return {"name": self.name, **self.state(), **more, "examples": [error.state() for error in self.errors[:5]]}
 
 
 def find(cases: Sequence[Case]) -> list[Pattern]:
@@ -115,30 +99,22 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
         return []
     total = sum((case.evidence for case in cases[1:]), cases[0].evidence)
     patterns = []
-    for (kind, gold_type, pred_type), members in groups.items():
+    for key, members in groups.items():
         for cluster in _clusters(members):
-            per_case: dict[int, list[Error]] = {}
+            of_case: dict[int, list[Error]] = {}
             for index, error in cluster:
-                per_case.setdefault(index, []).append(error)
-            repaired, strata = total.with_items(total), dict[str, Counter[str]]()
-            for index, errors in sorted(per_case.items()):
-                case = cases[index]
+                of_case.setdefault(index, []).append(error)
+            pairs = [(cases[index], errors) for index, errors in sorted(of_case.items())]
+            repaired, strata = total, dict[str, Counter[str]]()
+            for case, errors in pairs:
                 repaired = repaired + repair(case.evidence, errors, case.errors)
                 for name, value in case.strata.items():
                     strata.setdefault(str(name), Counter())[str(value)] += 1
-            forms = Counter(error.gold or error.pred for _, error in cluster if error.gold or error.pred)
-            patterns.append(
-                Pattern(
-                    kind,
-                    gold_type,
-                    pred_type,
-                    tuple(form for form, _ in forms.most_common(12)),
-                    tuple(error for _, error in cluster),
-                    tuple(cases[index].id for index in sorted(per_case)),
-                    float(repaired.value) - float(total.value),
-                    {name: dict(values.most_common()) for name, values in strata.items()},
-                )
-            )
+            forms = Counter(form for _, error in cluster if (form := error.gold or error.pred))
+            surfaces, own = tuple(form for form, _ in forms.most_common(12)), tuple(error for _, error in cluster)
+            loss, documents = float(repaired.value) - float(total.value), tuple(case.id for case, _ in pairs)
+            counts = {name: dict(values.most_common()) for name, values in strata.items()}
+            patterns.append(Pattern(*key, surfaces, own, documents, loss, counts))
     return sorted(patterns, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
 
 
@@ -147,37 +123,19 @@ def _clusters(members: list[tuple[int, Error]]) -> list[list[tuple[int, Error]]]
     forms = sorted({form for _, error in members if (form := error.gold or error.pred).strip()})
     if len(forms) < 6 or len(forms) > 2000 or all(error.kind in BY_FIELD for _, error in members):
         return [members]
-    from scipy.cluster.hierarchy import fcluster, linkage  # a second faster to import than scikit-learn
-    from scipy.spatial.distance import squareform
+    from sklearn.cluster import AgglomerativeClustering
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
-    counts = [Counter(_ngrams(form)) for form in forms]
-    among = Counter(gram for each in counts for gram in each)
-    column = {gram: place for place, gram in enumerate(among)}
-    vectors = np.zeros((len(forms), len(column)))
-    for row, each in enumerate(counts):
-        for gram, count in each.items():
-            vectors[row, column[gram]] = count * (1 + log((1 + len(forms)) / (1 + among[gram])))  # tf-idf
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    distances = squareform(np.clip(1 - vectors @ vectors.T, 0, 2), checks=False)
-    label = dict(zip(forms, fcluster(linkage(distances, "average"), 0.6, "distance").tolist(), strict=True))
+    vectors: Any = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4)).fit_transform(forms)
+    none: Any = None  # scikit-learn's stubs expect a number
+    model = AgglomerativeClustering(n_clusters=none, distance_threshold=0.6, metric="cosine", linkage="average")
+    label = dict(zip(forms, model.fit_predict(vectors.toarray()).tolist(), strict=True))
     sizes = Counter(label.get(error.gold or error.pred, -1) for _, error in members)
     clusters: dict[int, list[tuple[int, Error]]] = {}
     for index, error in members:
         key = label.get(error.gold or error.pred, -1)
         clusters.setdefault(key if sizes[key] >= max(3, len(members) // 10) else -1, []).append((index, error))
     return list(clusters.values())
-
-
-def _ngrams(form: str) -> Iterator[str]:
-    """Runs of two to four characters inside of words, their edges as spaces.
-
-    >>> list(_ngrams("De i"))
-    [' d', 'de', 'e ', ' de', 'de ', ' de ', ' i', 'i ', ' i ']
-    """
-    for word in form.lower().split():
-        padded = f" {word} "
-        for n in range(2, min(4, len(padded)) + 1):
-            yield from (padded[start : start + n] for start in range(len(padded) - n + 1))
 
 
 def repair(tally: Any, errors: Sequence[Error], of: Sequence[Error], lower: bool = False) -> Any:
@@ -207,7 +165,8 @@ def repair(tally: Any, errors: Sequence[Error], of: Sequence[Error], lower: bool
         if wrong in change and becomes in (*change, ""):
             amount = getattr(tally, wrong) * _share(errors, of, causes)
             change[wrong] -= amount
-            change |= {becomes: change[becomes] + amount} if becomes else {}
+            if becomes:
+                change[becomes] += amount
     if "total" in change:
         change["total"] = ((0.0 if lower else tally.weight) - tally.total) * share
     return tally.from_state(change)
@@ -229,11 +188,10 @@ def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
         within = error.kind in RECORD_ERRORS and kind.startswith(f"{error.gold_type}.")
         gold, pred = error.gold_type == kind or within, error.pred_type == kind
         if gold and not pred and error.pred_type:
-            own.append(replace(error, kind="missed"))
+            error = replace(error, kind="missed")
         elif pred and not gold and error.gold_type:
-            own.append(replace(error, kind="spurious"))
-        elif gold or pred:
-            own.append(error)
+            error = replace(error, kind="spurious")
+        own += [error] * (gold or pred)
     return own
 
 

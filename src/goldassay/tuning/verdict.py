@@ -206,22 +206,21 @@ def of_runs(
         raise GoldassayError("an audit needs two runs or more, the baseline first")
     for other in others:
         check_comparable(first, other)
-    zero, n, clusters, column = first.zero, len(first.rows), clusters or first.clusters, 1
-    selection = selection or ("none" if len(others) == 1 else "independent")
+    n, clusters, column = len(first.rows), clusters or first.clusters, 1
     about = {"source": "runs", **about}
-    if selection == "none":
-        audit = of_comparison(compare(others[0].evidence, first.evidence, zero, clusters=clusters), examples=n, **about)
+    if (selection or "none") == "none" and len(others) == 1:
+        comparison = compare(others[0].evidence, first.evidence, first.zero, clusters=clusters)
+        audit = of_comparison(comparison, examples=n, **about)
     else:
-        gains = n * np.stack([contributions(run.evidence, first.evidence, zero) for run in others], axis=1)
-        column = 1 + int(gains.mean(0).argmax())
-        names = [str(run.folder or run.name) for run in runs]
+        gains = n * np.stack([contributions(run.evidence, first.evidence, first.zero) for run in others], axis=1)
+        column, names = 1 + int(gains.mean(0).argmax()), [str(run.folder or run.name) for run in runs]
         about |= {"chosen": names[column], "baseline": names[0]} if len(others) > 1 else {}
-        audit = judge(gains, selection=selection, clusters=clusters, **about)
-    noise = dict[str, None]()
+        audit = judge(gains, selection=selection or "independent", clusters=clusters, **about)
+    noise: list[str] = []
     for run in runs:  # what a run says of its program comes first, and what it says of its noise after that
         count = len(run.about.get("warnings") or ())
         leaks = [*leaks, *(f"{run.name}: {text}" for text in run.warnings[:count])]
-        noise |= dict.fromkeys(run.warnings[count:])
+        noise += [text for text in run.warnings[count:] if text not in noise]
     scores = np.array([[np.nan if row.get("error") else row["score"] for row in run.rows] for run in runs], float).T
     return audit.with_findings(leaks, [*noise, *of_scores(scores, [run.name for run in runs], column)])
 
