@@ -12,7 +12,17 @@ from goldassay.files import Faults
 from goldassay.gold import formats
 from goldassay.gold.formats import ReadOptions, Source
 from goldassay.gold.formats.jsonl import ids_of
-from goldassay.gold.reading import TOKENISED, RecordFile, checked, is_file, mapped, records_of, source_of
+from goldassay.gold.reading import (
+    TOKENISED,
+    RecordFile,
+    checked,
+    is_file,
+    mapped,
+    records_of,
+    select,
+    source_of,
+    splits_of,
+)
 from goldassay.gold.records import SPANS, as_prediction, empty_prediction, prove
 
 NAMED = 3  # records that a warning names
@@ -84,9 +94,10 @@ def pairs(
     known = set(_ids(golds))
     others = {str(error.record) for error in faults.errors} - known  # what was said of gold that cannot be read
     if split:
-        chosen = {record["id"] for record in golds if record.get("split") == split}
+        names = splits_of(golds)
+        chosen = {each for each, of in zip(_ids(golds), names, strict=True) if of == split}
         if not chosen:
-            there = ", ".join(dict.fromkeys(str(r["split"]) for r in golds if r.get("split"))) or "none"
+            there = ", ".join(filter(None, dict.fromkeys(names))) or "none"
             raise DataError(f"no gold of the split {split!r}; there are {there}", file=left.path)
         others, known = others | (known - chosen), chosen
         golds = _among(golds, known)
@@ -132,8 +143,7 @@ def _ids(records: Sequence[Any]) -> Sequence[str]:
 
 def _among(records: Records, names: Container[str]) -> Records:
     """The records with these ids."""
-    places = [place for place, name in enumerate(_ids(records)) if name in names]
-    return records.select(places) if isinstance(records, RecordFile) else [records[place] for place in places]
+    return select(records, (place for place, name in enumerate(_ids(records)) if name in names))
 
 
 def _predictions(source: Source) -> Records:

@@ -135,7 +135,7 @@ class RecordFile(Sequence[Any]):
     ...     source = Source(Path(folder, "gold.jsonl"), "classification", "jsonl")
     ...     _ = source.path.write_text('{"id": "a", "label": "M", "split": "dev"}\\n{"id": "b", "label": "L"}\\n')
     ...     records = RecordFile.of(source)
-    ...     len(records), records[1]["label"], [record["id"] for record in records.of_split("dev")]
+    ...     len(records), records[1]["label"], [record["id"] for record in records[:1]]
     (2, 'L', ['a'])
     """
 
@@ -163,10 +163,6 @@ class RecordFile(Sequence[Any]):
         ids, splits = [self.ids[place] for place in chosen], [self.splits_of[place] for place in chosen]
         return replace(self, ids=ids, offsets=array("q", (self.offsets[place] for place in chosen)), splits_of=splits)
 
-    def of_split(self, split: str) -> RecordFile:
-        """The records of a split."""
-        return self.select(place for place, name in enumerate(self.splits_of) if name == split)
-
     def ordered(self, ids: Sequence[str]) -> RecordFile:
         """The predictions with these ids in this order; one that the file does not have is empty."""
         offset_of = dict(zip(self.ids, self.offsets, strict=True))
@@ -193,6 +189,16 @@ class RecordFile(Sequence[Any]):
                 record = record_of(jsonl.value(stream.readline(), file=file, unique=False), self.source)
                 record = record if self.source.format == "run" else check(record, task, side)  # of a run it is checked
                 yield self.transform(record) if self.transform else record
+
+
+def select(records: Sequence[Any], places: Iterable[int]) -> Sequence[Any]:
+    """The records at these places."""
+    return records.select(places) if isinstance(records, RecordFile) else [records[place] for place in places]
+
+
+def splits_of(records: Sequence[Any]) -> Sequence[str | None]:
+    """The split of each record."""
+    return records.splits_of if isinstance(records, RecordFile) else [record.get("split") for record in records]
 
 
 def mapped(records: Sequence[Any], transform: Callable[[Any], Any]) -> Sequence[Any]:

@@ -23,7 +23,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique
 from goldassay.gold import anyfields, formats
 from goldassay.gold.formats import ReadOptions, answering, tables
-from goldassay.gold.reading import RecordFile, is_file, mapped, records_of, source_of
+from goldassay.gold.reading import is_file, mapped, records_of, select, source_of, splits_of
 from goldassay.gold.records import INPUTS, grades, labels_of, leaves
 from goldassay.gold.shapes import Fields, Record
 from goldassay.measure import TASKS
@@ -87,20 +87,15 @@ class TaskSet:
     @property
     def splits(self) -> list[str]:
         """The names of the splits."""
-        records = self.records
-        names = records.splits_of if isinstance(records, RecordFile) else [record.get("split") for record in records]
-        return [name for name in dict.fromkeys(names) if name]
+        return [name for name in dict.fromkeys(splits_of(self.records)) if name]
 
     @cached_property
     def all(self) -> Sequence[dspy.Example]:
         """Every example, whatever its split."""
-        return self._examples(self.records)
-
-    def _examples(self, records: Sequence[Fields]) -> Sequence[dspy.Example]:
         import dspy
 
         inputs = self.inputs
-        return mapped(records, lambda record: dspy.Example(**record).with_inputs(*inputs))
+        return mapped(self.records, lambda record: dspy.Example(**record).with_inputs(*inputs))
 
     @property
     def inputs(self) -> list[str]:
@@ -122,9 +117,7 @@ class TaskSet:
         if name not in self.splits:
             there = ", ".join(self.splits) or "none; its records have no 'split' (goldassay gold split makes them)"
             raise DataError(f"no split {name!r} of {self.task}; there are {there}", file=self.place)
-        if isinstance(self.records, RecordFile):
-            return self._examples(self.records.of_split(name))
-        return [example for example in self.all if example.get("split") == name]
+        return select(self.all, (place for place, split in enumerate(splits_of(self.records)) if split == name))
 
     @cached_property
     def passages(self) -> list[Fields]:
