@@ -92,7 +92,7 @@ def test_a_judge_without_fault_passes_every_check() -> None:
     assert found.passed
     assert [check.name for check in found.checks] == list(TESTS)
     assert all(check.rate is not None and check.rate.value == 1.0 for check in found.checks)
-    assert found.warnings == ()
+    assert found.warnings == []
 
 
 def test_each_bias_fails_its_own_check() -> None:

@@ -21,9 +21,10 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, is_dataclass
 from statistics import fmean
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,20 @@ UNKNOWN = "unknown"
 WIDTH = 2 * 1.96  # of a 95 % interval, in standard errors
 
 
-class Report:
-    """What is measured of a judge; ``state`` is its JSON."""
+class Report(SimpleNamespace):
+    """What is measured of a judge: its values are attributes, and ``state`` is its JSON."""
 
     def state(self) -> dict[str, Any]:
         """As JSON."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
+        return {name: _state(value) for name, value in vars(self).items()}
+
+
+def _state(value: Any) -> Any:
+    if isinstance(value, Report):
+        return value.state()
+    if isinstance(value, list):
+        return [_state(item) for item in value]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def rate(right: Sequence[bool]) -> Interval | None:
@@ -65,26 +74,16 @@ def coefficient(units: Sequence[Sequence[Any]], kind: str) -> Interval | None:
     return interval(tallies, Coefficient(kind=kind), bounds=(-1.0, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class Graded(Report):
-    """A mean grade: ``naive`` is that of the verdicts as they are; ``low`` and ``high`` are the ends of the scale."""
-
-    low: float | None
-    high: float | None
-    labels: int
-    verdicts: int
-    naive: Interval | None
-    corrected: Corrected | None
-    unknown: int = 0
-
-
 def mean_grade(
     people: Sequence[float | None],
     verdicts: Sequence[float | None],
     bounds: Bounds | None = None,
     origin: str = "unknown",
-) -> Graded:
+) -> Report:
     """The mean of grades, some or all of which people gave; None is no label, or an unknown verdict.
+
+    ``naive`` is that of the verdicts as they are, ``corrected`` that by the labels; ``low`` and ``high`` are the ends
+    of the scale, and ``labels``, ``verdicts`` and ``unknown`` say how many there are.
 
     Args:
         people: The labels, one an item.
@@ -100,8 +99,15 @@ def mean_grade(
     known, labelled = [verdict for _, verdict in rows], sum(label is not None for label, _ in rows)
     naive = interval(known, method="t", bounds=bounds or UNBOUNDED) if len(rows) > 1 else None
     low, high = bounds or (None, None)
-    mean = _corrected(rows, origin, bounds)
-    return Graded(low, high, labelled, len(rows), naive, mean, unknown=len(verdicts) - len(rows))
+    return Report(
+        low=low,
+        high=high,
+        labels=labelled,
+        verdicts=len(rows),
+        naive=naive,
+        corrected=_corrected(rows, origin, bounds),
+        unknown=len(verdicts) - len(rows),
+    )
 
 
 def _corrected(rows: Sequence[tuple[Any, Any]], origin: str, bounds: Bounds | None = None) -> Corrected | None:
@@ -113,7 +119,7 @@ def _corrected(rows: Sequence[tuple[Any, Any]], origin: str, bounds: Bounds | No
     return corrected(people, verdicts, others, bounds=bounds, origin=origin)
 
 
-def _graded(labels: Labels, votes: Sequence[Vote], origin: str) -> Graded | None:
+def _graded(labels: Labels, votes: Sequence[Vote], origin: str) -> Report | None:
     """The mean grade in the scale's own numbers; None for a question without grades.
 
     An item's label is the mean of its annotators' grades, its verdict that of a panel's known ballots, so that draws
@@ -149,27 +155,11 @@ def _pairs(labels: Labels, votes: Sequence[Vote]) -> list[tuple[JudgedItem, Vote
     return list(zip(labels.items, votes, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate(Report):
-    """What a judge says of many items; ``disagreement`` is the mean one of a panel, ``cached`` answers are free."""
-
-    judge: str
-    question: str
-    positive: str
-    n: int
-    unknown: int
-    verdicts: Mapping[str, int]
-    naive: Interval | None
-    corrected: Corrected | None
-    disagreement: float
-    calls: int = 0
-    cached: int = 0
-    tokens: int = 0
-    mean: Graded | None = None
-
-
-def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origin: str = "unknown") -> Estimate:
+def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origin: str = "unknown") -> Report:
     """How often which verdict, and how often people would call the items positive.
+
+    ``naive`` is the rate of positive verdicts, ``corrected`` that by the labels; ``disagreement`` is the mean one of a
+    panel, ``cached`` answers are free, and ``mean`` is the mean grade of a question that has grades.
 
     ``origin`` says how the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
 
@@ -181,7 +171,7 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origi
     """
     question, known = labels.question, [vote for vote in votes if vote.label is not None]
     counts = Counter(vote.label for vote in known)
-    return Estimate(
+    return Report(
         judge=str(judge),
         question=question.name,
         positive=question.positive,
@@ -196,32 +186,10 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origi
     )
 
 
-@dataclass(frozen=True)
-class JudgeAgreement(Report):
-    """A judge beside people; `align` makes it. ``divided`` are the items on which people disagree."""
-
-    question: str
-    positive: str
-    n: int
-    unlabelled: int
-    unknown: int
-    no_majority: int
-    annotators: int
-    accuracy: Interval | None
-    sensitivity: Interval | None
-    specificity: Interval | None
-    kappa: Interval | None
-    alpha: Interval | None
-    people: Interval | None
-    confusion: Mapping[str, Mapping[str, int]]
-    corrected: Corrected | None
-    divided: Sequence[Mapping[str, Any]]
-    warnings: Sequence[str]
-    mean: Graded | None = None
-
-
-def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> JudgeAgreement:
+def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> Report:
     """A judge's votes (`goldassay.judges.labels.poll`) beside the labels of the same items.
+
+    ``people`` is the agreement of the annotators, ``divided`` are the items on which they disagree.
 
     Args:
         labels: the items, labelled or not.
@@ -255,7 +223,7 @@ def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> 
         is None,
         f"{len(pairs)} labels are few; the intervals are wide and only approximate": len(pairs) < 30,
     }
-    return JudgeAgreement(
+    return Report(
         question=question.name,
         positive=question.positive,
         n=len(pairs),
@@ -285,21 +253,11 @@ def _alpha(units: Sequence[Sequence[str | None]], question: Question) -> Interva
     return coefficient([[label and question.worth[label] for label in unit] for unit in units], "ordinal")
 
 
-@dataclass(frozen=True, slots=True)
-class LabelPlan(Report):
-    """The ``items`` to label next, with how many have each verdict, and the width of the interval to expect.
+def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) -> Report:
+    """The ``items`` to label next, so that the rate gets the narrowest interval.
 
-    ``width`` is expected with them, ``at_random`` with as many labels on items taken at random.
-    """
-
-    items: Sequence[str]
-    verdicts: Mapping[str, int]
-    width: float
-    at_random: float
-
-
-def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) -> LabelPlan:
-    """The items to label next, so that the rate gets the narrowest interval.
+    ``verdicts`` says how many have each; an interval of ``width`` is expected with them, of ``at_random`` with as many
+    labels on items taken at random.
 
     Labels that are there count: they were chosen at random or by the verdict, too.
 
@@ -340,29 +298,15 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) ->
     rng.shuffle(chosen)
     width = WIDTH * math.sqrt((spread**2 / np.maximum(np.add(labelled, sizes), 1)).sum())
     at_random = WIDTH * math.sqrt(share @ variance / total)
-    return LabelPlan(chosen, dict(zip((positive, f"not {positive}"), sizes, strict=True)), width, at_random)
+    verdicts = dict(zip((positive, f"not {positive}"), sizes, strict=True))
+    return Report(items=chosen, verdicts=verdicts, width=width, at_random=at_random)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeDrift(Report):
-    """Two versions of a judge on the same items: ``difference`` is new less old, of the share of positive verdicts.
-
-    ``flips`` holds the ids of the items by ``old → new`` verdict. ``accuracy`` is the same difference of the share of
-    verdicts that agree with people's labels; None without labels.
-    """
-
-    positive: str
-    n: int
-    unknown: int
-    agreement: Interval | None
-    kappa: Interval | None
-    difference: Mapping[str, Any]
-    flips: Mapping[str, Sequence[str]]
-    accuracy: Mapping[str, Any] | None
-
-
-def drift(old: Labels, new: Labels, before: Sequence[Vote], after: Sequence[Vote], *, seed: int = 0) -> JudgeDrift:
+def drift(old: Labels, new: Labels, before: Sequence[Vote], after: Sequence[Vote], *, seed: int = 0) -> Report:
     """How far the verdicts of a judge's new version differ from those of its old one.
+
+    ``difference`` is new less old, of the share of positive verdicts; ``accuracy`` the same of the share of verdicts
+    that agree with people's labels, None without labels. ``flips`` holds the ids of the items by ``old → new`` verdict.
 
     Args:
         old: The items of the old version; people's labels may stand in either.
@@ -394,8 +338,8 @@ def drift(old: Labels, new: Labels, before: Sequence[Vote], after: Sequence[Vote
         return compare(newer, earlier, bounds=(0.0, 1.0), seed=seed).state()
 
     labelled = [(label, then, now) for label, then, now, _ in rows if label is not None]
-    return JudgeDrift(
-        positive,
+    return Report(
+        positive=positive,
         n=len(rows),
         unknown=len(shared) - len(rows),
         agreement=rate([then == now for _, then, now, _ in rows]),

@@ -28,21 +28,20 @@ import copy
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.judges.agreement import rate
+from goldassay.judges.agreement import Report, rate
 from goldassay.judges.judge import Judge, Panel
 from goldassay.judges.labels import in_threads
 from goldassay.judges.questions import ONE_ORDER, SWAPPED
 from goldassay.measures.answering import found_entities
 from goldassay.measures.answering.grounding import negations
 from goldassay.measures.judged import can_answer
-from goldassay.statistics.intervals import Interval
 from goldassay.text.words import statement
 
 REPEATS = 3
@@ -292,57 +291,12 @@ TESTS: Mapping[str, tuple[float, Callable[[AuditCase], Outcome]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One row of an audit; ``rate`` is None if nothing could be tested."""
-
-    name: str
-    rate: Interval | None
-    mark: float
-    unknown: int = 0
-    skipped: int = 0
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether the mark is reached; None if nothing was tested."""
-        return None if self.rate is None else self.rate.value >= self.mark
-
-    @property
-    def sure(self) -> bool:
-        """Whether the whole interval lies on one side of the mark."""
-        return self.rate is not None and (self.rate.low >= self.mark or self.rate.high < self.mark)
-
-    def state(self) -> dict[str, object]:
-        """As JSON."""
-        return {**asdict(self), "passed": self.passed, "sure": self.sure}
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeAudit:
-    """All checks of a judge."""
-
-    judge: str
-    probes: int
-    checks: Sequence[Check]
-    warnings: Sequence[str] = field(default_factory=tuple)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every check that could be made passes, and at least one could."""
-        results = [check.passed for check in self.checks if check.passed is not None]
-        return bool(results) and all(results)
-
-    def state(self) -> dict[str, object]:
-        """As JSON."""
-        checks = [check.state() for check in self.checks]
-        about = {"judge": self.judge, "probes": self.probes, "passed": self.passed}
-        return {**about, "checks": checks, "warnings": list(self.warnings)}
-
-
 def audit(
     judge: Any, probes: Sequence[Probe], *, threads: int = 1, on_case: Callable[[int], object] | None = None
-) -> JudgeAudit:
-    """Put a judge to the checks.
+) -> Report:
+    """Put a judge to the checks: of each whether its rate reaches the mark, and whether that is sure.
+
+    The audit is passed if every check that could be made is, and at least one could.
 
     Args:
         judge: a judge; one of support alone (entailment) is put to the checks of support.
@@ -360,7 +314,20 @@ def audit(
     for place, name in enumerate(names):
         outcomes = results[place * len(paired) : (place + 1) * len(paired)]
         share = rate([outcome for outcome in outcomes if isinstance(outcome, bool)])
-        checks.append(Check(name, share, TESTS[name][0], outcomes.count(None), outcomes.count(SKIPPED)))
+        mark = TESTS[name][0]
+        checks.append(
+            Report(
+                name=name,
+                rate=share,
+                mark=mark,
+                unknown=outcomes.count(None),
+                skipped=outcomes.count(SKIPPED),
+                passed=None if share is None else share.value >= mark,
+                sure=share is not None and (share.low >= mark or share.high < mark),
+            )
+        )
     untested = [check.name for check in checks if check.rate is None]
     warnings = [judge.warning, f"nothing could be tested of: {', '.join(untested)}" if untested else ""]
-    return JudgeAudit(str(judge), len(probes), checks, tuple(filter(None, warnings)))
+    passed = {check.passed for check in checks} - {None} == {True}
+    warnings = [warning for warning in warnings if warning]
+    return Report(judge=str(judge), probes=len(probes), passed=passed, checks=checks, warnings=warnings)

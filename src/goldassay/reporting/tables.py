@@ -23,8 +23,7 @@ if TYPE_CHECKING:  # a table loads nothing of what it shows
     from goldassay.gold.agreement import Agreement
     from goldassay.gold.audit import Audit
     from goldassay.gold.splits import Split
-    from goldassay.judges.agreement import Estimate, Graded, JudgeAgreement, JudgeDrift, LabelPlan
-    from goldassay.judges.audit import JudgeAudit
+    from goldassay.judges.agreement import Report
     from goldassay.scorecard import Scorecard
 
 RATES = ("precision", "recall", "f1")
@@ -194,7 +193,7 @@ def agreement(result: Agreement) -> None:
         warn(warning)
 
 
-def judged(result: Estimate) -> None:
+def judged(result: Report) -> None:
     """A judge's verdicts, and the rate of positive items."""
     rated = result.n - result.unknown
     rows = [[name, count, number(count / rated if rated else None, 3)] for name, count in result.verdicts.items()]
@@ -209,7 +208,7 @@ def judged(result: Estimate) -> None:
     line(text)
 
 
-def judge_agreement(judge: str, result: JudgeAgreement) -> None:
+def judge_agreement(judge: str, result: Report) -> None:
     """A judge's agreement with people, its errors and corrected rates."""
     line(f"{judge} on {result.question}, positive: {result.positive}")
     names = ("accuracy", "sensitivity", "specificity", "kappa", "alpha", "people")
@@ -228,7 +227,7 @@ def judge_agreement(judge: str, result: JudgeAgreement) -> None:
         warn(warning)
 
 
-def judge_audit(result: JudgeAudit) -> None:
+def judge_audit(result: Report) -> None:
     """The checks of a judge, each with the share it needs to pass."""
     verdicts = {None: "–", True: "pass", False: "FAIL"}
     rows = [
@@ -254,7 +253,7 @@ def judge_audit(result: JudgeAudit) -> None:
         warn(warning)
 
 
-def mean_grade(result: Graded | None) -> None:
+def mean_grade(result: Report | None) -> None:
     """A mean grade: corrected, of the verdicts as they are, and of the labels alone."""
     if result is None:
         return
@@ -285,7 +284,7 @@ def _corrected(title: str, corrected: Any, naive: Any = None) -> None:
         line(f"The {head} to report: {estimate(corrected.chosen, 3)}, since {corrected.why} ({like}).")
 
 
-def label_plan(result: LabelPlan) -> None:
+def label_plan(result: Report) -> None:
     """The items to label next, and what they are expected to bring."""
     counts = ", ".join(f"{count} judged {name!r}" for name, count in result.verdicts.items())
     line(f"Label next: {', '.join(result.items)}")
@@ -295,7 +294,7 @@ def label_plan(result: LabelPlan) -> None:
     )
 
 
-def judge_drift(result: JudgeDrift) -> None:
+def judge_drift(result: Report) -> None:
     """How far two versions of a judge differ."""
     rows = [["agreement of the versions", estimate(result.agreement, 3)], ["kappa", estimate(result.kappa, 3)]]
     paired = {f"share of {result.positive!r}, new − old": result.difference, "accuracy, new − old": result.accuracy}
