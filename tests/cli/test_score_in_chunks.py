@@ -145,7 +145,7 @@ def test_every_number_is_the_same_to_the_last_bit(
         ("linking", {"protocol": "hipe"}),
         ("classification", {"labels": list("MGLNA")}),
         ("retrieval", {"measures": ["nDCG@3", "R(rel=2)@5", "AP"]}),
-        ("answering", {"measures": ["f1", "ROUGE('Lsum')", "best_exact_thresh"]}),
+        ("answering", {"measures": ["f1", "ROUGE('Lsum')", "aurc"]}),
     ],
 )
 def test_with_options_too(

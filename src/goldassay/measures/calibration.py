@@ -2,10 +2,12 @@
 
 Brier = mean (confidence − correct)². ECE = Σ_b (n_b / n) |accuracy_b − mean confidence_b| over equal bins of [0, 1].
 Pearson's ρ, as the founding documents ask, is that of the bins' midpoints and the accuracy in them. A task says which
-predictions have a confidence, and which of them are correct.
+predictions have a confidence, and which of them are correct. AURC is the mean, over all numbers k of predictions kept,
+of the error rate among the k most confident ones: 0 is best, and a confidence without information has the error rate
+itself. Predictions with equal confidence are kept in every order at once: each counts the expected error of its group.
 
 Brier, Verification of forecasts expressed in terms of probability, Monthly Weather Review 1950; Naeini et al., AAAI
-2015.
+2015; Geifman, Uziel and El-Yaniv, ICLR 2019.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from goldassay.measure import Measure
 from goldassay.statistics.evidence import Floats, Ints
-from goldassay.tally import Bins, Mean, Number, State
+from goldassay.tally import Bins, Mean, Number, State, divide
 
 
 class Confidences(NamedTuple):
@@ -120,6 +122,30 @@ def plain(value: Any) -> Number:
     return float(value) if np.ndim(value) == 0 else value
 
 
+class Risk(ByConfidence):
+    """``value`` is the area under the risk–coverage curve.
+
+    A group of m answers after K others, W of them wrong, has the errors W + j·e at K + j for j = 1 … m, where e is its
+    error rate; its share of the area is e·m + (W − e·K)(H(K + m) − H(K)), H being the harmonic numbers.
+
+    >>> round(Risk.of([0.9, 0.1, 0.5], [(1, 1, 0), (1, 0, 0), (1, 0, 0)]).value, 4)      # (0 + 1/2 + 2/3) / 3
+    0.3889
+    """
+
+    @property
+    def value(self) -> Number:
+        """The mean over k of the error rate of the k most confident; 1 without an answer."""
+        if not self:
+            return 1.0
+        _, (n, right, _) = self.columns(descending=True)
+        wrong = n - right
+        before, lost = np.cumsum(n, axis=0) - n, np.cumsum(wrong, axis=0) - wrong
+        harmonic = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, round(float((before + n).max())) + 1))))
+        grown = harmonic[np.rint(before + n).astype(int)] - harmonic[np.rint(before).astype(int)]
+        rate = divide(wrong, n)
+        return plain(divide((rate * n + (lost - rate * before) * grown).sum(axis=0), n.sum(axis=0), empty=1.0))
+
+
 @dataclass(frozen=True)
 class CalibrationMeasure(Measure[Any]):
     """A ``statistic`` of confidence and correctness; a task says which predictions count (`confidences`).
@@ -148,6 +174,8 @@ class CalibrationMeasure(Measure[Any]):
     @property
     def zero(self) -> Any:  # type: ignore[override]
         """No evidence."""
+        if self.statistic == "aurc":
+            return Risk()
         return Mean() if self.statistic.startswith("brier") else Bins({}, self.statistic, self.edges)
 
     @property
@@ -170,6 +198,10 @@ class CalibrationMeasure(Measure[Any]):
         if self.statistic.startswith("brier"):
             weight, loss = np.bincount(row, minlength=n).astype(float), np.bincount(row, (confidence - correct) ** 2, n)
             return Mean(loss if self.statistic == "brier" else weight - loss, weight)
+        if self.statistic == "aurc":
+            evidence = np.zeros((n, 4))
+            evidence[row, :3] = np.column_stack([confidence, np.ones(len(row)), correct])
+            return Risk.of(evidence[:, 0], evidence[:, 1:])
         which = np.minimum((confidence * self.edges).astype(int), self.edges - 1)
         columns = np.ones_like(confidence), confidence, correct
         bins = {

@@ -8,10 +8,8 @@ citations), `grounding` (entities, lexical support, facts), `ranking` (its five 
 
 from __future__ import annotations
 
-from typing import Any
-
-from goldassay.measure import Measure, gold_field
-from goldassay.measures.answering.claims import LOWER, RATES, CitationRate, ClaimRate, Relevance, Support
+from goldassay.measure import gold_field
+from goldassay.measures.answering.claims import CitationRate, ClaimRate, Relevance, Support
 from goldassay.measures.answering.grounding import (
     ContextEntityRecall,
     FactualAccuracy,
@@ -24,7 +22,6 @@ from goldassay.measures.answering.measures import BLEU, F1, ROUGE, ChrF, ExactMa
 from goldassay.measures.answering.protocols import PROTOCOLS, Conditional, Drop, Kilt, SupportingFacts
 from goldassay.measures.answering.ranking import (
     BERTScore,
-    BestThreshold,
     Calibration,
     Confidence,
     Robustness,
@@ -33,31 +30,9 @@ from goldassay.measures.answering.ranking import (
     final_score,
 )
 from goldassay.measures.answering.records import answers, reference
-from goldassay.measures.answering.scorecard import scorecard
+from goldassay.measures.answering.scorecard import MEASURES, scorecard
 from goldassay.measures.judged import JudgedMean
 from goldassay.text.words import found_entities, sentences
-
-MEASURES: tuple[Measure[Any], ...] = (
-    *(ExactMatch(), F1()),
-    *(ExactMatch("unicode"), F1("unicode", articles=("de", "het", "een"))),
-    *(ExactMatch("mlqa"), F1("mlqa")),
-    *(ROUGE(kind) for kind in ("1", "2", "L", "Lsum")),
-    *(ROUGE("1", part="r"), ROUGE("L", stem=True), ROUGE("L", tokenizer="unicode")),
-    *(ContextEntityRecall(), ContextEntityRecall(match="exact")),
-    *(ClaimRate(rate) for rate in RATES if rate not in LOWER),
-    *(CitationRate("recall"), CitationRate("precision")),
-    *(FactualAccuracy(), LexicalSupport(), Relevance()),
-    *(Confidence(), Speed(), Robustness()),
-    *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
-    *(BestThreshold(), BestThreshold("f1"), LostByRetrieval()),
-    *(BLEU(), ChrF(), ExactMatch("written", empty="equal"), F1("triviaqa", empty="overlap")),
-    *(Drop("exact"), Drop(), Kilt(), Kilt("recall@5"), Kilt("rouge_l")),
-    *(
-        SupportingFacts(rate, of)
-        for rate, of in (("f1", "facts"), ("exact", "facts"), ("f1", "answer"), ("f1", "joint"))
-    ),
-    *(Conditional(ExactMatch()), Conditional(F1(), "answerable")),
-)
 
 
 def perfect(gold: object) -> dict[str, object]:
@@ -86,7 +61,6 @@ __all__ = [
     "PROTOCOLS",
     "ROUGE",
     "BERTScore",
-    "BestThreshold",
     "Calibration",
     "ChrF",
     "CitationRate",

@@ -90,45 +90,26 @@ def _noise(relevant: bool, correct: Floats, used: Floats, useful: Floats) -> Sha
     return _share(np.minimum(by_relevant if relevant else by_other, 1 - correct))
 
 
-NOISE = "claims that gold does not support and a (ir)relevant passage does / claims of the answer"
-RATES: dict[str, tuple[tuple[str, ...], Callable[..., Share], str]] = {
-    "claim_precision": ((BY_GOLD,), _share, "claims of the answer that gold supports / claims of the answer"),
-    "claim_recall": ((BY_ANSWER,), _share, "claims of gold that the answer supports / claims of gold"),
-    "claim_f1": ((BY_GOLD, BY_ANSWER), _f1, "2PR/(P+R) of claim precision and claim recall, mean over answers"),
-    "retrieved_claim_recall": (
-        (IN_CONTEXT,),
-        lambda useful: _share(_any(useful)),
-        "claims of gold that a retrieved passage supports / claims of gold",
-    ),
+RATES: dict[str, tuple[tuple[str, ...], Callable[..., Share]]] = {
+    "claim_precision": ((BY_GOLD,), _share),
+    "claim_recall": ((BY_ANSWER,), _share),
+    "claim_f1": ((BY_GOLD, BY_ANSWER), _f1),
+    "retrieved_claim_recall": ((IN_CONTEXT,), lambda useful: _share(_any(useful))),
     "context_precision": (
         (IN_CONTEXT,),
         lambda useful: _share(_any(useful, 0)) or ((0.0, 0.0) if len(useful) else None),
-        "retrieved passages that support a claim of gold / retrieved passages",
     ),
-    "context_utilization": (
-        (BY_ANSWER, IN_CONTEXT),
-        _utilization,
-        "claims of gold retrieved and answered / claims of gold retrieved",
-    ),
-    "faithfulness": (
-        (BY_CONTEXT,),
-        lambda used: _share(_any(used)),
-        "claims of the answer that a retrieved passage supports / claims of the answer",
-    ),
+    "context_utilization": ((BY_ANSWER, IN_CONTEXT), _utilization),
+    "faithfulness": ((BY_CONTEXT,), lambda used: _share(_any(used))),
     "hallucination": (
         (BY_GOLD, BY_CONTEXT),
         lambda correct, used: _share(np.minimum(1 - _any(used), 1 - correct)),
-        "claims of the answer that neither a passage nor gold supports / claims of the answer",
     ),
-    "self_knowledge": (
-        (BY_GOLD, BY_CONTEXT),
-        lambda correct, used: _share(np.minimum(1 - _any(used), correct)),
-        "claims of the answer that gold supports and no passage does / claims of the answer",
-    ),
-    "noise_sensitivity_in_relevant": ((BY_GOLD, BY_CONTEXT, IN_CONTEXT), partial(_noise, True), NOISE),
-    "noise_sensitivity_in_irrelevant": ((BY_GOLD, BY_CONTEXT, IN_CONTEXT), partial(_noise, False), NOISE),
+    "self_knowledge": ((BY_GOLD, BY_CONTEXT), lambda correct, used: _share(np.minimum(1 - _any(used), correct))),
+    "noise_sensitivity_in_relevant": ((BY_GOLD, BY_CONTEXT, IN_CONTEXT), partial(_noise, True)),
+    "noise_sensitivity_in_irrelevant": ((BY_GOLD, BY_CONTEXT, IN_CONTEXT), partial(_noise, False)),
 }
-"""For each rate the tables that it needs, the share, and its formula."""
+"""For each rate the tables that it needs, and the share."""
 LOWER = ("hallucination", "self_knowledge", "noise_sensitivity_in_relevant", "noise_sensitivity_in_irrelevant")
 """The rates of something wrong: lower is better."""
 AGAINST = {
@@ -184,7 +165,7 @@ class Support:
 
     def share(self, rate: str) -> JudgedMean:
         """One of the `RATES`; no evidence if a table is missing, or there are no claims to share."""
-        names, share, _ = RATES[rate]
+        names, share = RATES[rate]
         if not self.tables.keys() >= {*names}:
             return JudgedMean()
         ends = share(*(self.tables[name] if name.endswith("context") else _any(self.tables[name]) for name in names))
@@ -263,6 +244,17 @@ class ClaimRate(JudgedMeasure):
     denominator and is not counted as true; `JudgedMean.highest` says what the value could be. The claims that
     precision, recall, faithfulness and retrieved recall count against are their errors.
 
+    ``claim_precision`` claims of the answer that gold supports / claims of the answer; ``claim_recall`` claims of gold
+    that the answer supports / claims of gold; ``claim_f1`` 2PR/(P+R) of both; ``retrieved_claim_recall`` claims of gold
+    that a retrieved passage supports / claims of gold; ``context_precision`` retrieved passages that support a claim of
+    gold / retrieved passages; ``context_utilization`` claims of gold retrieved and answered / claims of gold retrieved.
+    Of the claims of the answer: ``faithfulness`` those that a retrieved passage supports, ``hallucination`` those that
+    neither a passage nor gold supports, ``self_knowledge`` those that gold supports and no passage does, noise
+    sensitivity those that gold does not support and a (ir)relevant passage does.
+
+    Formula: the share of claims (or passages) that the rate names; mean over answers
+    Source: Ru et al., RAGChecker, NeurIPS 2024
+
     >>> ClaimRate("faithfulness")({}, {"support": {"answer_by_context": [[False, True], [False, None]]}}).tally
     JudgedMean(total=0.5, weight=1.0, most=1.0, unknown=1.0)
     >>> from goldassay.measures.judged import Verdict
@@ -280,7 +272,6 @@ class ClaimRate(JudgedMeasure):
 
     name = "{rate}"
     task = "answering"
-    source = "Ru et al., RAGChecker, NeurIPS 2024"
     optional = True
     in_key = ("rate",)
     choices = {"rate": tuple(RATES)}
@@ -292,11 +283,6 @@ class ClaimRate(JudgedMeasure):
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """The average, and what an unknown verdict counts."""
         return {"average": "answers", "no claims": "left out", **self.of_failed, **JudgedMeasure.fixed}
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The definition of the rate."""
-        return RATES[self.rate][2]
 
     @property
     def lower_is_better(self) -> bool:  # type: ignore[override]
@@ -338,14 +324,15 @@ class Relevance(JudgedMeasure):
     judge, or a judge's number in the prediction's ``relevance`` (or ``meta.relevance``), from 0 to 1. An empty answer
     evades. A judge is not asked about a question that gold calls unanswerable: to say nothing is right there.
 
+    Formula: mean over answers of full 1, partial 0.5, none 0, evasion 0
+    Source: goldassay
+
     >>> Relevance()({}, {"answer": "In 1800.", "relevance": 0.75}).tally.value
     0.75
     """
 
     task = "answering"
     name = "relevance"
-    formula = "mean over answers of full 1, partial 0.5, none 0, evasion 0"
-    source = "goldassay"
     optional = True
 
     judge: Any = None
@@ -383,6 +370,10 @@ class CitationRate(Assessed[JudgedMean]):
     ``sentence`` with the verdicts on it: whether all cited passages entail it ``together``, each ``alone``, and the
     others ``without`` each. Without verdicts the measure does not apply; without citations precision is 0.
 
+    Formula: sentences that their cited passages together entail / sentences, or citations that entail their
+        sentence alone, or without which the others do not / citations; mean over answers
+    Source: Gao et al., EMNLP 2023 (ALCE)
+
     >>> row = {"sentence": "a", "together": True, "alone": [True, False], "without": [False, True]}
     >>> [CitationRate(rate)({}, {"citations": [row]}).tally.value for rate in ("recall", "precision")]
     [1.0, 0.5]
@@ -391,11 +382,6 @@ class CitationRate(Assessed[JudgedMean]):
     name = "citation_{rate}"
     zero = JudgedMean()
     fixed = {"average": "answers", "failed": "left out", "unknown": UNKNOWN}
-    formula = (
-        "sentences that their cited passages together entail / sentences, or citations that entail their sentence "
-        "alone, or without which the others do not / citations; mean over answers"
-    )
-    source = "Gao et al., EMNLP 2023 (ALCE)"
     in_key = ("rate",)
     choices = {"rate": ("recall", "precision")}
 

@@ -48,6 +48,9 @@ class ContextEntityRecall(JudgedMeasure):
     are taken if it has them; else those that ``judge`` finds in the reference: a judge with ``entities(text)``, or any
     function of a text that returns names (or a prediction with ``entities``); by default `found_entities`.
 
+    Formula: |CE ∩ GE| / |GE|; mean over questions whose reference has entities
+    Source: Es et al., EACL 2024 (RAGAS)
+
     >>> gold = {"reference": "De Kunsthal in Rotterdam is ontworpen door Rem Koolhaas."}
     >>> pred = {"retrieved_contexts": ["Rem Koolhaas tekende de kunsthal."]}
     >>> ContextEntityRecall()(gold, pred).tally.value     # 2 of 3
@@ -61,8 +64,6 @@ class ContextEntityRecall(JudgedMeasure):
     task = "answering"
     name = "context_entity_recall"
     fixed = {"duplicates": "once", "empty_reference": "skip", "failed": "left out", **JudgedMeasure.fixed}
-    formula = "|CE ∩ GE| / |GE|; mean over questions whose reference has entities"
-    source = "Es et al., EACL 2024 (RAGAS)"
     optional = True
     choices = {"match": MATCHES}
 
@@ -137,6 +138,10 @@ def negations(words: Sequence[str]) -> int:
 class LexicalSupport(Assessed[Mean]):
     """Lexical support of the answer by ``retrieved_contexts``; an empty answer and absent contexts are left out.
 
+    Formula: mean over the answer's sentences of the best LCS(words, words of a context sentence) / words; 0 where
+        negations or numbers differ; mean over answers
+    Source: goldassay; a lexical stand-in, not faithfulness
+
     >>> texts = ["It opened in 1800. It did burn."]
     >>> pred = {"answer": "It opened in 1800. It did not burn.", "retrieved_contexts": texts}
     >>> LexicalSupport()({}, pred).tally.value
@@ -152,11 +157,6 @@ class LexicalSupport(Assessed[Mean]):
         "empty": "left out",
         "failed": "left out",
     }
-    formula = (
-        "mean over the answer's sentences of the best LCS(words, words of a context sentence) / words; 0 where "
-        "negations or numbers differ; mean over answers"
-    )
-    source = "goldassay; a lexical stand-in, not faithfulness"
 
     def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The mean over the sentences of one answer that have words; those without support are errors."""
@@ -250,6 +250,9 @@ class FactualAccuracy(Assessed[Mean]):
 
     The facts are gold's ``supporting_facts`` and its ``reference``; a prediction without ``claims`` has no evidence.
 
+    Formula: correct / (correct + incorrect + unsupported) over verifiable claims
+    Source: goldassay, after the founding document
+
     >>> gold = {"supporting_facts": ["opgericht in 1800"]}
     >>> assessment = FactualAccuracy()(gold, {"claims": ["opgericht in 1900", "opgericht in 1800"]})
     >>> assessment.tally.value, assessment.errors[0].kind
@@ -264,8 +267,6 @@ class FactualAccuracy(Assessed[Mean]):
         "no facts": "left out",
         "failed": "left out",
     }
-    formula = "correct / (correct + incorrect + unsupported) over verifiable claims"
-    source = "goldassay, after the founding document"
 
     def assess(self, gold: object, pred: object) -> Assessment[Mean]:
         """The claims of one answer; none without facts. Those that are not correct are errors."""
@@ -287,6 +288,9 @@ class FactualAccuracy(Assessed[Mean]):
 class LostByRetrieval(Answering[Mean]):
     """The share of wrong answers whose passage was not retrieved; lower is better, at 0 the reader is to blame.
 
+    Formula: lost answers without a gold passage among the results / lost answers
+    Source: goldassay
+
     >>> gold = {"answers": ["1800"], "documents": ["nl-1"]}
     >>> LostByRetrieval()(gold, {"answer": "1900", "results": [{"doc_id": "nl-2"}]}).tally.value
     1.0
@@ -296,8 +300,6 @@ class LostByRetrieval(Answering[Mean]):
 
     name = "lost_by_retrieval"
     fixed = {"lost": "exact_match=0, answerable", "no documents": "skip"}
-    formula = "lost answers without a gold passage among the results / lost answers"
-    source = "goldassay"
     lower_is_better = True
 
     def tally(self, gold: object, pred: object) -> Mean:

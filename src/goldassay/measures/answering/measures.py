@@ -40,33 +40,15 @@ from goldassay.tally import By, Counts, Mean, Number, divide, positive
 from goldassay.text import normal
 from goldassay.text.words import TOKENIZERS
 
-SQUAD = "Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018"
-WIDER = "scripts of other languages without spaces by goldassay"
-NORMALISATIONS: dict[str, tuple[str, str, Callable[..., str]]] = {
-    "squad": ("SQuAD (ASCII)", SQUAD, normal.squad),
-    "unicode": (
-        "NFKC, casefold, Unicode punctuation",
-        f"after {SQUAD}, widened to Unicode by goldassay",
-        normal.unicode,
-    ),
-    "mlqa": ("MLQA", f"Lewis et al., ACL 2020 (MLQA); {WIDER}", normal.mlqa),
-    "triviaqa": (
-        "TriviaQA (punctuation is a space)",
-        "Joshi et al., ACL 2017 (evaluation script)",
-        normal.triviaqa,
-    ),
-    "nq_open": (
-        "NFD, SQuAD (ASCII)",
-        "Min et al., NeurIPS 2020 (EfficientQA's evaluation script)",
-        normal.nq_open,
-    ),
-    "written": (
-        "as written, without white space at its ends",
-        "Petroni et al., NAACL 2021 (KILT's accuracy)",
-        str.strip,
-    ),
+NORMALISATIONS: dict[str, tuple[str, Callable[..., str]]] = {
+    "squad": ("SQuAD (ASCII)", normal.squad),
+    "unicode": ("NFKC, casefold, Unicode punctuation", normal.unicode),
+    "mlqa": ("MLQA", normal.mlqa),
+    "triviaqa": ("TriviaQA (punctuation is a space)", normal.triviaqa),
+    "nq_open": ("NFD, SQuAD (ASCII)", normal.nq_open),
+    "written": ("as written, without white space at its ends", str.strip),
 }
-"""What is done to each text, whose rules they are, and the function."""
+"""What is done to each text, in words and as a function."""
 EMPTY = {
     "skip": "left out beside others",
     "equal": "kept, an empty answer equals them",
@@ -89,6 +71,11 @@ class ExactMatch(Answering[Mean]):
     (TriviaQA). ``wrong``: as ``overlap``, but an answer without any character is wrong (KILT). With all but ``skip`` an
     answer that is ``None`` counts 0.
 
+    Formula: 1 where the normalised answer equals a normalised acceptable answer; mean over questions
+    Source: Rajpurkar et al., EMNLP 2016; Rajpurkar, Jia and Liang, ACL 2018 (widened to Unicode by goldassay); Joshi et
+        al., ACL 2017; Min et al., NeurIPS 2020 (EfficientQA's evaluation script); Petroni et al., NAACL 2021 (KILT's
+        accuracy); Lewis et al., ACL 2020 (MLQA; scripts of other languages without spaces by goldassay)
+
     >>> ExactMatch()({"answers": ["Rijksmuseum"]}, {"answer": "the Rijksmuseum."}).tally.value
     1.0
     >>> ExactMatch("unicode")({"answers": ["«Эрмитаж»"]}, {"answer": "эрмитаж"}).tally.value
@@ -101,7 +88,6 @@ class ExactMatch(Answering[Mean]):
     choices = {"normalisation": tuple(NORMALISATIONS), "empty": tuple(EMPTY)}
     base: ClassVar[str] = "exact_match"
     column: ClassVar[int] = 0
-    formula = "1 where the normalised answer equals a normalised acceptable answer; mean over questions"
 
     normalisation: str = "squad"
     articles: tuple[str, ...] = normal.ARTICLES
@@ -123,11 +109,6 @@ class ExactMatch(Answering[Mean]):
         empty = {"empty golds": EMPTY[self.empty], "unanswerable": "empty is right", "failed": "0"}
         return {"normalisation": NORMALISATIONS[self.normalisation][0], "golds": "best", **empty}
 
-    @property
-    def source(self) -> str:  # type: ignore[override]
-        """Whose rules they are."""
-        return NORMALISATIONS[self.normalisation][1]
-
     def tallies(self, batch: Batch) -> Mean:
         """The agreement of each answer with the nearest acceptable one."""
         if (self.normalisation, self.empty) == ("squad", "skip"):
@@ -143,7 +124,7 @@ class ExactMatch(Answering[Mean]):
         return Mean(values, np.ones(len(values)))
 
     def _of(self, gold: object, text: str, golds: tuple[str, ...]) -> float:
-        normalise = NORMALISATIONS[self.normalisation][2]
+        normalise = NORMALISATIONS[self.normalisation][1]
         if self.normalisation == "unicode":
             normalise = partial(normalise, articles=self.articles)
         elif self.normalisation == "mlqa":
@@ -170,6 +151,8 @@ class F1(ExactMatch):
 
     MLQA's rules take each character of Chinese, Japanese or Thai for a word.
 
+    Formula: 2PR/(P+R) over the multiset of normalised words, best acceptable answer; mean over questions
+
     >>> F1()({"answers": ["in 1800"]}, {"answer": "1800"}).tally.value      # P 1, R 1/2
     0.6666666666666666
     >>> F1("mlqa")({"answers": ["阿姆斯特丹"]}, {"answer": "在阿姆斯特丹"}).tally.value      # P 5/6, R 1
@@ -178,7 +161,6 @@ class F1(ExactMatch):
 
     base = "f1"
     column = 1
-    formula = "2PR/(P+R) over the multiset of normalised words, best acceptable answer; mean over questions"
 
 
 def language_of(gold: object) -> str:
@@ -195,6 +177,10 @@ class ROUGE(Answering[Mean]):
     F1, as in rouge-score's ``score_multi``. ``tokenizer="rouge-score"`` knows ASCII letters only, so an answer in
     another script scores 0 against itself; such texts need ``unicode``.
 
+    Formula: P = common/predicted, R = common/gold, F1 = 2PR/(P+R), common = shared n-grams (1, 2) or the longest
+        common subsequence (L; by line: Lsum); mean over answerable questions
+    Source: Lin, ACL 2004 workshop; rouge-score 0.1.2
+
     >>> ROUGE("1")({"answers": ["opened in 1800"]}, {"answer": "1800"}).tally.value     # P 1/1, R 1/3
     0.5
     >>> ROUGE("2", part="r").key, ROUGE("L", stem=True).conventions.partition(", golds")[0]
@@ -204,11 +190,6 @@ class ROUGE(Answering[Mean]):
     enough = 1.0
     choices = {"kind": KINDS, "part": PARTS, "tokenizer": TOKENIZERS}
     fixed = {"golds": "best by F1", "unanswerable": "skip", "failed": "0"}
-    formula = (
-        "P = common/predicted, R = common/gold, F1 = 2PR/(P+R), common = shared n-grams (1, 2) or the longest common "
-        "subsequence (L; by line: Lsum); mean over answerable questions"
-    )
-    source = "Lin, ACL 2004 workshop; rouge-score 0.1.2"
 
     kind: str = "L"
     part: str = "f"
@@ -285,6 +266,9 @@ class NGrams(By[str, Mean]):
 class BLEU(Answering[NGrams]):
     """BLEU of the corpus; an unanswerable question is left out, a program that failed gave no word.
 
+    Formula: exp(min(0, 1 − r / h)) (p1 p2 p3 p4)^¼ over the corpus
+    Source: Papineni et al., ACL 2002; sacrebleu 2.6
+
     >>> round(BLEU()({"answers": ["the museum opened in 1800"]}, {"answer": "the museum opened in May"}).tally.value, 4)
     0.6687
     """
@@ -300,8 +284,6 @@ class BLEU(Answering[NGrams]):
         "unanswerable": "skip",
         "failed": "0",
     }
-    formula = "exp(min(0, 1 − r / h)) (p1 p2 p3 p4)^¼ over the corpus"
-    source = "Papineni et al., ACL 2002; sacrebleu 2.6"
 
     def tally(self, gold: object, pred: object) -> NGrams:
         """The n-grams of one answer beside all its golds."""
@@ -332,6 +314,9 @@ class CharacterGrams(By[str, Counts]):
 class ChrF(Answering[CharacterGrams]):
     """chrF of the corpus, for each question the gold answer with the highest chrF.
 
+    Formula: F2 of the mean precision and the mean recall of character n-grams over the corpus
+    Source: Popović, WMT 2015; sacrebleu 2.6
+
     >>> round(ChrF()({"answers": ["Rijksmuseum"]}, {"answer": "Rijksmusea"}).tally.value, 4)
     0.7733
     """
@@ -346,8 +331,6 @@ class ChrF(Answering[CharacterGrams]):
         "unanswerable": "skip",
         "failed": "0",
     }
-    formula = "F2 of the mean precision and the mean recall of character n-grams over the corpus"
-    source = "Popović, WMT 2015; sacrebleu 2.6"
 
     def tally(self, gold: object, pred: object) -> CharacterGrams:
         """The character n-grams of one answer beside those of the best gold."""

@@ -61,6 +61,9 @@ class SupportingFacts(Answering[Mean]):
 
     A question whose gold has no field ``supporting_facts`` is left out.
 
+    Formula: P, R of sets of facts or words; joint: P = P_answer P_facts, R = R_answer R_facts; mean over questions
+    Source: Yang et al., EMNLP 2018 (evaluation script v1)
+
     >>> gold = {"answers": ["in Delft"], "supporting_facts": [["Vermeer", 0], ["Delft", 1]]}
     >>> pred = {"answer": "Delft", "supporting_facts": [["Vermeer", 0]]}
     >>> [round(SupportingFacts(of=part)(gold, pred).tally.value, 4) for part in ("facts", "answer", "joint")]
@@ -76,8 +79,6 @@ class SupportingFacts(Answering[Mean]):
         "yes, no, noanswer": "whole",
         "failed": "0",
     }
-    formula = "P, R of sets of facts or words; joint: P = P_answer P_facts, R = R_answer R_facts; mean over questions"
-    source = "Yang et al., EMNLP 2018 (evaluation script v1)"
 
     rate: str = "f1"
     of: str = "facts"
@@ -134,6 +135,9 @@ def _overlap(pred: set[str], gold: set[str]) -> float:
 class Drop(Answering[Mean]):
     """DROP's and Quoref's exact match (``exact``) or F1 of answers that may have several spans, best gold answer.
 
+    Formula: mean F1 of aligned spans over the longer side; best gold answer; mean over questions
+    Source: Dua et al., NAACL 2019; Dasigi et al., EMNLP 2019 (evaluation scripts)
+
     >>> Drop()({"answers": [["red", "blue"], ["red"]]}, {"answer": ["red"]}).tally.value
     1.0
     """
@@ -147,8 +151,6 @@ class Drop(Answering[Mean]):
         "unanswerable": "skip",
         "failed": "0",
     }
-    formula = "mean F1 of aligned spans over the longer side; best gold answer; mean over questions"
-    source = "Dua et al., NAACL 2019; Dasigi et al., EMNLP 2019 (evaluation scripts)"
 
     rate: str = "f1"
 
@@ -197,6 +199,9 @@ class Kilt(Answering[Mean]):
     A set is recalled if its last document stands among the first 5 places; the documents of a set fill one place.
     ROUGE-L is that of the package rouge (1.0), as in the evaluation script. A question without gold is left out.
 
+    Formula: documents of a gold set among the first R results / R, best set; whole sets at 5 / sets; mean
+    Source: Petroni et al., NAACL 2021 (KILT)
+
     >>> gold = {"answers": ["1800"], "provenance": [["a", "b"], ["d"]]}
     >>> pred = {"answer": "1800", "results": ["a", "c", "b"]}
     >>> [Kilt(of)(gold, pred).tally.value for of in ("r_precision", "recall@5")]      # 1 of {a, b}; {a, b} of 2 sets
@@ -207,8 +212,6 @@ class Kilt(Answering[Mean]):
     attains_one = False
     choices = {"of": ("r_precision", "recall@5", "rouge_l")}
     fixed = {"documents": "sets", "failed": "0"}
-    formula = "documents of a gold set among the first R results / R, best set; whole sets at 5 / sets; mean"
-    source = "Petroni et al., NAACL 2021 (KILT)"
 
     of: str = "r_precision"
 
@@ -269,6 +272,9 @@ class Conditional(Answering[Mean]):
     ``on="provenance"``: KILT's R-precision is 1. ``on="answerable"``: of all versions of a question (MuSiQue) the
     program says which are answerable; ``answerable`` is a list on both sides.
 
+    Formula: the measure's own where the condition holds, else 0
+    Source: Petroni et al., NAACL 2021 (KILT); Trivedi et al., TACL 2022 (MuSiQue)
+
     >>> gold = {"answers": ["1800"], "documents": ["a", "b"]}
     >>> em = Conditional(ExactMatch())
     >>> [em(gold, {"answer": "1800", "results": ids}).tally.value for ids in (["a", "c"], ["b", "a"])]
@@ -284,8 +290,7 @@ class Conditional(Answering[Mean]):
     def __post_init__(self) -> None:
         super().__post_init__()
         inner = self.measure if isinstance(self.measure, Measure) else parse(self.measure)
-        shared = {name: getattr(inner, name) for name in ("attains_one", "formula", "source")}
-        for name, value in {"measure": stored(inner), "inner": inner, **shared}.items():
+        for name, value in {"measure": stored(inner), "inner": inner, "attains_one": inner.attains_one}.items():
             object.__setattr__(self, name, value)
 
     @property

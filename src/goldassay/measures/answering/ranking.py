@@ -14,20 +14,8 @@ Empty means by content: an answer without a letter or a digit. "5" and "NL" are 
 0.15: 0.847, 0.891, 0.756, 0.823 and 0.950 give 0.852.
 
 Confidence never looks at whether the answer is right: a wrong answer with confidence 1 has 1.0. So report calibration
-beside it, over the questions answered with a confidence, where correct is an exact match. Brier and ECE are defined in
-`goldassay.measures.calibration`. AURC is the mean, over all numbers k of answers kept, of the error rate among the k
-most confident ones: 0 is best, and a confidence without information has the error rate itself. Answers with equal
-confidence are kept in every order at once: each counts the expected error of its group.
-
-SQuAD 2.0's best thresholds, over all questions: each has a probability of no answer, and the score under a threshold t
-is the mean over questions where an answer counts if its probability is at most t, and an empty answer otherwise.
-``best_exact`` and ``best_f1`` are the highest of these means, ``best_exact_thresh`` and ``best_f1_thresh`` the lowest
-thresholds that reach them (0 if answering nothing is best). Chosen on the questions that they are measured on, these
-values are an upper bound and no result. Questions with equal probability stand or fall together; the official script
-also counts a part of such a group, which no threshold reaches.
-
-Geifman, Uziel and El-Yaniv, ICLR 2019; Rajpurkar, Jia and Liang, ACL 2018
-(https://rajpurkar.github.io/SQuAD-explorer/, evaluation script 2.0).
+beside it (`goldassay.measures.calibration`), over the questions answered with a confidence, where correct is an exact
+match.
 """
 
 from __future__ import annotations
@@ -35,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -53,12 +41,11 @@ from goldassay.measures.answering.matching import (
     similarity,
 )
 from goldassay.measures.answering.records import answer, answers, confidence, extra, number
-from goldassay.measures.calibration import ByConfidence, CalibrationMeasure, Confidences, plain
+from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.tally import By, Mean, Number, Sums, divide, positive
 
 WEIGHTS = {"accuracy": 0.25, "quality": 0.25, "confidence": 0.20, "speed": 0.15, "robustness": 0.15}
 FIVE = tuple(WEIGHTS)
-SOURCE = "goldassay's ranking (docs: five metrics), after the founding document"
 
 
 def final_score(values: Mapping[str, float | None], weights: Mapping[str, float] = WEIGHTS) -> float | None:
@@ -81,14 +68,15 @@ class SemanticSimilarity(Answering[Mean]):
     """The cosine between the answer and the nearest of the answers and the reference; from −1 to 1.
 
     ``embedder`` is a name (see `goldassay.embedding`). An unanswerable question is left out; an empty answer has 0.
+
+    Formula: cos(e(answer), e(gold)), best of the answers and the reference; mean over answerable questions
+    Source: Reimers and Gurevych, EMNLP 2019
     """
 
     name = "semantic_similarity"
     enough = 0.8
     limits = (-1.0, 1.0)
     fixed = {"golds": "best", "unanswerable": "skip", "empty": "0", "failed": "0"}
-    formula = "cos(e(answer), e(gold)), best of the answers and the reference; mean over answerable questions"
-    source = "Reimers and Gurevych, EMNLP 2019"
 
     embedder: str = DEFAULT
 
@@ -103,16 +91,15 @@ class BERTScore(Answering[Mean]):
 
     ``model`` is a transformers model (see `goldassay.embedding`), ``layer`` one of its layers (the last by default).
     ``baseline`` rescales; an empty answer has 0 also then.
+
+    Formula: greedy matching of tokens by cosine, P over the answer's and R over the gold's, F1 = 2PR/(P+R); mean
+        over answerable questions
+    Source: Zhang et al., ICLR 2020; bert-score 0.3.13
     """
 
     limits = (-math.inf, 1.0)
     choices = {"part": PARTS}
     fixed = {"golds": "best by F1", "unanswerable": "skip", "empty": "0", "failed": "0"}
-    formula = (
-        "greedy matching of tokens by cosine, P over the answer's and R over the gold's, F1 = 2PR/(P+R); "
-        "mean over answerable questions"
-    )
-    source = "Zhang et al., ICLR 2020; bert-score 0.3.13"
 
     model: str = DEFAULT
     layer: int | None = None
@@ -161,6 +148,10 @@ class Owned(Sums):
 class Confidence(Assessed[Owned]):
     """The ranking's confidence: does the program admit that there is no answer? It never looks at correctness.
 
+    Formula: answerable: raw confidence, 0.2 if empty; unanswerable: 1.0 if empty, 0.9 under 0.3, 0.6 to 0.5, else
+        0.2; mean
+    Source: goldassay's ranking (docs: five metrics), after the founding document
+
     >>> Confidence()({"answers": []}, {"answer": "", "confidence": 0.1}).tally.value
     1.0
     """
@@ -172,11 +163,6 @@ class Confidence(Assessed[Owned]):
         "failed": "0",
         "without a confidence": "left out; all answers so: no value",
     }
-    formula = (
-        "answerable: raw confidence, 0.2 if empty; "
-        "unanswerable: 1.0 if empty, 0.9 under 0.3, 0.6 to 0.5, else 0.2; mean"
-    )
-    source = SOURCE
 
     def assess(self, gold: object, pred: object) -> Assessment[Owned]:
         """The rule for one answer; a confident answer where there is none is an error."""
@@ -197,14 +183,15 @@ class Confidence(Assessed[Owned]):
 class Speed(Answering[Mean]):
     """The ranking's speed, from the prediction's ``latency_ms``; left out without one, and for a ``warmup``.
 
+    Formula: 1 − ms / limit, clamped to 0–1; mean
+    Source: goldassay's ranking (docs: five metrics), after the founding document
+
     >>> Speed()({"answers": []}, {"answer": "", "latency_ms": 500}).tally.value
     0.75
     """
 
     name = "speed"
     fixed = {"warm-up": "left out", "failed": "left out"}
-    formula = "1 − ms / limit, clamped to 0–1; mean"
-    source = SOURCE
 
     limit: float = 2000.0
 
@@ -219,17 +206,16 @@ class Speed(Answering[Mean]):
 class Robustness(Answering[Mean]):
     """The ranking's robustness: no errors, no essays, nothing where there is no answer.
 
+    Formula: 0 on an error; answerable: 0.3 empty, 0.7 above 50 words, else 1; unanswerable: 1 empty, 0.2 above 30
+        words, else 0.6; mean
+    Source: goldassay's ranking (docs: five metrics), after the founding document
+
     >>> Robustness()({"answers": []}, {"answer": "It opened in 1800."}).tally.value
     0.6
     """
 
     name = "robustness"
     fixed = {"empty": "no letter or digit", "failed": "0"}
-    formula = (
-        "0 on an error; answerable: 0.3 empty, 0.7 above 50 words, else 1; "
-        "unanswerable: 1 empty, 0.2 above 30 words, else 0.6; mean"
-    )
-    source = SOURCE
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The rule for one answer."""
@@ -265,12 +251,13 @@ class FinalScore(Answering[Five]):
     """The weighted mean of the five; no value if one of them is missing, since a partial sum compares with nothing.
 
     ``embedder`` is that of quality, ``model`` and ``baseline`` those of accuracy.
+
+    Formula: the weighted mean of the five
+    Source: goldassay's ranking (docs: five metrics), after the founding document
     """
 
     name = "final_score"
     zero = Five({name: Owned() if name == "confidence" else Mean() for name in FIVE})
-    formula = "the weighted mean of the five"
-    source = SOURCE
     counted = ""  # pyright: ignore[reportAssignmentType]
 
     embedder: str = DEFAULT
@@ -287,30 +274,6 @@ class FinalScore(Answering[Five]):
         accuracy, quality = BERTScore(self.model, baseline=self.baseline), SemanticSimilarity(self.embedder)
         parts: tuple[Measure[Any], ...] = accuracy, quality, Confidence(), Speed(), Robustness()
         return Five({name: part.tallies(batch) for name, part in zip(FIVE, parts, strict=True)})
-
-
-class Risk(ByConfidence):
-    """``value`` is the area under the risk–coverage curve.
-
-    A group of m answers after K others, W of them wrong, has the errors W + j·e at K + j for j = 1 … m, where e is its
-    error rate; its share of the area is e·m + (W − e·K)(H(K + m) − H(K)), H being the harmonic numbers.
-
-    >>> round(Risk.of([0.9, 0.1, 0.5], [(1, 1, 0), (1, 0, 0), (1, 0, 0)]).value, 4)      # (0 + 1/2 + 2/3) / 3
-    0.3889
-    """
-
-    @property
-    def value(self) -> Number:
-        """The mean over k of the error rate of the k most confident; 1 without an answer."""
-        if not self:
-            return 1.0
-        _, (n, right, _) = self.columns(descending=True)
-        wrong = n - right
-        before, lost = np.cumsum(n, axis=0) - n, np.cumsum(wrong, axis=0) - wrong
-        harmonic = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, round(float((before + n).max())) + 1))))
-        grown = harmonic[np.rint(before + n).astype(int)] - harmonic[np.rint(before).astype(int)]
-        rate = divide(wrong, n)
-        return plain(divide((rate * n + (lost - rate * before) * grown).sum(axis=0), n.sum(axis=0), empty=1.0))
 
 
 @dataclass(frozen=True)
@@ -332,91 +295,8 @@ class Calibration(CalibrationMeasure, Answering[Any]):
         own = {"aurc": {"ties": "every order"}, "ece": {"bins": str(self.edges)}}.get(self.statistic, {})
         return {"correct": "exact_match", "over": "answered with a confidence", "failed": "left out", **own}
 
-    @property
-    def zero(self) -> Any:  # type: ignore[override]
-        """No evidence."""
-        return Risk() if self.statistic == "aurc" else super().zero
-
     def confidences(self, batch: Batch) -> Confidences:
         """The questions that were answered with a confidence; correct is an exact match."""
         sure = [None if empty(text) else confidence(pred) for pred, text in zip(batch.pred, batch.answers, strict=True)]
         row = np.array([place for place, each in enumerate(sure) if each is not None], int)
         return Confidences(len(sure), row, np.array([sure[place] for place in row], float), batch.squad[0][row])
-
-    def tallies(self, batch: Batch) -> Any:
-        """The confidence of each question, and whether its answer is right."""
-        if self.statistic != "aurc":
-            return super().tallies(batch)
-        n, row, sure, correct = self.confidences(batch)
-        evidence = np.zeros((n, 4))
-        evidence[row, :3] = np.column_stack([sure, np.ones(len(row)), correct])
-        return Risk.of(evidence[:, 0], evidence[:, 1:])
-
-
-class Best(ByConfidence):
-    """``value`` is the highest mean score that a threshold on the probability of no answer reaches.
-
-    >>> Best.of([0.1, 0.6, 0.9], [(1, 1, 0), (1, 0, 0), (1, 0, 1)]).value     # (1 + 0 + 1) / 3
-    0.6666666666666666
-    """
-
-    part: ClassVar[int] = 0
-
-    @property
-    def value(self) -> Number:
-        """The best mean (1 without a question), or the threshold: 0 where answering nothing is best."""
-        if not self:
-            return (1.0, 0.0)[self.part]
-        levels, (n, scores, nothing) = self.columns()
-        gains = np.cumsum(scores - nothing, axis=0)
-        sums = np.concatenate((np.zeros_like(gains[:1]), gains)) + nothing.sum(axis=0)
-        lowest = np.concatenate(([0.0], levels))[(sums >= sums.max(axis=0) - 1e-9).argmax(axis=0)]
-        return plain((divide(sums.max(axis=0), n.sum(axis=0), empty=1.0), lowest)[self.part])
-
-
-class Threshold(Best):
-    """``value`` is the lowest threshold that reaches the best mean."""
-
-    part = 1
-
-
-@dataclass(frozen=True)
-class BestThreshold(Answering[Best]):
-    """SQuAD 2.0's best exact match or F1 (``score``) over thresholds; ``part`` is the value or the ``threshold``.
-
-    The probability of no answer is 1 − confidence; a prediction without a confidence is left out.
-
-    >>> unanswerable = {"answers": []}, {"answer": "x", "confidence": 0.2}
-    >>> pairs = [unanswerable, ({"answers": ["y"]}, {"answer": "y", "confidence": 0.9})]
-    >>> both = [BestThreshold(), BestThreshold(part="threshold")]
-    >>> [sum((best(*pair).tally for pair in pairs), best.zero).value for best in both]
-    [1.0, 0.1]
-    """
-
-    fixed = {"probability": "1 − confidence", "ties": "together", "failed": "left out"}
-    formula = "the best mean over questions by a threshold on the probability of no answer, an upper bound; or that one"
-    source = "Rajpurkar, Jia and Liang, ACL 2018 (evaluation script 2.0)"
-    choices = {"score": ("exact", "f1"), "part": ("value", "threshold")}
-
-    score: str = "exact"
-    part: str = "value"
-
-    @property
-    def zero(self) -> Best:  # type: ignore[override]
-        """No evidence."""
-        return Threshold() if self.part == "threshold" else Best()
-
-    @property
-    def key(self) -> str:
-        """``best_exact``, ``best_f1_thresh``."""
-        return f"best_{self.score}{'_thresh' if self.part == 'threshold' else ''}"
-
-    def tallies(self, batch: Batch) -> Best:
-        """The probability of no answer of each, what its answer scores and what an empty one would."""
-        scores, sure = batch.squad[self.choices["score"].index(self.score)], [*map(confidence, batch.pred)]
-        rows = [
-            (0.0, 0.0, 0.0, 0.0) if each is None else (round(1 - each, 12), 1.0, score, float(not golds))
-            for each, score, golds in zip(sure, scores, batch.golds, strict=True)
-        ]
-        evidence = np.array(rows, float).reshape(-1, 4)
-        return type(self.zero).of(evidence[:, 0], evidence[:, 1:])

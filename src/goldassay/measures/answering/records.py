@@ -118,9 +118,4 @@ def _text(record: object, field: str, value: Any, expected: str = "text") -> str
 
 
 def _wrong(record: Any, field: str, expected: str, value: Any) -> DataError:
-    return DataError(f"expected {expected}, found {_shown(value)}", record=read(record, "id", None), field=field)
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return DataError(f"expected {expected}, found {value!r:.60}", record=read(record, "id", None), field=field)

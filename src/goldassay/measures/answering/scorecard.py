@@ -18,11 +18,10 @@ from goldassay.measure import Measure, check_choice, parse
 from goldassay.measures.answering.claims import RATES, CitationRate, ClaimRate, Relevance
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
 from goldassay.measures.answering.matching import Baseline, Batch
-from goldassay.measures.answering.measures import F1, ROUGE, ExactMatch, language_of
-from goldassay.measures.answering.protocols import PROTOCOLS
+from goldassay.measures.answering.measures import BLEU, F1, ROUGE, ChrF, ExactMatch, language_of
+from goldassay.measures.answering.protocols import PROTOCOLS, Conditional, Drop, Kilt, SupportingFacts
 from goldassay.measures.answering.ranking import (
     BERTScore,
-    BestThreshold,
     Calibration,
     Confidence,
     FinalScore,
@@ -34,14 +33,42 @@ from goldassay.measures.judged import JudgedMean
 from goldassay.scorecard import Batches, Scorecard, fold
 from goldassay.text import normal
 
+MEASURES: tuple[Measure[Any], ...] = (
+    *(ExactMatch(), F1()),
+    *(ExactMatch("unicode"), F1("unicode", articles=("de", "het", "een"))),
+    *(ExactMatch("mlqa"), F1("mlqa")),
+    *(ROUGE(kind) for kind in ("1", "2", "L", "Lsum")),
+    *(ROUGE("1", part="r"), ROUGE("L", stem=True), ROUGE("L", tokenizer="unicode")),
+    *(ContextEntityRecall(), ContextEntityRecall(match="exact")),
+    *map(ClaimRate, RATES),
+    *(CitationRate("recall"), CitationRate("precision")),
+    *(FactualAccuracy(), LexicalSupport(), Relevance()),
+    *(Confidence(), Speed(), Robustness()),
+    *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
+    LostByRetrieval(),
+    *(BLEU(), ChrF(), ExactMatch("written", empty="equal"), F1("triviaqa", empty="overlap")),
+    *(Drop("exact"), Drop(), Kilt(), Kilt("recall@5"), Kilt("rouge_l")),
+    *(
+        SupportingFacts(rate, of)
+        for rate, of in (("f1", "facts"), ("exact", "facts"), ("f1", "answer"), ("f1", "joint"))
+    ),
+    *(Conditional(ExactMatch()), Conditional(F1(), "answerable")),
+)
 QUALITY, ACCURACY, FINAL = {"semantic_similarity", "quality"}, {"bertscore_f1", "accuracy"}, {"final_score"}
 WITH_EVIDENCE = {*RATES, "citation_recall", "citation_precision", "lost_by_retrieval"} - {"faithfulness"}
 """Values that stand on a scorecard only if one record has what they are about."""
+DEFAULT_VALUES = (
+    *("exact_match", "f1", "mlqa_exact_match", "mlqa_f1", "rouge1", "rouge2", "rougeL"),
+    *("semantic_similarity", "bertscore_f1", "context_entity_recall"),
+    *("faithfulness", "relevance", "factual_accuracy", "lexical_support"),
+    *(rate for rate in RATES if rate != "faithfulness"),
+    *("citation_recall", "citation_precision", "lost_by_retrieval", "brier", "ece", "aurc"),
+    *("accuracy", "quality", "confidence", "speed", "robustness", "final_score"),
+)
 SCRIPTS = (
     "questions have answers outside ASCII: rouge-score's tokenizer drops such letters (tokenizer='unicode' keeps "
     "them), and f1 takes a run without spaces for one word (mlqa_f1 does not)"
 )
-Named = dict[str, Measure[Any]]
 
 
 def scorecard(
@@ -84,8 +111,7 @@ def scorecard(
     of_tokens = _model(tokens, available_tokens, asked & (ACCURACY | FINAL))
     quality, accuracy = SemanticSimilarity(vectors or DEFAULT), BERTScore(of_tokens or DEFAULT, baseline=baseline)
     final = FinalScore(quality.embedder, accuracy.model, baseline)
-    default = _default(quality, accuracy, final)
-    chosen = default if measures is None else _chosen(measures, default)
+    chosen = _chosen(DEFAULT_VALUES if measures is None else measures, quality, accuracy, final)
     missing = ([] if vectors else [quality, final]) + ([] if of_tokens else [accuracy, final])
     card = fold("answering", {name: each for name, each in chosen.items() if each not in missing}, shared, facts)
     for name, measure in chosen.items():
@@ -109,28 +135,12 @@ def _model(given: Any, find: Callable[[], str | None], asked: Collection[str]) -
     return model if model is None or isinstance(model, str) else register(model)
 
 
-def _default(quality: Measure[Any], accuracy: Measure[Any], final: Measure[Any]) -> Named:
-    measures: list[Measure[Any]] = [
-        *(ExactMatch(), F1(), ExactMatch("mlqa"), F1("mlqa")),
-        *(ROUGE(kind) for kind in ("1", "2", "L")),
-        *(quality, accuracy, ContextEntityRecall()),
-        *(ClaimRate(), Relevance(), FactualAccuracy(), LexicalSupport()),
-        *(ClaimRate(rate) for rate in RATES),
-        *(CitationRate("recall"), CitationRate("precision"), LostByRetrieval()),
-        *(Calibration(statistic=name) for name in ("brier", "ece", "aurc")),
-        *(BestThreshold(score, part) for score in ("exact", "f1") for part in ("value", "threshold")),
-    ]
-    named = {measure.key: measure for measure in measures} | {"accuracy": accuracy, "quality": quality}
-    return named | {measure.key: measure for measure in (Confidence(), Speed(), Robustness(), final)}
-
-
-def _chosen(measures: Sequence[str | Measure[Any]], default: Named) -> Named:
-    """The measures that were asked for, by the names of their values."""
-    from goldassay.measures import answering
-
-    known = {**{measure.key: measure for measure in reversed(answering.MEASURES)}, **default}
-    chosen: Named = {}
-    for name in measures:
+def _chosen(names: Sequence[str | Measure[Any]], *models: Measure[Any]) -> dict[str, Measure[Any]]:
+    """The measures that were asked for, by the names of their values; ``models`` are those with an embedder."""
+    known = {measure.key: measure for measure in (*reversed(MEASURES), *models)}
+    known |= dict(zip(("quality", "accuracy"), models, strict=False))
+    chosen: dict[str, Measure[Any]] = {}
+    for name in names:
         if isinstance(name, Measure):
             chosen[name.key] = name
         elif name in known or "(" in name:
@@ -164,8 +174,6 @@ class _Facts:
         """Whether the records have what a value is about: some stand on every scorecard, some only with evidence."""
         if name.startswith("mlqa_"):
             return bool(self.counts["joined"])
-        if name.startswith("best_"):
-            return "unanswerable" in self.kinds["answerable"] and card.totals[name].weight == card.examples
         return name not in WITH_EVIDENCE or card.values[name] is not None
 
     def by_kind(self, card: Scorecard) -> dict[str, Any]:
