@@ -10,7 +10,8 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.folder import fingerprint
-from goldassay.tuning.patches import Effect, Patch, apply, read, read_all, write
+from goldassay.tuning.patches import Effect, Patch, apply, read, write
+from goldassay.tuning.service import PatchFolder
 from goldassay.tuning.wrappers import NearestDemos
 
 
@@ -92,7 +93,7 @@ def test_a_patch_file_reads_back(tmp_path: Path) -> None:
     patch = Patch(predictor="extract", action="add_example", example={"text": "é", "names": ["x"]}, rationale="why")
     file = write(patch, tmp_path / "patches")
     assert read(file) == patch
-    assert read_all(tmp_path / "patches") == [(file, patch)]
+    assert PatchFolder(tmp_path / "patches", Program()).all() == [(file, patch)]
 
 
 def test_what_was_measured_does_not_stay_with_another_edit(tmp_path: Path) -> None:

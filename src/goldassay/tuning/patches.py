@@ -277,12 +277,6 @@ def read(file: Path) -> Patch:
     return patch
 
 
-def read_all(folder: Path) -> list[tuple[Path, Patch]]:
-    """All patches of a folder, by priority, then by name."""
-    patches = [(file, read(file)) for file in sorted(folder.glob("*.yaml"))]
-    return sorted(patches, key=lambda pair: (pair[1].priority, pair[0].name))
-
-
 @dataclass(frozen=True)
 class CampaignVerdict:
     """How a campaign ended: whether anything is kept and its effect, whether the program is proven, and by what."""

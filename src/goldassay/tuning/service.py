@@ -23,7 +23,7 @@ from goldassay.statistics import holm
 from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches
 from goldassay.tuning.instructions import rules
 from goldassay.tuning.measuring import ALPHA, effect, evaluated, failure
-from goldassay.tuning.patches import Patch, Status, apply, check_patch, read, read_all, write
+from goldassay.tuning.patches import Patch, Status, apply, check_patch, read, write
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import STATE, diff, load_state
 from goldassay.tuning.wrappers import Examples, demonstrations
@@ -111,8 +111,9 @@ class PatchFolder:
             raise DataError(f"the applied patches cannot be read: {error}", file=file) from None
 
     def all(self) -> list[tuple[Path, Patch]]:
-        """Every patch with its file, by priority."""
-        return read_all(self.folder)
+        """Every patch with its file, by priority, then by name."""
+        patches = [(file, read(file)) for file in sorted(self.folder.glob("*.yaml"))]
+        return sorted(patches, key=lambda pair: (pair[1].priority, pair[0].name))
 
     def find(self, name: str) -> Path:
         """The file of a patch: a path, or an id or a file's name in the folder."""

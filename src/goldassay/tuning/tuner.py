@@ -78,12 +78,6 @@ class TuneOptions:
         folder = None if self.folder is None else Path(self.folder).absolute()
         return replace(self, lm=running.lm, adapter=running.adapter, reflection_lm=reflection, folder=folder)
 
-    @property
-    def running(self) -> RunOptions:
-        """The options of the runs before and after."""
-        names = ("lm", "adapter", "threads", "repeats", "seed", "progress")
-        return RunOptions(**{name: getattr(self, name) for name in names})
-
 
 def tune(
     program: Module,
@@ -229,8 +223,9 @@ def measured(
     resume = resume and folder is not None and (folder / "run.json").is_file()
     if folder is not None and not resume:
         shutil.rmtree(folder, ignore_errors=True)
-    place = {"resume" if resume else "folder": folder}
-    run = evaluated(program, examples, metric, options.running.changed(name=name, **place))
+    keys = ("lm", "adapter", "threads", "repeats", "seed", "progress")
+    running: dict[str, Any] = {key: getattr(options, key) for key in keys} | {"resume" if resume else "folder": folder}
+    run = evaluated(program, examples, metric, RunOptions(name=name, **running))
     if why := failure(run):
         split, _, which = name.partition("-")
         subject = {"before": "the program", "after": "the tuned program"}.get(which, which)

@@ -107,18 +107,13 @@ class Wrapped(Module):  # type: ignore[misc]
         with dspy.context(adapter=self.adapter(dspy.settings.adapter)):
             return await self.inside(inputs).acall(**inputs)
 
-    @property
-    def added(self) -> dict[str, Any]:
-        """What is added to the prompts, as JSON."""
-        return {name: getattr(self, name) for name in ADDED}
-
-    def prompt_parts(self) -> list[object]:
-        """What stands in the prompts beside the predictors' own: for the fingerprint of the program."""
-        return [self.added]
+    def prompt_parts(self) -> list[dict[str, Any]]:
+        """What stands in the prompts beside the predictors' own, as JSON: for the fingerprint of the program."""
+        return [{name: getattr(self, name) for name in ADDED}]
 
     def dump_state(self, json_mode: bool = True) -> dict[str, object]:
         """The program's state and what is added."""
-        return {"program": self.program.dump_state(json_mode=json_mode), **self.added}
+        return {"program": self.program.dump_state(json_mode=json_mode), **self.prompt_parts()[0]}
 
     def load_state(self, state: dict[str, Any], **options: Any) -> None:
         """The program's state and what was added."""
@@ -149,8 +144,7 @@ def shows_nearest(program: Module) -> bool:
 
 def rebuilt(program: Module, state: Mapping[str, Any]) -> Module:
     """A copy of ``program``, wrapped if it was when its ``state`` was saved."""
-    was_wrapped = set(state) - {"metadata"} == {"program", *ADDED}
-    return wrapped(program) if was_wrapped else program.deepcopy()
+    return wrapped(program) if set(state) - {"metadata"} == {"program", *ADDED} else program.deepcopy()
 
 
 def predictors(program: Module) -> dict[str, Any]:
@@ -177,9 +171,9 @@ def check_fits(program: Module, train: Examples) -> None:
         return
     name, predictor = named[-1]
     present = sorted({key for example in train[:20] for key, value in example.items() if value is not None})
-    inputs = [key for key in predictor.signature.input_fields if key not in present]
     outputs = list(predictor.signature.output_fields)
-    missing = ", ".join([*inputs, *(outputs if not set(outputs) & set(present) else [])])
+    inputs = [key for key in predictor.signature.input_fields if key not in present]
+    missing = ", ".join(inputs + [key for key in outputs if not set(outputs) & set(present)])
     fields = ", ".join(f'"{key}": …' for key in [*inputs, *outputs])
     raise GoldassayError(
         f"no train example can be shown to {name!r}: it needs {missing}, and the examples have {', '.join(present)}; "
