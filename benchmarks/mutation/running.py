@@ -13,6 +13,7 @@ from typing import Any
 
 from benchmarks.mutation import damages, spans
 from benchmarks.mutation.damages import Damage
+from benchmarks.perfect import perfect_for
 
 from goldassay.embedding import Embedder, available, register
 from goldassay.exceptions import DataError, FieldError, GoldassayError
@@ -224,7 +225,7 @@ def measures(task: str, embedder: Embedder | str | None = None) -> list[Measure[
     """
     package = import_module(f"goldassay.measures.{task}")
     chosen = (measure for measure in reversed(package.MEASURES) if not measure.key.startswith(ABSENT[task]))
-    by_name = {measure.key: measure for measure in chosen if _applies(measure, package.perfect)}
+    by_name = {measure.key: measure for measure in chosen if _applies(measure, perfect_for(task))}
     made = list(reversed(by_name.values()))
     if task == "answering" and embedder is not None:
         from goldassay.measures.answering import SemanticSimilarity
@@ -257,7 +258,7 @@ def table(tasks: Iterable[str] = TASKS, *, embedder: Embedder | str | None = "au
     for task in tasks:
         if task not in TASKS:
             raise GoldassayError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
-        perfect = import_module(f"goldassay.measures.{task}").perfect
+        perfect = perfect_for(task)
         preds = [right(task, one, perfect(one)) for one in gold[task]]
         for damage in (damage for damage in DAMAGES if damage.task == task):
             pairs = _damaged(damage, gold[task], preds)

@@ -14,6 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from benchmarks.perfect import perfect_for
 
 from goldassay import Metric
 from goldassay.cli.score import below
@@ -32,7 +33,7 @@ from goldassay.testing import MarkedTest
 from goldassay.tuning.measuring import Bench, effect
 from goldassay.tuning.patterns import find
 
-from .test_laws import module, records, registered
+from .test_laws import records, registered
 
 SIZE = 16
 each = pytest.mark.parametrize(("task", "measure"), registered())
@@ -59,7 +60,7 @@ class Two:
 def predictions(task: str, seed: int, right: float) -> list[Any]:
     """Perfect predictions, except that some are those of another example; all as sure of themselves."""
     rng, gold = random.Random(seed), records(task)[:SIZE]
-    perfect = module(task).perfect
+    perfect = perfect_for(task)
     made = [perfect(one if rng.random() < right else gold[index - 1]) for index, one in enumerate(gold)]
     if task == "triples":
         return [{"triples": [{**triple, "confidence": 0.9} for triple in one["triples"]]} for one in made]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.perfect import perfect_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,7 +54,7 @@ each = pytest.mark.parametrize(("task", "measure"), registered())
 def pairs(task: str, seed: int) -> list[tuple[Any, Any]]:
     """Gold with perfect predictions, some of them of another example."""
     rng, gold = random.Random(seed), records(task)
-    return [(one, module(task).perfect(one if rng.random() < 0.5 else rng.choice(gold))) for one in gold]
+    return [(one, perfect_for(task)(one if rng.random() < 0.5 else rng.choice(gold))) for one in gold]
 
 
 def total(measure: Measure[Any], found: list[Any]) -> Any:
@@ -62,7 +63,7 @@ def total(measure: Measure[Any], found: list[Any]) -> Any:
 
 @each
 def test_gold_against_gold_is_one(task: str, measure: Measure[Any]) -> None:
-    found = [measure(gold, module(task).perfect(gold)).tally for gold in records(task)]
+    found = [measure(gold, perfect_for(task)(gold)).tally for gold in records(task)]
     if measure.lower_is_better:
         swapped = [total(measure, [measure(*pair).tally for pair in pairs(task, seed)]).value for seed in range(5)]
         assert total(measure, found).value <= min(swapped)
@@ -158,7 +159,7 @@ def test_errors_are_said_where_something_is_wrong(task: str, measure: Measure[An
 @pytest.mark.parametrize("task", TASKS)
 def test_the_scorecard_of_perfect_predictions_is_perfect_and_says_its_conventions(task: str) -> None:
     gold = records(task)
-    card = module(task).scorecard(gold, [module(task).perfect(one) for one in gold])
+    card = module(task).scorecard(gold, [perfect_for(task)(one) for one in gold])
     assert card.examples == len(gold)
     assert set(card.values) <= set(card.conventions)
     json.dumps(card.state())
@@ -216,7 +217,7 @@ def test_every_value_with_evidence_has_an_interval(task: str) -> None:
 @each
 def test_a_program_that_fails_on_every_second_example_is_not_at_its_best(task: str, measure: Measure[Any]) -> None:
     """The gold of a failed example counts as missed; where it has no weight, the convention says so."""
-    gold, perfect = records(task), module(task).perfect
+    gold, perfect = records(task), perfect_for(task)
     best = total(measure, [measure(one, perfect(one)).tally for one in gold])
     half = [perfect(one) if place % 2 else failed_with("it broke") for place, one in enumerate(gold)]
     failing = total(measure, [measure(*pair).tally for pair in zip(gold, half, strict=True)])
@@ -251,7 +252,7 @@ def test_repairing_all_errors_leaves_what_perfect_predictions_get(task: str, mea
     """What an error pattern costs is the change of the corpus value when its errors are repaired."""
     repaired, perfect = [], []
     for gold, pred in pairs(task, 13):
-        assessed, best = measure(gold, pred), measure(gold, module(task).perfect(gold)).tally
+        assessed, best = measure(gold, pred), measure(gold, perfect_for(task)(gold)).tally
         if assessed.errors and best.weight:
             errors = assessed.errors
             repaired.append(assessed.tally + repair(assessed.tally, errors, errors, measure.lower_is_better))

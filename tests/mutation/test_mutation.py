@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib import import_module
 
 import pytest
 from benchmarks import mutation
 from benchmarks.mutation.damages import ANSWERING as ANSWERS
 from benchmarks.mutation.running import Reaction, examples, measures, right
+from benchmarks.perfect import perfect_for
 
 from goldassay.embedding import Function
 from goldassay.exceptions import GoldassayError
@@ -98,7 +98,7 @@ def test_what_is_harmless_is_noticed_by_none(damage: mutation.Damage) -> None:
 @pytest.mark.parametrize("damage", HARMFUL)
 def test_a_damage_really_changes_the_prediction_and_not_the_gold(damage: mutation.Damage) -> None:
     gold = examples()[damage.task]
-    perfect = import_module(f"goldassay.measures.{damage.task}").perfect
+    perfect = perfect_for(damage.task)
     before = json.dumps(gold)
     touched = 0
     for place, one in enumerate(gold):

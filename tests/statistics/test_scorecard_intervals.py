@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 import pytest
+from benchmarks.perfect import perfect_for
 
 from goldassay.gold import load
 from goldassay.measure import TASKS
@@ -18,7 +19,7 @@ def halved(task: str) -> tuple[list[Any], list[Any]]:
     gold = list(getattr(load("records" if task == "records" else "heritage"), task).test)
     if task == "answering":
         gold = [example.copy(id=str(index)) for index, example in enumerate(gold)]
-    perfect = importlib.import_module(f"goldassay.measures.{task}").perfect
+    perfect = perfect_for(task)
     return gold, [perfect(gold[index - index % 2]) for index in range(len(gold))]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from goldassay.measure import Measure, gold_field, registered
+from goldassay.measure import Measure, registered
 from goldassay.measures.classification.measures import (
     MCC,
     Accuracy,
@@ -40,14 +40,6 @@ MEASURES: tuple[Measure[Any], ...] = (
 )
 
 
-def perfect(gold: object) -> dict[str, object]:
-    """The prediction that gets everything right, whichever of a label, labels and a score gold has."""
-    names = ("label", "labels", "secondary_labels", "score")
-    answer = {name: value for name in names if (value := gold_field(gold, name, None)) is not None}
-    labels = list(dict.fromkeys([*([answer["label"]] if "label" in answer else ()), *answer.get("labels", ())]))
-    return {**answer, "probabilities": {label: float(label == labels[0]) for label in labels}} if labels else answer
-
-
 __all__ = [
     "MCC",
     "MEASURES",
@@ -69,7 +61,6 @@ __all__ = [
     "SubsetAccuracy",
     "TopK",
     "institutions",
-    "perfect",
     "scorecard",
     "sides",
 ]

@@ -12,7 +12,7 @@ from typing import Any
 from goldassay.measure import Measure
 from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.measures import SemEval, SpanF1
-from goldassay.measures.extraction.records import Span, perfect, sides, spans
+from goldassay.measures.extraction.records import Span, sides, spans
 from goldassay.measures.extraction.scorecard import evaluate_tags, listed, scorecard
 
 MEASURES: tuple[Measure[Any], ...] = (
@@ -32,7 +32,6 @@ __all__ = [
     "SpanF1",
     "evaluate_tags",
     "listed",
-    "perfect",
     "scorecard",
     "sides",
     "spans",

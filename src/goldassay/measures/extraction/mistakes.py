@@ -34,41 +34,39 @@ def review(
     ('wrong_type', '"Rijksmuseum" is MUS, not LIB, in "Het Rijksmuseum in Amsterdam".')
     """
 
-    def words(span: Span) -> str:
-        return span.text or (text[span.start : span.end] if span.start >= 0 else "")
+    def words(span: Span | None) -> str:
+        return (span.text or text[max(0, span.start) : max(0, span.end)]) if span else ""
 
     def shown(span: Span) -> str:
         """The words on one line; the place where there are no words."""
         return " ".join(words(span).split()) or f"{span.start}–{span.end}"
 
-    def error(kind: str, message: str, g: Span | None, p: Span | None) -> Error:
+    mistakes: list[Error] = []
+
+    def add(kind: str, message: str, g: Span | None, p: Span | None) -> None:
         """An error at a gold span, or at a predicted one."""
         at: Any = g or p
         context = quote(text, at.start, at.end)
         message += f', in "{context}".' if context else "."
-        (expected, gold_type), (given, pred_type) = ((words(each), each.type) if each else ("", "") for each in (g, p))
-        return Error(kind, message, expected, given, gold_type, pred_type, at.start, at.end, context, "entities")
+        types = [span.type if span else "" for span in (g, p)]
+        mistakes.append(Error(kind, message, words(g), words(p), *types, at.start, at.end, context, "entities"))
 
-    right, mistakes = [], []
     for i, j, equal in zip(rows, columns, correct, strict=True):
-        if equal:
-            right.append(f'"{shown(gold[i])}" ({gold[i].type})')
-        else:
-            kind, message = _mismatch(gold[i], pred[j], shown(gold[i]), shown(pred[j]))
-            mistakes.append(error(kind, message, gold[i], pred[j]))
+        if not equal:
+            add(*_mismatch(gold[i], pred[j], shown(gold[i]), shown(pred[j])), gold[i], pred[j])
     for i in {*range(len(gold))} - {*rows}:
-        mistakes.append(error("missed", f'"{shown(gold[i])}" ({gold[i].type}) was missed', gold[i], None))
-    for j in {*range(len(pred))} - {*columns}:
-        p = pred[j]
+        add("missed", f'"{shown(gold[i])}" ({gold[i].type}) was missed', gold[i], None)
+    for p in [p for j, p in enumerate(pred) if j not in columns]:
         if p.start < 0:
             message = f'"{shown(p)}" ({p.type}) does not stand in the text: copy the words exactly.'
             mistakes.append(Error("not_in_text", message, pred=words(p), pred_type=p.type, field="entities"))
             continue
         taken = any(p.overlaps(other) for other in gold)
         why = "what is annotated there was given already" if taken else "nothing is annotated there"
-        mistakes.append(error("spurious", f'"{shown(p)}" was given as {p.type}, but {why}', None, p))
+        add("spurious", f'"{shown(p)}" was given as {p.type}, but {why}', None, p)
     mistakes.sort(key=lambda error: (inf if error.start is None else error.start, error.kind, error.message))
-    return tuple(mistakes), tuple(right)
+    right = [gold[i] for i, equal in zip(rows, correct, strict=True) if equal]
+    return tuple(mistakes), tuple(f'"{shown(span)}" ({span.type})' for span in right)
 
 
 def _mismatch(g: Span, p: Span, gold: str, pred: str) -> tuple[str, str]:

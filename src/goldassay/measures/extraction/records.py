@@ -131,15 +131,6 @@ def sides(gold: object, pred: object, bounds: str = "given") -> tuple[list[Span]
     return *settled(left, right), text
 
 
-def perfect(gold: object) -> dict[str, list[Span]]:
-    """The prediction that gets everything right.
-
-    >>> perfect({"text": "in Delft", "entities": [(3, 8, "TOP")]})["entities"][0].type
-    'TOP'
-    """
-    return {"entities": sides(gold, [])[0]}
-
-
 def settled(gold: list[Span], pred: list[Span]) -> tuple[list[Span], list[Span]]:
     """The spans of both sides of a document that count.
 

@@ -8,7 +8,6 @@ Read in this order: `records` (what is read from a pair; JSON Schema from a mode
 from __future__ import annotations
 
 from goldassay.measures.records.measures import MEASURES, FieldF1, RecordAccuracy, SchemaValid, TreeEdit
-from goldassay.measures.records.records import perfect
 from goldassay.measures.records.scorecard import scorecard
 
 __all__ = [
@@ -17,6 +16,5 @@ __all__ = [
     "RecordAccuracy",
     "SchemaValid",
     "TreeEdit",
-    "perfect",
     "scorecard",
 ]

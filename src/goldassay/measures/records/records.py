@@ -96,11 +96,6 @@ def _plain(value: Any) -> Any:
     return dict(value) if fields else to_jsonable_python(value)  # a date, an address, a UUID and other scalars
 
 
-def perfect(gold: object) -> dict[str, Any]:
-    """The prediction that gets everything right."""
-    return {"record": record_of(gold_field(gold, "record"))}
-
-
 def schema_text(source: Any) -> str:
     """A JSON Schema as one line of JSON.
 

@@ -40,18 +40,6 @@ MEASURES: tuple[Ranked, ...] = (
 )
 
 
-def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
-    """The prediction that ranks the relevant documents first, best grades on top.
-
-    >>> perfect({"relevant": {"a": 1, "b": 3, "c": 0}})["results"][0]
-    {'doc_id': 'b', 'score': 2.0, 'source': 'gold'}
-    """
-    judged = grades(gold)
-    relevant = sorted((document for document in judged if judged[document] > 0), key=lambda d: (-judged[d], d))
-    ranked = zip(relevant, range(len(relevant), 0, -1), strict=True)
-    return {"results": [{"doc_id": document, "score": float(score), "source": "gold"} for document, score in ranked]}
-
-
 __all__ = [
     "AP",
     "DEFAULT",
@@ -70,7 +58,6 @@ __all__ = [
     "grades",
     "nDCG",
     "named",
-    "perfect",
     "scorecard",
     "scores",
 ]

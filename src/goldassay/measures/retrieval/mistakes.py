@@ -18,34 +18,32 @@ def review(batch: Batch, pred: object, ties: str = "docno_desc") -> Review:
     """
     judged, ranking, results = batch.judged[0], batch.ranking(0, ties), read(pred, "results", None)
     listed = results if isinstance(results, (list, tuple)) else ()
-    texts = {str(read(result, "doc_id", "")): read(result, "text", None) for result in listed}
-    texts = {document: " ".join(str(text).split())[:60] for document, text in texts.items() if text}
+    texts = {str(read(result, "doc_id", "")): str(read(result, "text", None) or "") for result in listed}
 
     def described(document: str) -> str:
         grade = f"grade {judged[document]:g}" if document in judged else "not judged"
-        return f"{document} ({grade}, “{texts[document]}”)" if document in texts else f"{document} ({grade})"
+        text = " ".join(texts.get(document, "").split())[:60]
+        return f"{document} ({grade}, “{text}”)" if text else f"{document} ({grade})"
 
-    relevant = sorted((document for document, grade in judged.items() if grade > 0), key=lambda d: (-judged[d], d))
     rank = {document: place for place, document in enumerate(ranking)}
+    relevant = sorted((document for document, grade in judged.items() if grade > 0), key=lambda d: (-judged[d], d))
     mistakes, right = [], []
     for document in relevant:
-        graded = f"{document} (grade {judged[document]:g})"
-        if document not in rank:
+        graded, place = f"{document} (grade {judged[document]:g})", rank.get(document)
+        above = [other for other in ranking[:place] if judged.get(other, 0) < judged[document]]
+        if place is None:
             why = f"it is not among the {len(ranking)} results" if ranking else "there are no results"
             message = f"Relevant document {graded} was not retrieved: {'the program failed' if failed(pred) else why}."
             mistakes.append(Error("missed", message, gold=document, field="results"))
-            continue
-        place = rank[document]
-        above = [other for other in ranking[:place] if judged.get(other, 0) < judged[document]]
-        if not above:
+        elif above:
+            more = f" and {len(above) - SHOWN} more" if len(above) > SHOWN else ""
+            below = ", ".join(map(described, above[:SHOWN])) + more
+            below = below if place < DEEP else f"{len(above)} less relevant documents"
+            message = f"Relevant document {described(document)} stood at rank {place + 1}, below {below}."
+            text = " ".join(texts.get(document, "").split())[:60]
+            mistakes.append(Error("outranked", message, gold=document, pred=above[0], context=text, field="results"))
+        else:
             right.append(f"{graded} at rank {place + 1}")
-            continue
-        more = f" and {len(above) - SHOWN} more" if len(above) > SHOWN else ""
-        below = ", ".join(map(described, above[:SHOWN])) + more
-        below = below if place < DEEP else f"{len(above)} less relevant documents"
-        message = f"Relevant document {described(document)} stood at rank {place + 1}, below {below}."
-        text = texts.get(document, "")
-        mistakes.append(Error("outranked", message, gold=document, pred=above[0], context=text, field="results"))
     if not relevant and ranking:
         message = f"No document is relevant to this query, and {len(ranking)} were retrieved."
         mistakes.append(Error("spurious", message, pred=ranking[0], field="results"))

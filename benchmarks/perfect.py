@@ -1,0 +1,53 @@
+"""The prediction that gets everything right, by task: what laws, damages and intervals start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from goldassay.measure import gold_field
+from goldassay.measures.extraction import sides
+from goldassay.measures.records.records import record_of
+from goldassay.measures.retrieval import grades
+
+
+def perfect_for(task: str) -> Callable[[Any], Any]:
+    """What makes the perfect prediction for a gold example of this task.
+
+    >>> perfect_for("extraction")({"text": "in Delft", "entities": [(3, 8, "TOP")]})["entities"][0].type
+    'TOP'
+    """
+    return PERFECT.get(task) or import_module(f"goldassay.measures.{task}").perfect  # type: ignore[no-any-return]
+
+
+def _entities(gold: object) -> dict[str, Any]:
+    return {"entities": sides(gold, [])[0]}
+
+
+def _labels(gold: object) -> dict[str, object]:
+    """Whichever of a label, labels and a score gold has."""
+    names = ("label", "labels", "secondary_labels", "score")
+    answer: dict[str, Any] = {name: each for name in names if (each := gold_field(gold, name, None)) is not None}
+    labels = list(dict.fromkeys([*([answer["label"]] if "label" in answer else ()), *answer.get("labels", ())]))
+    return {**answer, "probabilities": {label: float(label == labels[0]) for label in labels}} if labels else answer
+
+
+def _ranking(gold: object) -> dict[str, Any]:
+    """The relevant documents first, best grades on top."""
+    judged = grades(gold)
+    relevant = sorted((document for document in judged if judged[document] > 0), key=lambda d: (-judged[d], d))
+    ranked = zip(relevant, range(len(relevant), 0, -1), strict=True)
+    return {"results": [{"doc_id": document, "score": float(score), "source": "gold"} for document, score in ranked]}
+
+
+def _record(gold: object) -> dict[str, Any]:
+    return {"record": record_of(gold_field(gold, "record"))}
+
+
+PERFECT: dict[str, Callable[[Any], Any]] = {
+    "extraction": _entities,
+    "classification": _labels,
+    "retrieval": _ranking,
+    "records": _record,
+}
