@@ -101,13 +101,13 @@ def sides(
     same, words = canonical(equivalent), text if bounds == "word" else ""
     mentions = []
     for mention, listed in _merged(left, "gold", words, typed):
-        ids = {same.get(id_, id_) for id_, _ in listed} - {NIL}
-        names = sorted(id_ for id_ in ids if id_.startswith(NIL))
-        mentions.append(mention._replace(ids=tuple(sorted(ids - {*names}) or names[:1])))
+        ids = sorted({same.get(id_, id_) for id_, _ in listed} - {NIL})
+        known = [id_ for id_ in ids if not id_.startswith(NIL)]
+        mentions.append(mention._replace(ids=tuple(known or ids[:1])))
     answers = []
     for answer, listed in _merged(right, "predicted", words, typed):
         if all(score is not None for _, score in listed):
-            listed = sorted(listed, key=lambda pair: -(pair[1] or 0.0))
+            listed.sort(key=lambda pair: -(pair[1] or 0.0))
         answers.append(answer._replace(ids=tuple(dict.fromkeys(same.get(id_, id_) for id_, _ in listed))))
     return Document(tuple(mentions), tuple(answers), text, len(right or ()) - len(answers), right is None)
 
@@ -196,13 +196,16 @@ def plain(id_: object) -> str:
 
 def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
     """The prediction that gets everything right."""
-    links = []
-    for mention in sides(gold, (), typed=True).gold:
-        candidates = [{"id": id_} for ids in mention.bases.values() for id_ in ids]
-        typed = {"type": mention.type} if mention.type else {}
-        links.append(
-            {"start": mention.start, "end": mention.end, "candidates": candidates, "ids": mention.bases, **typed}
-        )
+    links = [
+        {
+            "start": mention.start,
+            "end": mention.end,
+            "candidates": [{"id": id_} for ids in mention.bases.values() for id_ in ids],
+            "ids": mention.bases,
+            "type": mention.type,
+        }
+        for mention in sides(gold, (), typed=True).gold
+    ]
     return {"links": links}
 
 

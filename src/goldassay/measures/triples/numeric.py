@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from importlib import resources
 from itertools import product
 from math import asin, cos, radians, sin, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from goldassay.text.normal import normal
 
@@ -88,12 +88,12 @@ def _readings(text: str) -> list[float]:
     ([1.0, 1000.0], [1000.0], [1234.5])
     """
     text = re.sub(r"[\s'’]", "", text.replace("−", "-"))
-    whole, signs = float(re.sub("[.,]", "", text)), re.findall("[.,]", text)
-    head, _, tail = text.rpartition(signs[-1]) if signs else ("", "", "")
-    if not signs or (len({*signs}) == 1 and (len(signs) > 1 or (signs == [","] and len(tail) == 3))):
+    signs, (*groups, tail) = re.findall("[.,]", text), re.split("[.,]", text)
+    whole = float("".join([*groups, tail]))
+    if signs in ([], [","] * (len(tail) == 3)) or 1 == len({*signs}) < len(signs):
         return [whole]
-    decimal = float(f"{re.sub('[.,]', '', head)}.{tail}")
-    return [decimal, whole] if len(signs) == 1 and len(tail) == 3 and len(head.lstrip("+-")) <= 3 else [decimal]
+    decimal = float(f"{''.join(groups)}.{tail}")
+    return [decimal, whole] if signs == ["."] and len(tail) == 3 and len(groups[0].lstrip("+-")) <= 3 else [decimal]
 
 
 def same_quantity(gold: Quantity, pred: Quantity, tolerance: float = 0.0) -> bool:
@@ -153,7 +153,7 @@ class Coordinate(NamedTuple):
     globe: str = ""
 
 
-def coordinate(raw: object) -> Coordinate | None:
+def coordinate(raw: Any) -> Coordinate:
     """A place from Wikidata's form, ``Point(4.88 52.36)`` (longitude first), ``52.36, 4.88`` or ``52°21′36″N 4°53′E``.
 
     >>> coordinate("Point(4.885 52.36)")
@@ -175,14 +175,12 @@ def coordinate(raw: object) -> Coordinate | None:
                 round(sum(float(part or 0) / 60**n for n, part in enumerate(parts)) * (-1) ** (side in "SWZswz"), 9)
                 for *parts, side in angles
             ]
-        elif match := PAIR.fullmatch(raw.strip()):
-            raw = match.groups()
-    if not isinstance(raw, (list, tuple)) or len(raw) != 2 or None in raw:
-        return None
+        else:
+            match = PAIR.fullmatch(raw.strip())
+            raw = match.groups() if match else ()
     latitude, longitude = map(float, raw)
     item = GLOBE.search(globe)
-    place = Coordinate(latitude, longitude, precision, item[0] if item else "")
-    return place if abs(latitude) <= 90 and abs(longitude) <= 360 else None
+    return Coordinate(latitude, longitude, precision, item[0] if item else "")
 
 
 def distance(gold: Coordinate, pred: Coordinate) -> float:
