@@ -90,7 +90,8 @@ def _readings(text: str) -> list[float]:
     text = re.sub(r"[\s'’]", "", text.replace("−", "-"))
     signs, (*groups, tail) = re.findall("[.,]", text), re.split("[.,]", text)
     whole = float("".join([*groups, tail]))
-    if signs in ([], [","] * (len(tail) == 3)) or 1 == len({*signs}) < len(signs):
+    grouped = len({*signs}) == 1 and (len(signs) > 1 or (signs == [","] and len(tail) == 3))
+    if not signs or grouped:
         return [whole]
     decimal = float(f"{''.join(groups)}.{tail}")
     return [decimal, whole] if signs == ["."] and len(tail) == 3 and len(groups[0].lstrip("+-")) <= 3 else [decimal]

@@ -16,7 +16,7 @@ crowdsourced benchmark for open IE, EMNLP 2019, and https://github.com/dair-iitd
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -236,10 +236,10 @@ class CaRB(TripleMeasure[Any]):
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> dict[tuple[str, str], Floats]:
         """What each confidence adds, an array with a number an example."""
-        columns: dict[tuple[str, str], Floats] = {}
+        columns: dict[tuple[str, str], Floats] = defaultdict(lambda: np.zeros(len(gold)))
         for place, pair in enumerate(zip(gold, pred, strict=True)):
             for key, number in _steps(*pair).items():
-                columns.setdefault(key, np.zeros(len(gold)))[place] = number
+                columns[key][place] = number
         return columns
 
     def tallies(self, batch: dict[tuple[str, str], Floats]) -> Thresholds:

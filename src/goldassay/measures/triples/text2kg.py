@@ -256,13 +256,13 @@ class WebNLG(TripleMeasure[Mean]):
     matching: str = "strict"
     rate: str = "f1"
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Floats:
-        """A row an example: the number of pairs, and the sums of all values over them."""
-        return np.array([_sums(*pair) for pair in zip(gold, pred, strict=True)], float).reshape(-1, 1 + len(WEBNLG))
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[list[float]]]:
+        """Of each example the number of pairs, and the sums of all values over them: what `tally` takes."""
+        return [(_sums(*pair),) for pair in zip(gold, pred, strict=True)]
 
-    def tallies(self, batch: Floats) -> Mean:
-        """The sum and the number of each example."""
-        return Mean(batch[:, 1 + [*WEBNLG].index(f"{self.matching}_{self.rate}")], batch[:, 0])
+    def tally(self, sums: list[float]) -> Mean:
+        """The sum and the number of one example."""
+        return Mean(sums[1 + [*WEBNLG].index(f"{self.matching}_{self.rate}")], sums[0])
 
 
 WEBNLG = {f"{matching}_{rate}": WebNLG(matching, rate) for matching in MATCHINGS for rate in RATES}
