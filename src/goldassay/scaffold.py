@@ -160,7 +160,7 @@ def _split(
     options: dict[str, Any] = {"ratios": SMALL_RATIOS if len(gold) < SMALL else DATASET_SPLITS}
     options["factors"] = [name for name in outputs if types.get(name, "").startswith("Literal")]
     division = split(texts, **options)
-    if division.empty or any(deviation.mean > UNEVEN for deviation in division.deviations):
+    if division.empty or any(deviation["mean"] > UNEVEN for deviation in division.deviations):
         message = "texts of one form are nearly the same, so near duplicates stand on both sides of the split"
         logging.getLogger("goldassay").warning("%s; goldassay gold validate names them", message)
         division = split(texts, **options, near=100.0)

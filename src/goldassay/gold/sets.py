@@ -278,6 +278,8 @@ UNITS = {
     "records": ("fields", "record"),
 }
 """What is counted in a record beside the record itself: its name and its field."""
+TALLIED = {"extraction": ("type",), "triples": ("predicate", "object_type", "verdict")}
+"""Fields of spans and statements whose values are counted."""
 
 
 def stats(gold: GoldSet) -> Fields:
@@ -317,32 +319,28 @@ def counted(task: str, records: Sequence[Record]) -> Fields:
     counts: Fields = {"records": len(records)} | _tables(optional)
     if task not in UNITS:
         return counts | anyfields.counted(records)
-    items = [item for record in records for item in record.get(UNITS[task][1]) or ()]
-    if task == "extraction":
-        return counts | {"entities": len(items), "types": tally(span["type"] for span in items)}
+    unit, field = UNITS[task]
+    items = [item for record in records for item in record.get(field) or ()]
+    if task == "answering":
+        counts |= {"questions": len(records), "unanswerable": sum(not record["answers"] for record in records)}
+        return counts | _tables({"answer_types": [record.get("answer_type") for record in records]})
+    if task == "records":
+        return counts | {"fields": tally(leaf for record in records for leaf, _ in leaves(record["record"]))}
+    counts |= {"queries": len(records)} if task == "retrieval" else {}
+    counts |= {unit.replace(" ", "_"): len(items)}
     if task == "classification":
         labels = (label for record in records for name, label in labels_of(record) if not name.startswith("secondary"))
-        return counts | {"labels": tally(labels), "secondary_labels": len(items)}
+        return counts | {"labels": tally(labels)}
     if task == "linking":
         return counts | {
-            "links": len(items),
             "nil": sum(not any(link["ids"].values()) for link in items),
             "identifiers": tally(base for link in items for base, ids in link["ids"].items() for _ in ids),
             "checked": sum(bool(link.get("checked")) for link in items),
         }
     if task == "retrieval":
         judged = tally(grade for record in records for grade in grades(record).values())
-        return counts | {"queries": len(records), "judgements": len(items), "grades": dict(sorted(judged.items()))}
-    if task == "answering":
-        unanswerable = sum(not record["answers"] for record in records)
-        types = [record.get("answer_type") for record in records]
-        return counts | {"questions": len(records), "unanswerable": unanswerable} | _tables({"answer_types": types})
-    if task == "records":
-        return counts | {"fields": tally(leaf for record in records for leaf, _ in leaves(record["record"]))}
-    optional = {name: [triple.get(name[:-1]) for triple in items] for name in ("object_types", "verdicts")}
-    return (
-        counts | {"triples": len(items), "predicates": tally(item["predicate"] for item in items)} | _tables(optional)
-    )
+        return counts | {"grades": dict(sorted(judged.items()))}
+    return counts | _tables({f"{key}s": [item.get(key) for item in items] for key in TALLIED[task]})
 
 
 def _tables(columns: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:

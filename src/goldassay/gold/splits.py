@@ -22,6 +22,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import cluster
@@ -94,23 +95,13 @@ CONTENT = ("text", "query", "question")
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation:
-    """How far the shares of a factor are from the ratios: at most, on average, and where they are farthest."""
-
-    factor: str
-    most: float
-    mean: float
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
 class Split:
     """The side of each record id, and how well the sides keep the ratios."""
 
     of: Mapping[str, str]
     ratios: Mapping[str, float]
     groups: int
-    deviations: Sequence[Deviation]
+    deviations: Sequence[Mapping[str, Any]]
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -170,8 +161,8 @@ def split(
 
 def deviations(
     records: Sequence[Record], of: Mapping[str, str], shares: Mapping[str, float], factors: Sequence[str]
-) -> list[Deviation]:
-    """How far the shares are off, for the sizes and for each factor."""
+) -> list[dict[str, Any]]:
+    """How far the shares are off, for the sizes and for each factor: at most, on average, and where they are most."""
     rows = []
     for factor in ("size", *factors):
         counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -186,7 +177,7 @@ def deviations(
         ]
         most, at, _ = max(gaps)
         mean = sum(gap * weight for gap, _, weight in gaps) / sum(weight for *_, weight in gaps)
-        rows.append(Deviation(factor, most, mean, at))
+        rows.append({"factor": factor, "most": most, "mean": mean, "at": at})
     return rows
 
 

@@ -161,7 +161,7 @@ def gold_split(result: Split) -> None:
     sides = result.sizes.items()
     rows = [[side, f"{result.ratios[side]:.3f}", f"{size:,}", f"{size / n:.3f}"] for side, size in sides]
     print_table(f"{n:,} ids, {result.groups:,} groups kept whole", ["side", "target", "ids", "share"], rows)
-    rows = [[row.factor, row.at, f"{row.mean:.3f}", f"{row.most:.3f}"] for row in result.deviations]
+    rows = [[row["factor"], row["at"], f"{row['mean']:.3f}", f"{row['most']:.3f}"] for row in result.deviations]
     print_table("deviation of the shares", ["factor", "largest at", "mean", "largest"], rows, left=2)
     if result.empty:
         line(f"{', '.join(result.empty)} empty: there are fewer groups than sides")
