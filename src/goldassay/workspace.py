@@ -139,10 +139,10 @@ def taken(program: Program) -> list[str] | None:
         parameters = inspect.signature(getattr(type(program), "forward", program)).parameters.values()
     except (TypeError, ValueError):
         return None
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+    kinds = {parameter.name: parameter.kind for parameter in parameters if parameter.name != "self"}
+    if inspect.Parameter.VAR_KEYWORD in kinds.values():
         return None
-    names = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_POSITIONAL]
-    return [name for name in names if name != "self"]
+    return [name for name, kind in kinds.items() if kind is not inspect.Parameter.VAR_POSITIONAL]
 
 
 def metric(task: str, place: str | None = None) -> Metric:
@@ -175,15 +175,14 @@ def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
     """A value in a workspace file; ``also`` are other names that the error lists."""
     module = load(file)
     if not hasattr(module, name):
-        own = [key for key, value in vars(module).items() if not key.startswith("_") and _own(value, module)]
+        homes = (
+            module.__name__,
+            "goldassay.metric",
+            "dspy.",
+        )  # of classes and functions of the file, programs, metrics
+        own = [key for key, value in vars(module).items() if str(getattr(value, "__module__", "")).startswith(homes)]
         raise GoldassayError(f"{file} has no {name!r}; it has {', '.join(sorted({*own, *also})) or 'nothing to run'}")
     return getattr(module, name)
-
-
-def _own(value: Any, module: ModuleType) -> bool:
-    """Whether a file defines a value itself: a class, a function, a program or a metric."""
-    home = str(getattr(value, "__module__", ""))
-    return home == module.__name__ or (not isinstance(value, type) and home.startswith(("goldassay.metric", "dspy.")))
 
 
 def load(file: Path) -> ModuleType:

@@ -178,8 +178,8 @@ def counted(records: Sequence[Record]) -> dict[str, object]:
     """How many records have each field, and how often each value occurs if there are few."""
     counts: dict[str, object] = {}
     for name in fields(records):
-        values = [record[name] for record in records if record.get(name) is not None]
-        occurring = Counter(str(value) for value in values if isinstance(value, (str, int, float, bool)))
-        few = occurring.total() == len(values) and 0 < len(occurring) <= FEW and len(occurring) < len(values)
+        values = [str(record[name]) for record in records if record.get(name) is not None]
+        occurring = Counter(values)
+        few = len(occurring) <= FEW and len(occurring) < len(values)
         counts[name] = dict(occurring.most_common()) if few else len(values)
     return counts
