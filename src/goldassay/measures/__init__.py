@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Examples = Sequence[object]
+"""Gold examples or predictions, aligned."""
 
 
 def cached(method: Callable[..., T]) -> Callable[..., T]:

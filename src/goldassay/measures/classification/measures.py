@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from goldassay.measure import EMPTY, Measure, Review, check_choice, plain
+from goldassay.measures import Examples
 from goldassay.measures.classification.mistakes import review
 from goldassay.measures.classification.records import Batch, indicators, institutions
 from goldassay.measures.classification.tally import CORRELATIONS, NONE, Agreement, Correlated, Gap, Labelled, RootMean
@@ -54,7 +55,7 @@ class ClassificationMeasure(Measure[Any]):
     zero: ClassVar[Any] = Mean()
     counted = ""  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
+    def batch(self, gold: Examples, pred: Examples) -> Batch:
         """The labels, sets, probabilities or grades of every example."""
         return Batch(gold, pred)
 

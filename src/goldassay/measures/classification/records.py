@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from goldassay.exceptions import DataError, FieldError
 from goldassay.measure import failed, gold_field, pred_field
+from goldassay.measures import Examples
 from goldassay.measures.classification.tally import NONE
 
 LONG = 5  # a keyword of at least so many letters also counts inside a compound: "Stadsarchief"
@@ -61,26 +62,20 @@ def sides(gold: object, pred: object) -> Read:
     if not isinstance(predicted, (str, type(None))):
         raise FieldError(f"a predicted label is a text, not {predicted!r}")
     predicted = predicted or NONE
-    others = _others(gold_field(gold, "secondary_labels", None), "gold") - {label}
-    theirs = _others(pred_field(pred, "secondary_labels", None), "predicted") - {predicted}
+    others = label_set(gold_field(gold, "secondary_labels", None), "gold secondary_labels") - {label}
+    theirs = label_set(pred_field(pred, "secondary_labels", None), "predicted secondary_labels") - {predicted}
     return Read(label, predicted, others, theirs, str(gold_field(gold, "text", "") or ""))
-
-
-def _others(labels: Any, side: str) -> frozenset[str]:
-    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels or ()):
-        raise DataError(f"a list of labels, not {labels!r}", field=f"{side} secondary_labels")
-    return frozenset(label.strip() for label in labels or () if label.strip())
 
 
 def label_set(labels: Any, side: str) -> frozenset[str]:
     """A plain list of labels, which may be empty.
 
-    >>> sorted(label_set([3, "b"], "gold"))
+    >>> sorted(label_set([3, "b "], "gold labels"))
     ['3', 'b']
     """
     if isinstance(labels, str) or not all(isinstance(label, (str, int)) for label in labels or ()):
-        raise FieldError(f"{side} labels are a list of texts or numbers, not {labels!r}")
-    return frozenset(map(str, labels or ()))
+        raise DataError(f"a list of labels, not {labels!r}", field=side)
+    return frozenset(text for label in labels or () if (text := str(label).strip()))
 
 
 def probabilities(pred: object) -> dict[str, float]:
@@ -112,7 +107,7 @@ class Batch:
     [0, 1]
     """
 
-    def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
+    def __init__(self, gold: Examples, pred: Examples) -> None:
         self.gold, self.pred = gold, pred
 
     @cached_property
@@ -128,12 +123,12 @@ class Batch:
     @cached_property
     def gold_sets(self) -> list[frozenset[str]]:
         """The sets of gold labels."""
-        return [label_set(gold_field(example, "labels"), "gold") for example in self.gold]
+        return [label_set(gold_field(example, "labels"), "gold labels") for example in self.gold]
 
     @cached_property
     def sets(self) -> list[tuple[frozenset[str], frozenset[str]]]:
         """The sets of labels of both sides."""
-        predicted = (label_set(pred_field(answer, "labels"), "predicted") for answer in self.pred)
+        predicted = (label_set(pred_field(answer, "labels"), "predicted labels") for answer in self.pred)
         return list(zip(self.gold_sets, predicted, strict=True))
 
     @cached_property

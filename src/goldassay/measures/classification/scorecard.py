@@ -8,6 +8,7 @@ from typing import Any
 
 from goldassay.fields import read
 from goldassay.measure import Measure, failed
+from goldassay.measures import Examples
 from goldassay.measures.classification import multilabel
 from goldassay.measures.classification.measures import (
     GRADED,
@@ -33,8 +34,8 @@ STATED = ("confidence", "probabilities", "score")
 
 
 def scorecard(
-    gold: Sequence[object],
-    pred: Sequence[object],
+    gold: Examples,
+    pred: Examples,
     *,
     labels: Sequence[str] | str | None = None,
     hierarchy: Mapping[str, Sequence[str]] | str | None = None,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from goldassay.measure import Review, gold_field, pred_field
-from goldassay.measures import cached
+from goldassay.measures import Examples, cached
 from goldassay.measures.extraction.matching import (
     CORRECT,
     INCORRECT,
@@ -66,7 +66,7 @@ class Batch:
     (Counts(tp=1, fp=1, fn=1), Counter({('A', 'A'): 1, ('B', 'C'): 1}))
     """
 
-    def __init__(self, gold: Sequence[object], pred: Sequence[object], *, bounds: str = "given") -> None:
+    def __init__(self, gold: Examples, pred: Examples, *, bounds: str = "given") -> None:
         self.records, self.bounds, self.n = (gold, pred), bounds, len(gold)
         read: list[Any] = [[entities(record, gold_field) for record in gold]]
         read.append([entities(record, pred_field) for record in pred])

@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goldassay.measure import pred_field
+from goldassay.measures import Examples
 from goldassay.measures.assignment import heaviest
 from goldassay.measures.extraction.records import PRED, Span, entities, sides, spans
 from goldassay.statistics.evidence import Flags, Ints
@@ -188,7 +189,7 @@ def known_types(gold: Sequence[Sequence[Span]]) -> set[str]:
     return {*f"{COARSE} {FINE}".split(), *(span.type.casefold() for document in gold for span in document)}
 
 
-def known(gold: Sequence[object], pred: Sequence[object]) -> tuple[list[list[Span]], int]:
+def known(gold: Examples, pred: Examples) -> tuple[list[list[Span]], int]:
     """The predictions without those of types that do not count, and how many those are."""
     types = known_types([sides(record, [])[0] for record in gold])
     predicted = [spans(entities(prediction, pred_field), PRED) for prediction in pred]

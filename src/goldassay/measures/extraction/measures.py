@@ -16,12 +16,12 @@ does not depend on order (`matching`), or in the order of the official HIPE scor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Measure, Review, check_choice
+from goldassay.measures import Examples
 from goldassay.measures.extraction.batch import Batch
 from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts, SemEvalPrecision, SemEvalRecall
 from goldassay.tally import RATES, Macro, Mean, T
@@ -57,7 +57,7 @@ class SpanMeasure(Measure[T]):
     bounds: str = field(default="given", kw_only=True)
     matching: str = field(default="one-to-one", kw_only=True)
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
+    def batch(self, gold: Examples, pred: Examples) -> Batch:
         """The spans of all documents, matched."""
         return Batch(gold, pred, bounds=self.bounds)
 

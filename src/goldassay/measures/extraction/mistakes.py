@@ -48,8 +48,10 @@ def review(
         at: Any = g or p
         context = quote(text, at.start, at.end)
         message += f', in "{context}".' if context else "."
-        types = [span.type if span else "" for span in (g, p)]
-        mistakes.append(Error(kind, message, words(g), words(p), *types, at.start, at.end, context, "entities"))
+        expected, given = (span.type if span else "" for span in (g, p))
+        mistakes.append(
+            Error(kind, message, words(g), words(p), expected, given, at.start, at.end, context, "entities")
+        )
 
     for i, j, equal in zip(rows, columns, correct, strict=True):
         if not equal:

@@ -12,6 +12,7 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure, check_choice
+from goldassay.measures import Examples
 from goldassay.measures.extraction.batch import MISSED_LABEL, Batch
 from goldassay.measures.extraction.matching import SCHEMAS, known
 from goldassay.measures.extraction.measures import AVERAGED, AVERAGES, MATCHES, SemEval, SpanF1
@@ -41,9 +42,7 @@ def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure[
     ]
 
 
-def scorecard(
-    gold: Sequence[object], pred: Sequence[object], *, protocol: str | None = None, bounds: str = "given"
-) -> Scorecard:
+def scorecard(gold: Examples, pred: Examples, *, protocol: str | None = None, bounds: str = "given") -> Scorecard:
     """All values over aligned records; ``protocol="hipe"`` counts in the order of the official HIPE scorer.
 
     ``bounds="word"`` widens spans of both sides to whole words of their text first, as ELEVANT does.

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from goldassay.measure import EMPTY, Measure, Review
+from goldassay.measures import Examples
 from goldassay.measures.records import matching, mistakes
 from goldassay.measures.records.comparators import comparator
 from goldassay.measures.records.records import Read, by_schema, expanded, schema_text, sides
@@ -86,7 +87,7 @@ class RecordMeasure(Measure[T]):
         """The comparator of each field that has one."""
         return {**by_schema(self.schema), **dict(self.compare)}
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
+    def batch(self, gold: Examples, pred: Examples) -> Batch:
         """Every pair, read and matched once."""
         comparing = matching.Comparing(self.comparators, self.blank, self.ordered)
         return Batch([sides(*pair, self.schema) for pair in zip(gold, pred, strict=True)], comparing)

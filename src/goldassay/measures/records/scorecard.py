@@ -7,14 +7,15 @@ from typing import Any
 
 from goldassay import fields
 from goldassay.measure import Measure
+from goldassay.measures import Examples
 from goldassay.measures.records.measures import Batch, FieldF1, SchemaValid, listed
 from goldassay.measures.records.records import by_schema, from_records, schema_text, sides
 from goldassay.scorecard import Batches, Scorecard, by_key, fold
 
 
 def scorecard(
-    gold: Sequence[object],
-    pred: Sequence[object],
+    gold: Examples,
+    pred: Examples,
     *,
     schema: object = "",
     compare: Mapping[str, Any] | Sequence[Any] = (),

@@ -6,7 +6,6 @@ queries. A query without relevant documents counts 0, as in trec_eval, except fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure, Review
+from goldassay.measures import Examples
 from goldassay.measures.retrieval.mistakes import review
 from goldassay.measures.retrieval.records import TIES, Batch, Hits, places
 from goldassay.statistics.evidence import Floats
@@ -62,7 +62,7 @@ class Ranked(Measure[Mean]):
         counts = (batch.retrieved > 0) | batch.failed
         return counts.astype(float) if self.missing == "skip" else np.ones(batch.n)
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
+    def batch(self, gold: Examples, pred: Examples) -> Batch:
         """Where the judged documents of every query stand."""
         return Batch.of(gold, pred)
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import failed, gold_field, pred_field
-from goldassay.measures import cached
+from goldassay.measures import Examples, cached
 from goldassay.statistics.evidence import Flags, Floats, Ints
 
 Numbers = Mapping[str, float]
@@ -135,7 +135,7 @@ class Batch:
         names: The ids of the queries, for errors.
     """
 
-    def __init__(self, judged: Sequence[Numbers], runs: Sequence[Numbers], names: Sequence[object] = ()) -> None:
+    def __init__(self, judged: Sequence[Numbers], runs: Sequence[Numbers], names: Examples = ()) -> None:
         self.judged, self.runs, self.n = judged, runs, len(judged)
         self.names = [f"#{at}" if name is None else name for at, name in enumerate(names or [None] * self.n, 1)]
         self.retrieved = np.fromiter(map(len, runs), np.int64, self.n)
@@ -150,7 +150,7 @@ class Batch:
             self._scores = self._numbers(runs, "score", "results").astype(np.float32)
 
     @classmethod
-    def of(cls, gold: Sequence[object], pred: Sequence[object]) -> Batch:
+    def of(cls, gold: Examples, pred: Examples) -> Batch:
         """The batch of aligned gold examples and predictions."""
         judged, runs, names = [], [], [read(example, "id", None) for example in gold]
         for example, answer, name in zip(gold, pred, names, strict=True):

@@ -14,6 +14,7 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import identity
 from goldassay.measure import literal_call
+from goldassay.measures import Examples
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
 from goldassay.measures.retrieval.records import Batch
 from goldassay.scorecard import Batches, Scorecard, each, fold, valued
@@ -71,8 +72,8 @@ def chosen(measures: Measures = None, **conventions: object) -> dict[str, Ranked
 
 
 def scorecard(
-    gold: Sequence[object],
-    pred: Sequence[object],
+    gold: Examples,
+    pred: Examples,
     *,
     measures: Measures = None,
     ties: str = "docno_desc",
@@ -113,7 +114,7 @@ def scorecard(
     return card
 
 
-def band(gold: Sequence[object], pred: Sequence[object], measures: Measures = None) -> dict[str, tuple[float, float]]:
+def band(gold: Examples, pred: Examples, measures: Measures = None) -> dict[str, tuple[float, float]]:
     """The least and the greatest mean over all orders of documents with one score.
 
     Every measure here rises when a document of a higher grade moves up, so the extremes are the orders by grade.
