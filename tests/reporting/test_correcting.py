@@ -15,7 +15,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import read, write
 from goldassay.gold.agreement import agree_files
 from goldassay.reporting.pages import correcting
-from goldassay.running.drafts import draft
+from goldassay.running.logs import draft
 
 Open = Callable[..., Any]
 TEXTS = ["When do you open?", "Thank you!", "The lift is broken", "key sk-abcdef123456 leaked"]

@@ -78,8 +78,8 @@ def evaluate(
     seed: int = 0,
 ) -> None:
     """Run a program over a gold set and measure it."""
+    from goldassay.running.doubt import gates as hold_gates
     from goldassay.running.evaluate import evaluate as measure
-    from goldassay.running.gates import gates as hold_gates
     from goldassay.tuning.saved import state_names
 
     if result.sure and not result.gate:
@@ -115,7 +115,7 @@ def evaluate(
 
 def _earlier(place: Path | None, module: Any) -> Run | None:
     """The run that serves as covariate, if any; another program's is refused before anything is asked."""
-    from goldassay.running.noise import check_same_program
+    from goldassay.running.doubt import check_same_program
     from goldassay.running.run import Run
 
     if place is None:
@@ -145,7 +145,7 @@ def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Ru
     from goldassay.reporting import runs as tables
     from goldassay.reporting import terminal, tuning
     from goldassay.reporting.verdicts import run_sentence
-    from goldassay.running.noise import with_covariate
+    from goldassay.running.doubt import with_covariate
     from goldassay.tuning.patterns import find
 
     covaried = with_covariate(run, earlier) if earlier else {}

@@ -177,7 +177,7 @@ def from_traces(
     """Draft gold from what programs answered: inputs, with an answer as a suggestion to correct."""
     from goldassay import files
     from goldassay.gold import write
-    from goldassay.running.drafts import draft
+    from goldassay.running.logs import draft
 
     use.new_place(out, force)
     drafts = draft(sources, task, n=n, by=by, map=map, seed=seed)

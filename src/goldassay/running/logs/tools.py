@@ -12,7 +12,7 @@
   same inputs are one document, if their tags name none. In a table the columns ``NAME/score`` give values.
 * OpenTelemetry: OTLP JSON, one export or one a line, with the attributes of OpenInference, gen_ai or MLflow. Each
   service is a system and each trace a sample: its inputs and answer are those of the first span from the root that has
-  both. Traces carry no scores, so they become drafts of gold and no runs (`goldassay.running.drafts`).
+  both. Traces carry no scores, so they become drafts of gold and no runs (`goldassay.running.logs`).
 * ``dspy.Evaluate(save_as_json=…)`` and ``save_as_csv``: fields of example and prediction together, the score last.
   Fields that both have are called ``example_NAME`` and ``pred_NAME``; those before the first of them are the inputs. A
   program that raised leaves no fields: its row is shorter than the others, and has ``failure_score``.
