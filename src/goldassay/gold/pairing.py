@@ -136,9 +136,7 @@ def _format_of(pred: Any, task: str, format: str | None, gold: Source) -> str:
 
 
 def _ids(records: Sequence[Any]) -> Sequence[str]:
-    if isinstance(records, RecordFile):
-        return records.ids
-    return [identity(record, index) for index, record in enumerate(records)]
+    return records.ids if isinstance(records, RecordFile) else [record["id"] for record in records]
 
 
 def _among(records: Records, names: Container[str]) -> Records:
@@ -182,7 +180,10 @@ def align(
     for records, place in ((gold, None), (predictions, file)):
         if not isinstance(records, RecordFile):
             check_unique(records, place)
-    ids, predicted = _ids(gold), _ids(predictions)
+    ids, predicted = (
+        _ids(records) if isinstance(records, RecordFile) else [identity(record, n) for n, record in enumerate(records)]
+        for records in (gold, predictions)
+    )
     known = set(ids)
     if unknown := next((name for name in predicted if name not in known), None):
         noun = {"retrieval": "query", "answering": "question"}.get(task, "document")

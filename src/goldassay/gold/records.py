@@ -35,16 +35,11 @@ INPUTS = {
 UNION_STEPS = re.compile(r"dict\[|list\[|function-|constrained-|(str|int|float|bool|none)$")
 
 
-def check_task(task: str) -> None:
-    """Raise unless ``task`` is a built-in one."""
-    if task not in TASKS:
-        raise DataError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
-
-
 @cache
 def adapter(task: str, side: Side = "gold") -> TypeAdapter[Fields]:
-    """The validator of a task's records."""
-    check_task(task)
+    """The validator of a task's records; raises unless the task is a built-in one."""
+    if task not in TASKS:
+        raise DataError(f"no task {task!r}; the tasks are {', '.join(TASKS)}")
     return TypeAdapter(SHAPES[side][task])
 
 

@@ -317,17 +317,16 @@ def poll(
     for item in items:
         if missing := [name for name in question.inputs if name not in item.inputs]:
             raise DataError(f"no input {missing[0]!r}; the judge cannot be asked without it", record=item.id)
-    members = judge.members if isinstance(judge, Panel) else (judge,)
     base = question.base or question
 
     def vote(item: JudgedItem) -> Vote:
         """The vote on one item; a single judge is a panel of one."""
-        verdicts = [each.verdict(base, **{name: item.inputs[name] for name in base.inputs}).label for each in members]
-        ballots = [None if label is None else question.counted(label) for label in verdicts]
-        result = count(ballots, question.worth, getattr(judge, "how", "majority"))
+        inputs = {name: item.inputs[name] for name in base.inputs}
+        verdicts = [member.verdict(base, **inputs).label for member in getattr(judge, "members", (judge,))]
         if isinstance(judge, Panel):
             judge.settle(item.id, True)
-        return result
+        ballots = [None if label is None else question.counted(label) for label in verdicts]
+        return count(ballots, question.worth, getattr(judge, "how", "majority"))
 
     return in_threads(vote, items, threads, on_vote)
 

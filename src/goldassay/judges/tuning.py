@@ -90,11 +90,9 @@ def _examples(items: Sequence[JudgedItem], asked: Question) -> list[Any]:
     return rows
 
 
-def tune_judge(
-    labels: Labels, optimizer: str = "bootstrap", options: TuneOptions | None = None, **changes: Any
-) -> Tuned:
-    """A judge tuned on train, chosen on dev, reported once on test; ``options`` are those of `goldassay.tune`."""
-    options = replace(options or TuneOptions(), **changes)
+def tune_judge(labels: Labels, optimizer: str = "bootstrap", **keywords: Any) -> Tuned:
+    """A judge tuned on train, chosen on dev, reported once on test; ``keywords`` are those of `goldassay.tune`."""
+    options = TuneOptions(**keywords)
     parts = splits(labels, seed=options.seed)
     tuned: Tuned = tune(JudgeProgram(labels.question), parts, metric(), optimizer, options)
     if (folder := options.folder) is not None:

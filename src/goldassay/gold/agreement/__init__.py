@@ -28,7 +28,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import check_unique, clusters, identity
 from goldassay.gold.agreement.coefficients import Coefficient, alpha, cohen_kappa, fleiss_kappa
 from goldassay.gold.reading import read
-from goldassay.gold.records import INPUTS, check_task, folded_answers, grades, labels_of, leaves
+from goldassay.gold.records import INPUTS, adapter, folded_answers, grades, labels_of, leaves
 from goldassay.gold.shapes import Record
 from goldassay.measures.extraction import Batch, Span
 from goldassay.measures.extraction.records import spans
@@ -111,7 +111,7 @@ def agree(
         resamples: How many resamples the bootstrap draws.
         seed: Seeds the bootstrap.
     """
-    check_task(task)
+    adapter(task)
     if len(records) < 2:
         raise GoldassayError("agreement needs two annotators or more")
     if task in SETS and level not in (None, "nominal"):
