@@ -251,14 +251,14 @@ def test_nested_mentions_and_lines_of_a_coreference_file(tmp_path: Path) -> None
         ("triples", json.dumps([DOCUMENT]), json.dumps([{**FACT, "h_idx": None, "r": 1}]), DOCRED, "r"),
         ("triples", json.dumps([DOCUMENT]), json.dumps([{"title": "T"}]), DOCRED, "h_idx"),
         ("triples", json.dumps([{**DOCUMENT, "labels": [{"h": 7, "t": 0, "r": "P"}]}]), "[]", DOCRED, "docred"),
-        ("triples", CARB, "x\t1\tr\ta\nx\t.5\tr\ta\nx\thigh\tr\ta\n", ("--protocol", "carb"), "a confidence stands"),
+        ("triples", CARB, "x\t1\tr\ta\nx\t.5\tr\ta\nx\thigh\tr\ta\n", ("--protocol", "carb"), "could not convert"),
         ("triples", CARB, CARB, ("--format", "carb", "--protocol", "crab"), "protocol is text2kgbench, docred, carb"),
         ("linking", coref("ab"), coref("ab").replace("#end", "#the end"), CONLL, "does not end"),
         ("linking", coref("ab"), coref("ab").replace("(0)", "(0", 1), CONLL, "a mention of chain 0 does not end"),
         ("linking", coref("ab"), coref("ab").replace("(0)", "1|(2"), CONLL, "chains are written (1), (1 or 1)"),
         ("linking", coref("ab"), coref("ab").replace("(T)", "(U)"), CONLL, "a document that gold does not have"),
         ("linking", "a\t0\t4\tQ1\t1\n", "a\t0\t4\tQ1\t1\na\t0\t4\tQ2\t1\n", ("--protocol", "tac"), "stands twice"),
-        ("linking", "a\t0\t4\tQ1\t1\n", "a\t5\t4\tQ1\tbest\n", ("--protocol", "tac"), "convert string to float"),
+        ("linking", "a\t0\t4\tQ1\t1\n", "a\t5\t4\tQ1\tbest\n", ("--protocol", "tac"), "could not convert"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line(

@@ -48,12 +48,11 @@ class ArticleOptions:
             titles = self.article or ()
             mode = {"mode": "single_article", "article": titles[0]} if len(titles) == 1 else {"mode": "articles"}
             return [evaluation.ArticleRef(title) for title in titles], mode
-        source = evaluation.read_benchmark(self.dataset)
-        about = {"mode": "dataset", "dataset": source.name, "dataset_articles": len(source.articles)}
-        about["warnings"] = list(source.notes)
+        name, articles = evaluation.read_benchmark(self.dataset)
+        about = {"mode": "dataset", "dataset": name, "dataset_articles": len(articles)}
         if self.limit is None:
-            return source.articles, about
-        refs = evaluation.sample(source.articles, self.limit, seed)
+            return articles, about
+        refs = evaluation.sample(articles, self.limit, seed)
         return refs, {**about, "sample": len(refs), "seed": seed}
 
     def sources(self, language: str | None = None) -> Any:

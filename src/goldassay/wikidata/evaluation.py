@@ -1,8 +1,8 @@
 """Evaluating a program on Wikipedia articles: fetch articles and items, run the program, fold the rows into a result.
 
-A benchmark is YAML: ``{title, qid, domain}`` under ``articles``; the counts that it declares are checked, and a sample
-preserves the shares of the domains. The item of an article is found by its sitelink; the declared id is compared with
-it.
+A benchmark is YAML: ``{title, qid, domain}`` under ``articles`` (``goldassay gold validate`` counts its numbers again);
+a sample preserves the shares of the domains. The item of an article is found by its sitelink; the declared id is
+compared with it.
 
 A profile says which program is evaluated, with which model, under which conventions. It is a program as for
 ``goldassay eval`` (``triples:Articles``, ``programs/mine.py:program``), or a YAML file::
@@ -132,16 +132,8 @@ class ArticleRef(NamedTuple):
         return f"{self.title}|{self.qid}"
 
 
-class Benchmark(NamedTuple):
-    """The articles of a file, each once, and what the file declares wrongly."""
-
-    name: str
-    articles: tuple[ArticleRef, ...]
-    notes: tuple[str, ...] = ()
-
-
-def read_benchmark(path: str | Path) -> Benchmark:
-    """The benchmark of a file; an article that is listed twice is taken once."""
+def read_benchmark(path: str | Path) -> tuple[str, list[ArticleRef]]:
+    """The name and the articles of a benchmark; one that is listed twice is taken once."""
     _, head, entries = kits.load(path, "benchmark")
     articles: dict[str, ArticleRef] = {}
     for number, entry in enumerate(entries):
@@ -151,20 +143,10 @@ def read_benchmark(path: str | Path) -> Benchmark:
         articles.setdefault(ref.title, ref)
     if not articles:
         raise DataError("the benchmark has no articles", file=path, field="articles")
-    notes = []
-    if len(entries) > len(articles):
-        notes.append(f"{len(entries)} entries name {len(articles)} articles; each is evaluated once")
-    ids = [article.qid for article in articles.values() if article.qid]
-    if repeated := len(ids) - len(set(ids)):
-        notes.append(f"{repeated} articles have the Wikidata id of an earlier one")
-    declared, counted = head.get("stratified_sampling") or {}, Counter(article.domain for article in articles.values())
-    for name in sorted({*declared, *counted} if declared else ()):
-        if declared.get(name, 0) != counted[name]:
-            notes.append(f"domain {name}: {declared.get(name, 0)} declared, {counted[name]} counted")
-    return Benchmark(str(head.get("dataset_name") or Path(path).stem), tuple(articles.values()), tuple(notes))
+    return str(head.get("dataset_name") or Path(path).stem), list(articles.values())
 
 
-def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> tuple[ArticleRef, ...]:
+def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> list[ArticleRef]:
     """``n`` articles that preserve the shares of the domains, in their order.
 
     Shares are rounded; a domain keeps at least one article if n allows it.
@@ -182,7 +164,7 @@ def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> tuple[Artic
         domain = articles[index].domain
         places[index] = (seen[domain] + 0.5) / sizes[domain] if seen[domain] else 0.0
         seen[domain] += 1
-    return tuple(articles[index] for index in sorted(sorted(places, key=places.__getitem__)[:n]))
+    return [articles[index] for index in sorted(sorted(places, key=places.__getitem__)[:n])]
 
 
 class ArticleProgram(dspy.Module):  # type: ignore[misc]

@@ -85,23 +85,16 @@ def verdicts(path: str | Path) -> dict[VerdictKey, str]:
 
 
 def novel_report(path: str | Path) -> dict[str, Any]:
-    """The novel discovery rate with its interval, overall and by domain, and counts that the file declares wrongly."""
+    """The novel discovery rate with its interval, overall and by domain."""
     entries = load(path)
     domains: dict[str, list[Mapping[str, Any]]] = {}
     for entry in judged(entries):
         domains.setdefault(str(entry.get("domain") or "unknown"), []).append(entry)
-    overall = _rate(judged(entries))
-    declared = kits.load(path, "annotations")[1].get("metadata") or {}
     return {
         "annotations": len(entries),
         "judged": len(judged(entries)),
-        **overall,
+        **_rate(judged(entries)),
         "by_domain": {name: _rate(some) for name, some in sorted(domains.items())},
-        "notes": [
-            f"{name}: {declared[name]} declared, {int(overall[name] or 0)} counted"
-            for name in VERDICTS
-            if declared.get(name, overall[name]) != overall[name]
-        ],
     }
 
 
@@ -118,8 +111,6 @@ def print_report(report: Mapping[str, Any]) -> None:
     print_table("novel discovery rate", ["domain", "rate [95 %]", *KEYS.values()], rows)
     if report["judged"] < report["annotations"]:
         terminal.plain(f"{report['annotations'] - report['judged']} of {report['annotations']} are still open.")
-    for note in report["notes"]:
-        terminal.warn(note)
 
 
 def annotate(path: Path, annotator: str) -> None:

@@ -151,13 +151,12 @@ def named(name: str, task: str | None = None) -> Format:
     return form
 
 
-def by_name(path: str | Path) -> str:
-    """The format that a file's name alone suggests."""
-    formats = {**EXTENSIONS, ".tsv": "tsv", ".json": "json"}
-    suffix = Path(path).suffix.lower()
-    if suffix not in formats:
-        raise GoldassayError(f"cannot tell the format of {path} from its name; name it: {', '.join(MODULES)}")
-    return formats[suffix]
+def by_name(path: str | Path, otherwise: str = "") -> str:
+    """The format that a file's name alone suggests; ``otherwise`` if it suggests none."""
+    name = EXTENSIONS.get(Path(path).suffix.lower(), otherwise)
+    if not name:
+        raise DataError(f"its format cannot be told from the name; name it ({', '.join(MODULES)})", file=path)
+    return name
 
 
 def is_run(path: str | Path) -> bool:
@@ -185,10 +184,7 @@ def guess(path: str | Path, task: str, otherwise: str = "") -> str:
             f'"{part}"' in head for part in ("ner_annotations", "qa_pairs", "entity_linking")
         )
         return "squad" if task in ("answering", "retrieval") and not ours else "json"
-    name = EXTENSIONS.get(suffix) or ("trec" if task == "retrieval" else otherwise)
-    if not name:
-        raise DataError(f"its format cannot be told from the name; name it ({', '.join(MODULES)})", file=path)
-    return name
+    return by_name(file, "trec" if task == "retrieval" else otherwise)
 
 
 def _head(file: Path) -> str:

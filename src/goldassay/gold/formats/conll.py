@@ -48,7 +48,6 @@ TAG = re.compile(r"O|_|[BIESLUMW](?:-\S+)?")
 DOCSTART = "-DOCSTART-"
 TITLE = re.compile(r"\(([^()\s]+)[^()]*\)|id\s*=\s*(\S+)")  # in brackets behind -DOCSTART-, or behind id=
 HIPE_COLUMNS = {"extraction": "NE-COARSE-LIT", "linking": "NEL-LIT"}
-HIPE_OPTIONS = {"adjacent": ("nil", "none"), "protocol": ("hipe", "hipe2020")}
 HIPE_COMMENT = re.compile(r"#\s*(?:[\w.-]+:)?(?P<key>[\w.-]+)\s*=\s*(?P<value>.*?)\s*$")
 FACTS = ("language", "date", "decade", "document_type", "dataset", "newspaper", "place")  # in a document's comments
 UNLINKED = frozenset(("_", "-", "O", ""))
@@ -136,9 +135,6 @@ def _pair_hipe_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator
     if differ := sum(token.spelling not in ("", token.form) for token in tokens):
         message = f"{differ} of {len(tokens)} tokens differ from gold's; they are laid on them by position"
         pred.warnings.append(message)
-    if protocol == "hipe" and gold.task == "linking" and {token.mark for token in tokens} == {"_"}:
-        message = f"column NE-COARSE of {pred.path} bounds the mentions, and is not annotated: every cell is _, so all"
-        pred.warnings.append(f"{message} links of a document are one mention; the protocol hipe2020 goes without it")
     return _hipe_records(left, left, gold), _hipe_records(right, left, pred)
 
 
@@ -160,10 +156,9 @@ def _hipe_records(documents: Sequence[Document], gold: Sequence[Document], sourc
 
 def _hipe_documents(source: Source) -> list[Document]:
     """The tokenised documents of a file, with the cells of one column."""
-    for option, choices in HIPE_OPTIONS.items():
-        if source.option(option, choices[0]) not in choices:
-            there = " and ".join(choices)
-            raise GoldassayError(f"format hipe has no {option} {source.option(option)!r}; there are {there}")
+    if source.option("protocol", "hipe") not in ("hipe", "hipe2020"):
+        message = f"format hipe has no protocol {source.option('protocol')!r}; there are hipe and hipe2020"
+        raise GoldassayError(message)
     protocol, column = source.option("protocol"), tokenised.column_of(source) or HIPE_COLUMNS[source.task]
     lines = source.lines()
     header = next(lines)[1].split("\t")
@@ -173,7 +168,6 @@ def _hipe_documents(source: Source) -> list[Document]:
             raise DataError(f"no column {name}; there are {', '.join(header)}", file=source.path, line=1)
     documents: list[Document] = []
     facts: dict[str, str] = {}  # of the document that begins next
-    short = 0
     for number, row in lines:
         cells = row.split("\t")
         note = HIPE_COMMENT.match(row.replace("\t", " "))
@@ -186,10 +180,8 @@ def _hipe_documents(source: Source) -> list[Document]:
         elif row.strip(" \t") and not (protocol and row.startswith(("#", "\t"))):
             if not documents:
                 documents.append(Document(source.path.stem, number, named=False, facts=facts))
-            if protocol and len(cells) < len(header):
-                short += 1
-                cells += ["_"] * (len(header) - len(cells))
-            token = dict(zip(header, cells, strict=False))
+            lacking = ["_"] * (len(header) - len(cells)) if protocol else []
+            token = dict(zip(header, cells + lacking, strict=False))
             with source.checking("unreadable", line=number):
                 if column not in token:
                     raise DataError(f"{len(cells)} columns, and none is {column}; is the line cut off?")
@@ -199,14 +191,7 @@ def _hipe_documents(source: Source) -> list[Document]:
                 documents[-1].tokens.append(Token(token["TOKEN"], tag, number, mark, space))
     if not any(document.tokens for document in documents):
         raise DataError("no tokens under the header", file=source.path)
-    if short:
-        message = f"{short} rows of {source.path} have fewer cells than its header; what is missing counts as _"
-        source.warnings.append(message)
-    return _distinct([document for document in documents if document.tokens or not protocol])
-
-
-def _distinct(documents: list[Document]) -> list[Document]:
-    """Documents under ids of their own, with the decade of their date."""
+    documents = [document for document in documents if document.tokens or not protocol]
     seen: Counter[str] = Counter()
     for document in documents:
         if year := re.match(r"\d{3}(?=\d)", document.facts.get("date", "")):
@@ -293,6 +278,6 @@ FORMATS = {
     "iob2": IOB2,
     "conll": IOB2,
     "hipe": Format(
-        tuple(HIPE_COLUMNS), _hipe_rows, _write_hipe, options=(*OPTIONS, *HIPE_OPTIONS), pair_rows=_pair_hipe_rows
+        tuple(SPANS), _hipe_rows, _write_hipe, options=(*OPTIONS, "adjacent", "protocol"), pair_rows=_pair_hipe_rows
     ),
 }

@@ -71,10 +71,8 @@ def rows(source: Source) -> Iterator[Row]:
             record = _record(record, source) if source.task in TASKS else record
             name = record.pop("id", None)
             source.numbered = source.numbered or name in (None, "")
-            record = {"id": str(number if name in (None, "") else name), **record}
-            if record.get("split") is not None:
-                record["split"] = str(record["split"])
-            yield Row(record, line)
+            split = {} if record.get("split") is None else {"split": str(record["split"])}
+            yield Row({"id": str(number if name in (None, "") else name), **record, **split}, line)
     if empty:
         raise DataError("there are no records", file=source.path)
 

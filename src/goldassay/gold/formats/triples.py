@@ -124,11 +124,7 @@ def _carb(source: Source) -> Iterator[Row]:
         if not text:
             continue
         with source.checking("unreadable", line=number):
-            triple: dict[str, Any] = {}
-            if source.side == "pred":
-                if not NUMBER.fullmatch("".join(cells[:1])):
-                    raise DataError(f"a confidence stands after the sentence, not {cells[:1]}")
-                triple["confidence"] = float(cells.pop(0))
+            triple: dict[str, Any] = {"confidence": float(cells.pop(0))} if source.side == "pred" else {}
             if not cells:
                 raise DataError("a line is a sentence and a predicate, then arguments, between tabs")
             predicate, *arguments = cells
