@@ -105,8 +105,8 @@ class Batch:
     def review(self) -> Review:
         """The errors of the one document of a batch of one, and what is right in it."""
         gold, pred, text = self.documents[0]
-        pairs = (column.tolist() for column in matched(self.pairs, "strict"))
-        return review(sorted(gold, key=text_order), sorted(pred, key=text_order), text, *pairs)
+        pairs = list(zip(*(column.tolist() for column in matched(self.pairs, "strict")), strict=True))
+        return review(sorted(gold, key=text_order), sorted(pred, key=text_order), text, pairs)
 
     @property
     def confusion(self) -> Counter[tuple[str, str]]:

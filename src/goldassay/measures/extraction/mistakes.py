@@ -17,19 +17,13 @@ from goldassay.text.words import quote
 KINDS = ("missed", "spurious", "wrong_type", "wrong_boundary", "wrong_type_and_boundary", "not_in_text")
 
 
-def review(
-    gold: Sequence[Span],
-    pred: Sequence[Span],
-    text: str,
-    rows: Sequence[int],
-    columns: Sequence[int],
-    correct: Sequence[bool],
-) -> Review:
-    """The errors of one document, in the order of the text, and what was right; pair by pair, then what is in no pair.
+def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequence[tuple[int, int, bool]]) -> Review:
+    """The errors of one document, in the order of the text, and what was right.
 
-    >>> mistakes, right = review(
-    ...     [Span(4, 15, "MUS")], [Span(4, 15, "LIB")], "Het Rijksmuseum in Amsterdam", [0], [0], [False]
-    ... )
+    ``pairs`` are the places of a gold span and a prediction each, and whether they are equal.
+
+    >>> text, pairs = "Het Rijksmuseum in Amsterdam", [(0, 0, False)]
+    >>> mistakes, right = review([Span(4, 15, "MUS")], [Span(4, 15, "LIB")], text, pairs)
     >>> mistakes[0].kind, mistakes[0].message
     ('wrong_type', '"Rijksmuseum" is MUS, not LIB, in "Het Rijksmuseum in Amsterdam".')
     """
@@ -53,12 +47,12 @@ def review(
             Error(kind, message, words(g), words(p), expected, given, at.start, at.end, context, "entities")
         )
 
-    for i, j, equal in zip(rows, columns, correct, strict=True):
+    for i, j, equal in pairs:
         if not equal:
             add(*_mismatch(gold[i], pred[j], shown(gold[i]), shown(pred[j])), gold[i], pred[j])
-    for i in {*range(len(gold))} - {*rows}:
+    for i in {*range(len(gold))} - {i for i, _, _ in pairs}:
         add("missed", f'"{shown(gold[i])}" ({gold[i].type}) was missed', gold[i], None)
-    for p in [p for j, p in enumerate(pred) if j not in columns]:
+    for p in [pred[j] for j in {*range(len(pred))} - {j for _, j, _ in pairs}]:
         if p.start < 0:
             message = f'"{shown(p)}" ({p.type}) does not stand in the text: copy the words exactly.'
             mistakes.append(Error("not_in_text", message, pred=words(p), pred_type=p.type, field="entities"))
@@ -67,7 +61,7 @@ def review(
         why = "what is annotated there was given already" if taken else "nothing is annotated there"
         add("spurious", f'"{shown(p)}" was given as {p.type}, but {why}', None, p)
     mistakes.sort(key=lambda error: (inf if error.start is None else error.start, error.kind, error.message))
-    right = [gold[i] for i, equal in zip(rows, correct, strict=True) if equal]
+    right = [gold[i] for i, _, equal in pairs if equal]
     return tuple(mistakes), tuple(f'"{shown(span)}" ({span.type})' for span in right)
 
 
