@@ -101,7 +101,7 @@ def _print_table(rows: Sequence[Run]) -> None:
 def _model(program: dspy.Module, lm: str | None) -> tuple[Model, Exception | None]:
     """The model; or none and the reason, unless one was named."""
     try:
-        return for_program(program, lm, () if lm else (f"max_tokens={ANSWER_TOKENS}",)), None
+        return for_program(program, lm or f",max_tokens={ANSWER_TOKENS}"), None
     except (MissingExtra, ModelError) as error:
         if lm is not None:
             raise

@@ -119,7 +119,7 @@ class MarkedTest:
             data = SplitExamples("given", list(gold), [], [])
         program = self.program
         if self.by_name:
-            program = prepared(self.target, data.train, self.state, data.passages)
+            program = prepared(self.target, data, self.state)
         elif self.state is not None:
             program = load_state(program, self.state)
         if options.lm is None or isinstance(options.lm, str):

@@ -51,21 +51,19 @@ def goldassay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> An
     return run
 
 
-def asked(endpoint: Any, *more: object) -> tuple[object, ...]:
+def asked(endpoint: Any, *more: object, limit: object = None) -> tuple[object, ...]:
     options = {"cache": "false", "api_base": endpoint.url, "api_key": KEY, "timeout": 1, "num_retries": 0}
-    settings = [word for name, value in options.items() for word in ("--lm-option", f"{name}={value}")]
+    model = ",".join(["openai/m", *(f"{name}={value}" for name, value in options.items())])
     words = (
         "eval",
         "extraction.py:program",
         "--gold",
         "gold.jsonl",
         "--lm",
-        "openai/m",
-        "--lm-option",
-        "cache=false",
+        model if limit is None else f"{model},rpm={limit}",
         "--json",
     )
-    return (*words, *settings, "--threads", 2, "--timeout", 3, *more)
+    return (*words, "--threads", 2, "--timeout", 3, *more)
 
 
 def test_every_way_to_misbehave(endpoint: Any, mode: str, goldassay: Any, tmp_path: Path) -> None:
@@ -108,7 +106,7 @@ def test_budgets_caches_and_limits_by_their_words(endpoint: Any, goldassay: Any,
         "goldassay: error: stopped after 3 of 8 examples: the budget of 3 calls is spent; what was done is safe; "
         f"resume with --resume runs/{folder.name}"
     )
-    code, out, _ = goldassay(*asked(endpoint, "--resume", folder.name, "--lm-option", "rpm=1200"))  # as runs list says
+    code, out, _ = goldassay(*asked(endpoint, "--resume", folder.name, limit=1200))  # as runs list says
     assert (code, json.loads(out)["cost"]["calls"], endpoint.calls) == (0, 8, 8)  # other limits are no other model
     assert endpoint.times[7] - endpoint.times[3] > 0.15
     code, _, err = goldassay(*asked(endpoint, "--budget", "calls=-1"))
@@ -116,7 +114,7 @@ def test_budgets_caches_and_limits_by_their_words(endpoint: Any, goldassay: Any,
         2,
         "goldassay: error: a budget has positive calls, tokens, usd, minutes, not 'calls=-1'",
     )
-    code, _, err = goldassay(*asked(endpoint, "--lm-option", "rpm=never"))
+    code, _, err = goldassay(*asked(endpoint, limit="never"))
     assert (code, "rpm: expected a number above 0" in err) == (2, True)
 
 

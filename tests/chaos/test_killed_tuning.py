@@ -30,9 +30,9 @@ def workspace(folder: Path, names_gold: list[Any], names_source: str) -> None:
 
 def command(endpoint: Any) -> list[str]:
     options = {"api_base": endpoint.url, "api_key": "none", "cache": "false"}
-    words = [word for name, value in options.items() for word in ("--lm-option", f"{name}={value}")]
+    model = ",".join(["openai/m", *(f"{name}={value}" for name, value in options.items())])
     tunes = [sys.executable, "-m", "goldassay", "tune", "extraction.py:program", "--gold", "gold.jsonl"]
-    return [*tunes, "--optimizer", "patches", "--lm", "openai/m", *words]
+    return [*tunes, "--optimizer", "patches", "--lm", model]
 
 
 def test_a_tuning_killed_twice_comes_to_the_same_program(

@@ -151,7 +151,7 @@ def test_samples_and_panels(labels: Path) -> None:
 
 def test_audit_prints_marks_and_gates() -> None:
     shown = run("audit", "--limit", 6, "--gate", code=1)
-    for part in ("order of a pair", "0.000 [0.000, 0.390]", "FAIL", "Not passed."):
+    for part in ("order of a pair", "0.0000 [0.000, 0.390]", "FAIL", "Not passed."):
         assert part in shown
     found = json.loads(run("audit", "--limit", 4, "--json"))
     assert [(check["passed"], check["rate"]["n"]) for check in found["checks"] if check["name"] == "echo"] == [
@@ -235,7 +235,7 @@ def test_options_for_programs_alone_are_refused_with_a_judge(labels: Path) -> No
 def test_refusals(labels: Path, tmp_path: Path) -> None:
     assert "no question 'beauty'" in refused("align", labels, "--judge", "beauty")
     assert "no input 'text'; support asks for text, claim" in refused("eval", labels)
-    assert "criterion has no label 'good'" in refused("align", labels, "--judge", "criterion", "--positive", "good")
+    assert "criterion has no label 'good'" in refused("align", labels, "--judge", "criterion:good")
     assert "only judges support" in refused("eval", labels, "--judge", "criterion", "--lm", "nli:absent")
     assert "no tuned judge here" in refused("eval", labels, "--judge", tmp_path)
     same = tmp_path / "same.jsonl"

@@ -113,7 +113,7 @@ def test_patches_of_an_own_program_have_a_folder_of_their_own_and_show_the_promp
     found = run("eval", *OWN, "--split", "train", "--json").strip().splitlines()[-1]
     folder = json.loads(found)["folder"]
     named = ["programs/readers.py:steps", "--task", "extraction"]
-    shown = run("patch", "propose", *named, "--run", folder, "--gold", "names")
+    shown = run("patch", "propose", *named, "--run", folder)
     files = sorted((workspace / "programs" / "patches" / "readers-steps").glob("*.yaml"))
     assert files or "No errors" in shown
     for file in files[:1]:

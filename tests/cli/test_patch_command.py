@@ -71,7 +71,7 @@ def evaluated(split: str = "dev", *more: object) -> dict[str, Any]:
 @pytest.fixture
 def proposed(workspace: Path) -> Path:
     """The folder with the patches that are proposed for the workspace's program."""
-    run("patch", "propose", "extraction", "--run", evaluated("train")["folder"], "--gold", "names", "--limit", 6)
+    run("patch", "propose", "extraction", "--run", evaluated("train")["folder"], "--limit", 6)
     return workspace / "programs" / "patches" / "extraction"
 
 
@@ -134,7 +134,7 @@ def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: 
     run("patch", "test", "extraction", "--gold", "names")
     before = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
     train = evaluated("train")["folder"]
-    run("patch", "propose", "extraction", "--run", train, "--gold", "names", "--limit", 1)
+    run("patch", "propose", "extraction", "--run", train, "--limit", 1)
     after = {file.name: file.read_text() for file in proposed.glob("*.yaml")}
     assert {name: after[name] for name in before} == before
     assert len(after) == len(before) + 1
@@ -143,7 +143,7 @@ def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: 
         file.write_text(
             file.read_text().replace(f"program: {yaml.safe_load(before[name])['program']}", "program: older")
         )
-    run("patch", "propose", "extraction", "--run", train, "--gold", "names")
+    run("patch", "propose", "extraction", "--run", train)
     body = body_of(proposed, name.removesuffix(".yaml"))
     assert (body["status"], body["effects"]) == ("proposed", [])
 
@@ -289,12 +289,12 @@ def test_nothing_to_patch_and_nothing_there(
     assert "no patch 'x'" in refused("patch", "apply", "extraction", "x")
     assert "no run at" in refused("patch", "patterns", workspace)
     dev = evaluated("dev")["folder"]
-    assert "not in train" in refused("patch", "propose", "extraction", "--run", dev, "--gold", "names")
+    assert "not in train" in refused("patch", "propose", "extraction", "--run", dev)
     (workspace / "programs" / "extraction.py").write_text(names_source.replace("Find names.", "A number, a museum."))
     monkeypatch.setattr("goldassay.workspace.load", fresh())
     right = evaluated("train")["folder"]
     assert "No errors." in run("patch", "patterns", right)
-    assert "This run has no errors" in run("patch", "propose", "extraction", "--run", right, "--gold", "names")
+    assert "This run has no errors" in run("patch", "propose", "extraction", "--run", right)
 
 
 def fresh() -> Any:

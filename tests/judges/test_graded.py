@@ -102,8 +102,8 @@ def test_the_command(tmp_path: Path) -> None:
     rng, file = random.Random(2), tmp_path / "numbers.csv"
     said = [round(rng.random(), 2) for _ in range(60)]
     rows = [f"{one},{max(0, one - 0.2):.2f}" if place < 20 else f"{one}," for place, one in enumerate(said)]
-    file.write_text("judge,human\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    command = ["mean", str(file), "--map", "verdict=judge,label=human", "--scale", "0-1"]
+    file.write_text("verdict,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    command = ["mean", str(file), "--scale", "0-1"]
     made = CliRunner().invoke(app, ["judge", *command, "--json"])
     found = json.loads(made.stdout)
     assert (found["labels"], found["verdicts"], found["high"]) == (20, 60, 1)

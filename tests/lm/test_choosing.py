@@ -47,7 +47,7 @@ def test_a_model_that_is_not_in_the_file_is_one_line(models: Path) -> None:
 
 
 def test_options_and_adapter_of_a_program(models: Path) -> None:
-    found = for_program(dspy.Predict("a -> b"), "openai/x", ["temperature=0.9"], "terse-json")
+    found = for_program(dspy.Predict("a -> b"), "openai/x,temperature=0.9,adapter=terse-json")
     assert found.lm.kwargs["temperature"] == 0.9
     assert isinstance(found.adapter, TerseAdapter)
     assert found.adapter.form == "json"
@@ -61,4 +61,4 @@ def test_an_option_without_name_or_value_is_refused(word: str) -> None:
 
 def test_an_unknown_adapter_names_those_that_there_are() -> None:
     with pytest.raises(GoldassayError, match="no adapter 'yaml'; there are chat, json"):
-        for_program(dspy.Predict("a -> b"), "openai/x", adapter_name="yaml")
+        for_program(dspy.Predict("a -> b"), "openai/x,adapter=yaml")

@@ -6,35 +6,37 @@ What several commands share is in `options`.
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from goldassay.cli import options as use
-from goldassay.cli.audit import audit
 from goldassay.cli.compare import compare
 from goldassay.cli.evaluate import evaluate
 from goldassay.cli.gold import app as gold_app
-from goldassay.cli.init import init
 from goldassay.cli.judge import app as judge_app
 from goldassay.cli.patch import app as patch_app
 from goldassay.cli.runs import app as runs_app
 from goldassay.cli.runs import report
 from goldassay.cli.score import score
-from goldassay.cli.tune import tune
+from goldassay.cli.tune import audit, tune
 from goldassay.cli.wikidata import app as wikidata_app
 from goldassay.exceptions import GoldassayError, RunStopped
 from goldassay.progress import QUIET
 from goldassay.reporting.terminal import answers_alone, visible
 
 INTERRUPTED = 130  # typer's exit code after Ctrl-C
+PARTS = ("programs", "metrics", "gold/heritage", "gold/records")  # of a workspace
 FLAGS = ("--json", "--force", "--quiet")
 
 
@@ -82,17 +84,60 @@ def top(
 
 
 @use.command(app)
-def demo(
-    lm: use.Lm = None,
-    limit: int | None = use.option("N", "Use only N examples of each split.", min=2),
-) -> None:
+def demo() -> None:
     """The whole loop, offline, in minutes: measure, tune, measure again."""
     from goldassay.demo import run
 
-    run(lm=lm, limit=limit)
+    run()
 
 
-use.command(app)(init)
+@dataclass(frozen=True)
+class OwnTask:
+    """A task of the user's own."""
+
+    task: str | None = use.option("NAME", "The name of a task of your own.")
+    inputs: str | None = use.option("A,B", "With --task: the fields that the program gets.")
+    outputs: str | None = use.option("C,D", "With --task: the fields that it predicts.")
+    source: str | None = use.option("FILE", "With --task: gold as jsonl, json, csv, tsv, parquet or hf:NAME.", "--from")
+    schema: str | None = use.option("FILE:MODEL", "With --task: the pydantic model of the records to predict.")
+    map: str | None = use.option("NAME=PATH,…", "Fields under other names: text=body.content.")
+
+
+@use.command(app)
+def init(
+    folder: Annotated[Path, use.argument("DIR", "The folder of the workspace.")],
+    own: OwnTask,
+    force: bool = False,
+) -> None:
+    """Write a workspace (programs/, metrics/, gold/) for the tasks of goldassay, or for a task of your own.
+
+    With --from, the fields and types come from the data.
+    """
+    from goldassay import scaffold, workspace
+    from goldassay.gold import anyfields
+
+    if own.task is not None:
+        sides = [
+            [name.strip() for name in (text or "").split(",") if name.strip()] for text in (own.inputs, own.outputs)
+        ]
+        renamed = anyfields.mapping(own.map)
+        options: dict[str, Any] = {"source": own.source, "renamed": renamed, "schema": own.schema, "force": force}
+        for file in scaffold.write(folder, own.task, *sides, **options):
+            print(file)
+        print(f"Try:  cd {folder} && goldassay gold validate gold/{own.task} && goldassay eval {own.task}:baseline")
+        return
+    if any(vars(own).values()):
+        raise GoldassayError("--inputs, --outputs, --from, --schema and --map need --task NAME")
+    existing = [part for part in PARTS if (folder / part).exists()]
+    if existing and not force:
+        raise GoldassayError(f"{folder} already has {', '.join(existing)}; choose a new folder, or add --force")
+    for part in PARTS:
+        ignore = shutil.ignore_patterns("__pycache__", "*.pyc", "patches")
+        shutil.copytree(workspace.installed() / part, folder / part, ignore=ignore, dirs_exist_ok=force)
+    print(f"A workspace in {folder}: programs/, metrics/, gold/heritage/, gold/records/.")
+    print(f"Try:  cd {folder} && goldassay eval extraction:baseline")
+
+
 use.command(app)(score)
 use.command(app, "eval")(evaluate)
 use.command(app)(compare)

@@ -1,29 +1,30 @@
 """``goldassay compare``: runs, files of predictions or programs on the same gold, and their ranking.
 
-Whatever is compared becomes a run: files of predictions are measured, programs are run with each model
-(`goldassay.cli.systems`). A single file or run is scored again.
+Whatever is compared becomes a run: files of predictions are measured, programs are run with each model. A single file
+is scored again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from goldassay import fields
+from goldassay import fields, workspace
 from goldassay.cli import options as use
+from goldassay.cli.evaluate import SplitExamples, examples, prepared
 from goldassay.cli.settings import Setting, settings
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS
-from goldassay.reporting import terminal
-from goldassay.workspace import metric
+from goldassay.reporting import tables, terminal
 
 if TYPE_CHECKING:
     from goldassay.running import Run
 
 HELP = "files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE"
-FIVE = "five"
+FIVE, READER = "five", "reader:"
 DEFAULT_VALUES = {
     "extraction": ("strict_f1", "partial_f1"),
     "classification": ("accuracy", "macro_f1"),
@@ -37,8 +38,8 @@ DEFAULT_VALUES = {
 
 
 @dataclass(frozen=True)
-class SystemOptions:
-    """What is compared, besides runs, and how the systems are tested and ranked."""
+class SystemOptions(use.FileOptions):
+    """What is compared, besides runs, and how the systems are ranked."""
 
     gold: str | None = use.for_gold("SET|FILE", "The gold.")
     pred: list[Path] | None = use.for_gold("FILE|RUN", "Predictions (repeat); the first are the baseline.")
@@ -56,7 +57,6 @@ class SystemOptions:
     limit: use.Limit = None
     threads: use.Threads = 1
     repeats: use.Repeats = 1
-    test: str = use.for_result("NAME", "permutation, bootstrap, paired_t, wilcoxon or mcnemar.", default="permutation")
     metric: str | None = use.for_gold(
         "FILE:NAME|five",
         "The metric of programs (default: metrics/TASK.py:metric); five ranks answers by accuracy, quality, "
@@ -69,7 +69,6 @@ class SystemOptions:
 def compare(
     runs: Annotated[list[str], use.argument("RUN RUN... | TASK", "Run folders, logs of other tools, or a task.")],
     systems: SystemOptions,
-    reading: use.FileOptions,
     seed: int = 0,
     force: bool = False,
     json: bool = False,
@@ -83,37 +82,39 @@ def compare(
     if any(weight < 0 for weight in weights.values()):
         raise GoldassayError(f"--weight expects numbers of 0 or more, got {', '.join(systems.weight or ())}")
     if systems.program or systems.state or systems.lm or systems.metric:
-        from goldassay.cli.systems import Job, rank_by_five, run_all
-
         if len(runs) != 1:
             raise GoldassayError(
                 "programs are compared as: goldassay compare TASK --program FILE --state FILE --lm MODEL"
             )
-        job = Job(task, systems, reading, out or Path("ranking"), seed)
+        out = out or Path("ranking")
+        data = examples(systems.gold, workspace.Target(task, Path(), "program"), systems.split, **systems.reading())
+        programs = _programs(task, systems, data)
         if systems.metric == FIVE:
-            rank_by_five(job, weights, force, json)
+            _rank_by_five(task, systems, data, programs, weights, force, json)
             return
-        loaded, out = run_all(job), job.out
+        loaded = _run_all(task, systems, data, programs, out, seed)
     elif systems.repeats > 1:
         raise GoldassayError("--repeats is for programs: goldassay compare TASK --program NAME --repeats 3")
     elif systems.gold is None and not systems.pred:
-        loaded = _loaded(runs, reading)
+        loaded = _loaded(runs, systems)
     elif systems.gold is None or len(runs) != 1:
         raise GoldassayError(HELP)
     elif len(systems.pred or ()) == 1:
-        _rescore(task, systems, reading, json)
+        _rescore(task, systems, json)
         return
     else:
-        loaded = _measured(task, systems, reading)
-    _show(loaded, systems.test, seed, json, _written(loaded, weights, seed, out) if out else None)
+        loaded = _measured(task, systems)
+    _show(loaded, seed, json, _written(loaded, weights, seed, out) if out else None)
 
 
-def _loaded(places: Sequence[str], reading: use.FileOptions) -> list[Run]:
+def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
+    """Runs and logs of other tools, which know how they were read."""
     from goldassay.running.logs import runs_at, split_name
 
-    document = settings(reading.option, allowed={"document": Setting(())}).get("document", "document")
-    if extra := next((name for name, value in vars(reading).items() if value and name != "option"), None):
-        raise GoldassayError(f"--{'measure' if extra == 'measures' else extra} is for files; {HELP}")
+    document = settings(systems.option, allowed={"document": Setting(())}).get("document", "document")
+    for name in ("format", "map", "protocol", "measures"):
+        if getattr(systems, name):
+            raise GoldassayError(f"--{name.removesuffix('s')} is for files; {HELP}")
     several = len(places) > 1 or split_name(places[0])[0].is_file()
     runs = [run for place in places for run in runs_at(place, document=document)] if several else []
     if len(runs) < 2:
@@ -121,7 +122,7 @@ def _loaded(places: Sequence[str], reading: use.FileOptions) -> list[Run]:
     return runs
 
 
-def _measured(task: str, systems: SystemOptions, reading: use.FileOptions) -> list[Run]:
+def _measured(task: str, systems: SystemOptions) -> list[Run]:
     """A run of each file of predictions, by the values asked for."""
     from goldassay.cli.score import read
     from goldassay.gold import Pairs
@@ -132,7 +133,7 @@ def _measured(task: str, systems: SystemOptions, reading: use.FileOptions) -> li
 
     if not systems.pred:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
-    options, runs = reading.chosen(task), []
+    options, runs = systems.chosen(task), []
     measures = options.pop("measures", [])
     for file in systems.pred:
         aligned, chosen = read(task, Path(str(systems.gold)), file, **options)
@@ -144,19 +145,135 @@ def _measured(task: str, systems: SystemOptions, reading: use.FileOptions) -> li
         names = measures or default or list(card.measures)  # a protocol has its own
         if unknown := next((name for name in names if name not in card.measures), None):
             raise GoldassayError(f"{task} has no value {unknown!r} here; there are {', '.join(card.measures)}")
-        for warning in aligned.warnings:
-            terminal.warn(f"{file}: {warning}")
-        values = {name: card.measures[name] for name in names} if task in TASKS else metric(task)
+        terminal.warn(*(f"{file}: {warning}" for warning in aligned.warnings))
+        values = {name: card.measures[name] for name in names} if task in TASKS else workspace.metric(task)
         run = from_predictions(*sides, values, name=file.name, file=file, protocol=options.get("protocol"))
         run.about["settings"] |= {STORED: str(file)}
-        for row, evidence, example, answer in zip(run.rows, run.evidence, *sides, strict=True):
-            record, prediction = (
-                {name: fields.read(side, name) for name in fields.names(side)} for side in (example, answer)
-            )
+        for row, evidence, *pair in zip(run.rows, run.evidence, *sides, strict=True):
+            record, prediction = ({name: fields.read(side, name) for name in fields.names(side)} for side in pair)
             row["inputs"] = {name: record.pop(name) for name in (INPUTS.get(task),) if name in record}
             row |= {"gold": record, "prediction": prediction, "score": float(evidence.value)}
         runs.append(run)
     return runs
+
+
+def _programs(task: str, systems: SystemOptions, data: SplitExamples) -> list[tuple[str, Any, Any, dict[str, Any]]]:
+    """Each program, in each saved state, with each model: label, program, model and settings of its run.
+
+    A program that asks no model stands once.
+    """
+    from goldassay.lm import for_program
+    from goldassay.tuning.saved import state_names
+
+    saved = systems.state or []
+    states: list[tuple[Path | None, str]] = [*zip(saved, (f"-{name}" for name in state_names(saved)), strict=True)]
+    places = systems.program or (["program"] if states else ["program", "baseline"])
+    if (len(places) == len(states) == 1 and not systems.pred) or not states:
+        states = [(None, ""), *states]  # one state is held against the program as it is
+    listed: list[tuple[str, Any, Any, dict[str, Any]]] = []
+    for place, (state, suffix) in product(places, states):
+        about: dict[str, Any] = {"program": place} | ({"state": str(state)} if state else {})
+        if place.startswith(READER):
+            name = place.removeprefix(READER)
+            program = workspace.attribute(workspace.target(task).file, "Pretrained")(name)
+            label, about["program"] = f"reader-{Path(name).name}", f"Pretrained({name!r})"
+            if data.passages:
+                program.index(data.passages)
+        elif state is None and (Path(place) / "state.json").is_file():  # the folder of a tuned program
+            target = workspace.target(f"{task}:program", task)
+            label, program = f"{target.label}-{Path(place).resolve().name}", prepared(target, data, Path(place))
+            about = {"program": task, "state": place}
+        else:
+            target = workspace.target(place if Path(place.partition(":")[0]).is_file() else f"{task}:{place}", task)
+            label, program = target.label, prepared(target, data, state)
+        label = label.replace(":", "-")
+        label += suffix
+        label += f"-{len(listed) + 1}" if label in {system[0] for system in listed} else ""
+        models = [(name, for_program(program, name)) for name in (systems.lm or (None,))]
+        for name, model in models if models[0][1].name is not None else models[:1]:
+            shown = str(name).partition(".yaml:")[2] or model.name  # the names of models.yaml are told apart
+            listed.append((label, program, model, {**about, "lm": shown if model.name else None}))
+    return listed
+
+
+def _run_all(
+    task: str, systems: SystemOptions, data: SplitExamples, programs: Sequence[Any], out: Path, seed: int
+) -> list[Run]:
+    """A run of each program, in a folder of ``--out``, after the runs that exist."""
+    from goldassay.running import new_folder
+    from goldassay.running.evaluate import evaluate
+    from goldassay.running.logs import runs_at
+
+    runs = [run for place in systems.pred or [] for run in runs_at(place)]
+    if len(programs) + len(runs) < 2:
+        raise GoldassayError("compare needs two systems or more: add another --program, --state, --lm or --pred RUN")
+    metric = workspace.metric(task, systems.metric)
+    about = {"gold": data.name, "split": systems.split, "limit": systems.limit}
+    for label, program, model, own in programs:
+        with terminal.working(_name(label, own)):
+            run = evaluate(
+                program,
+                data.examples[: systems.limit],
+                metric,
+                lm=model.lm,
+                adapter=model.adapter,
+                threads=systems.threads,
+                repeats=systems.repeats,
+                folder=new_folder(out / "runs", label, own["lm"]),
+                seed=seed,
+                name=label,
+                settings={**own, **about},
+                progress=False,
+                max_failures=1.0,
+            )
+        runs.append(run)
+    return runs
+
+
+def _name(label: str, about: Mapping[str, Any]) -> str:
+    """A program, and the model if it asks one."""
+    return f"{label} on {about['lm']}" if about["lm"] else label
+
+
+def _rank_by_five(
+    task: str,
+    systems: SystemOptions,
+    data: SplitExamples,
+    programs: Sequence[Any],
+    weights: Mapping[str, float],
+    again: bool,
+    json: bool,
+) -> None:
+    """Rank programs that answer questions by five metrics; the folder caches their answers."""
+    from goldassay.compat.models import CACHES, OUTPUTS, ModelRanking, ScorePack, reading
+    from goldassay.embedding import available
+    from goldassay.measures.answering.ranking import WEIGHTS
+    from goldassay.reporting import runs as shown
+    from goldassay.running.leaks import find_leaks, leak_warning
+
+    if task != "answering" or systems.pred:
+        raise GoldassayError("--metric five ranks programs: goldassay compare answering --metric five --program NAME")
+    answering = {}
+    for label, program, model, about in programs:
+        name = _name(label, about)
+        answering[name.removeprefix("answering-")] = reading(program, model.lm, model.adapter)
+        if warning := leak_warning(find_leaks(program, data.examples), data.examples):
+            terminal.warn(f"{name}: {warning}")
+    searching, out = programs[0][1], systems.out or Path("ranking")
+    ranking = ModelRanking(
+        answering,
+        lambda question: [passage["text"] for passage in searching.search(question)],
+        out,
+        questions=[example.toDict() for example in data.examples[: systems.limit]],
+        pack=ScorePack(settings(systems.option).get("embedder") or available(), None, weights or dict(WEIGHTS)),
+    )
+    with terminal.working(f"{len(programs)} models, {len(data.examples)} questions"):
+        rows = ranking.run_evaluation(force_refresh=again)
+    if json:
+        terminal.answer({"rankings": rows, "out": str(out)})
+        return
+    shown.five(rows)
+    terminal.plain(f"Written to {out}: {', '.join((*OUTPUTS, *CACHES))}")
 
 
 def _written(runs: Sequence[Run], weights: Mapping[str, float], seed: int, out: Path) -> tuple[Any, list[Path]]:
@@ -168,8 +285,7 @@ def _written(runs: Sequence[Run], weights: Mapping[str, float], seed: int, out: 
     if not any(runs[0].zero.weights.values()):  # files, which have no metric: all values weigh the same
         weights = weights or dict.fromkeys(runs[0].values, 1.0)
     ranked, notes = ranking.rank(runs, weights, seed=seed), ranking.unranked(runs)
-    for note in notes:
-        terminal.warn(note)
+    terminal.warn(*notes)
     files = ranking.write(ranked, out, notes)
     page, table = out / "report.html", out / "systems.tex"
     table.write_text(to_latex(runs, [run.name for run in runs]), encoding="utf-8")
@@ -178,23 +294,22 @@ def _written(runs: Sequence[Run], weights: Mapping[str, float], seed: int, out: 
     return ranked, [*files, table, page]
 
 
-def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -> None:
+def _show(runs: Sequence[Run], seed: int, json: bool, ranking: Any) -> None:
     """Paired differences, ranks of three or more runs, what was won and lost, the ranking."""
-    from goldassay.reporting import runs as tables
+    from goldassay.reporting import runs as shown
     from goldassay.reporting.summary import noise_lines
     from goldassay.reporting.verdicts import against
-    from goldassay.running.comparing import RunComparisons, ranked
-    from goldassay.running.comparing import compare as compare_runs
+    from goldassay.running.comparing import RunComparisons, compare, ranked
 
     usable = [run for run in runs if run.available]
     places = [place for place, run in enumerate(runs, start=1) if run.available]
-    comparisons = compare_runs(*usable, test=test, seed=seed) if len(usable) > 1 else RunComparisons(runs[0], [])
+    comparisons = compare(*usable, seed=seed) if len(usable) > 1 else RunComparisons(runs[0], [])
     ranks = ranked(usable, seed=seed) if len(usable) > 2 else {}
     verdicts = against(comparisons, seed)
-    for text in [f"{run.name}: {warning}" for run in runs for warning in run.warnings]:
-        terminal.warn(text)
+    for run in runs:
+        terminal.warn(*(f"{run.name}: {warning}" for warning in run.warnings))
     if json:
-        protocol = tables.protocol(runs)
+        protocol = shown.protocol(runs)
         body: dict[str, Any] = {
             "runs": [{**run.summary(), "available": run.available} for run in runs],
             "comparisons": [each.state() for each in comparisons],
@@ -208,27 +323,27 @@ def _show(runs: Sequence[Run], test: str, seed: int, json: bool, ranking: Any) -
         body |= {"protocol": protocol} if protocol else {}
         terminal.answer(body | ({"ranking": [each.state() for each in ranking[0]]} if ranking else {}))
         return
-    tables.comparison(runs, comparisons)
-    tables.ranks(ranks, places)
-    for text in [f"{run.name}: {text}" for run in usable for text in noise_lines(run)[:2]]:
-        terminal.line(text)
+    shown.comparison(runs, comparisons)
+    shown.ranks(ranks, places)
+    for run in usable:
+        for text in noise_lines(run)[:2]:
+            terminal.line(f"{run.name}: {text}")
     for place, each in zip(places[1:], verdicts, strict=True):
-        tables.moved(each, (place, places[0]))
+        shown.moved(each, (place, places[0]))
     if ranking:
-        tables.ranking(ranking[0])
+        shown.ranking(ranking[0])
         terminal.plain(f"Written: {', '.join(map(str, ranking[1]))}")
     for each in verdicts:
-        terminal.line(each.sentence, each.verdict if each.verdict in ("better", "worse") else "bold")
+        terminal.line(each.sentence, style=each.verdict if each.verdict in ("better", "worse") else "bold")
 
 
-def _rescore(task: str, systems: SystemOptions, reading: use.FileOptions, json: bool) -> None:
+def _rescore(task: str, systems: SystemOptions, json: bool) -> None:
     """Score stored predictions again."""
-    from goldassay.reporting import tables
     from goldassay.running.comparing import rescore
     from goldassay.scoring import INTERVALS_UP_TO
 
     gold, (pred, *_) = Path(str(systems.gold)), systems.pred or []
-    card = rescore(task, gold, pred, reading.measures or (), format=reading.reading()["format"])
+    card = rescore(task, gold, pred, systems.measures or (), format=systems.reading()["format"])
     if card.examples <= INTERVALS_UP_TO:
         card.estimate()
     terminal.output(card, json, tables.scorecard)

@@ -5,16 +5,18 @@ Other commands and the pytest plugin take a program and its examples from here, 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from goldassay import workspace
+from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.reporting import terminal, tuning
 
 if TYPE_CHECKING:
     import dspy
@@ -36,20 +38,16 @@ class RunningOptions(use.WorkOptions):
     max_failures: float = use.for_running(
         "SHARE", "Stop if more fail (after 20); 1 never stops.", min=0, max=1, default=0.5
     )
-    repeats: use.Repeats = 1
 
     def run_options(self) -> dict[str, Any]:
         """The fields of `goldassay.running.RunOptions` that the command line sets."""
-        engine, colon, workers = self.engine.partition(":")
-        if colon and (engine == "threads" or not workers.isdigit() or not int(workers)):
+        match = re.fullmatch("(threads)|(ray)(:[1-9][0-9]*)?", self.engine)
+        if not match:
             raise GoldassayError(
                 f"--engine expects threads, ray or ray:16 (threads are --threads N), got {self.engine!r}"
             )
-        names = ("threads", "budget", "timeout", "max_failures", "repeats")
-        return {name: getattr(self, name) for name in names} | {
-            "engine": engine,
-            "workers": int(workers) if workers else None,
-        }
+        options = {name: value for name, value in vars(self).items() if name != "resume"}
+        return options | {"engine": match[1] or match[2], "workers": int(match[3][1:]) if match[3] else None}
 
 
 @dataclass(frozen=True)
@@ -70,25 +68,31 @@ class ResultOptions:
 
 def evaluate(
     program: use.Name,
-    source: use.SplitOptions,
+    source: use.GoldOptions,
     models: use.ModelOptions,
     running: RunningOptions,
     result: ResultOptions,
+    split: use.Split = "dev",
     json: bool = False,
     seed: int = 0,
 ) -> None:
     """Run a program over a gold set and measure it."""
+    from goldassay.lm import for_program
+    from goldassay.running.doubt import check_same_program
     from goldassay.running.doubt import gates as hold_gates
     from goldassay.running.evaluate import evaluate as measure
+    from goldassay.running.run import Run
     from goldassay.tuning.saved import state_names
 
     if result.sure and not result.gate:
         raise GoldassayError("--sure needs --gate")
     target = workspace.target(program, source.task)
-    data = examples(source.gold, target, source.split, **source.reading())
-    module = prepared(target, data.train, models.state, data.passages)
-    earlier = _earlier(result.earlier, module)
-    model = models.model(module)
+    data = examples(source.gold, target, split, **source.reading())
+    module = prepared(target, data, models.state)
+    earlier = Run.load(result.earlier) if result.earlier else None
+    if earlier:  # another program's is refused before anything is asked
+        check_same_program(type(module).__qualname__, earlier)
+    model = for_program(module, models.lm)
     label = target.label.replace(":", "-") + (f"-{state_names([models.state])[0]}" if models.state else "")
     options = running.run_options() | {"seed": seed, "trace": not result.no_trace, "name": label}
     options |= {"lm": model.lm, "adapter": model.adapter}
@@ -102,27 +106,15 @@ def evaluate(
             from goldassay.judges.labels import read_run_labels
 
             options["judge_labels"] = read_run_labels(result.judge_labels, metric)
-        settings = {"program": program, "gold": data.name, "split": source.split, "limit": source.limit}
-        settings |= {"lm": model.name} | ({"state": str(models.state)} if models.state else {})
-        options["settings"] = settings | ({"judge": str(judge)} if judge else {})
+        settings = {"program": program, "gold": data.name, "split": split, "limit": source.limit, "lm": model.name}
+        extras = {"state": models.state, "judge": judge}
+        options["settings"] = settings | {name: str(value) for name, value in extras.items() if value}
         run = measure(module, chosen, metric, **{**options, "resume" if running.resume else "folder": folder})
     gates = hold_gates(run, result.runs) if result.sure else {}
     _show(run, judge, gates, result.errors, earlier, json)
     passed = metric.met(run.values).values() if not result.sure else [g.verdict == "pass" for g in gates.values()]
     if result.gate and not all(passed):
         raise SystemExit(1)
-
-
-def _earlier(place: Path | None, module: Any) -> Run | None:
-    """The run that serves as covariate, if any; another program's is refused before anything is asked."""
-    from goldassay.running.doubt import check_same_program
-    from goldassay.running.run import Run
-
-    if place is None:
-        return None
-    earlier = Run.load(place)
-    check_same_program(type(module).__qualname__, earlier)
-    return earlier
 
 
 @contextmanager
@@ -143,7 +135,6 @@ def run_folder(resume: Path | None, runs: Path, label: str, model: str | None) -
 
 def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Run | None, json: bool) -> None:
     from goldassay.reporting import runs as tables
-    from goldassay.reporting import terminal, tuning
     from goldassay.reporting.verdicts import run_sentence
     from goldassay.running.doubt import with_covariate
     from goldassay.tuning.patterns import find
@@ -172,16 +163,14 @@ def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Ru
 
 def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, Any], page: Path, json: bool) -> None:
     """The loss of each stage, printed and as a page."""
-    from goldassay.files import save
+    from goldassay.reporting import pages
     from goldassay.reporting import runs as tables
-    from goldassay.reporting import terminal
-    from goldassay.reporting.pages import waterfall as report
     from goldassay.running.waterfall import waterfall
 
     names = ("lm", "adapter", "threads", "repeats")
     losses = waterfall(module, chosen, metric, progress=not json, **{name: options[name] for name in names})
     page.parent.mkdir(parents=True, exist_ok=True)
-    save(page, report(losses, str(options["name"])))
+    files.save(page, pages.waterfall(losses, str(options["name"])))
     if json:
         terminal.answer({**losses.state(), "page": str(page)})
     else:
@@ -189,8 +178,7 @@ def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, 
         terminal.plain(f"Written: {page}")
 
 
-@dataclass(frozen=True)
-class SplitExamples:
+class SplitExamples(NamedTuple):
     """The examples of a split, the training examples that a baseline may learn from, and the passages to search."""
 
     name: str
@@ -224,15 +212,13 @@ def examples(gold: str | None, target: workspace.Target, split: str, **reading: 
     return SplitExamples(name, chosen, part.train if "train" in part.splits else [], part.passages)
 
 
-def prepared(
-    target: workspace.Target, train: Sequence[dspy.Example], state: Path | None = None, passages: Sequence[object] = ()
-) -> dspy.Module:
+def prepared(target: workspace.Target, data: SplitExamples | None = None, state: Path | None = None) -> dspy.Module:
     """The program: over the gold's passages if it searches, with its tuned state, fitted on train if it can be."""
     program: Any = target.load()
-    if passages and hasattr(program, "index"):
-        program = program.deepcopy().index(passages)  # the file's own stays as it is
+    if data and data.passages and hasattr(program, "index"):
+        program = program.deepcopy().index(data.passages)  # the file's own stays as it is
     if state is not None:
         from goldassay.tuning import load_state
 
         program = load_state(program, state)
-    return program.fit(train) if train and hasattr(program, "fit") else program
+    return program.fit(data.train) if data and data.train and hasattr(program, "fit") else program

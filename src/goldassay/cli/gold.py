@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from goldassay.cli import options as use
 from goldassay.cli.settings import Setting, settings
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.reporting import terminal
+from goldassay.reporting import tables, terminal
 
 app = use.commands("Gold: validate, count, split, convert it; measure the agreement of annotators.")
 READING = {"topics": Setting(["retrieval"], Path)}
@@ -21,9 +21,11 @@ class ReadingOptions(use.FormatOptions):
 
     task: use.OfTask = None
 
-    def reading(self) -> dict[str, Any]:
-        """The keyword arguments of `goldassay.gold.load`."""
-        return {**super().reading(), "task": self.task}
+    def load(self, gold: str) -> Any:
+        """A gold set, or a file of a task."""
+        from goldassay.gold import load
+
+        return load(gold, task=self.task, **self.reading())
 
 
 @use.command(app)
@@ -36,9 +38,8 @@ def validate(
     """Find everything that is wrong in gold; exit with status 1 if anything is."""
     from goldassay.gold.audit import audit, repaired
     from goldassay.gold.sets import find
-    from goldassay.reporting import tables
 
-    result = audit(gold, **reading.reading())
+    result = audit(gold, task=reading.task, **reading.reading())
     terminal.output(result, json, tables.gold_audit)
     if fix is not None:
         fixed = repaired(find(gold), fix, result.findings)
@@ -50,15 +51,9 @@ def validate(
 @use.command(app)
 def stats(gold: use.GoldSet, reading: ReadingOptions, json: bool = False) -> None:
     """Count records by split, language, type and stratum."""
-    from goldassay.gold.sets import load
     from goldassay.gold.sets import stats as count
-    from goldassay.reporting import tables
 
-    counts = count(load(gold, **reading.reading()))
-    if json:
-        terminal.answer(counts)
-    else:
-        tables.gold_stats(counts)
+    terminal.output(count(reading.load(gold)), json, tables.gold_stats)
 
 
 @use.command(app)
@@ -67,7 +62,6 @@ def split(
     reading: ReadingOptions,
     ratios: str | None = use.option("NAME=SHARE,…", "Default: train=0.7,dev=0.15,test=0.15."),
     by: list[str] | None = use.option("NAME", "Keep this stratum or field in proportion (repeat)."),
-    group: str | None = use.option("NAME", "Keep examples with the same value of this field together."),
     out: Path | None = use.option("FOLDER", "Write the records with their split here."),
     seed: int = 0,
     force: bool = False,
@@ -77,19 +71,18 @@ def split(
 
     All tasks of a set are split together, so that a document is on the same side in all of them.
     """
-    from goldassay.gold import sets, splits, write
-    from goldassay.reporting import tables
+    from goldassay.gold import splits, write
 
-    loaded = sets.load(gold, **reading.reading())
+    loaded = reading.load(gold)
     records = [record for part in loaded.tasks.values() for record in part.records]
     shares = use.numbers("--ratios", ratios.split(",")) if ratios else splits.DATASET_SPLITS
-    division = splits.split(records, ratios=shares, factors=by or None, group=group, seed=seed)
+    division = splits.split(records, ratios=shares, factors=by or None, seed=seed)
     if out is not None:
-        for task in loaded.tasks:
-            use.new_place(out / f"{task}.jsonl", force)
-        for task, part in loaded.tasks.items():
+        for name in loaded.tasks:
+            use.new_place(out / f"{name}.jsonl", force)
+        for name, part in loaded.tasks.items():
             rows = [{**record, "split": division.of[str(record["id"])]} for record in part.records]
-            write(out / f"{task}.jsonl", rows, format="jsonl", task=task)
+            write(out / f"{name}.jsonl", rows, format="jsonl", task=name)
     terminal.output(division, json, tables.gold_split)
     if not json:
         terminal.line("nothing written; --out FOLDER writes it" if out is None else f"written to {out}")
@@ -99,8 +92,6 @@ def split(
 def agree(
     files: Annotated[list[Path], use.argument("FILE...", "One file an annotator, or one corrected draft.")],
     task: use.OfTask = None,
-    format: use.Format = None,
-    level: str | None = use.option("NAME", "For Krippendorff's alpha: nominal, ordinal, interval or ratio."),
     seed: int = 0,
     json: bool = False,
 ) -> None:
@@ -109,29 +100,22 @@ def agree(
     One file alone is a corrected draft (gold from-traces): its labels are held against its suggestions.
     """
     from goldassay.gold.agreement import agree_files
-    from goldassay.reporting import tables
 
-    name = use.format_and_column(format)["format"]
-    job = task or _task(files[0], name)
-    terminal.output(agree_files(files, job, format=name, level=level, seed=seed), json, tables.agreement)
-
-
-def _task(file: Path, format: str | None) -> str:
-    """The task of an annotator's file, from its name, format or fields."""
-    from goldassay.gold.sets import load
-
-    if not file.exists():
+    file = files[0]
+    if task is None and not file.exists():
         raise DataError("no such file", file=file)
-    if file.is_dir():
+    if task is None and file.is_dir():
         raise GoldassayError(f"{file} is a folder; name the task that was annotated with --task")
-    return next(iter(load(file, format=format).tasks))
+    job = task or next(iter(ReadingOptions().load(str(file)).tasks))
+    terminal.output(agree_files(files, job, seed=seed), json, tables.agreement)
 
 
 @use.command(app)
 def convert(
     source: Annotated[Path, use.argument("FROM", "The file to read.")],
     target: Annotated[Path, use.argument("TO", "The file to write.")],
-    reading: ReadingOptions,
+    task: Annotated[str, use.for_gold("TASK", "The task of the gold.")],
+    reading: use.FormatOptions,
     to: str | None = use.option("NAME", "The format of TARGET, if its name does not imply it."),
     option: list[str] | None = use.option(
         "NAME=VALUE", "topics=FILE: the texts of the queries of trec, id<TAB>text a line."
@@ -142,19 +126,10 @@ def convert(
     """Convert gold from one format to another, and report what is lost."""
     from goldassay import gold as library
 
-    if reading.task is None:
-        raise GoldassayError("gold convert needs --task TASK")
     use.new_place(target, force)
     options = {**reading.reading(), **settings(option, allowed=READING)}
-    summary = library.convert(
-        source,
-        target,
-        side="pred" if pred else "gold",
-        source_format=options.pop("format"),
-        target_format=to,
-        **options,
-    )
-    print(f"{target}: {summary}")
+    options |= {"side": "pred" if pred else "gold", "source_format": options.pop("format"), "target_format": to}
+    print(f"{target}: {library.convert(source, target, task=task, **options)}")
 
 
 @use.command(app, "from-traces")
@@ -181,8 +156,7 @@ def from_traces(
 
     use.new_place(out, force)
     drafts = draft(sources, task, n=n, by=by, map=map, seed=seed)
-    for warning in drafts.warnings:
-        terminal.warn(warning)
+    terminal.warn(*drafts.warnings)
     if out.suffix == ".html":
         from goldassay.reporting.pages import correcting
 

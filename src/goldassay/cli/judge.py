@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsons
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from goldassay import files
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, GoldassayError, RunStopped
-from goldassay.reporting import terminal
+from goldassay.reporting import tables, terminal
 
 if TYPE_CHECKING:
     from goldassay.judges.labels import Labels
@@ -25,65 +25,59 @@ Origin = Annotated[
     use.for_gold("HOW", "How the labelled items were chosen: random, verdict (judge plan), elsewhere or unknown."),
 ]
 SUPPORT = "support"
-RUBRICS = (".yaml", ".yml", ".json")
-
-
-@dataclass(frozen=True)
-class QuestionOptions:
-    """What a judge is asked."""
-
-    judge: str = use.for_model(
-        "NAME|FILE|1-5|FOLDER",
+Asked = Annotated[
+    str,
+    use.for_model(
+        "NAME|FILE|1-5|FOLDER[:LABEL]",
         "The question: support, relevance, criterion, preference, type or link; a yaml or json file with "
-        "levels and their meanings, the worst first; a scale; a judge tuned with tune --judge.",
-        default=SUPPORT,
-    )
-    map: use.FieldMap = None
-    positive: str | None = use.for_gold("LABEL", "The label that counts as positive.")
+        "levels and their meanings, the worst first; a scale; a judge tuned with tune --judge. The label that counts "
+        "as positive may follow, as in criterion:yes.",
+    ),
+]
 
-    def question(self) -> Question:
-        """The question with its positive label; a tuned judge answers its own."""
-        from goldassay.judges.questions import question, rubric, scale
-        from goldassay.judges.tuning import question_of
 
-        if self.state:
-            chosen = question_of(self.state)
-        elif self.judge[:1].isdigit():
-            chosen = scale(self.judge)
-        elif Path(self.judge).suffix in RUBRICS:
-            levels = files.yaml_value(Path(self.judge))
-            if not isinstance(levels, dict):
-                raise DataError("a rubric has levels and their meanings, the worst first", file=self.judge)
-            chosen = rubric(levels)
-        else:
-            chosen = question(self.judge)
-        return chosen.about(self.positive) if self.positive else chosen
+def question(judge: str) -> tuple[Question, Path | None]:
+    """What a judge is asked, and the folder of a tuned judge, which answers its own question."""
+    from goldassay.judges.questions import question, rubric, scale
+    from goldassay.judges.tuning import question_of
 
-    @property
-    def state(self) -> Path | None:
-        """The folder of a tuned judge, if one is named."""
-        place = Path(self.judge)
-        return place if place.is_dir() else None
+    name, _, positive = judge.partition(":")
+    state = Path(name) if Path(name).is_dir() else None
+    if state:
+        chosen = question_of(state)
+    elif name[:1].isdigit():
+        chosen = scale(name)
+    elif Path(name).suffix in (".yaml", ".yml", ".json"):
+        levels = files.yaml_value(Path(name))
+        if not isinstance(levels, dict):
+            raise DataError("a rubric has levels and their meanings, the worst first", file=name)
+        chosen = rubric(levels)
+    else:
+        chosen = question(name)
+    return chosen.about(positive) if positive else chosen, state
 
-    def labels(self, path: Path, limit: int | None = None, labelled: bool = True) -> Labels:
-        """The labels of a file, without those that a tuned judge was tuned on."""
-        from goldassay.gold import anyfields
-        from goldassay.judges.labels import read
-        from goldassay.judges.tuning import unseen
 
-        labels = read(path, self.question(), labelled=labelled, columns=anyfields.mapping(self.map))
-        if self.state is not None:
-            fresh = unseen(self.state, labels)
-            if seen := len(labels.items) - len(fresh.items):
-                terminal.warn(f"{seen} items are left out: the judge was tuned on them")
-            labels = fresh
-        return replace(labels, items=labels.items[:limit])
+def labels_of(
+    path: Path, judge: str, *, map: str | None = None, limit: int | None = None, labelled: bool = False
+) -> Labels:
+    """The labels of a file, without those that a tuned judge was tuned on."""
+    from goldassay.gold import anyfields
+    from goldassay.judges.labels import read
+    from goldassay.judges.tuning import unseen
+
+    asked, state = question(judge)
+    labels = read(path, asked, labelled=labelled, columns=anyfields.mapping(map))
+    fresh = unseen(state, labels) if state else labels
+    if seen := len(labels.items) - len(fresh.items):
+        terminal.warn(f"{seen} items are left out: the judge was tuned on them")
+    return replace(fresh, items=fresh.items[:limit])
 
 
 @dataclass(frozen=True)
 class JudgeOptions:
     """The judge, or the panel of judges, that answers."""
 
+    judge: Asked = SUPPORT
     lm: list[str] | None = use.for_model(
         "MODEL",
         "The judge's model, or nli:MODEL. Several vote (repeat); a model that is repeated is sampled again.",
@@ -92,8 +86,8 @@ class JudgeOptions:
     threads: use.Threads = 1
     budget: use.Budget = None
 
-    def load(self, question: QuestionOptions) -> Any:
-        """The judge or panel that answers a question."""
+    def load(self) -> Any:
+        """The judge or panel that answers."""
         from goldassay import lm as models
         from goldassay.judges.judge import ENTAILMENT, Judge, Panel, Verdicts, named
         from goldassay.judges.tuning import judge_of
@@ -101,19 +95,17 @@ class JudgeOptions:
         logging.getLogger("dspy").setLevel(logging.ERROR)
         names: list[str | None] = [*self.lm] if self.lm else [None]
         verdicts = Verdicts(self.store) if self.store else {}
+        asked, state = question(self.judge)
         members: list[Any] = []
         for at, name in enumerate(names):
             if name and name.startswith(ENTAILMENT):
-                if len(names) > 1 or question.state or question.question().name != SUPPORT:
+                if len(names) > 1 or state or asked.name != SUPPORT:
                     raise GoldassayError(f"{name} only judges support: no samples, no panel, no tuned judge")
                 return named(name)
             model = models.resolve(name)
-            options: dict[str, Any] = {
-                "adapter": models.adapter(model),
-                "sample": names[:at].count(name),
-                "verdicts": verdicts,
-            }
-            members.append(judge_of(question.state, model, **options) if question.state else Judge(model, **options))
+            sample, adapter = names[:at].count(name), models.adapter(model)
+            options: dict[str, Any] = {"adapter": adapter, "sample": sample, "verdicts": verdicts}
+            members.append(judge_of(state, model, **options) if state else Judge(model, **options))
         return members[0] if len(members) == 1 else Panel(members)
 
     @contextmanager
@@ -128,22 +120,23 @@ class JudgeOptions:
             stored = f"stored in {self.store}, and" if self.store else "lost; with --store FILE they are stored, and"
             raise RunStopped(f"{error}; the verdicts so far are {stored} the same command continues") from None
 
-    def votes(self, judge: Any, labels: Labels) -> list[Vote]:
-        """The judge's vote on every item, with a warning about verdicts that are unknown."""
+    def votes(self, labels: Labels) -> tuple[Any, list[Vote]]:
+        """The judge, and its vote on every item, with a warning about verdicts that are unknown."""
         from goldassay.judges.labels import poll
 
+        judge = self.load()
         with terminal.progress("judging", len(labels.items)) as update, self.within_budget():
             votes = poll(judge, labels.question, labels.items, threads=self.threads, on_vote=update)
         if getattr(judge, "warning", ""):
             terminal.warn(judge.warning)
-        return votes
+        return judge, votes
 
 
 @use.command(app, "eval")
 def evaluate(
     items: Annotated[Path, use.argument("FILE", "jsonl, csv or tsv with ids and inputs.")],
-    question: QuestionOptions,
     judge: JudgeOptions,
+    map: use.FieldMap = None,
     out: Path | None = use.for_result("FILE", "Write the items with their verdicts (jsonl)."),
     origin: Origin = "unknown",
     limit: use.Limit = None,
@@ -152,35 +145,28 @@ def evaluate(
 ) -> None:
     """Ask a judge about the items of a file: the rate of each verdict, corrected by human labels of some items."""
     from goldassay.judges.agreement import estimate
-    from goldassay.reporting import tables
 
     use.new_place(out, force)
-    labels = question.labels(items, limit, labelled=False)
-    member = judge.load(question)
-    votes = judge.votes(member, labels)
+    labels = labels_of(items, judge.judge, map=map, limit=limit)
+    member, votes = judge.votes(labels)
     if out is not None:
-        write(out, labels, votes)
+        rows = []
+        for item, vote in zip(labels.items, votes, strict=True):  # as judge align reads them
+            score = vote.share(labels.question.positive)
+            row = {"id": item.id, "inputs": dict(item.inputs), "label": None, "verdict": vote.label, "score": score}
+            row |= {"labels": dict(item.labels)} if item.labels else {}
+            rows.append({**row, "disagreement": vote.disagreement, **({"split": item.split} if item.split else {})})
+        files.save(out, "".join(jsons.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     terminal.output(estimate(labels, votes, member, origin=origin), json, tables.judged)
     if out is not None and not json:
         terminal.line(f"Written: {out}")
 
 
-def write(path: Path, labels: Labels, votes: Sequence[Vote]) -> None:
-    """Write items with their verdicts; ``judge align`` reads them."""
-    rows = []
-    for item, vote in zip(labels.items, votes, strict=True):
-        score = vote.share(labels.question.positive)
-        row = {"id": item.id, "inputs": dict(item.inputs), "label": None, "verdict": vote.label, "score": score}
-        row |= {"labels": dict(item.labels)} if item.labels else {}
-        rows.append({**row, "disagreement": vote.disagreement, **({"split": item.split} if item.split else {})})
-    files.save(path, "".join(jsons.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-
-
 @use.command(app)
 def align(
     labels: Annotated[Path, use.argument("FILE", "Human labels: jsonl, csv or tsv.")],
-    question: QuestionOptions,
     judge: JudgeOptions,
+    map: use.FieldMap = None,
     split: str | None = use.for_gold("NAME", "Only these items (default: test, if the file has splits)."),
     origin: Origin = "unknown",
     limit: use.Limit = None,
@@ -191,36 +177,31 @@ def align(
     Without --lm, the verdicts in the file are used.
     """
     from goldassay.judges.agreement import align as compare
-    from goldassay.reporting import tables
 
-    people = question.labels(labels, limit)
+    people = labels_of(labels, judge.judge, map=map, limit=limit, labelled=True)
     if split or "test" in {item.split for item in people.items}:
         people = replace(people, items=[item for item in people.items if item.split == (split or "test")])
-    if people.judged and not judge.lm and not question.state:
-        name, votes = "verdicts of the file", people.votes
+    if people.judged and not judge.lm and not question(judge.judge)[1]:
+        member, votes = "verdicts of the file", people.votes
     else:
-        member = judge.load(question)
-        name, votes = str(member), judge.votes(member, people)
+        member, votes = judge.votes(people)
     alignment = compare(people, votes, origin=origin)
-    if json:
-        terminal.answer({"judge": name, **alignment.state()})
-    else:
-        tables.judge_agreement(name, alignment)
+    state = {"judge": str(member), **alignment.state()}
+    terminal.output(state, json, lambda _: tables.judge_agreement(str(member), alignment))
 
 
 @use.command(app)
 def plan(
     judged: Annotated[Path, use.argument("FILE", "Items with verdicts (judge eval --out).")],
-    question: QuestionOptions,
+    judge: Asked = SUPPORT,
     labels: int = use.option("N", "How many items people can label.", min=1, default=50),
     seed: int = 0,
     json: bool = False,
 ) -> None:
     """Name the items to label next, for the narrowest interval of the rate."""
     from goldassay.judges.agreement import plan as choose
-    from goldassay.reporting import tables
 
-    items = question.labels(judged, labelled=False)
+    items = labels_of(judged, judge)
     terminal.output(choose(items, items.votes, labels, seed=seed), json, tables.label_plan)
 
 
@@ -228,15 +209,14 @@ def plan(
 def drift(
     old: Annotated[Path, use.argument("OLD", "The old version's verdicts (judge eval --out).")],
     new: Annotated[Path, use.argument("NEW", "The new version's, on the same items.")],
-    question: QuestionOptions,
+    judge: Asked = SUPPORT,
     seed: int = 0,
     json: bool = False,
 ) -> None:
     """Compare two versions of a judge on the same items; with labels, also which one is right more often."""
     from goldassay.judges.agreement import drift as compare
-    from goldassay.reporting import tables
 
-    before, after = (question.labels(path, labelled=False) for path in (old, new))
+    before, after = (labels_of(path, judge) for path in (old, new))
     terminal.output(compare(before, after, before.votes, after.votes, seed=seed), json, tables.judge_drift)
 
 
@@ -244,21 +224,17 @@ def drift(
 def mean(
     numbers: Annotated[Path, use.argument("FILE", "jsonl, csv or tsv: verdict, and label on some.")],
     scale: str | None = use.option("LOW-HIGH", "The ends of the scale: 0-1, 1-5."),
-    map: use.FieldMap = None,
     origin: Origin = "unknown",
     json: bool = False,
 ) -> None:
     """The mean of a judge's numbers, corrected by human labels of some items (PPI++)."""
-    from goldassay.gold import anyfields
     from goldassay.judges.agreement import mean_grade
     from goldassay.judges.labels import read_grades
     from goldassay.judges.questions import scale as levels
-    from goldassay.reporting import tables
 
     ends = sorted(levels(scale).unit) if scale else None
     bounds = (ends[0], ends[1]) if ends else None
-    people, verdicts = read_grades(numbers, anyfields.mapping(map), bounds)
-    result = mean_grade(people, verdicts, bounds, origin=origin)
+    result = mean_grade(*read_grades(numbers, bounds=bounds), bounds, origin=origin)
     if result.naive is None:
         raise DataError("a mean with an interval needs the verdicts of 2 items or more", file=numbers)
     terminal.output(result, json, tables.mean_grade)
@@ -267,9 +243,6 @@ def mean(
 @use.command(app)
 def audit(
     judge: JudgeOptions,
-    tuned: str = use.for_model(
-        "NAME|FOLDER", "support, or the folder of a tuned judge of it.", "--judge", default=SUPPORT
-    ),
     gold: str = use.for_gold("SET|FILE", "A gold set with answering, for the probes.", default="heritage"),
     limit: use.Limit = 20,
     seed: int = 0,
@@ -280,14 +253,12 @@ def audit(
     from goldassay.gold import load
     from goldassay.judges.audit import TESTS, probes_of
     from goldassay.judges.audit import audit as run_checks
-    from goldassay.reporting import tables
 
-    question = QuestionOptions(tuned, None, None)
-    if question.question().name != SUPPORT:
-        raise GoldassayError(f"the audit asks whether claims are supported; {tuned} answers another question")
+    if question(judge.judge)[0].name != SUPPORT:
+        raise GoldassayError(f"the audit asks whether claims are supported; {judge.judge} answers another question")
     chosen = probes_of(load(gold, task="answering" if Path(gold).is_file() else None), limit=limit, seed=seed)
     with terminal.progress("auditing", len(TESTS) * len(chosen)) as update, judge.within_budget():
-        result = run_checks(judge.load(question), chosen, threads=judge.threads, on_case=update)
+        result = run_checks(judge.load(), chosen, threads=judge.threads, on_case=update)
     terminal.output(result, json, tables.judge_audit)
     if gate and not result.passed:
         raise SystemExit(1)

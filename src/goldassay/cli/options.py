@@ -71,7 +71,9 @@ Metric = Annotated[str | None, for_gold("FILE:NAME", "The metric (default: metri
 Lm = Annotated[
     str | None,
     for_model(
-        "MODEL", "A model that dspy.LM knows, local/smollm2-135m (default), local:FILE.gguf or models.yaml:NAME."
+        "MODEL[,NAME=VALUE,…]",
+        "A model that dspy.LM knows, local/smollm2-135m (default), local:FILE.gguf or models.yaml:NAME, with options "
+        "such as temperature=0.2, api_base=URL, rpm=60, cache=false or adapter=json.",
     ),
 ]
 ReflectionLm = Annotated[str | None, for_model("MODEL", "The model that writes instructions (default: --lm).")]
@@ -118,7 +120,8 @@ class FormatOptions:
 
     def reading(self) -> dict[str, Any]:
         """The keyword arguments of `goldassay.gold.load`."""
-        return {**format_and_column(self.format), "map": self.map}
+        name, _, column = (self.format or "").partition(":")
+        return {"format": name or None, "column": column or None, "map": self.map}
 
 
 @dataclass(frozen=True)
@@ -130,36 +133,12 @@ class GoldOptions(FormatOptions, SetOptions):
 
 
 @dataclass(frozen=True)
-class SplitOptions(GoldOptions):
-    """The same, of one split."""
-
-    split: Split = "dev"
-
-
-@dataclass(frozen=True)
 class ModelOptions:
-    """The models."""
+    """The models, and a tuned state of the program."""
 
     lm: Lm = None
-    lm_option: list[str] | None = for_model(
-        "NAME=VALUE",
-        "An option of the model (repeat): temperature=0.2, api_base=URL, rpm=60, cache=false, adapter=json.",
-    )
     state: Path | None = for_model("FILE|FOLDER", "A saved program: what program.save or tune wrote (JSON).")
     judge_lm: str | None = for_model("MODEL", "The model for judged measures, or nli:MODEL; it is never --lm.")
-
-    @property
-    def _options(self) -> dict[str, Any]:
-        from goldassay.lm import options_of
-
-        return options_of(self.lm_option or ())
-
-    def model(self, program: Any) -> Any:
-        """The model and adapter that a program runs with."""
-        from goldassay.lm import for_program
-
-        words = [word for word in self.lm_option or () if not word.startswith("adapter=")]
-        return for_program(program, self.lm, words, self._options.get("adapter"))
 
     def metric(self, task: str, place: str | None, folder: Path) -> tuple[Any, Any]:
         """The metric of a task, and the judge that it asks; the judge's verdicts are stored in the folder."""
@@ -168,7 +147,7 @@ class ModelOptions:
 
         if self.judge_lm is None:
             return workspace.metric(task, place), None
-        cached = self._options.get("cache", True) is not False
+        cached = "cache=false" not in (self.lm or "").split(",")
         judge = named(self.judge_lm, verdicts=folder / "verdicts.jsonl", cache=cached)
         return workspace.judged(task, judge, place), judge
 
@@ -180,6 +159,7 @@ class WorkOptions:
     threads: Threads = 1
     budget: Budget = None
     resume: Resume = None
+    repeats: Repeats = 1
 
 
 @dataclass(frozen=True)
@@ -192,26 +172,9 @@ class FileOptions(FormatOptions):
 
     def chosen(self, task: str) -> dict[str, Any]:
         """The options that were set, for a task, as keyword arguments of `goldassay.cli.score.read`."""
-        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "option"}
+        own = {"protocol": self.protocol, "measures": self.measures}
         options = {**own, **self.reading(), **settings(self.option, task)}
         return {name: value for name, value in options.items() if value}
-
-
-@dataclass(frozen=True)
-class TableOptions(FileOptions):
-    """The same of gold with splits."""
-
-    split: str | None = for_gold("NAME", "Only gold of this split.")
-
-
-def format_and_column(text: str | None) -> dict[str, str | None]:
-    """A format and the column of tags in it.
-
-    >>> format_and_column("hipe:NE-COARSE-LIT")
-    {'format': 'hipe', 'column': 'NE-COARSE-LIT'}
-    """
-    name, _, column = (text or "").partition(":")
-    return {"format": name or None, "column": column or None}
 
 
 def numbers(flag: str, texts: Sequence[str] | None) -> dict[str, float]:
@@ -251,41 +214,36 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
     """Register a command, with dataclasses spelled out as options and the shared options taken from the program."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
-        given = inspect.signature(function, eval_str=True).parameters.values()
-        shared = [each.name for each in given if each.name in SHARED]
-        groups: dict[str, Any] = {each.name: each.annotation for each in given if is_dataclass(each.annotation)}
-        own: list[tuple[str, Any, Any]] = [("context", typer.Context, inspect.Parameter.empty)]
-        for parameter in given:
-            if parameter.name in groups:
-                kind = groups[parameter.name]
-                hints = get_type_hints(kind, include_extras=True)
-                own += [(each.name, hints[each.name], each.default) for each in fields(kind)]
-            elif parameter.name not in SHARED:
-                own.append((parameter.name, parameter.annotation, parameter.default))
+        parameters = inspect.signature(function, eval_str=True).parameters.values()
+        shared = [each.name for each in parameters if each.name in SHARED]
+        groups: dict[str, Any] = {each.name: each.annotation for each in parameters if is_dataclass(each.annotation)}
+        own: list[Any] = [("context", typer.Context, inspect.Parameter.empty)]
+        for each in parameters:
+            if each.name in groups:
+                hints = get_type_hints(each.annotation, include_extras=True)
+                own += [(part.name, hints[part.name], part.default) for part in fields(each.annotation)]
+            elif each.name not in SHARED:
+                own.append((each.name, each.annotation, each.default))
 
         def call(context: typer.Context, **values: Any) -> None:
             for group, kind in groups.items():
                 values[group] = kind(**{each.name: values.pop(each.name) for each in fields(kind)})
-            chosen = {key: value for key, value in (context.obj or {}).items() if key in SHARED and value}
-            unused = next((key for key in chosen if key not in shared), None)
-            if unused:
-                raise GoldassayError(f"{context.command_path} takes no --{unused}")
+            chosen = {key: value for key, value in (context.obj or {}).items() if value}
+            if unused := [key for key in chosen if key not in shared]:
+                raise GoldassayError(f"{context.command_path} takes no --{unused[0]}")
             function(**values, **chosen)
 
+        # typer reads what describes an option in its type; the default is then the value
+        spelled = [(n, Annotated[t, d], d.preset) if hasattr(d, "preset") else (n, t, d) for n, t, d in own]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        options = [inspect.Parameter(name, keyword, annotation=kind, default=value) for name, kind, value in spelled]
         call.__name__, call.__doc__ = function.__name__, function.__doc__
-        call.__signature__ = inspect.Signature([_parameter(*each) for each in own])  # type: ignore[attr-defined]
+        call.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         also = ", ".join(f"--{key}" for key in [*shared, "quiet"])
         app.command(name, epilog=f"Also: {also} (see goldassay --help).")(call)
         return function
 
     return register
-
-
-def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
-    """A parameter as typer reads it: what describes an option stands in the type, and its default is the value."""
-    if hasattr(default, "preset"):
-        kind, default = Annotated[kind, default], default.preset
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
 def commands(help: str) -> typer.Typer:

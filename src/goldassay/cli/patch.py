@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from goldassay import workspace
 from goldassay.cli import options as use
+from goldassay.cli.evaluate import examples
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
+from goldassay.reporting import tuning as tables
 
 if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
@@ -25,55 +27,50 @@ app = use.commands("Edits of a program's prompts, made from its errors: propose,
 Patches = Annotated[list[str], use.argument("PATCH...", "Ids or files.")]
 
 
-def place(target: workspace.Target) -> Path:
-    """The folder of a program's patches."""
-    return workspace.root() / "programs" / "patches" / target.label.replace(":", "-")
-
-
-def _folder(target: workspace.Target) -> PatchFolder:
+def _folder(program: str, task: str | None = None) -> tuple[workspace.Target, PatchFolder]:
+    """A program, and the folder of its patches."""
     from goldassay.tuning.service import PatchFolder
 
-    return PatchFolder(place(target), target.tunable())
+    target = workspace.target(program, task)
+    place = workspace.root() / "programs" / "patches" / target.label.replace(":", "-")
+    return target, PatchFolder(place, target.tunable())
 
 
 @use.command(app)
 def patterns(run: use.Run, json: bool = False) -> None:
     """Show the error patterns of a run, most costly first."""
-    from goldassay.reporting import tuning as tables
     from goldassay.running import Run
     from goldassay.tuning.patterns import find
 
     errors = find(Run.load(run).cases)
-    if json:
-        terminal.answer({"patterns": [pattern.state() for pattern in errors]})
-    else:
-        tables.patterns(errors, 20)
+    patterns = {"patterns": [pattern.state() for pattern in errors]}
+    terminal.output(patterns, json, lambda _: tables.patterns(errors, 20))
 
 
 @use.command(app)
 def propose(
     program: use.Name,
     run: Annotated[Path, use.for_gold("RUN", "A run of this program on the train split.")],
-    source: use.SetOptions,
+    task: use.OfTask = None,
     reflection_lm: use.ReflectionLm = None,
     limit: int = use.for_result("N", "Propose at most N.", min=1, default=12),
     json: bool = False,
 ) -> None:
     """Propose patches for the error patterns of a run, and write them as files."""
-    from goldassay.cli.evaluate import examples
     from goldassay.lm import for_program
     from goldassay.running import Run
     from goldassay.tuning.edits import Edit
     from goldassay.tuning.instructions import reflection
     from goldassay.tuning.service import EDITS
 
-    target = workspace.target(program, source.task)
-    patches = _folder(target)
+    target, patches = _folder(program, task)
+    evaluated = Run.load(run)
     edits: list[Edit] = list(EDITS)
     if reflection_lm:
         edits.append(partial(reflection, lm=for_program(patches.current, reflection_lm).lm))
-    train = examples(source.gold, target, "train").examples
-    if not patches.propose(Run.load(run), train, edits=edits, most=limit) and not json:
+    gold = (evaluated.about.get("settings") or {}).get("gold")  # of the split train
+    train = examples(gold, target, "train").examples
+    if not patches.propose(evaluated, train, edits=edits, most=limit) and not json:
         terminal.line("This run has no errors that a patch could be made from.")
         return
     _show(patches.all(), json)
@@ -102,15 +99,14 @@ def test(
 
     Choose on dev; test is for the final proof. --force tests patches that were made for another version, too.
     """
-    from goldassay.cli.evaluate import examples
     from goldassay.lm import for_program
     from goldassay.running.evaluate import RunOptions
     from goldassay.tuning.service import SPLITS
 
     if source.split not in SPLITS:
         raise GoldassayError(f"patches are tested on dev, and on test for the final proof, not on {source.split}")
-    target = workspace.target(program, source.task)
-    folder, data = _folder(target), examples(source.gold, target, source.split)
+    target, folder = _folder(program, source.task)
+    data = examples(source.gold, target, source.split)
     if data.passages and hasattr(folder.program, "index"):
         folder.program = folder.program.deepcopy().index(data.passages)
     model, metric = for_program(folder.current, source.lm), workspace.metric(target.task, source.metric)
@@ -125,42 +121,31 @@ def test(
 @use.command(app)
 def apply(program: use.Name, patches: Patches, force: bool = False) -> None:
     """Apply patches (with --force also those of another version); `eval --state programs/patches/TASK` uses them."""
-    target = workspace.target(program)
-    for patch in _folder(target).apply(patches, any_version=force):
+    _, folder = _folder(program)
+    for patch in folder.apply(patches, any_version=force):
         note = f" Note: it was rejected: {patch.reason}" if patch.status == "rejected" else ""
         terminal.line(f"Applied {patch.id}.{note}")
-    terminal.line(f"Try it:  goldassay eval {program} --state {place(target)}")
+    terminal.line(f"Try it:  goldassay eval {program} --state {folder.folder}")
 
 
 @use.command(app)
 def revert(program: use.Name, patches: Patches) -> None:
     """Revert applied patches."""
-    for patch in _folder(workspace.target(program)).revert(patches):
-        terminal.line(f"Reverted {patch}.")
+    terminal.line(*(f"Reverted {patch}." for patch in _folder(program)[1].revert(patches)))
 
 
 @use.command(app, "list")
 def list_(program: use.Name, json: bool = False) -> None:
     """List a program's patches with their effects and verdicts."""
-    _show(_folder(workspace.target(program)).all(), json)
+    _show(_folder(program)[1].all(), json)
 
 
 def _show(patches: Sequence[tuple[Path, Patch]], json: bool) -> None:
-    from goldassay.reporting import tuning as tables
-
-    if json:
-        rows = [{"id": patch.id, "file": str(file), **patch.model_dump(mode="json")} for file, patch in patches]
-        terminal.answer({"patches": rows})
-    else:
-        tables.patches([patch for _, patch in patches])
+    rows = [{"id": patch.id, "file": str(file), **patch.model_dump(mode="json")} for file, patch in patches]
+    terminal.output({"patches": rows}, json, lambda _: tables.patches([patch for _, patch in patches]))
 
 
 @use.command(app)
-def show(
-    program: use.Name,
-    name: Annotated[str, use.argument("PATCH", "Id or file.")],
-) -> None:
+def show(program: use.Name, name: Annotated[str, use.argument("PATCH", "Id or file.")]) -> None:
     """Show a patch: its reason, its effects and the diff of the prompt."""
-    from goldassay.reporting import tuning as tables
-
-    tables.patch(*_folder(workspace.target(program)).show(name))
+    tables.patch(*_folder(program)[1].show(name))

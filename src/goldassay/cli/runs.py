@@ -19,21 +19,24 @@ LISTED = ("name", "lm", "status", "started", "finished", "value", "values", "int
 
 
 @use.command(app, "list")
-def list_(runs: RunsFolder = Path("runs"), limit: use.Limit = None, json: bool = False) -> None:
+def list_(runs: RunsFolder = Path("runs"), json: bool = False) -> None:
     """List runs, the newest first."""
     from goldassay.reporting import runs as tables
     from goldassay.reporting.pages.dashboard import entries
 
     unreadable: list[Path] = []
-    listed = entries(runs, unreadable)[:limit]
-    if json:
-        about = [{name: entry.about.get(name) for name in LISTED} for entry in listed]
-        rows = [{"run": each.key, "folder": str(each.folder)} | row for each, row in zip(listed, about, strict=True)]
-        terminal.answer({"runs": rows})
-    else:
-        tables.run_list(listed)
-    for folder in unreadable:
-        terminal.warn(f"skipped {folder / 'run.json'}, which cannot be read; goldassay runs show {folder} says why")
+    listed = entries(runs, unreadable)
+    rows = [
+        {"run": entry.key, "folder": str(entry.folder)} | {name: entry.about.get(name) for name in LISTED}
+        for entry in listed
+    ]
+    terminal.output({"runs": rows}, json, lambda _: tables.run_list(listed))
+    terminal.warn(
+        *(
+            f"skipped {folder / 'run.json'}, which cannot be read; goldassay runs show {folder} says why"
+            for folder in unreadable
+        )
+    )
 
 
 @use.command(app)
@@ -43,10 +46,7 @@ def show(run: use.Run, json: bool = False) -> None:
     from goldassay.running import Run
 
     loaded = Run.load(run)
-    if json:
-        terminal.answer(loaded.summary())
-    else:
-        tables.run(loaded)
+    terminal.output(loaded.summary(), json, lambda _: tables.run(loaded))
 
 
 @use.command(app)
@@ -66,38 +66,35 @@ def export(
     from goldassay.reporting import exports
     from goldassay.running import Run
 
+    forms = [*exports.FORMS, "mlflow"]
+    if format not in forms:
+        raise GoldassayError(f"no format {format!r}{workspace.nearest(format, forms)}")
     if format == "mlflow":
         experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME") or "goldassay"
-        terminal.plain(f"mlflow: {out}, run {exports.log(Run.load(run), uri=out, experiment=experiment)}")
-        return
-    if format not in exports.FORMS:
-        raise GoldassayError(f"no format {format!r}{workspace.nearest(format, [*exports.FORMS, 'mlflow'])}")
-    use.new_place(Path(out), force)
-    exports.write(Run.load(run), format, Path(out))
+        out += f", run {exports.log(Run.load(run), uri=out, experiment=experiment)}"
+    else:
+        use.new_place(Path(out), force)
+        exports.write(Run.load(run), format, Path(out))
     terminal.plain(f"{format}: {out}")
 
 
 @use.command(app)
 def prune(
+    keep: Annotated[int, use.option("N", "Keep the newest N of each program.", min=0)],
     runs: RunsFolder = Path("runs"),
-    keep: int | None = use.option("N", "Keep the newest N of each program.", min=0),
-    unfinished: bool = use.flag("--unfinished", "Only runs that did not finish."),
     delete: bool = use.flag("--delete", "Delete them."),
     json: bool = False,
 ) -> None:
     """List runs to delete, and delete them with --delete. The runs of a tuning are kept with it."""
     from goldassay.reporting.pages.dashboard import entries
 
-    if keep is None and not unfinished:
-        raise GoldassayError("choose runs with --keep N or --unfinished")
     newer = Counter[str]()
     chosen = []
     for entry in entries(runs):
-        if "/" in entry.key or entry.key == "." or entry.status == "running":
+        if entry.folder_of_tuning or entry.key == "." or entry.status == "running":
             continue
         newer[entry.name] += 1
-        if (keep is None or newer[entry.name] > keep) and not (unfinished and entry.status == "finished"):
-            chosen.append(entry)
+        chosen += [entry] if newer[entry.name] > keep else []
     for entry in chosen if delete else ():
         shutil.rmtree(entry.folder)
     if json:
@@ -121,13 +118,21 @@ def report(
 ) -> None:
     """Write runs as one HTML page that opens offline, or show a folder of runs."""
     from goldassay.reporting import pages
-    from goldassay.reporting.pages.dashboard import dashboard
+    from goldassay.reporting.pages.dashboard import Server, dashboard
 
     if (serve or site) and len(runs or ()) > 1:
         raise GoldassayError("--serve and --site take one folder of runs")
     folder = runs[0] if runs else Path("runs")
     if serve:
-        _serve(folder)
+        import webbrowser
+
+        with Server(folder) as server:
+            print(server.address, flush=True)
+            webbrowser.open(server.address)
+            try:
+                server.serve_forever(poll_interval=0.2)
+            except KeyboardInterrupt:
+                print()
         return
     use.new_place(site or out, force)
     if site:
@@ -138,17 +143,3 @@ def report(
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8", errors="replace", newline="\n")
     terminal.line(f"Written: {out}, {len(text.encode()) / 1e6:.1f} MB. Open it in a browser.")
-
-
-def _serve(folder: Path) -> None:
-    import webbrowser
-
-    from goldassay.reporting.pages.dashboard import Server
-
-    with Server(folder) as server:
-        print(server.address, flush=True)
-        webbrowser.open(server.address)
-        try:
-            server.serve_forever(poll_interval=0.2)
-        except KeyboardInterrupt:
-            print()

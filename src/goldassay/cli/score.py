@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,7 @@ from goldassay.cli import options as use
 from goldassay.cli.settings import labels
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import target_met
-from goldassay.reporting import terminal
+from goldassay.reporting import tables, terminal
 from goldassay.scorecard import Scorecard
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def score(
     task: use.Task,
     gold: Annotated[Path, use.for_gold("FILE", "The gold file or folder.")],
     pred: Annotated[Path, use.for_gold("FILE|RUN", "Predictions in the same format, or a run folder.")],
-    reading: use.TableOptions,
+    reading: use.FileOptions,
+    split: str | None = use.for_gold("NAME", "Only gold of this split."),
     fail_under: list[str] | None = use.for_result("NAME=VALUE", "Exit with 1 if the value is lower (repeat)."),
     claimed: list[str] | None = use.for_result(
         "NAME=VALUE", "A number from elsewhere, as strict_f1=.7435: find the conventions that give it (repeat)."
@@ -38,18 +40,15 @@ def score(
     json: bool = False,
 ) -> None:
     """Score existing predictions against gold."""
-    options = reading.chosen(task)
+    options = {**reading.chosen(task), "split": split}
     card = scored(task, gold, pred, intervals=intervals, **options)
     explanations = _explained(card, gold, pred, options, claimed) if claimed else []
     if json:
         claims = {"claimed": [each.state() for each in explanations]} if claimed else {}
         terminal.answer({**card.state(), **claims})
     else:
-        from goldassay.reporting import tables
-
         tables.scorecard(card)
-        for text in (text for each in explanations for text in ("", *each.lines())):
-            terminal.plain(text)
+        terminal.plain(*(text for each in explanations for text in ("", *each.lines())))
     missed = below(card, use.numbers("--fail-under", fail_under))
     for message in missed:
         print(f"goldassay: {message}", file=sys.stderr)
@@ -93,11 +92,9 @@ def _explained(card: Scorecard, gold: Path, pred: Path, options: Mapping[str, An
         ways[other] = {"protocol": None if protocol else "hipe"}
     readings = {}
     for description, way in ways.items():
-        try:
+        with suppress(GoldassayError):  # the files may not be readable this way
             aligned = pairs(card.task, gold, pred, format=layout, column=options.get("column"), **way)
-        except GoldassayError:
-            continue  # the files cannot be read this way
-        readings[description] = (aligned.gold, aligned.pred)
+            readings[description] = (aligned.gold, aligned.pred)
     return [explain(card, card.shared.gold, card.shared.pred, claim, readings=readings) for claim in claims]
 
 
@@ -106,7 +103,7 @@ def scored(
 ) -> Scorecard:
     """Read both sides, align and score them; with intervals if asked for, or by default if the examples are few.
 
-    ``options`` are those of `goldassay.cli.options.TableOptions` and of ``--option``.
+    ``options`` are those of `goldassay.cli.options.FileOptions` and of ``--option``.
     """
     from goldassay.scoring import card_of
 

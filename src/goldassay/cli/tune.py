@@ -1,21 +1,27 @@
-"""``goldassay tune``: improve a program or a judge, and show by how much and how surely."""
+"""``goldassay tune``: improve a program or a judge; ``goldassay audit``: did an optimizer help?
+
+An audit reads what an optimizer left, or runs two states of a program on fresh examples.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from goldassay import workspace
+from goldassay import files, workspace
 from goldassay.cli import options as use
+from goldassay.cli.evaluate import examples, prepared, run_folder, task_gold
 from goldassay.exceptions import GoldassayError, RunStopped, StorageError
 from goldassay.reporting import terminal
+from goldassay.reporting import tuning as tables
 
 if TYPE_CHECKING:
-    import dspy
+    from goldassay.running import Run
+    from goldassay.tuning.verdict import Audit
 
 FOR_JUDGES = ("gold", "map", "limit", "lm")  # of the options of programs, those of tune --judge
 
@@ -33,7 +39,6 @@ class TuningOptions(use.WorkOptions):
         "must not drop (by more).",
     )
     reflection_lm: use.ReflectionLm = None
-    repeats: use.Repeats = 1
     out: Path | None = use.for_result("FOLDER", "The folder of the tuned program (default: a new one in runs/).")
 
     def keywords(self, seed: int) -> dict[str, Any]:
@@ -41,13 +46,14 @@ class TuningOptions(use.WorkOptions):
         from goldassay import lm as models
 
         reflection = models.resolve(self.reflection_lm) if self.reflection_lm else None
-        return {
-            "reflection_lm": reflection,
-            "budget": self.budget,
-            "seed": seed,
-            "threads": self.threads,
-            "settings": optimizer_settings(self.option or ()),
-        }
+        options = {"reflection_lm": reflection, "budget": self.budget, "seed": seed, "threads": self.threads}
+        return options | {"settings": optimizer_settings(self.option or ())}
+
+    def folder(self, name: str) -> Path:
+        """The folder of the tuned program."""
+        from goldassay.running.folder import new_folder, run_at
+
+        return self.out or (run_at(self.resume) if self.resume else new_folder(Path("runs"), name))
 
 
 def tune(
@@ -61,6 +67,11 @@ def tune(
     seed: int = 0,
 ) -> None:
     """Tune a program on train, choose on dev, report once on test."""
+    from goldassay.lm import for_program
+    from goldassay.tuning import load_state
+    from goldassay.tuning import tune as tune_program
+    from goldassay.tuning.saved import RESUMABLE
+
     logging.getLogger("dspy").setLevel(logging.ERROR)
     if (program is None) == (judge is None):
         raise GoldassayError("tune takes either a program, or --judge with human labels as --gold")
@@ -68,51 +79,27 @@ def tune(
         _tune_judge(judge, source, models, tuning, seed, json)
         return
     target = workspace.target(str(program), source.task)
-    student, splits = _student(target, source, models.state)
-    model = models.model(student)
-    if plan:
-        _plan(student, splits, workspace.metric(target.task, source.metric), model, tuning, json)
-        return
-    options = tuning.keywords(seed)
-    if "guarded" in options["settings"] and tuning.optimizer != "patches":
-        raise GoldassayError(f"--option guarded is for the optimizer patches, not for {tuning.optimizer}")
-    folder = _folder(tuning, f"tune-{target.label.replace(':', '-')}-{tuning.optimizer}")
-    metric, _ = models.metric(target.task, source.metric, folder)
-    options |= {"lm": model.lm, "adapter": model.adapter, "folder": folder}
-    options |= {"resume": tuning.resume is not None, "repeats": tuning.repeats}
-    _show(_tuned(student, splits, metric, tuning.optimizer, options), folder, json)
-
-
-def _student(
-    target: workspace.Target, source: use.GoldOptions, state: Path | None
-) -> tuple[Any, dict[str, list[dspy.Example]]]:
-    """The program to tune, and its gold by split."""
-    from goldassay.cli.evaluate import task_gold
-    from goldassay.tuning import load_state
-
     student: Any = target.tunable()
     _, part = task_gold(source.gold, target, **source.reading())
     if part.passages and hasattr(student, "index"):
         student = student.deepcopy().index(part.passages)
     splits = {name: list(getattr(part, name))[: source.limit] for name in ("train", "dev", "test")}
-    return student if state is None else load_state(student, state), splits
-
-
-def _folder(tuning: TuningOptions, name: str) -> Path:
-    from goldassay.running.folder import new_folder, run_at
-
-    return tuning.out or (run_at(tuning.resume) if tuning.resume else new_folder(Path("runs"), name))
-
-
-def _tuned(student: Any, splits: Mapping[str, Any], metric: Any, optimizer: str, options: dict[str, Any]) -> Any:
-    """The tuned program; one that was interrupted says how to continue."""
-    from goldassay.tuning import tune as tune_program
-    from goldassay.tuning.saved import RESUMABLE
-
-    resumable, folder = optimizer in RESUMABLE, options["folder"]
+    student = student if models.state is None else load_state(student, models.state)
+    model = for_program(student, models.lm)
+    if plan:
+        _plan(student, splits, workspace.metric(target.task, source.metric), model, tuning, json)
+        return
+    options, optimizer = tuning.keywords(seed), tuning.optimizer
+    if "guarded" in options["settings"] and optimizer != "patches":
+        raise GoldassayError(f"--option guarded is for the optimizer patches, not for {optimizer}")
+    folder = tuning.folder(f"tune-{target.label.replace(':', '-')}-{optimizer}")
+    metric, _ = models.metric(target.task, source.metric, folder)
+    options |= {"lm": model.lm, "adapter": model.adapter, "folder": folder}
+    options |= {"resume": tuning.resume is not None, "repeats": tuning.repeats}
+    resumable = optimizer in RESUMABLE
     try:
         with terminal.quiet():
-            return tune_program(student, splits, metric, optimizer, **options)
+            tuned = tune_program(student, splits, metric, optimizer, **options)
     except StorageError as error:
         then = f"continue with --resume {folder}" if resumable else f"run {optimizer} again from the start"
         raise RunStopped(f"{error}; finished measurements are safe; solve this, then {then}") from None
@@ -120,6 +107,7 @@ def _tuned(student: Any, splits: Mapping[str, Any], metric: Any, optimizer: str,
         then = f"continue with the same command and --resume {folder}"
         print(then if resumable else f"{optimizer} stores no state: the same command starts over", file=sys.stderr)
         raise
+    _show(tuned, folder, json)
 
 
 def _plan(student: Any, splits: Any, metric: Any, model: Any, tuning: TuningOptions, json: bool) -> None:
@@ -141,33 +129,28 @@ def _tune_judge(
 ) -> None:
     """Tune a judge on the human labels of a file."""
     from goldassay import lm
-    from goldassay.cli.judge import QuestionOptions
+    from goldassay.cli.judge import labels_of, question
     from goldassay.judges.tuning import tune_judge
 
-    given = {**vars(models), **vars(source), "resume": tuning.resume, "repeats": tuning.repeats > 1}
-    if unused := next((name for name, value in given.items() if value and name not in FOR_JUDGES), None):
+    chosen = {**vars(models), **vars(source), "resume": tuning.resume, "repeats": tuning.repeats > 1}
+    if unused := next((name for name, value in chosen.items() if value and name not in FOR_JUDGES), None):
         raise GoldassayError(f"tune --judge takes no --{unused.replace('_', '-')}, which is for programs")
-    question = QuestionOptions(judge, source.map, None)
-    if question.state:
-        raise GoldassayError(f"{question.state} is a tuned judge; tune --judge takes the question, and tunes it anew")
-    labels = question.labels(Path(source.gold or "heritage"), limit=source.limit)
+    asked, state = question(judge)
+    if state:
+        raise GoldassayError(f"{state} is a tuned judge; tune --judge takes the question, and tunes it anew")
+    labels = labels_of(Path(source.gold or "heritage"), judge, map=source.map, limit=source.limit, labelled=True)
     model = lm.resolve(models.lm)
-    folder = _folder(tuning, f"tune-judge-{question.question().name}-{tuning.optimizer}")
+    folder = tuning.folder(f"tune-judge-{asked.name}-{tuning.optimizer}")
+    options = tuning.keywords(seed) | {"lm": model, "adapter": lm.adapter(model), "folder": folder}
     with terminal.quiet():
-        tuned = tune_judge(
-            labels, tuning.optimizer, lm=model, adapter=lm.adapter(model), folder=folder, **tuning.keywords(seed)
-        )
+        tuned = tune_judge(labels, tuning.optimizer, **options)
     _show(tuned, folder, json)
 
 
 def _show(tuned: Any, folder: Path, json: bool) -> None:
-    from goldassay.reporting import tuning as tables
     from goldassay.tuning.saved import read_about
 
-    if json:
-        terminal.answer(read_about(folder / "tuning.json"))
-    else:
-        tables.tuned(tuned, folder)
+    terminal.output(read_about(folder / "tuning.json"), json, lambda _: tables.tuned(tuned, folder))
 
 
 def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
@@ -189,3 +172,93 @@ def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
         except (ValueError, yaml.YAMLError):
             raise GoldassayError(f"the value of --option {name} cannot be read: {text!r}") from None
     return values
+
+
+@dataclass(frozen=True)
+class AuditOptions(use.SetOptions):
+    """What is audited, and what becomes of the verdict."""
+
+    metric: use.Metric = None
+    lm: use.Lm = None
+    split: str | None = use.for_gold("NAME", "The split of --gold (default: test with --program, else dev).")
+    program: str | None = use.for_model("TASK|FILE", "The program whose saved states are run on --gold.")
+    baseline: str | None = use.for_gold("NAME", "The candidate that was there before.")
+    threads: use.Threads = 1
+    repeats: use.Repeats = 1
+    resume: use.Resume = None
+    out: Path | None = use.for_result("FILE", "Write the verdict as an HTML page here.")
+    fail_unless_better: bool = use.flag("--fail-unless-better", 'Exit with status 1 unless the verdict is "helped".')
+
+
+def audit(
+    results: Annotated[
+        list[Path],
+        use.argument(
+            "RESULT... | [BEFORE] AFTER --program FILE",
+            "What an optimizer left (goldassay.audit.save, GEPA's to_dict(), a tuning folder, a CSV "
+            "example,candidate,score); two or more runs or files of dspy.Evaluate, the baseline first; or the saved "
+            "states of a program.",
+        ),
+    ],
+    options: AuditOptions,
+    force: bool = False,
+    json: bool = False,
+    seed: int = 0,
+) -> None:
+    """Did the optimizer help? The gain corrected for luck, leaks, and what would settle it."""
+    use.new_place(options.out, force)
+    audit, runs = _proven(results, options, seed) if options.program else (_audited(results, options), [])
+    if options.out is not None:
+        from goldassay.reporting.pages import report
+
+        files.save(options.out, report(runs, audit=audit, title="Did the optimizer help?"))
+    terminal.output(audit, json, tables.audit)
+    if options.fail_unless_better and not audit.better:
+        raise SystemExit(1)
+
+
+def _audited(results: list[Path], options: AuditOptions) -> Audit:
+    """The verdict on what is there."""
+    from goldassay.tuning.audit import audit
+
+    gold: dict[str, Any] = {}
+    if options.gold:
+        from goldassay.gold import load
+
+        part = next(iter(load(options.gold, task=options.task).tasks.values()))
+        chosen = part.split(options.split or "dev") if part.splits else part.all
+        gold = {"gold": list(chosen), "train": list(part.train) if "train" in part.splits else []}
+    return audit(results[0], *results[1:], baseline=options.baseline, **gold)
+
+
+def _proven(results: list[Path], options: AuditOptions, seed: int) -> tuple[Audit, list[Run]]:
+    """The verdict on two states of a program, run once on fresh examples, and the runs."""
+    from goldassay.lm import for_program
+    from goldassay.running import Run
+    from goldassay.tuning.audit import prove
+    from goldassay.tuning.tuner import TuneOptions
+
+    if len(results) > 2:
+        raise GoldassayError("fresh proof takes one state, which is held against the program as it is, or two")
+    target = workspace.target(str(options.program), options.task)
+    data = examples(options.gold, target, options.split or "test")
+    states = [None, *results][-2:]
+    before, after = (prepared(target, data, state) for state in states)
+    model = for_program(before, options.lm)
+    names = [str(state) if state else "the program as it is" for state in states]
+    about = {"baseline": names[0], "chosen": names[1], "source": f"fresh examples of {data.name}"}
+    metric = workspace.metric(target.task, options.metric)
+    with run_folder(options.resume, Path("runs"), f"audit-{target.label.replace(':', '-')}", model.name) as folder:
+        settings = TuneOptions(
+            lm=model.lm,
+            adapter=model.adapter,
+            threads=options.threads,
+            repeats=options.repeats,
+            seed=seed,
+            progress=False,
+            folder=folder,
+            resume=options.resume is not None,
+        )
+        with terminal.working("both programs on fresh examples"):
+            audit = prove(before, after, data.examples, metric, settings, **about)
+    return audit, [Run.load(place) for place in audit.details["runs"]]

@@ -26,19 +26,15 @@ Output = Annotated[Path | None, use.option("FILE", "The file to write.")]
 
 
 @dataclass(frozen=True)
-class ArticleOptions:
+class SourceOptions:
     """Which articles, and where they come from."""
 
     article: list[str] | None = use.option("TITLE", "An article (repeat).")
     dataset: Path | None = use.option("FILE", "A benchmark: YAML with articles.")
-    limit: use.Limit = None
     language: str | None = use.option("CODE", "The Wikipedia's language (default: en).")
     endpoint: str | None = use.option("URL|FILE", "A SPARQL endpoint, or a file of Wikidata.")
-    no_cache: bool = use.flag("--no-cache", "Fetch everything again.")
-    cache_only: bool = use.flag("--cache-only", "Fetch nothing; use only the cache.")
-    threads: use.Threads = 1
 
-    def refs(self, seed: int = 0) -> tuple[Sequence[Any], dict[str, Any]]:
+    def refs(self, limit: int | None = None, seed: int = 0) -> tuple[Sequence[Any], dict[str, Any]]:
         """The articles, and what a result says about them."""
         from goldassay.wikidata import evaluation
 
@@ -48,29 +44,29 @@ class ArticleOptions:
             titles = self.article or ()
             mode = {"mode": "single_article", "article": titles[0]} if len(titles) == 1 else {"mode": "articles"}
             return [evaluation.ArticleRef(title) for title in titles], mode
-        name, articles = evaluation.read_benchmark(self.dataset)
-        about = {"mode": "dataset", "dataset": name, "dataset_articles": len(articles)}
-        if self.limit is None:
-            return articles, about
-        refs = evaluation.sample(articles, self.limit, seed)
+        name, titled = evaluation.read_benchmark(self.dataset)
+        about = {"mode": "dataset", "dataset": name, "dataset_articles": len(titled)}
+        if limit is None:
+            return titled, about
+        refs = evaluation.sample(titled, limit, seed)
         return refs, {**about, "sample": len(refs), "seed": seed}
 
-    def sources(self, language: str | None = None) -> Any:
+    def sources(self, language: str | None = None, **cache: bool) -> Any:
         """Where articles and items come from."""
         from goldassay.wikidata.evaluation import open_sources
 
         code = language or self.language or "en"
-        return open_sources(language=code, endpoint=self.endpoint, no_cache=self.no_cache, cache_only=self.cache_only)
+        return open_sources(language=code, endpoint=self.endpoint, **cache)
 
 
 @use.command(app)
-def fetch(articles: ArticleOptions) -> None:
+def fetch(articles: SourceOptions) -> None:
     """Fetch a benchmark's articles and items into the cache, from which evaluate --cache-only takes them, offline."""
     from goldassay.running.evaluate import RunOptions
     from goldassay.wikidata.evaluation import fetch_articles
 
     (refs, _), sources = articles.refs(), articles.sources()
-    options = RunOptions(threads=articles.threads, max_failures=1.0)
+    options = RunOptions(max_failures=1.0)
     fetched = list(fetch_articles(refs, sources, articles.language or "en", options))
     failed = [(ref, error) for ref, error in zip(refs, fetched, strict=True) if isinstance(error, FetchError)]
     for ref, error in failed:
@@ -82,7 +78,11 @@ def fetch(articles: ArticleOptions) -> None:
 
 @use.command(app)
 def evaluate(
-    articles: ArticleOptions,
+    articles: SourceOptions,
+    limit: use.Limit = None,
+    no_cache: bool = use.flag("--no-cache", "Fetch everything again."),
+    cache_only: bool = use.flag("--cache-only", "Fetch nothing; use only the cache."),
+    threads: use.Threads = 1,
     profile: Profile = "triples:Articles",
     lm: use.Lm = None,
     timeout: float | None = use.option("SECONDS", "How long an article may take."),
@@ -100,58 +100,50 @@ def evaluate(
     least = use.numbers("--fail-under", [fail_under] if fail_under else [])
     if least and set(least) != {"f1"}:
         raise GoldassayError(f"--fail-under expects f1=NUMBER, got {fail_under!r}")
-    refs, about = articles.refs(seed)
+    refs, about = articles.refs(limit, seed)
     chosen = evaluation.read_profile(profile, lm=lm, language=articles.language)
     single = about["mode"] == "single_article"
     output = out or Path("runs") / "wikidata" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
     result = evaluation.evaluate_articles(
         refs,
         _program(chosen),
-        articles.sources(chosen.language),
+        articles.sources(chosen.language, no_cache=no_cache, cache_only=cache_only),
         chosen,
         output,
         verdicts=novel.verdicts(annotations) if annotations else {},
-        options=RunOptions(threads=articles.threads, timeout=timeout, max_failures=1.0 if single else 0.5, seed=seed),
+        options=RunOptions(threads=threads, timeout=timeout, max_failures=1.0 if single else 0.5, seed=seed),
         metadata={**about, "profile": profile, "annotations": str(annotations) if annotations else None},
     )
     files.save_json(output, result)
     if resumed := result["run_metadata"]["resumed_articles"]:
         terminal.warn(f"{resumed} of {len(refs)} articles were evaluated before")
     _show(result, output, json, print_result)
-    errors = [article for article in (*result["failed_articles"], *result["article_results"]) if "error" in article]
+    failed, total = result["failed_articles"], result["aggregate"]
+    errors = [article["error"] for article in (*failed, *result["article_results"]) if "error" in article]
     if single and errors:
-        raise GoldassayError(" ".join(str(errors[0]["error"]).split()))
-    if least:
-        _gate(result, least["f1"])
+        raise GoldassayError(" ".join(str(errors[0]).split()))
+    problem = ""
+    if failed or not total["true_positives"] + total["false_negatives"]:
+        problem = f"gold is missing: {len(failed)} articles could not be fetched"
+    elif least and total["f1"] < least["f1"]:
+        problem = f"F1 {total['f1']:.4f} is below {least['f1']:g}"
+    if least and problem:
+        terminal.warn(problem)
+        raise SystemExit(1)
 
 
 def _program(profile: Any) -> Any:
     """The program of a profile, in its tuned state."""
     from goldassay.cli.evaluate import prepared
 
-    return prepared(workspace.target(profile.program, "triples"), [], profile.state)
+    return prepared(workspace.target(profile.program, "triples"), state=profile.state)
 
 
-def _gate(result: dict[str, Any], least: float) -> None:
-    """Exit with status 1 if F1 is too low, or if gold is missing."""
-    total, failed = result["aggregate"], len(result["failed_articles"])
-    if failed or not total["true_positives"] + total["false_negatives"]:
-        terminal.warn(f"gold is missing: {failed} articles could not be fetched")
-    elif total["f1"] < least:
-        terminal.warn(f"F1 {total['f1']:.4f} is below {least:g}")
-    else:
-        return
-    raise SystemExit(1)
-
-
-def _show(report: Any, place: Path | None, json: bool, table: Any) -> None:
+def _show(report: Any, place: Path, json: bool, table: Any) -> None:
     """A report as JSON, or as a table with the file that it was written to."""
-    if json:
-        terminal.answer(report)
-    else:
-        table(report)
-        if place:
-            terminal.plain(f"Written: {place}")
+    terminal.output(report, json, table)
+    if not json:
+        terminal.plain(f"Written: {place}")
 
 
 @use.command(app)
@@ -214,7 +206,7 @@ def alignment(
     rows = list(problems(checked))
     lines = [f"{row['kind']:<14} {row['name']}: {row['message']}" for row in rows]
     lines.append(f"{len(checked.by_id)} properties, {len(rows)} problems.")
-    _show({"problems": rows}, None, json, lambda _: terminal.plain("\n".join(lines)))
+    terminal.output({"problems": rows}, json, lambda _: terminal.plain(*lines))
     if rows:
         raise SystemExit(1)
 
@@ -242,7 +234,7 @@ def novel(
     from goldassay.wikidata.results import load_rows
 
     if action is Action.REPORT:
-        _show(verdicts.novel_report(file), None, json, verdicts.print_report)
+        terminal.output(verdicts.novel_report(file), json, verdicts.print_report)
     elif action is Action.ANNOTATE:
         if json:
             raise GoldassayError("annotate asks a person, one key a triple; --json is for sample and report")
@@ -257,4 +249,4 @@ def novel(
             raise DataError("its rows have no unmatched triple without a verdict", file=results)
         verdicts.save(file, entries)
         next_step = f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {file}"
-        _show({"triples": len(entries), "file": str(file)}, None, json, lambda _: terminal.plain(next_step))
+        terminal.output({"triples": len(entries), "file": str(file)}, json, lambda _: terminal.plain(next_step))

@@ -67,7 +67,8 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
 
     Args:
         name: a model of ``dspy.LM``, ``local/NAME``, ``local:FILE.gguf``, or ``FILE.yaml:NAME`` for a model of a file
-            of models; without it ``$GOLDASSAY_MODEL`` (a name or a GGUF file), else ``local/smollm2-135m``.
+            of models; without it ``$GOLDASSAY_MODEL`` (a name or a GGUF file), else ``local/smollm2-135m``. Options may
+            follow: ``openai/gpt-4o,temperature=0.2``.
         options: those of ``dspy.LM``; also ``rpm`` and ``tpm``, requests and tokens a minute (`limited`), and, for
             local models, ``context``, ``items``, ``characters`` and ``slots`` (`goldassay.lm.local.LocalLM`).
 
@@ -77,11 +78,9 @@ def resolve(name: str | None = None, **options: Any) -> dspy.BaseLM:
     Traceback (most recent call last):
     goldassay.exceptions.ModelError: no such model file: absent.gguf; give a GGUF file as local:FILE.gguf
     """
-    name = name or os.environ.get("GOLDASSAY_MODEL", "").strip() or DEFAULT
-    name = f"local:{name}" if name.endswith(".gguf") and not name.startswith(LOCAL) else name
-    if entry := _listed(name):
-        name, options = str(entry.pop("model")), {**entry, **options}
-        options.pop("adapter", None)
+    name, own = _named(name)
+    options = {**own, **options}
+    options.pop("adapter", None)
     limits = {key: options.pop(key) for key in ("rpm", "tpm") if key in options}
     if name.startswith(LOCAL):
         require()
@@ -115,17 +114,13 @@ class Model:
 def for_program(
     program: dspy.Module,
     name: str | None = None,
-    options: Sequence[str] = (),
-    adapter_name: str | None = None,
     cache: bool = True,
 ) -> Model:
     """The model that a program runs on; none if the program has no predictor.
 
     Args:
         program: the program.
-        name: as `resolve` takes it.
-        options: options of the model as words (``temperature=0.2``).
-        adapter_name: one of `ADAPTERS`; without it that of a file of models, or the one that suits the model.
+        name: as `resolve` takes it; its option ``adapter`` is one of `ADAPTERS`, else the one that suits the model.
         cache: whether answers may come from DSPy's cache.
 
     >>> import dspy
@@ -134,11 +129,20 @@ def for_program(
     """
     if hasattr(program, "predictors") and not program.predictors():
         return Model()
-    model = resolve(name, **options_of(options), **({} if cache else {"cache": False}))
-    chosen = adapter_name or _listed(name or "").get("adapter")
+    model = resolve(name, **({} if cache else {"cache": False}))
+    chosen = _named(name)[1].get("adapter")
     if chosen and chosen not in ADAPTERS:
         raise GoldassayError(f"no adapter {chosen!r}; there are {', '.join(ADAPTERS)}")
     return Model(str(model.model), model, ADAPTERS[chosen]() if chosen else adapter(model))
+
+
+def _named(name: str | None) -> tuple[str, dict[str, Any]]:
+    """The model that a name means, and its options."""
+    name, *words = (name or "").split(",")
+    name, options = name or os.environ.get("GOLDASSAY_MODEL", "").strip() or DEFAULT, options_of(words)
+    name = f"local:{name}" if name.endswith(".gguf") and not name.startswith(LOCAL) else name
+    entry = _listed(name)
+    return str(entry.pop("model", name)), {**entry, **options}
 
 
 def options_of(words: Sequence[str]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from goldassay.reporting.ranking import Ranking, leader
 from goldassay.reporting.ranking import to_csv as csv_of
 from goldassay.reporting.runs import difference_rows, ranking_rows, value_rows
 from goldassay.reporting.tables import convention, titled
-from goldassay.reporting.terminal import bounds, number
+from goldassay.reporting.terminal import bounds, number, written
 from goldassay.reporting.verdicts import against, run_sentence
 from goldassay.running.comparing import RunComparisons
 from goldassay.running.run import Run
@@ -61,7 +61,7 @@ def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
     columns: dict[str, dict[str, Cell]] = {}
     for name, run in zip(names, runs, strict=True):
         values = (summary.overall(run), *summary.values(run))
-        columns[name] = {v.label: (v.value, (v.interval.low, v.interval.high) if v.interval else None) for v in values}
+        columns[name] = {value.label: (value.value, value.ends and value.ends[1:]) for value in values}
     return latex_table(columns)
 
 
@@ -242,7 +242,7 @@ def card(result: object) -> str:
     from goldassay.reporting.pages.document import environment
 
     sentences, columns = [("", escape(repr(result)))], [""]
-    rows: list[list[str]] = []
+    rows: list[list[Any]] = []
     notes: Sequence[str] = ()
     if isinstance(result, Run):
         sentences, notes = [("", run_sentence(result, result.name))], summary.warnings(result)
@@ -264,5 +264,6 @@ def card(result: object) -> str:
             [name, number(value) + bounds(result.intervals.get(name)), convention(result, name)]
             for name, value in result.values.items()
         ]
-    context = {"sentences": sentences, "columns": columns, "rows": rows, "notes": notes}
+    cells = [list(map(written, row)) for row in rows]
+    context = {"sentences": sentences, "columns": columns, "rows": cells, "notes": notes}
     return environment().get_template("notebook.html").render(context)

@@ -53,34 +53,32 @@ def run(run: Run) -> None:
             cells = [f"{key} {number(part.get(first))} (n {part['examples']:.0f})" for key, part in parts]
             line(f"{first} by {stratum}: {shortened(cells, STRATA)}")
     corrected(run)
-    for text in summary.noise_lines(run):
-        line(text)
-    for text in summary.warnings(run):
-        warn(text)
+    line(*summary.noise_lines(run))
+    warn(*summary.warnings(run))
     plain(f"{summary.spent(run.cost)}. Run folder: {run.folder}")
 
 
-def value_rows(values: Sequence[summary.ReportedValue]) -> tuple[list[str], list[list[str]]]:
+def value_rows(values: Sequence[summary.ReportedValue]) -> tuple[list[str], list[list[Any]]]:
     """The columns and rows of values with their intervals, precision, recall and targets, as far as there are any."""
     met = {True: Cell("yes", "better"), False: Cell("no", "worse"), None: ""}
     rates, targets = any(v.precision is not None for v in values), any(v.target is not None for v in values)
     columns = ["value", "[95 %]", *["precision", "recall"] * rates, *["target", "met"] * targets]
     rows = []
     for value in values:
-        cells = [value.label, number(value.value) + bounds(value.interval)]
-        cells += ["" if rate is None else number(rate) for rate in (value.precision, value.recall)] if rates else []
+        cells: list[Any] = [value.label, number(value.value) + bounds(value.interval)]
+        cells += ["" if rate is None else rate for rate in (value.precision, value.recall)] if rates else []
         cells += ["" if value.target is None else f"{value.target:.2f}", met[value.met]] if targets else []
         rows.append(cells)
     return columns, rows
 
 
-def ranking_rows(systems: Sequence[RankedRun]) -> tuple[list[str], list[list[str]]]:
+def ranking_rows(systems: Sequence[RankedRun]) -> tuple[list[str], list[list[Any]]]:
     """The columns and rows of a ranking, each system with the ranks that it may have."""
     rows = [
         [
             str(system.ranks),
             system.name,
-            estimate(system.value),
+            system.value,
             f"{100 * system.first:.0f} %",
             number(system.seconds, 1),
             "–" if system.cost is None else f"{system.cost:g}",
@@ -146,8 +144,7 @@ def corrected(run: Run) -> None:
     """Judged values, corrected by people's labels where people have labelled some answers."""
     rows = []
     for name, each in run.corrected.items():
-        ends = estimate(each.corrected), estimate(each.people_only)
-        rows.append([name, number(each.naive.value), *ends, each.people_only.n])
+        rows.append([name, each.naive.value, each.corrected, each.people_only, each.people_only.n])
         if each.exchangeable_p < 0.05 and each.chosen:
             valid = f"{estimate(each.chosen)} ({each.chosen.method})"
             warn(f"{name}: the labelled answers are not like the others; valid is {valid}: {each.why}")
@@ -219,6 +216,6 @@ def moved(difference: Difference, places: tuple[int, int]) -> None:
     for part in difference.moved[:MANY]:
         style = "better" if part.low > 0 else "worse" if part.high < 0 else ""
         change = Cell(signed(part.after - part.before, (part.low, part.high)), style)
-        rows.append([f"{part.facet} {part.key}", part.n, number(part.before), number(part.after), change])
+        rows.append([f"{part.facet} {part.key}", part.n, part.before, part.after, change])
     print_table(f"{title}, by stratum", ["stratum", "n", "before", "after", "change [95 %]"], rows)
     print_table(f"{title}, errors by type", ["type", "before", "after"], difference.kinds[:MANY])

@@ -16,6 +16,7 @@ from goldassay.reporting.terminal import (
     plain,
     print_table,
     shortened,
+    signed,
     warn,
 )
 
@@ -69,8 +70,7 @@ def scorecard(card: Scorecard) -> None:
             _confusions(keys, f"largest confusions{' *' if card.undefined else ''}")
         else:
             _breakdown(f"by {facet}{_under(card)}", facet, keys)
-    for warning in card.warnings:
-        warn(warning)
+    warn(*card.warnings)
 
 
 def titled(card: Scorecard) -> str:
@@ -145,13 +145,13 @@ def gold_stats(result: Mapping[str, Any]) -> None:
     for name, task in result["tasks"].items():
         groups = {key: value for key, value in task["counts"].items() if isinstance(value, Mapping)}
         totals = [f"{key} {value:,}" for key, value in task["counts"].items() if key not in groups]
-        line(f"{name}  {', '.join(totals)}", "bold")
+        line(f"{name}  {', '.join(totals)}", style="bold")
         for key, counts in groups.items():
             if key not in ("splits", "languages", "labels"):
                 line(f"  {key}: {shortened([f'{group} {count:,}' for group, count in counts.items()], 30)}")
         for facet, keys in task["by"].items():
             columns = [facet, *dict.fromkeys(("records", task["unit"]))]
-            rows = [[key, *(f"{n:,}" for n in counts[: len(columns) - 1])] for key, counts in sorted(keys.items())]
+            rows = [[key, *counts[: len(columns) - 1]] for key, counts in sorted(keys.items())]
             print_table(None, columns, rows, most=FINDINGS)
 
 
@@ -159,9 +159,9 @@ def gold_split(result: Split) -> None:
     """The sizes, and how far each factor deviates."""
     n = len(result.of)
     sides = result.sizes.items()
-    rows = [[side, f"{result.ratios[side]:.3f}", f"{size:,}", f"{size / n:.3f}"] for side, size in sides]
+    rows = [[side, result.ratios[side], size, size / n] for side, size in sides]
     print_table(f"{n:,} ids, {result.groups:,} groups kept whole", ["side", "target", "ids", "share"], rows)
-    rows = [[row["factor"], row["at"], f"{row['mean']:.3f}", f"{row['most']:.3f}"] for row in result.deviations]
+    rows = [[row[name] for name in ("factor", "at", "mean", "most")] for row in result.deviations]
     print_table("deviation of the shares", ["factor", "largest at", "mean", "largest"], rows, left=2)
     if result.empty:
         line(f"{', '.join(result.empty)} empty: there are fewer groups than sides")
@@ -175,7 +175,7 @@ def agreement(result: Agreement) -> None:
     for figure in result.figures:
         between = "all" if len(figure.between) == len(result.annotators) else " – ".join(figure.between)
         value = number(figure.value) + bounds(figure.interval)
-        rows.append([figure.name, between, figure.type or "", f"{figure.units:,}", value])
+        rows.append([figure.name, between, figure.type or "", figure.units, value])
     title = f"{result.task}, {result.records} records, {', '.join(result.annotators)}"
     print_table(title, ["figure", "between", "type", "units", "value [95 %]"], rows, left=3)
     if any(figure.value == 1.0 and figure.name == "observed" for figure in result.figures):
@@ -189,14 +189,13 @@ def agreement(result: Agreement) -> None:
     ]
     columns = ["record", "where", *result.annotators]
     print_table(f"{len(rows)} disagreements", columns, rows, left=len(columns), most=DISAGREEMENTS)
-    for warning in result.warnings:
-        warn(warning)
+    warn(*result.warnings)
 
 
 def judged(result: Report) -> None:
     """A judge's verdicts, and the rate of positive items."""
     rated = result.n - result.unknown
-    rows = [[name, count, number(count / rated if rated else None, 3)] for name, count in result.verdicts.items()]
+    rows = [[name, count, count / rated if rated else None] for name, count in result.verdicts.items()]
     title = f"{result.question}: {result.n} items, judged by {result.judge}"
     print_table(title, ["verdict", "items", "share"], [*rows, ["unknown", result.unknown, ""]])
     _corrected(f"share of {result.positive!r}", result.corrected, result.naive)
@@ -212,7 +211,7 @@ def judge_agreement(judge: str, result: Report) -> None:
     """A judge's agreement with people, its errors and corrected rates."""
     line(f"{judge} on {result.question}, positive: {result.positive}")
     names = ("accuracy", "sensitivity", "specificity", "kappa", "alpha", "people")
-    rows = [["alpha of people" if name == "people" else name, estimate(getattr(result, name), 3)] for name in names]
+    rows = [["alpha of people" if name == "people" else name, getattr(result, name)] for name in names]
     title = f"{result.n} labels with a verdict, {result.unlabelled} items without a label"
     print_table(title, ["value", "estimate [95 %]"], rows)
     columns = list(next(iter(result.confusion.values())))
@@ -223,8 +222,7 @@ def judge_agreement(judge: str, result: Report) -> None:
         mean_grade(result.mean)
     if result.divided:
         line(f"People disagree on {len(result.divided)}: {shortened([item['id'] for item in result.divided])}")
-    for warning in result.warnings:
-        warn(warning)
+    warn(*result.warnings)
 
 
 def judge_audit(result: Report) -> None:
@@ -234,10 +232,10 @@ def judge_audit(result: Report) -> None:
         [
             check.name,
             verdicts[check.passed] + "?" * (check.passed is not None and not check.sure),
-            estimate(check.rate, 3),
+            check.rate,
             check.rate.n if check.rate else 0,
             check.unknown,
-            f"{check.mark:.2f}",
+            check.mark,
         ]
         for check in result.checks
     ]
@@ -249,8 +247,7 @@ def judge_audit(result: Report) -> None:
         line("All checks passed.")
     else:
         line("Every check that could run passed; some could not run.")
-    for warning in result.warnings:
-        warn(warning)
+    warn(*result.warnings)
 
 
 def mean_grade(result: Report | None) -> None:
@@ -276,12 +273,12 @@ def _corrected(title: str, corrected: Any, naive: Any = None) -> None:
             "verdicts as they are": corrected.naive,
             "labels alone": corrected.people_only,
         }
-    rows = [[name, estimate(value, 3)] for name, value in values.items() if value]
+    rows = [[name, value] for name, value in values.items() if value]
     head = title.split()[0]
     print_table(title, ["from", f"{head} [95 %]"], rows)
     if corrected and corrected.why:
         like = f"labelled and other items have the same verdicts: p {p_value(corrected.exchangeable_p)}"
-        line(f"The {head} to report: {estimate(corrected.chosen, 3)}, since {corrected.why} ({like}).")
+        line(f"The {head} to report: {estimate(corrected.chosen)}, since {corrected.why} ({like}).")
 
 
 def label_plan(result: Report) -> None:
@@ -296,13 +293,11 @@ def label_plan(result: Report) -> None:
 
 def judge_drift(result: Report) -> None:
     """How far two versions of a judge differ."""
-    rows = [["agreement of the versions", estimate(result.agreement, 3)], ["kappa", estimate(result.kappa, 3)]]
+    rows = [["agreement of the versions", result.agreement], ["kappa", result.kappa]]
     paired = {f"share of {result.positive!r}, new − old": result.difference, "accuracy, new − old": result.accuracy}
     for name, each in paired.items():
         if each:
-            ends = each["interval"]
-            text = f"{each['difference']:+.3f} [{ends['low']:+.3f}, {ends['high']:+.3f}], p {p_value(each['p'])}"
-            rows.append([name, text])
+            ends = each["interval"]["low"], each["interval"]["high"]
+            rows.append([name, f"{signed(each['difference'], ends)}, p {p_value(each['p'])}"])
     print_table(f"{result.n} items judged by both, {result.unknown} unknown", ["value", "estimate [95 %]"], rows)
-    for name, ids in result.flips.items():
-        line(f"{name}: {len(ids)} ({shortened(ids, 10)})")
+    line(*(f"{name}: {len(ids)} ({shortened(ids)})" for name, ids in result.flips.items()))

@@ -9,7 +9,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import accumulate
 from typing import IO, TYPE_CHECKING, Any
@@ -76,9 +76,9 @@ def answer(value: object) -> None:
 
 
 def output(result: Any, json: bool, table: Callable[[Any], None]) -> None:
-    """Prints a result: its state as JSON, or as a table."""
+    """Prints a result: as JSON (its state, if it is no mapping), or as a table."""
     if json:
-        answer(result.state())
+        answer(result if isinstance(result, Mapping) else result.state())
     else:
         table(result)
 
@@ -113,8 +113,21 @@ class Cell(str):
         return cell
 
 
+def written(cell: object) -> str:
+    """A cell as text: an interval with its value, numbers with four places, counts with commas, a dash for None.
+
+    >>> written(0.61764), written(12000), written(None)
+    ('0.6176', '12,000', '–')
+    """
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if hasattr(cell, "low"):
+        return estimate(cell)
+    return number(cell) if cell is None or isinstance(cell, float) else str(cell)
+
+
 def _text(cell: object) -> Text:
-    text = Text(visible("" if cell is None else str(cell)))
+    text = Text(visible(written(cell)))
     if isinstance(cell, Cell):
         text.stylize(cell.style)
         text.append(f"\n{visible(cell.detail)}" if cell.detail else "", "dim")
@@ -134,7 +147,7 @@ def print_table(
     Args:
         title: Stands above the table, which is at least as wide.
         columns: The heads.
-        rows: The cells; None is an empty cell, a `Cell` has a style.
+        rows: The cells, as `written` writes them; a `Cell` has a style.
         left: So many columns are aligned left and fold where they are too wide; the others are aligned right, and
             nothing in them is ever cut.
         most: Only so many rows; a line below says how many there are more.
@@ -224,9 +237,10 @@ def shortened(names: Sequence[object], most: int = 10) -> str:
     return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def line(text: str, style: str | None = None) -> None:
-    """Prints a line that wraps at the end of the line."""
-    console().print(text, style=style)
+def line(*texts: str, style: str | None = None) -> None:
+    """Prints lines that wrap at the end of the line."""
+    for text in texts:
+        console().print(text, style=style)
 
 
 def _whole(text: Text | str, *, error: bool = False) -> None:
@@ -235,14 +249,16 @@ def _whole(text: Text | str, *, error: bool = False) -> None:
     out.print(text, no_wrap=not out.is_terminal, overflow="ignore", crop=False)
 
 
-def plain(text: str) -> None:
-    """Prints one line of data as it stands."""
-    _whole(text)
+def plain(*texts: str) -> None:
+    """Prints lines of data as they stand."""
+    for text in texts:
+        _whole(text)
 
 
-def warn(text: str) -> None:
-    """Prints one warning on standard error."""
-    _whole(Text.assemble(("warning: ", "yellow"), visible(text)), error=True)
+def warn(*texts: str) -> None:
+    """Prints warnings on standard error."""
+    for text in texts:
+        _whole(Text.assemble(("warning: ", "yellow"), visible(text)), error=True)
 
 
 @contextmanager

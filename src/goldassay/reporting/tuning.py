@@ -137,8 +137,7 @@ def tuned(result: Tuned, folder: object) -> None:
         sentences.append(f"{split:<5}{number(before.value)} → {number(after.value)}, {test.difference:+.4f}{sure}")
         sentences += [f"{split}, after: {text}" for text in noise_lines(after)]
     print_table(f"tuned with {result.optimizer}", ["split", "value", "before [95 %]", "after [95 %]"], rows, left=2)
-    for text in sentences:
-        plain(text)
+    plain(*sentences)
     if result.ledger.patches:
         patches(result.ledger.patches)
         line(result.ledger.verdict.sentence)
@@ -153,8 +152,7 @@ def audit(result: Audit) -> None:
     """The verdict of an audit; of fresh runs what an example costs before and after, and the diff of the prompts."""
     first, *rest = result.lines()
     line(first)
-    for text in rest:
-        line(f"- {text}")
+    line(*(f"- {text}" for text in rest))
     if costs := result.details.get("costs"):
         rows = [[name, *(f"{costs[side][name]:.4g}" for side in ("before", "after"))] for name in costs["before"]]
         print_table("an example costs", ["", "before", "after"], rows)
@@ -203,7 +201,7 @@ def patches(patches: Sequence[Patch]) -> None:
 
 def patch(patch: Patch, diff: Sequence[str]) -> None:
     """One patch: the reason, the measured effects, and the diff of the prompt."""
-    line(f"{patch.id} {patch.status} {patch.reason}", "bold")
+    line(f"{patch.id} {patch.status} {patch.reason}", style="bold")
     line(f"why: {patch.rationale}")
     for effect in patch.effects:
         values = f"{effect.before:.4f} → {effect.after:.4f}, {signed(effect.difference, effect, 4)}"
@@ -214,4 +212,4 @@ def patch(patch: Patch, diff: Sequence[str]) -> None:
 
 def _diff(rows: Sequence[str]) -> None:
     for row in rows:
-        line(row, {"+": "green", "-": "red"}.get(row[:1]))
+        line(row, style={"+": "green", "-": "red"}.get(row[:1]))

@@ -111,12 +111,18 @@ def report(
         library: The file beside the page that holds the chart library; by default it is in the page.
     """
     stored = [run for run in runs if run.rows]
-    usable = list(map(_in_memory, stored))
+    usable = [  # a large run's file is read once, and its prompts when they are packed
+        run
+        if len(run.rows) <= MEMORY or isinstance(run.rows, list)
+        else replace(run, rows=[{key: row[key] for key in row if key != "calls"} for row in run.rows])
+        for run in stored
+    ]
     names = summary.labels(usable)
     named = list(zip(names, usable, strict=True))
     summaries = list(map(summary.RunSummary, usable))
     comparable, against, excluded = differences(summaries, names)
     tree = tuning.tests if tuning else []
+    worst = sorted(filter(summary.is_wrong, usable[0].rows if usable else ()), key=lambda row: float(row["score"]))
     facets = {facet for run in usable for facet in run.by_stratum}
     values = data.values(summaries)
     drawn: list[tuple[Any, Sequence[Any]]] = [*values]
@@ -133,7 +139,7 @@ def report(
         "against": against,
         "few": FEW,
         "sentence": run_sentence(usable[0], names[0]) if usable else "",
-        "worst": _worst(usable[0]) if usable else [],
+        "worst": [(str(row["id"]), data.first_words(row), float(row["score"])) for row in worst[:WORST]],
         "metric_name": metric_title(usable[0]) if usable else "",
         "notes": [*notes, *excluded, *(note for name, run in named for note in _notes(name, run))],
         "values": values,
@@ -142,7 +148,7 @@ def report(
         "named": partial(code, institutional="custodian_type" in facets),
         "confusions": matrices,
         "patterns": [(name, find(run.cases)[:PATTERNS]) for name, run in named],
-        "forest": charts.forest(names, [(about.name, [_ends(each) for each in row]) for about, row in drawn]),
+        "forest": charts.forest(names, [(about.name, [each and each.ends for each in row]) for about, row in drawn]),
         "curves": [curve(sure) for curve in (charts.calibration, charts.precision_recall) if sure],
         "tuning": tuning,
         "audit": audit,
@@ -157,23 +163,6 @@ def report(
     rows = [run.rows for run, loaded in zip(stored, usable, strict=True) if any(loaded is each for each in comparable)]
     packs = data.packs(comparable, rows) if comparable else {}
     return page("report.html", context, scripts=["render.js", "examples.js"], data=packs, library=library)
-
-
-def _in_memory(run: Run) -> Run:
-    """The run with its rows in memory but for their prompts, so that a large run's file is read once."""
-    if len(run.rows) <= MEMORY or isinstance(run.rows, list):
-        return run
-    return replace(run, rows=[{key: row[key] for key in row if key != "calls"} for row in run.rows])
-
-
-def _ends(value: summary.ReportedValue | None) -> tuple[float, float, float] | None:
-    return (value.value, value.interval.low, value.interval.high) if value and value.interval else None
-
-
-def _worst(run: Run) -> list[tuple[str, str, float]]:
-    """The examples with the lowest scores, with their first words."""
-    rows = sorted((row for row in run.rows if summary.is_wrong(row)), key=lambda row: float(row["score"]))
-    return [(str(row["id"]), data.first_words(row), float(row["score"])) for row in rows[:WORST]]
 
 
 def _notes(name: str, run: Run) -> Iterator[str]:
