@@ -40,7 +40,7 @@ compare extraction --gold names --program program --lm a --lm b --out matrix
 tune extraction --gold names --optimizer labeled
 tune extraction --gold names --optimizer labeled --plan
 patch patterns RUN
-patch propose extraction --run TRAIN --gold names
+patch propose extraction --run TRAIN
 patch test extraction --gold names
 patch list extraction
 judge eval items.jsonl --judge support

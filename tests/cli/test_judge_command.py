@@ -139,13 +139,15 @@ def test_plan_names_items_and_drift_compares_versions(labels: Path, tmp_path: Pa
     assert "The share to report" in run("align", out, "--judge", "criterion", "--origin", "random")
 
 
-def test_samples_and_panels(labels: Path) -> None:
+def test_samples_and_panels(labels: Path, tmp_path: Path) -> None:
+    some = tmp_path / "some.jsonl"
+    some.write_text("\n".join(labels.read_text(encoding="utf-8").splitlines()[:40]), encoding="utf-8")
     members = ("--lm", "scripted/judge", "--lm", "scripted/judge", "--lm", "scripted/other", "--lm", "scripted/other")
-    three = ("--judge", "criterion", *members, "--limit", 40)
-    found = json.loads(run("align", labels, *three, "--json"))
+    three = ("--judge", "criterion", *members)
+    found = json.loads(run("align", some, *three, "--json"))
     assert found["judge"].startswith("panel(scripted/judge@1, scripted/judge@1#1, scripted/other@1, ")
     assert found["judge"].endswith("; majority)")
-    shown = run("eval", labels, *three)
+    shown = run("eval", some, *three)
     assert "160 calls" in shown  # 40 items, 2 models, 2 samples
 
 

@@ -174,9 +174,9 @@ def _programs(task: str, systems: SystemOptions, data: SplitExamples) -> list[tu
     for place, (state, suffix) in product(places, states):
         about: dict[str, Any] = {"program": place} | ({"state": str(state)} if state else {})
         if place.startswith(READER):
-            name = place.removeprefix(READER)
-            program = workspace.attribute(workspace.target(task).file, "Pretrained")(name)
-            label, about["program"] = f"reader-{Path(name).name}", f"Pretrained({name!r})"
+            reader = place.removeprefix(READER)
+            program = workspace.attribute(workspace.target(task).file, "Pretrained")(reader)
+            label, about["program"] = f"reader-{Path(reader).name}", f"Pretrained({reader!r})"
             if data.passages:
                 program.index(data.passages)
         elif state is None and (Path(place) / "state.json").is_file():  # the folder of a tuned program

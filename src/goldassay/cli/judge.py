@@ -169,7 +169,6 @@ def align(
     map: use.FieldMap = None,
     split: str | None = use.for_gold("NAME", "Only these items (default: test, if the file has splits)."),
     origin: Origin = "unknown",
-    limit: use.Limit = None,
     json: bool = False,
 ) -> None:
     """Compare a judge with people: agreement, error rates, corrected rates.
@@ -178,7 +177,7 @@ def align(
     """
     from goldassay.judges.agreement import align as compare
 
-    people = labels_of(labels, judge.judge, map=map, limit=limit, labelled=True)
+    people = labels_of(labels, judge.judge, map=map, labelled=True)
     if split or "test" in {item.split for item in people.items}:
         people = replace(people, items=[item for item in people.items if item.split == (split or "test")])
     if people.judged and not judge.lm and not question(judge.judge)[1]:

@@ -121,7 +121,7 @@ def written(cell: object) -> str:
     """
     if isinstance(cell, int):
         return f"{cell:,}"
-    if hasattr(cell, "low"):
+    if hasattr(cell, "value"):
         return estimate(cell)
     return number(cell) if cell is None or isinstance(cell, float) else str(cell)
 
