@@ -85,13 +85,14 @@ def test_the_program_itself_is_left_as_it_is() -> None:
 def test_what_cannot_be_replaced_is_said() -> None:
     with pytest.raises(GoldassayError, match="names no stages"):
         waterfall(dspy.Predict("question -> answer"), gold(), METRIC)
+    other, many, names = Pipe(), Pipe(), [f"stage{number}" for number in range(6)]
+    other.stages = {"rank": lambda one: one}
     with pytest.raises(GoldassayError, match="no method or predictor"):
-        waterfall(Pipe(), gold(), METRIC, stages={"rank": lambda one: one})
-    many = Pipe()
-    names = [f"stage{number}" for number in range(6)]
+        waterfall(other, gold(), METRIC)
     many.__dict__.update(dict.fromkeys(names, str))
+    many.stages = dict.fromkeys(names, lambda one: one)
     with pytest.raises(GoldassayError, match="names 6 stages; give it up to 5"):
-        waterfall(many, gold(), METRIC, stages=dict.fromkeys(names, lambda one: one))
+        waterfall(many, gold(), METRIC)
 
 
 def test_its_picture_is_a_cascade_from_all_right_down_to_the_program() -> None:

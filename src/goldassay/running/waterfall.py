@@ -72,22 +72,13 @@ class Waterfall:
         return {**asdict(self), "rest": self.rest}
 
 
-def waterfall(
-    program: Program,
-    gold: Sequence[dspy.Example],
-    metric: AnyMetric,
-    *,
-    stages: Mapping[str, Oracle] | None = None,
-    **options: Any,
-) -> Waterfall:
+def waterfall(program: Program, gold: Sequence[dspy.Example], metric: AnyMetric, **options: Any) -> Waterfall:
     """What each stage of ``program`` costs on ``gold``.
 
     Args:
-        program: a DSPy program, or anything that is called with an example's inputs.
+        program: a DSPy program that names its ``stages``.
         gold: examples with what the stages should put out.
         metric: a `Metric`.
-        stages: by the name of a method or predictor, a function of the gold example that gives the stage's output, or
-            a function of the stage's inputs; the program's own ``stages`` without.
         options: as `evaluate` takes them (``lm``, ``adapter``, ``threads``, ``progress``).
 
     >>> import dspy
@@ -105,7 +96,7 @@ def waterfall(
     """
     from goldassay.running.evaluate import evaluate
 
-    oracles = dict(stages if stages is not None else getattr(program, "stages", None) or {})
+    oracles: dict[str, Oracle] = getattr(program, "stages", None) or {}
     kind = type(program).__name__
     if not 0 < len(oracles) <= MOST:
         raise GoldassayError(
