@@ -6,10 +6,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from goldassay.measure import gold_field
+from goldassay.measure import Measure, gold_field
+from goldassay.measures.classification import HierarchyGap, LabelF1
 from goldassay.measures.extraction import sides
 from goldassay.measures.records.records import record_of
-from goldassay.measures.retrieval import grades
+from goldassay.measures.retrieval import RBP, P, R, grades
 
 
 def perfect_for(task: str) -> Callable[[Any], Any]:
@@ -19,6 +20,13 @@ def perfect_for(task: str) -> Callable[[Any], Any]:
     'TOP'
     """
     return PERFECT.get(task) or import_module(f"goldassay.measures.{task}").perfect  # type: ignore[no-any-return]
+
+
+def attains_one(measure: Measure[Any]) -> bool:
+    """Whether perfect predictions have the value 1; not where fewer than k are relevant, or labels of a list absent."""
+    if isinstance(measure, LabelF1):
+        return (measure.average, measure.over) != ("macro", "all") or measure.labels == "seen"
+    return measure.attains_one and not isinstance(measure, (P, R, RBP, HierarchyGap))
 
 
 def _entities(gold: object) -> dict[str, Any]:

@@ -183,11 +183,6 @@ class LabelF1(LabelMeasure):
         return "multilabel" if self.average == "micro" else ""
 
     @property
-    def attains_one(self) -> bool:  # type: ignore[override]
-        """Over all labels of a list only if every one of them occurs."""
-        return (self.average, self.over) != ("macro", "all") or self.labels == "seen"
-
-    @property
     def conventions(self) -> str:
         """With the list and what the average runs over."""
         if self.average == "micro":
@@ -211,7 +206,6 @@ class HierarchyGap(LabelMeasure):
     hierarchy: Hierarchy = INSTITUTIONS
     name = "hierarchy_gap"
     zero = Gap()
-    attains_one = False
     fixed = {"better": "lower"}
 
     def tallies(self, batch: Batch) -> Gap:

@@ -14,8 +14,6 @@ from goldassay.measure import Error, Review
 from goldassay.measures.extraction.records import Span
 from goldassay.text.words import quote
 
-KINDS = ("missed", "spurious", "wrong_type", "wrong_boundary", "wrong_type_and_boundary", "not_in_text")
-
 
 def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequence[tuple[int, int, bool]]) -> Review:
     """The errors of one document, in the order of the text, and what was right.

@@ -144,8 +144,6 @@ class P(Ranked):
     0.2
     """
 
-    attains_one = False
-
     k: int = 10
     rel: float = 1
 
@@ -168,7 +166,6 @@ class R(Ranked):
     0.0
     """
 
-    attains_one = False
     fixed = {**Ranked.fixed, "no_relevant": "skip"}
 
     k: int | None = 10
@@ -269,8 +266,6 @@ class RBP(Ranked):
     >>> RBP(p=0.5)({"relevant": ["a", "c"]}, {"results": ["a", "b", "c"]}).tally.value     # 0.5 (1 + 0.25)
     0.625
     """
-
-    attains_one = False
 
     p: float = 0.8
     rel: float = 1
