@@ -179,9 +179,7 @@ class Campaign:
         measurable, races = len(self.train) - len(leaks), optimizer.proposes(selected_examples)
         count = measuring.count_measured(len(self.train), len(dev), options.most, races)
         examples = [*dev, *self.train[: min(measurable, count)]]
-        if (
-            len(measuring.spare(self.train, examples)) < 2 * measuring.FEWEST
-        ):  # one or two documents: what is left is no race
+        if len(measuring.spare(self.train, examples)) < 2 * measuring.FEWEST:  # one document leaves no race
             examples = [*dev, *self.train[: min(measurable, max(0, options.most - len(dev)))]]
         if len(examples) < measuring.WINS and not options.held_out:
             few = f"nothing can be shown on fewer than {measuring.WINS}; add some"
@@ -209,7 +207,7 @@ class Campaign:
 
     def run(self) -> Module:
         """The rounds."""
-        self.base = self.bench.base(self.start, "the program as it is")
+        self.base = dict(enumerate(self.bench.base(self.start, "the program as it is").cases))
         self.cases = dict(self.base)
         self._report()
         if all(map(is_right, self.base.values())):

@@ -143,12 +143,12 @@ class Bench:
                 self.on_progress(f"{name}, {len(new) - start - len(chunk) + after} examples left")
         return Run({}, [self._rows[version, index] for index in indices], self.zero)
 
-    def base(self, program: Any, name: str = "") -> dict[int, Case]:
-        """The cases of all examples; raises if the program never works, since its prompts are not to blame."""
+    def base(self, program: Any, name: str = "") -> Run:
+        """The program on all examples; raises if the program never works, since its prompts are not to blame."""
         run = self.run(program, range(len(self.examples)), name)
         if why := failure(run):
             raise GoldassayError(f"the program {why}")
-        return dict(enumerate(run.cases))
+        return run
 
     def test(
         self,

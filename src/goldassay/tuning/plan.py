@@ -210,9 +210,8 @@ def from_pilot(
         raise DataError("a plan needs examples in train and in dev")
     check_splits(program, splits)
     bench, started = Bench(dev, metric, options=options.changed(progress=False)), time.perf_counter()
-    cases, documents, size = list(bench.base(program).values()), clusters(dev), len(dev)
-    base = bench.run(program, range(size))
-    diagnosis = Diagnosis(find(cases), program, demonstrations(program, train))
+    base, documents, size = bench.base(program), clusters(dev), len(dev)
+    diagnosis = Diagnosis(find(base.cases), program, demonstrations(program, train))
     probes, spreads = list[Probe](), list[float]()
     for name, edit in PROBES.items():
         candidate = program
@@ -241,6 +240,6 @@ def from_pilot(
         baseline=base.value,
         probes=tuple(probes),
         least=float(-special.stdtrit(units - 1, LUCK[len(probes)])) if probes and units > 1 else None,
-        wrong=sum(not is_right(case) for case in cases) / size,
+        wrong=sum(not is_right(case) for case in base.cases) / size,
         seconds=(time.perf_counter() - started) / ((len(probes) + 1) * size),
     )
