@@ -38,7 +38,7 @@ from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs, read
 from goldassay.measures import answering
-from goldassay.measures.answering.claims import RATES
+from goldassay.measures.answering.claims import RATES, read_tables, share
 from goldassay.measures.retrieval import Batch, named
 from goldassay.measures.triples import scorecard
 
@@ -78,10 +78,10 @@ def ragchecker(data: Path) -> SuiteResult:
         raise DataError("not RAGChecker's output: an object with 'results' and 'metrics' is needed", file=path)
     rows = []
     for row in found["results"]:
-        verdicts = answering.Support.of(support(row), row.get("query_id"))
-        shares = {name: verdicts.share(name) for name in RATES}
+        verdicts = read_tables(support(row), row.get("query_id"))
+        shares = {name: share(verdicts, name) for name in RATES}
         theirs = {ours: name for name, ours in RAGCHECKER.items()}
-        ours = {theirs.get(name, name): share.value for name, share in shares.items() if share.weight}
+        ours = {theirs.get(name, name): rate.value for name, rate in shares.items() if rate.weight}
         rows.append(ours)
         for name, official in row.get("metrics", {}).items():
             result.near(f"{name} of query {row['query_id']}", float(official), ours.get(name))

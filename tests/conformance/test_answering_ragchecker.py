@@ -10,8 +10,8 @@ from benchmarks.conformance import published
 
 from goldassay.exceptions import DataError
 from goldassay.measures import answering
-from goldassay.measures.answering import ClaimRate, Support
-from goldassay.measures.answering.claims import RATES
+from goldassay.measures.answering import ClaimRate
+from goldassay.measures.answering.claims import RATES, read_tables
 
 NAMES = {ours: name for name, ours in published.RAGCHECKER.items()}
 MEASURES = {NAMES.get(name, name): ClaimRate(name) for name in RATES}
@@ -60,11 +60,11 @@ def test_a_changed_verdict_is_a_difference(shared_data: Path, tmp_path: Path) ->
 def test_what_is_no_verdict_is_said() -> None:
     for wrong in (["Maybe"], "Entailment"):
         with pytest.raises(DataError, match="record 7, answer_by_gold: expected a list of verdicts"):
-            Support.of({"answer_by_gold": wrong}, 7)
+            read_tables({"answer_by_gold": wrong}, 7)
     with pytest.raises(DataError, match="disagree on how many claims or passages"):
-        Support.of({"answer_by_gold": [True, True], "answer_by_context": [[True]]})
+        read_tables({"answer_by_gold": [True, True], "answer_by_context": [[True]]})
     with pytest.raises(DataError, match="disagree on how many claims or passages"):
-        Support.of({"answer_by_context": [[True], [True, False]]})
+        read_tables({"answer_by_context": [[True], [True, False]]})
 
 
 def test_squads_rules_and_identities_come_out(shared_data: Path) -> None:

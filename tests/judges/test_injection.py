@@ -170,9 +170,9 @@ def test_what_a_judge_said_is_data_to_the_next_question() -> None:
     engine = Recorder()
     judge = Judge(dspy.LM("scripted/judge", engine=engine, cache=False))
     judge.programs["Claims"] = lambda text: dspy.Prediction(claims=[ATTACKS["header"]])
-    made = judge_claims(judge, "It opened in 1885.", "", ["A passage."], ["answer_by_context"])
-    assert made.claims == {"answer": [ATTACKS["header"]]}
-    assert {name: table.tolist() for name, table in made.tables.items()} == {"answer_by_context": [[0.0]]}
+    tables, claims, _ = judge_claims(judge, "It opened in 1885.", "", ["A passage."], ["answer_by_context"])
+    assert claims == {"answer": [ATTACKS["header"]]}
+    assert {name: table.tolist() for name, table in tables.items()} == {"answer_by_context": [[0.0]]}
     assert frame(engine.prompts[0]) == frame(prompts("faithfulness", "answer", HARMLESS)[1])
 
 

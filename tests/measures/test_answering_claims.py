@@ -16,10 +16,9 @@ from goldassay.measures.answering import (
     CitationRate,
     ClaimRate,
     FactualAccuracy,
-    Support,
     factual_accuracy,
 )
-from goldassay.measures.answering.claims import RATES
+from goldassay.measures.answering.claims import RATES, Tables, read_tables, share
 from goldassay.measures.answering.grounding import outcome
 from goldassay.measures.judged import JudgedMean
 
@@ -30,7 +29,7 @@ TABLES = {
     "answer_by_context": ((True, False), (True, True), (False, True), (False, False)),
     "gold_by_context": ((True, False), (False, False)),
 }
-HAND = Support.of(TABLES)
+HAND = read_tables(TABLES)
 EXPECTED = {
     "claim_precision": 2 / 4,
     "claim_recall": 1 / 2,
@@ -47,63 +46,61 @@ EXPECTED = {
 
 
 def test_the_hand_table() -> None:
-    assert {name: share.value for name, share in values(HAND).items()} == EXPECTED
+    assert {name: part.value for name, part in values(HAND).items()} == EXPECTED
 
 
 VERDICT = st.sampled_from([True, False, None])
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> Support:
+def tables(draw: st.DrawFn) -> Tables:
     c, g, k = draw(st.integers(1, 2)), draw(st.integers(1, 2)), draw(st.integers(1, 2))
     line, row = st.tuples(*[VERDICT] * c), st.tuples(*[VERDICT] * k)
     gold = st.tuples(*[VERDICT] * g)
     drawn = draw(line), draw(gold), draw(st.tuples(*[row] * c)), draw(st.tuples(*[row] * g))
-    return Support.of(dict(zip(TABLES, drawn, strict=True)))
+    return read_tables(dict(zip(TABLES, drawn, strict=True)))
 
 
-def values(support: Support) -> dict[str, JudgedMean]:
-    return {rate: share for rate in RATES if (share := support.share(rate)).weight}
+def values(tables: Tables) -> dict[str, JudgedMean]:
+    return {rate: part for rate in RATES if (part := share(tables, rate)).weight}
 
 
-def unknown(support: Support) -> int:
-    return sum(int((table == 0.5).sum()) for table in support.tables.values())
+def unknown(tables: Tables) -> int:
+    return sum(int((table == 0.5).sum()) for table in tables.values())
 
 
-def completions(support: Support) -> list[Support]:
+def completions(tables: Tables) -> list[Tables]:
     """Every way in which the unknown verdicts could have come back."""
-    out = []
-    for truths in product([1.0, 0.0], repeat=unknown(support)):
+    out: list[Tables] = []
+    for truths in product([1.0, 0.0], repeat=unknown(tables)):
         rest = iter(truths)
         out.append(
-            Support(
-                {
-                    name: np.array([[next(rest) if v == 0.5 else v for v in row] for row in table])
-                    for name, table in support.tables.items()
-                }
-            )
+            {
+                name: np.array([[next(rest) if v == 0.5 else v for v in row] for row in table])
+                for name, table in tables.items()
+            }
         )
     return out
 
 
 @settings(max_examples=60, deadline=None)
 @given(tables().filter(lambda found: unknown(found) <= 6))
-def test_unknown_verdicts_bound_the_truth(found: Support) -> None:
+def test_unknown_verdicts_bound_the_truth(found: Tables) -> None:
     for full in completions(found):
-        for name, share in values(full).items():
-            between = found.share(name)
-            assert between.value - 1e-12 <= share.value <= between.most + 1e-12, name
+        for name, part in values(full).items():
+            between = share(found, name)
+            assert between.value - 1e-12 <= part.value <= between.most + 1e-12, name
 
 
 @settings(max_examples=60, deadline=None)
 @given(tables())
-def test_every_claim_is_grounded_known_or_invented_or_not_known(found: Support) -> None:
-    parts = [found.share(name) for name in ("faithfulness", "hallucination", "self_knowledge")]
+def test_every_claim_is_grounded_known_or_invented_or_not_known(found: Tables) -> None:
+    parts = [share(found, name) for name in ("faithfulness", "hallucination", "self_knowledge")]
     certain = sum(part.value for part in parts)
     assert certain <= 1 + 1e-12
     if not unknown(found):
         assert certain == pytest.approx(1)
-        assert all(share.value == share.most for share in values(found).values())
+        assert all(part.value == part.most for part in values(found).values())
 
 
 def test_an_unknown_verdict_stays_in_the_denominator_the_evidence_and_the_warning() -> None:
@@ -248,7 +245,7 @@ def test_factual_accuracy_pools_claims() -> None:
     ],
 )
 def test_a_side_without_claims(tables: dict[str, Any], expected: dict[str, float]) -> None:
-    assert {name: share.value for name, share in values(Support.of(tables)).items()} == expected
+    assert {name: part.value for name, part in values(read_tables(tables)).items()} == expected
 
 
 @pytest.mark.parametrize("bad", [("It opened.", ["x"]), (["x"], "It opened."), (None, ["x"])])

@@ -34,15 +34,15 @@ class Confidences(NamedTuple):
 
 
 COLUMNS = 200
-NAMES = ("n", "score", "nothing")
-Scored = tuple[Number, Number, Number]
-"""How many questions, the sum of their scores, the sum of what an empty answer would score."""
+NAMES = ("n", "score")
+Scored = tuple[Number, Number]
+"""How many questions, and the sum of their scores."""
 
 
 class ByConfidence(dict[float, Scored]):
     """For each confidence (or probability) that was given the evidence of its questions; it adds up exactly.
 
-    Of many examples it holds the sums, and ``rows``: the confidence and the three numbers of each. Their arrays, one
+    Of many examples it holds the sums, and ``rows``: the confidence and the two numbers of each. Their arrays, one
     column a confidence, are made only where somebody resamples.
     """
 
@@ -52,10 +52,10 @@ class ByConfidence(dict[float, Scored]):
     def of(cls, sure: ArrayLike, evidence: ArrayLike) -> Self:
         """The evidence of many examples; one without a question says nothing.
 
-        >>> ByConfidence.of([0.5, 0.9, 0.5], [(1, 1.0, 0.0), (1, 0.0, 0.0), (1, 0.0, 0.0)])
-        {0.5: (2.0, 1.0, 0.0), 0.9: (1.0, 0.0, 0.0)}
+        >>> ByConfidence.of([0.5, 0.9, 0.5], [(1, 1.0), (1, 0.0), (1, 0.0)])
+        {0.5: (2.0, 1.0), 0.9: (1.0, 0.0)}
         """
-        confidences, rows = np.asarray(sure, float), np.asarray(evidence, float).reshape(-1, 3)
+        confidences, rows = np.asarray(sure, float), np.asarray(evidence, float).reshape(-1, 2)
         counts = rows[:, 0] > 0
         levels, place = np.unique(confidences[counts], return_inverse=True)
         sums = [np.bincount(place, column, len(levels)).tolist() for column in rows[counts].T]
@@ -67,14 +67,14 @@ class ByConfidence(dict[float, Scored]):
         if not isinstance(other, Mapping):
             return NotImplemented
         total = type(self)(self)
-        for level, (n, score, nothing) in other.items():
-            mine = total.get(level, (0.0, 0.0, 0.0))
-            total[level] = mine[0] + n, mine[1] + score, mine[2] + nothing
+        for level, (n, score) in other.items():
+            mine = total.get(level, (0.0, 0.0))
+            total[level] = mine[0] + n, mine[1] + score
         return total
 
     def repaired(self, share: float) -> Self:
         """What this share of the errors takes away: scores below 1."""
-        return type(self)({level: (0.0, (n - score) * share, 0.0) for level, (n, score, _) in self.items()})
+        return type(self)({level: (0.0, (n - score) * share) for level, (n, score) in self.items()})
 
     @property
     def summed(self) -> Self:
@@ -83,7 +83,7 @@ class ByConfidence(dict[float, Scored]):
 
     def laid_out(self) -> dict[str, object]:
         """The rows, one column each: all that the evidence of many examples comes from."""
-        confidences, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 3)))
+        confidences, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 2)))
         return {"confidence": confidences, **dict(zip(NAMES, rows.T, strict=True))}
 
     def gathered(self, columns: Mapping[str, ArrayLike]) -> Self:
@@ -93,12 +93,12 @@ class ByConfidence(dict[float, Scored]):
     @property
     def weight(self) -> Number:
         """How many questions."""
-        return sum(n for n, _, _ in self.values())
+        return sum(n for n, _ in self.values())
 
     def columns(self, descending: bool = False) -> tuple[Floats, Floats]:
-        """The confidences in order, and the evidence: the three numbers by confidence (and by resample)."""
+        """The confidences in order, and the evidence: the two numbers by confidence (and by resample)."""
         levels = sorted(self, reverse=descending)
-        return np.array(levels), np.stack([np.array([self[one][side] for one in levels], float) for side in range(3)])
+        return np.array(levels), np.stack([np.array([self[one][side] for one in levels], float) for side in range(2)])
 
     def state(self) -> dict[str, dict[str, Number]]:
         """As JSON. Of many examples arrays, a number an example, for at most `COLUMNS` confidences: above that,
@@ -114,7 +114,7 @@ class ByConfidence(dict[float, Scored]):
 
     def from_state(self, state: State) -> Self:
         """The evidence again."""
-        return type(self)({float(x): (one["n"], one["score"], one["nothing"]) for x, one in state.items()})
+        return type(self)({float(x): (one["n"], one["score"]) for x, one in state.items()})
 
 
 def plain(value: Any) -> Number:
@@ -128,7 +128,7 @@ class Risk(ByConfidence):
     A group of m answers after K others, W of them wrong, has the errors W + j·e at K + j for j = 1 … m, where e is its
     error rate; its share of the area is e·m + (W − e·K)(H(K + m) − H(K)), H being the harmonic numbers.
 
-    >>> round(Risk.of([0.9, 0.1, 0.5], [(1, 1, 0), (1, 0, 0), (1, 0, 0)]).value, 4)      # (0 + 1/2 + 2/3) / 3
+    >>> round(Risk.of([0.9, 0.1, 0.5], [(1, 1), (1, 0), (1, 0)]).value, 4)      # (0 + 1/2 + 2/3) / 3
     0.3889
     """
 
@@ -137,7 +137,7 @@ class Risk(ByConfidence):
         """The mean over k of the error rate of the k most confident; 1 without an answer."""
         if not self:
             return 1.0
-        _, (n, right, _) = self.columns(descending=True)
+        _, (n, right) = self.columns(descending=True)
         wrong = n - right
         before, lost = np.cumsum(n, axis=0) - n, np.cumsum(wrong, axis=0) - wrong
         harmonic = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, round(float((before + n).max())) + 1))))
@@ -199,8 +199,8 @@ class CalibrationMeasure(Measure[Any]):
             weight, loss = np.bincount(row, minlength=n).astype(float), np.bincount(row, (confidence - correct) ** 2, n)
             return Mean(loss if self.statistic == "brier" else weight - loss, weight)
         if self.statistic == "aurc":
-            evidence = np.zeros((n, 4))
-            evidence[row, :3] = np.column_stack([confidence, np.ones(len(row)), correct])
+            evidence = np.zeros((n, 3))
+            evidence[row] = np.column_stack([confidence, np.ones(len(row)), correct])
             return Risk.of(evidence[:, 0], evidence[:, 1:])
         which = np.minimum((confidence * self.edges).astype(int), self.edges - 1)
         columns = np.ones_like(confidence), confidence, correct

@@ -9,7 +9,7 @@ citations), `grounding` (entities, lexical support, facts), `ranking` (its five 
 from __future__ import annotations
 
 from goldassay.measure import gold_field
-from goldassay.measures.answering.claims import CitationRate, ClaimRate, Relevance, Support
+from goldassay.measures.answering.claims import CitationRate, ClaimRate, Relevance
 from goldassay.measures.answering.grounding import (
     ContextEntityRecall,
     FactualAccuracy,
@@ -79,7 +79,6 @@ __all__ = [
     "Robustness",
     "SemanticSimilarity",
     "Speed",
-    "Support",
     "SupportingFacts",
     "answers",
     "bertscore",

@@ -24,7 +24,7 @@ Gao et al., Enabling large language models to generate text with citations, EMNL
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -54,11 +54,11 @@ SHORT = 4  # an answer of fewer words means something only together with its que
 TRUTH = {True: 1.0, None: 0.5, False: 0.0}
 LABELS: dict[str | None, float] = {"supported": 1.0, "contradicted": 0.0, "not_stated": 0.0}  # any other is unknown
 Share = tuple[float, float] | None
+Tables = Mapping[str, Floats]  # by name a row of truths for each claim and a column for each text
 
 
 def _any(truths: Floats, axis: int = 1) -> Floats:
-    largest: Floats = truths.max(axis, initial=0.0)
-    return largest
+    return np.asarray(truths.max(axis, initial=0.0))
 
 
 def _share(truths: Floats) -> Share:
@@ -125,69 +125,40 @@ AGAINST = {
 """The rates whose unsupported claims are errors: the kind of error, the field, and the message."""
 
 
-@dataclass(frozen=True)
-class Support:
-    """The verdicts of one answer. The rates that need a table that is not there are absent, too.
+def read_tables(record: Any, name: object = None) -> Tables:
+    """Those of the four tables that a record (of this name) has.
 
-    ``tables`` has by name a row of truths for each claim and a column for each text; ``claims`` the texts of the claims
-    of the ``answer`` and of ``gold``, if they are known; ``quotes`` by table what contradicts each claim.
+    >>> read_tables({"answer_by_gold": [True, False, None]})["answer_by_gold"].tolist()
+    [[1.0], [0.0], [0.5]]
+    """
+    if not isinstance(record, Mapping):
+        raise DataError(f"expected tables of verdicts, found {record!r}", record=name, field="support")
+    tables = {
+        table: [_truths(row, name, f"{table}[{at}]") for at, row in enumerate(rows)]
+        if table.endswith("context")
+        else [[truth] for truth in _truths(rows, name, table)]
+        for table in TABLES
+        if (rows := record.get(table)) is not None
+    }
+    sizes = {(table.partition("_")[0], len(rows)) for table, rows in tables.items()}
+    sizes |= {("passages", len(row)) for table in TABLES[2:] for row in tables.get(table, ())}
+    if len(dict(sizes)) < len(sizes):
+        raise DataError("its tables of verdicts disagree on how many claims or passages there are", record=name)
+    return {table: _array(rows) for table, rows in tables.items()}
 
-    >>> support = Support.of({"answer_by_gold": [True, False], "answer_by_context": [[True], [None]]})
-    >>> support.share("faithfulness")
+
+def share(tables: Tables, rate: str) -> JudgedMean:
+    """One of the `RATES`; no evidence if a table is missing, or there are no claims to share.
+
+    >>> share(read_tables({"answer_by_context": [[True], [None]]}), "faithfulness")
     JudgedMean(total=0.5, weight=1.0, most=1.0, unknown=1.0)
     """
-
-    tables: Mapping[str, Floats]
-    claims: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    quotes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, record: Any, name: object = None, claims: Mapping[str, Sequence[Any]] = {}) -> Support:
-        """From a record (of this name) with some of the four tables.
-
-        >>> Support.of({"answer_by_gold": [True, False, None]}).tables["answer_by_gold"].tolist()
-        [[1.0], [0.0], [0.5]]
-        """
-        if not isinstance(record, Mapping):
-            raise DataError(f"expected tables of verdicts, found {record!r}", record=name, field="support")
-        tables = {
-            table: [_truths(row, name, f"{table}[{at}]") for at, row in enumerate(rows)]
-            if table.endswith("context")
-            else [[truth] for truth in _truths(rows, name, table)]
-            for table in TABLES
-            if (rows := record.get(table)) is not None
-        }
-        sizes = {(table.partition("_")[0], len(rows)) for table, rows in tables.items()}
-        sizes |= {("passages", len(row)) for table in TABLES[2:] for row in tables.get(table, ())}
-        if len(dict(sizes)) < len(sizes):
-            raise DataError("its tables of verdicts disagree on how many claims or passages there are", record=name)
-        return cls({table: _array(rows) for table, rows in tables.items()}, claims)
-
-    def share(self, rate: str) -> JudgedMean:
-        """One of the `RATES`; no evidence if a table is missing, or there are no claims to share."""
-        names, share = RATES[rate]
-        if not self.tables.keys() >= {*names}:
-            return JudgedMean()
-        ends = share(*(self.tables[name] if name.endswith("context") else _any(self.tables[name]) for name in names))
-        lost = float(sum((self.tables[name] == TRUTH[None]).sum() for name in names))
-        return JudgedMean(ends[0], 1.0, ends[1], lost) if ends else JudgedMean()
-
-    def errors(self, rate: str) -> tuple[Error, ...]:
-        """The claims that count against a rate, with the quote that contradicts them if there is one."""
-        kind, where, message = AGAINST[rate]
-        (table,), errors = RATES[rate][0], []
-        side = table.partition("_")[0]
-        claims, quotes = self.claims.get(side, ()), self.quotes.get(table, ())
-        for place, truth in enumerate(_any(self.tables[table])):
-            text = claims[place] if place < len(claims) and claims[place] else f"claim {place + 1}"
-            text = text if isinstance(text, str) else " ".join(map(str, text))
-            if truth == TRUTH[None]:
-                errors.append(unknown(f"Whether “{text}” is supported", where))
-            elif truth == TRUTH[False]:
-                quote = f" It says otherwise: “{quotes[place]}”." if quotes and quotes[place] else ""
-                sides = (text, "") if side == "gold" else ("", text)
-                errors.append(Error(kind, message.format(text) + quote, *sides, field=where))
-        return tuple(errors)
+    names, count = RATES[rate]
+    if not tables.keys() >= {*names}:
+        return JudgedMean()
+    ends = count(*(tables[name] if name.endswith("context") else _any(tables[name]) for name in names))
+    lost = float(sum((tables[name] == TRUTH[None]).sum() for name in names))
+    return JudgedMean(ends[0], 1.0, ends[1], lost) if ends else JudgedMean()
 
 
 def _truths(verdicts: Any, record: object, field: str) -> list[float]:
@@ -202,10 +173,14 @@ def _array(rows: Sequence[Sequence[float]]) -> Floats:
     return np.array(rows, float).reshape(len(rows), len(rows[0]) if rows else 0)
 
 
+Claims = Mapping[str, Sequence[Any]]  # the texts of the claims of ``answer`` and ``gold``
+Quotes = Mapping[str, Sequence[str]]  # by table what contradicts each claim
+
+
 def judge_claims(
     judge: AnyJudge, answer: str, gold: str, contexts: Sequence[str], tables: Sequence[str] = TABLES
-) -> Support:
-    """The verdicts that a judge gives, for the tables asked for.
+) -> tuple[Tables, Claims, Quotes]:
+    """The verdicts that a judge gives, for the tables asked for; the claims, and what contradicts them.
 
     If the claims of a text did not come back, it has one claim of unknown standing.
 
@@ -233,7 +208,7 @@ def judge_claims(
         ]
         support[name] = _array([[LABELS.get(each.label, TRUTH[None]) for each in row] for row in rows])
         quotes[name] = [next((each.quote for each in row if each.label == "contradicted"), "") for row in rows]
-    return Support(support, claims, quotes)
+    return support, claims, quotes
 
 
 @dataclass(frozen=True)
@@ -291,20 +266,36 @@ class ClaimRate(JudgedMeasure):
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The rate of one answer, and the claims that count against it."""
-        support = self._support(gold, pred)
-        tally = support.share(self.rate)
-        return Assessment(tally, support.errors(self.rate) if tally.weight and self.rate in AGAINST else ())
+        tables, claims, quotes = self._verdicts(gold, pred)
+        tally, errors = share(tables, self.rate), []
+        if not tally.weight or self.rate not in AGAINST:
+            return Assessment(tally)
+        (table,), (kind, where, message) = RATES[self.rate][0], AGAINST[self.rate]
+        side = table.partition("_")[0]
+        texts, contradicts = (dict(enumerate(rows)) for rows in (claims.get(side, ()), quotes.get(table, ())))
+        for place, truth in enumerate(_any(tables[table])):
+            text = texts.get(place) or f"claim {place + 1}"
+            text = text if isinstance(text, str) else " ".join(map(str, text))
+            if truth == TRUTH[None]:
+                errors.append(unknown(f"Whether “{text}” is supported", where))
+            elif truth == TRUTH[False]:
+                quote = f" It says otherwise: “{contradicts[place]}”." if contradicts.get(place) else ""
+                sides = (text, "") if side == "gold" else ("", text)
+                errors.append(Error(kind, message.format(text) + quote, *sides, field=where))
+        return Assessment(tally, tuple(errors))
 
-    def _support(self, gold: object, pred: object) -> Support:
+    def _verdicts(self, gold: object, pred: object) -> tuple[Tables, Claims, Quotes]:
         """The verdicts on an answer: the judge's, or those that come with the prediction."""
         if self.judge is None:
-            tables = evidence(pred, "support")
-            claims = {side: extra(pred, f"{side}_claims") or () for side in ("answer", "gold")}
-            return Support.of({} if tables is None else tables, read(pred, "id", None), claims)
+            record, claims = (
+                evidence(pred, "support"),
+                {s: extra(pred, f"{s}_claims") or () for s in ("answer", "gold")},
+            )
+            return {} if record is None else read_tables(record, read(pred, "id", None)), claims, {}
         tables, texts, asked = RATES[self.rate][0], None if failed(pred) else contexts(pred), question(gold)
         by_gold, by_context = (any(side in table for table in tables) for side in ("gold", "context"))
         if (by_gold and not expected(gold)) or (by_context and texts is None):
-            return Support({})
+            return {}, {}, {}
         mine, theirs = (
             f"{asked} {text}" if asked and text and len(text.split()) < SHORT else text
             for text in (answer(pred, gold), expected(gold))

@@ -63,8 +63,9 @@ class ExactMatch(Answering[Mean]):
 
     ``normalisation``: ``squad`` (ASCII); ``triviaqa`` and ``nq_open`` as in their evaluation scripts; ``written``, as
     it stands; ``unicode``, for any script, where ``articles`` are the words that do not count; ``mlqa``, MLQA's rules
-    for the question's ``language``, whose articles differ or whose characters are words. Without one, the script of the
-    question and its answers tells it where it does not separate words, and it is ``en`` elsewhere.
+    for a ``language`` (a code of two letters), whose articles differ or whose characters are words. ``language="gold"``
+    reads each question's own ``language``; without one, the script of the question and its answers tells it where it
+    does not separate words, and it is ``en`` elsewhere.
 
     ``empty``: what gold answers without a word count. ``skip``: nothing beside others (SQuAD 2.0). ``equal``: an empty
     answer is right, and its F1 is 1 (MuSiQue). ``overlap``: it is right, and its F1 is 0, for no word is shared
@@ -80,7 +81,7 @@ class ExactMatch(Answering[Mean]):
     1.0
     >>> ExactMatch("unicode")({"answers": ["«Эрмитаж»"]}, {"answer": "эрмитаж"}).tally.value
     1.0
-    >>> ExactMatch("mlqa")({"answers": ["Rijksmuseum"], "language": "de"}, {"answer": "das Rijksmuseum"}).tally.value
+    >>> ExactMatch("mlqa", language="de")({"answers": ["Rijksmuseum"]}, {"answer": "das Rijksmuseum"}).tally.value
     1.0
     """
 
@@ -91,6 +92,7 @@ class ExactMatch(Answering[Mean]):
 
     normalisation: str = "squad"
     articles: tuple[str, ...] = normal.ARTICLES
+    language: str = "gold"
     empty: str = "skip"
 
     @property
@@ -100,8 +102,9 @@ class ExactMatch(Answering[Mean]):
 
     @property
     def in_key(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Articles say nothing of the other normalisations."""
-        return ("normalisation", "empty") if self.normalisation == "unicode" else ("normalisation", "articles", "empty")
+        """The parameters of the other normalisations say nothing."""
+        own = {"unicode": "articles", "mlqa": "language"}.get(self.normalisation)
+        return tuple(name for name in ("normalisation", "articles", "language", "empty") if name != own)
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -128,7 +131,7 @@ class ExactMatch(Answering[Mean]):
         if self.normalisation == "unicode":
             normalise = partial(normalise, articles=self.articles)
         elif self.normalisation == "mlqa":
-            normalise = partial(normalise, language=language_of(gold))
+            normalise = partial(normalise, language=language_of(gold) if self.language == "gold" else self.language)
         mine, theirs = normalise(text), [normalise(expected) for expected in golds]
         if self.empty == "skip" or not golds:
             return agreement(mine, theirs)[self.column]

@@ -7,9 +7,10 @@ only some records have the evidence for (verdicts, citations, thresholds) is the
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
+
+import numpy as np
 
 from goldassay.embedding import DEFAULT, Embedder, Transformer, available, available_tokens, register
 from goldassay.exceptions import GoldassayError
@@ -17,8 +18,8 @@ from goldassay.fields import read
 from goldassay.measure import Measure, check_choice, parse
 from goldassay.measures.answering.claims import RATES, CitationRate, ClaimRate, Relevance
 from goldassay.measures.answering.grounding import ContextEntityRecall, FactualAccuracy, LexicalSupport, LostByRetrieval
-from goldassay.measures.answering.matching import Baseline, Batch
-from goldassay.measures.answering.measures import BLEU, F1, ROUGE, ChrF, ExactMatch, language_of
+from goldassay.measures.answering.matching import Baseline
+from goldassay.measures.answering.measures import BLEU, F1, ROUGE, ChrF, ExactMatch
 from goldassay.measures.answering.protocols import PROTOCOLS, Conditional, Drop, Kilt, SupportingFacts
 from goldassay.measures.answering.ranking import (
     BERTScore,
@@ -31,7 +32,6 @@ from goldassay.measures.answering.ranking import (
 )
 from goldassay.measures.judged import JudgedMean
 from goldassay.scorecard import Batches, Scorecard, fold
-from goldassay.text import normal
 
 MEASURES: tuple[Measure[Any], ...] = (
     *(ExactMatch(), F1()),
@@ -54,17 +54,17 @@ MEASURES: tuple[Measure[Any], ...] = (
     ),
     *(Conditional(ExactMatch()), Conditional(F1(), "answerable")),
 )
-QUALITY, ACCURACY, FINAL = {"semantic_similarity", "quality"}, {"bertscore_f1", "accuracy"}, {"final_score"}
 WITH_EVIDENCE = {*RATES, "citation_recall", "citation_precision", "lost_by_retrieval"} - {"faithfulness"}
 """Values that stand on a scorecard only if one record has what they are about."""
 DEFAULT_VALUES = (
-    *("exact_match", "f1", "mlqa_exact_match", "mlqa_f1", "rouge1", "rouge2", "rougeL"),
+    *("exact_match", "f1", "rouge1", "rouge2", "rougeL"),
     *("semantic_similarity", "bertscore_f1", "context_entity_recall"),
     *("faithfulness", "relevance", "factual_accuracy", "lexical_support"),
     *(rate for rate in RATES if rate != "faithfulness"),
     *("citation_recall", "citation_precision", "lost_by_retrieval", "brier", "ece", "aurc"),
     *("accuracy", "quality", "confidence", "speed", "robustness", "final_score"),
 )
+FACETS = ("answerable", "answer_type", "language")
 SCRIPTS = (
     "questions have answers outside ASCII: rouge-score's tokenizer drops such letters (tokenizer='unicode' keeps "
     "them), and f1 takes a run without spaces for one word (mlqa_f1 does not)"
@@ -100,46 +100,60 @@ def scorecard(
     >>> card.values["exact_match"], round(card.values["f1"], 4), card.values["semantic_similarity"]
     (0.5, 0.8333, None)
     """
-    shared, facts = Batches(gold, pred), _Facts()
+    shared = Batches(gold, pred)
     if isinstance(measures, str):
         check_choice("protocol", measures, (*PROTOCOLS,))
         card = fold("answering", PROTOCOLS[measures], shared)
         card.values, card.protocol = {key: value for key, value in card.values.items() if value is not None}, measures
         return card
     asked = {name for name in measures or () if isinstance(name, str)}
-    vectors = _model(embedder, available, asked & (QUALITY | FINAL))
-    of_tokens = _model(tokens, available_tokens, asked & (ACCURACY | FINAL))
-    quality, accuracy = SemanticSimilarity(vectors or DEFAULT), BERTScore(of_tokens or DEFAULT, baseline=baseline)
-    final = FinalScore(quality.embedder, accuracy.model, baseline)
-    chosen = _chosen(DEFAULT_VALUES if measures is None else measures, quality, accuracy, final)
-    missing = ([] if vectors else [quality, final]) + ([] if of_tokens else [accuracy, final])
-    card = fold("answering", {name: each for name, each in chosen.items() if each not in missing}, shared, facts)
+    models, missing = _models(asked, embedder, tokens, baseline)
+    chosen = _chosen(DEFAULT_VALUES if measures is None else measures, models)
+    facts: list[tuple[Any, ...]] = []
+    counted = {name: measure for name, measure in chosen.items() if measure not in missing}
+    card = fold("answering", counted, shared, lambda part: facts.extend(_facts(part)))
+    *facets, foreign, failed = np.array(facts, object).reshape(-1, 5).T
+    if measures is None:
+        empty = {name for name in WITH_EVIDENCE if card.values[name] is None}
+        chosen = {name: measure for name, measure in chosen.items() if name not in empty}
     for name, measure in chosen.items():
-        if card.values.setdefault(name, None) is None:
-            card.measures[name], card.conventions[name] = measure, measure.conventions
+        if name in asked and card.values.get(name) is None:
             extra = "no model is installed (pip install 'goldassay[semantic]')"
-            why = extra if measure in missing else "no record has the evidence"
-            card.warnings += [f"{name} is not computed: {why}"] if name in asked else []
-    names = [name for name in chosen if measures is not None or facts.applies(name, card)]
-    for field in ("values", "measures", "conventions", "counts"):
-        table = getattr(card, field)
-        setattr(card, field, {name: table[name] for name in names if name in table})
-    card.by.update(facts.by_kind(card))
-    card.warnings += facts.warnings(card)
+            card.warnings.append(
+                f"{name} is not computed: {extra if measure in missing else 'no record has the evidence'}"
+            )
+    card.values, card.measures = {name: card.values.get(name) for name in chosen}, chosen
+    card.conventions = {name: measure.conventions for name, measure in chosen.items()}
+    card.counts = {name: counts for name, counts in card.counts.items() if name in chosen}
+    card.by |= _by_kind(card, dict(zip(FACETS, facets, strict=True)))
+    card.warnings += _warnings(card, sum(foreign), sum(failed))
     return card
 
 
-def _model(given: Any, find: Callable[[], str | None], asked: Collection[str]) -> str | None:
-    """The name of the model given, or of what is on this machine if a value that needs it is asked for."""
-    model = find() if given == "auto" or (given is None and asked) else given
-    return model if model is None or isinstance(model, str) else register(model)
+Named = dict[str, Measure[Any]]
 
 
-def _chosen(names: Sequence[str | Measure[Any]], *models: Measure[Any]) -> dict[str, Measure[Any]]:
-    """The measures that were asked for, by the names of their values; ``models`` are those with an embedder."""
-    known = {measure.key: measure for measure in (*reversed(MEASURES), *models)}
-    known |= dict(zip(("quality", "accuracy"), models, strict=False))
-    chosen: dict[str, Measure[Any]] = {}
+def _models(asked: Set[str], embedder: Any, tokens: Any, baseline: Any) -> tuple[Named, list[Measure[Any]]]:
+    """The measures that embed texts, by name, and those whose model is neither given nor asked for by name.
+
+    ``"auto"``, and a value that is asked for without a model, take what is on this machine.
+    """
+    by_text, by_token = asked & {"semantic_similarity", "quality"}, asked & {"bertscore_f1", "accuracy"}
+    final = "final_score" in asked
+    vectors = available() if embedder == "auto" or (embedder is None and (by_text or final)) else embedder
+    of_tokens = available_tokens() if tokens == "auto" or (tokens is None and (by_token or final)) else tokens
+    names = [each if isinstance(each, str) else register(each) if each else DEFAULT for each in (vectors, of_tokens)]
+    quality, accuracy = SemanticSimilarity(names[0]), BERTScore(names[1], baseline=baseline)
+    whole = FinalScore(names[0], names[1], baseline)
+    named: Named = {quality.key: quality, accuracy.key: accuracy, "accuracy": accuracy, "quality": quality}
+    missing = [*((quality, whole) if not vectors else ()), *((accuracy, whole) if not of_tokens else ())]
+    return {**named, whole.key: whole}, missing
+
+
+def _chosen(names: Sequence[str | Measure[Any]], models: Named) -> Named:
+    """The measures that were asked for, by the names of their values."""
+    known = {**{measure.key: measure for measure in reversed(MEASURES)}, **models}
+    chosen: Named = {}
     for name in names:
         if isinstance(name, Measure):
             chosen[name.key] = name
@@ -150,56 +164,37 @@ def _chosen(names: Sequence[str | Measure[Any]], *models: Measure[Any]) -> dict[
     return chosen
 
 
-class _Facts:
-    """What a scorecard says beside values, gathered chunk by chunk."""
+def _facts(part: Batches) -> Iterator[tuple[Any, ...]]:
+    """Of each question its `FACETS`, whether its answers are in another script, and whether the program failed."""
+    rows = part.of(ExactMatch())
+    for gold, golds, failed in zip(part.gold, rows.golds, rows.failed, strict=True):
+        letters = [letter for letter in "".join(golds) if letter.isalnum()]
+        foreign = 2 * sum(map(str.isascii, letters)) < len(letters)
+        kinds = "answerable" if golds else "unanswerable", read(gold, "answer_type", None), read(gold, "language", None)
+        yield *kinds, foreign, failed
 
-    def __init__(self) -> None:
-        self.kinds: dict[str, defaultdict[str, list[int]]] = {"answerable": defaultdict(list)}
-        self.counts: Counter[str] = Counter()
 
-    def __call__(self, part: Batches) -> None:
-        rows: Batch = part.of(ExactMatch())
-        for gold, golds in zip(part.gold, rows.golds, strict=True):
-            facets = {facet: read(gold, facet, None) for facet in ("answer_type", "language")}
-            for facet, kind in {"answerable": "answerable" if golds else "unanswerable", **facets}.items():
-                if kind is not None:
-                    self.kinds.setdefault(facet, defaultdict(list))[str(kind)].append(self.counts["examples"])
-            letters = [letter for letter in "".join(golds) if letter.isalnum()]
-            self.counts["examples"] += 1
-            self.counts["foreign"] += 2 * sum(map(str.isascii, letters)) < len(letters)
-            self.counts["joined"] += language_of(gold) in normal.JOINED
-        self.counts["failed"] += sum(rows.failed)
+def _by_kind(card: Scorecard, facets: Mapping[str, Any]) -> dict[str, Any]:
+    """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
+    by: dict[str, dict[str, Any]] = {facet: {} for facet in facets}
+    totals = {n: card.tallies[n].total for n in ("exact_match", "f1", "mlqa_f1") if n in card.measures}
+    for facet, kinds in facets.items() if totals else ():
+        for kind in sorted({str(kind) for kind in kinds if kind is not None}):
+            rows = kinds.astype(str) == kind
+            means = {name: float(total[rows].mean()) for name, total in totals.items()}
+            by[facet][kind] = {**means, "support": int(rows.sum())}
+    return {facet: kinds for facet, kinds in by.items() if kinds}
 
-    def applies(self, name: str, card: Scorecard) -> bool:
-        """Whether the records have what a value is about: some stand on every scorecard, some only with evidence."""
-        if name.startswith("mlqa_"):
-            return bool(self.counts["joined"])
-        return name not in WITH_EVIDENCE or card.values[name] is not None
 
-    def by_kind(self, card: Scorecard) -> dict[str, Any]:
-        """Exact match and F1 by kind of question: with and without an answer, by type of answer, by language."""
-        totals = {n: card.tallies[n].total for n in ("exact_match", "f1", "mlqa_f1") if n in card.measures}
-        return {
-            facet: {
-                kind: {**{name: float(total[rows].mean()) for name, total in totals.items()}, "support": len(rows)}
-                for kind, rows in sorted(kinds.items())
-            }
-            for facet, kinds in self.kinds.items()
-            if totals
-        }
-
-    def warnings(self, card: Scorecard) -> list[str]:
-        """What a reader of the values should know."""
-        lines, examples, failed = [], card.examples, self.counts["failed"]
-        bounds = [
-            f"{name} lies between {total.value:.4f} and {total.highest:.4f}"
-            for name, total in card.totals.items()
-            if name in card.values and isinstance(total, JudgedMean) and total.unknown
-        ]
-        if bounds:
-            lines.append(f"Verdicts that did not come back count as not supported: {', '.join(bounds)}")
-        if self.counts["foreign"] and {*card.values} & {"f1", "rouge1", "rouge2", "rougeL"}:
-            lines.append(f"{self.counts['foreign']} of {examples} {SCRIPTS}")
-        if failed:
-            lines.append(f"{failed} of {examples} questions have no answer because the program failed; they count 0")
-        return lines
+def _warnings(card: Scorecard, foreign: int, failed: int) -> list[str]:
+    """What a reader of the values should know."""
+    unknown = [
+        f"{name} lies between {total.value:.4f} and {total.highest:.4f}"
+        for name, total in card.totals.items()
+        if name in card.values and isinstance(total, JudgedMean) and total.unknown
+    ]
+    warnings = [f"Verdicts that did not come back count as not supported: {', '.join(unknown)}"] if unknown else []
+    if foreign and {*card.values} & {"f1", "rouge1", "rouge2", "rougeL"}:
+        warnings.append(f"{foreign} of {card.examples} {SCRIPTS}")
+    lost = f"{failed} of {card.examples} questions have no answer because the program failed; they count 0"
+    return [*warnings, lost] if failed else warnings

@@ -258,9 +258,9 @@ class Curve(LabelMeasure):
     def tallies(self, batch: Batch) -> Curves:
         """For each label its probability in each example, and whether it is right."""
         rows = batch.likely
-        curves = {"": Ranking.of(np.zeros(len(rows)), [(1.0, 0.0, 0.0)] * len(rows))}
+        curves = {"": Ranking.of(np.zeros(len(rows)), [(1.0, 0.0)] * len(rows))}
         for label in sorted({label for gold, numbers in rows for label in (gold, *numbers)}):
-            seen = [(float(label in p or gold == label), float(gold == label), 0.0) for gold, p in rows]
+            seen = [(float(label in p or gold == label), float(gold == label)) for gold, p in rows]
             curves[label] = Ranking.of([p.get(label, 0.0) for _, p in rows], seen)
         return self.zero.with_items(curves)
 

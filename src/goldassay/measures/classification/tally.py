@@ -228,29 +228,29 @@ def _ranks(side: Floats, counts: Floats) -> Floats:
 class Ranking(ByConfidence):
     """How a number ranks positives above negatives; ``value`` is the share of pairs in the right order, half of ties.
 
-    >>> Ranking.of([0.9, 0.4, 0.4], [(1, 1, 0), (1, 1, 0), (1, 0, 0)]).value      # (1 + 1/2) / 2
+    >>> Ranking.of([0.9, 0.4, 0.4], [(1, 1), (1, 1), (1, 0)]).value      # (1 + 1/2) / 2
     0.75
     """
 
     @property
     def pairs(self) -> Number:
         """How many pairs there are; without any, no value."""
-        n, right, _ = self.columns()[1].sum(axis=1)
+        n, right = self.columns()[1].sum(axis=1)
         return right * (n - right)
 
     def repaired(self, share: float) -> Self:
         """What this share of the errors takes away: positives below 1, the others above 0."""
         moved = type(self)()
-        for level, (n, right, _) in self.items():
-            moved += {level: (-n * share, -right * share, 0.0)}
-            moved += {1.0: (right * share, right * share, 0.0)}
-            moved += {0.0: ((n - right) * share, 0.0, 0.0)}
+        for level, (n, right) in self.items():
+            moved += {level: (-n * share, -right * share)}
+            moved += {1.0: (right * share, right * share)}
+            moved += {0.0: ((n - right) * share, 0.0)}
         return moved
 
     @property
     def auroc(self) -> Number:
         """The area under the ROC curve."""
-        _, (n, right, _) = self.columns(descending=True)
+        _, (n, right) = self.columns(descending=True)
         wrong = n - right
         below = wrong.sum(axis=0) - np.cumsum(wrong, axis=0)
         return plain(divide((right * (below + wrong / 2)).sum(axis=0), self.pairs, empty=1.0))
@@ -258,7 +258,7 @@ class Ranking(ByConfidence):
     @property
     def average_precision(self) -> Number:
         """Σ (R_k − R_{k−1}) P_k over the thresholds k, ties taken together."""
-        _, (n, right, _) = self.columns(descending=True)
+        _, (n, right) = self.columns(descending=True)
         precision = divide(np.cumsum(right, axis=0), np.cumsum(n, axis=0))
         return plain(divide((right * precision).sum(axis=0), right.sum(axis=0), empty=1.0))
 
@@ -295,7 +295,7 @@ class Curves(By[str, Ranking]):
     def whole(self) -> list[tuple[Ranking, Number]]:
         """The curve of each label with all examples, and 1 where it has examples of both kinds."""
         n = self.get("", self.inner).weight
-        curves = [curve + {0.0: (n - curve.weight, 0.0, 0.0)} for label, curve in self.items() if label]  # type: ignore[operator]
+        curves = [curve + {0.0: (n - curve.weight, 0.0)} for label, curve in self.items() if label]  # type: ignore[operator]
         return [(curve, positive(curve.pairs)) for curve in curves]
 
     @property
