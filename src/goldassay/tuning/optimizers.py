@@ -1,6 +1,18 @@
-"""DSPy's optimizers, and ours, under one name each, with budgets that suit small data.
+"""DSPy's optimizers, and ours, under one name each, with budgets that suit small data; and a `Watch` over their work.
 
 Each function gets the job and returns a program. ``OPTIMIZERS`` maps the names of the command line to them.
+
+An optimizer that selects by the mean of the examples' own F1 selects something else than micro-F1: a text with one name
+weighs as much as one with fifty. So it gets each example's credit for the corpus value (`Credit`): its pseudo-value
+beside a reference, the evidence S of n examples of the program as it was (Quenouille 1956, Tukey 1958):
+
+    credit(t) = (n + 1) V(S + t) − n V(S)
+
+For a mean it is the example's own value. For any value of sums it is, to first order, V(S) plus the example's
+influence, so the mean of a candidate's credits is the candidate's corpus value, linearised at the reference. GEPA's
+minibatches and frontier, SIMBA's buckets and ReAnchor's averages see these numbers; what goes through ``dspy.Evaluate``
+(bootstrapping with random search, MIPROv2, COPRO, InferRules) is the corpus value itself, since scores add to a
+`goldassay.scores.Total`.
 """
 
 from __future__ import annotations
@@ -234,7 +246,7 @@ def _run_object(optimizer: Any, job: Job) -> Any:
     return program
 
 
-def with_instructions(program: Module, candidate: Mapping[str, str]) -> Module:
+def with_instructions(program: Any, candidate: Mapping[str, str]) -> Module:
     """A copy of the program with a candidate's instructions."""
     program = program.deepcopy()
     for name, predictor in program.named_predictors():
@@ -367,7 +379,7 @@ class Watch(BaseCallback):  # type: ignore[misc]
         if program is not None and outputs is not None:
             self.keep(float(outputs.score) / 100, program)
 
-    def keep(self, value: float, program: Module) -> None:
+    def keep(self, value: float, program: Any) -> None:
         """Keep a program that was evaluated on the whole dev split, if it is the best so far."""
         texts = {name: str(predictor.signature.instructions) for name, predictor in program.named_predictors()}
         self.candidates.append((texts, value))
@@ -395,9 +407,8 @@ class Watch(BaseCallback):  # type: ignore[misc]
     def on_lm_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
         """Count the errors of a model, and the answers that cannot be read, since optimizers hide them."""
         with self._lock:
-            self._errors.setdefault(self._calls.pop(call_id), []).append(
-                "" if exception is None else one_line(exception)
-            )
+            errors = self._errors.setdefault(self._calls.pop(call_id), [])
+            errors.append("" if exception is None else one_line(exception))
 
     on_adapter_parse_end = on_lm_end
 

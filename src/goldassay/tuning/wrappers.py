@@ -158,13 +158,13 @@ def fits(example: Any, signature: type[dspy.Signature]) -> bool:
     return filled.issuperset(signature.input_fields) and not filled.isdisjoint(signature.output_fields)
 
 
-def shows_none(program: Module) -> bool:
+def shows_none(program: Any) -> bool:
     """Whether a program has demonstrations and none fits its predictor: DSPy leaves such out without a word."""
     pairs = [(demo, predictor.signature) for predictor in program.predictors() for demo in predictor.demos or ()]
     return bool(pairs) and not any(fits(*pair) for pair in pairs)
 
 
-def check_fits(program: Module, train: Examples) -> None:
+def check_fits(program: Any, train: Examples) -> None:
     """Raise if no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
     named = program.named_predictors()
     if any(fits(example, p.signature) for example in train for _, p in named):
@@ -213,7 +213,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
         """The student with the training examples to choose from; the student itself stays as it is."""
         if shows_nearest(student):
             raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
-        signatures = [predictor.signature for predictor in student.predictors()]
+        signatures = [predictor.signature for predictor in predictors(student).values()]
         examples = [
             {key: serialize_for_json(value) for key, value in example.items()}
             for example in demonstrations(student, trainset)
