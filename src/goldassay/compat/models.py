@@ -197,7 +197,7 @@ class ModelRanking:
         file = self.folder / name
         if not file.is_file():
             return []
-        reader = csv.DictReader(io.StringIO(files.text(file)))
+        reader: Any = csv.DictReader(io.StringIO(files.text(file)))
         if tuple(reader.fieldnames or ()) != CACHES[name]:
             raise DataError(f"its columns are not {', '.join(CACHES[name])}; clean() starts anew", file=file)
         return list(reader)
