@@ -24,9 +24,7 @@ from goldassay.gold.shapes import Side
 from goldassay.jsonl import value as parse_json
 from goldassay.measure import TASKS
 
-NAMES: dict[str, dict[str, str]] = json.loads(
-    resources.files("goldassay").joinpath("data/formats.json").read_text(encoding="utf-8")
-)
+NAMES: dict[str, dict[str, str]] = files.resource("formats.json")
 MODULES, EXTENSIONS = NAMES["modules"], NAMES["extensions"]
 TASK_OF_FIELD = NAMES["task_of_field"]  # a question comes first, because it may name entities
 OF_PROTOCOL = NAMES["of_protocol"]

@@ -21,7 +21,6 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import resources
 from math import inf, isfinite
 from os.path import isfile
 from pathlib import Path
@@ -39,9 +38,7 @@ from goldassay.measure import TASKS
 WRITTEN = ("classification", "answering")
 HF = "hf:"
 DATASET_FILES = ("state.json", "dataset_dict.json")  # what a folder of `save_to_disk` holds
-COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = json.loads(
-    resources.files("goldassay").joinpath("data/columns.json").read_text(encoding="utf-8")
-)
+COLUMNS: dict[str, dict[str, dict[str, list[str]]]] = files.resource("columns.json")
 """Of a task's gold and predictions each field with the names that its column may have, the first of them first."""
 INSTEAD = {"label": ("labels", "score"), "answers": ("reference",)}
 LISTS = ("labels", "answers", "supporting_facts", "documents", "entities", "retrieved_contexts")

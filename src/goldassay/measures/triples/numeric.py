@@ -17,15 +17,14 @@ and pound agreement of 1959; the haversine formula, mean Earth radius 6371.0088 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
-from importlib import resources
 from itertools import product
 from math import asin, cos, radians, sin, sqrt
 from typing import Any, NamedTuple
 
+from goldassay import files
 from goldassay.text.normal import normal
 
 ABOUT = re.compile(
@@ -36,7 +35,7 @@ NUMBER = re.compile(
     r"(?P<before>(?:US|A|C)?\$|[€£¥]|\b[A-Z]{3}\b|)\s*(?P<number>[+\-−]?\d+(?:[.,]\d+|[\s'’]\d{3}(?!\d))*)\s*"
     r"(?P<after>\D*|k?m2|mi2)"
 )
-UNITS = json.loads(resources.files("goldassay").joinpath("data/units.json").read_text(encoding="utf-8"))
+UNITS = files.resource("units.json")
 """By measure, the size and the names of its units; ``scale`` are the words that multiply the number before them."""
 SCALES = {name: size for size, *names in UNITS.pop("scale") for name in names}
 KNOWN = {name: (kind, size) for kind, units in UNITS.items() for size, *names in units for name in names}

@@ -28,7 +28,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module, resources
+from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ PROVIDER_FAILED = 2  # promptfoo's failureReason
 FAILED = (2, "STATUS_CODE_ERROR")  # of an OpenTelemetry span
 TOKENS = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
 RAISED, CALL_FAILED = "the program raised", "the traced call failed"
-DATA = json.loads(resources.files("goldassay").joinpath("data/logs.json").read_text(encoding="utf-8"))
+DATA = files.resource("logs.json")
 """Where the parts of a sample stand in each tool's records (bars separate the names of versions); what words say."""
 Sample = dict[str, Any]
 """One answer: ``id``, ``inputs``, ``prediction`` and ``values``, the scores as the tool writes them.
