@@ -7,12 +7,11 @@ A `Format` yields each record of a file as a plain dict with its place, and may 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib import import_module, resources
+from importlib import import_module
 from os.path import exists
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict
