@@ -66,14 +66,10 @@ class Document:
         """Its id, and on gold's side language, strata, text, and its tokens if the option ``tokens`` asks for them."""
         if source.side == "pred":
             return {"id": self.id}
-        strata = {key: value for key, value in self.facts.items() if key != "language"}
-        return {
-            "id": self.id,
-            **({"language": self.facts["language"]} if "language" in self.facts else {}),
-            **({"strata": strata} if strata else {}),
-            "text": self.text(),
-            **({"tokens": self.places()} if source.option("tokens") else {}),
-        }
+        strata = dict(self.facts)
+        language, tokens = strata.pop("language", None), self.places() if source.option("tokens") else None
+        record = {"id": self.id, "language": language, "strata": strata, "text": self.text(), "tokens": tokens}
+        return {name: value for name, value in record.items() if value or name == "text"}
 
     def mentions(self, spans: Sequence[tuple[int, int, str]]) -> list[Fields]:
         """Token spans (first, after the last, type) as records; ``form`` is a system's own spelling if it differs."""
@@ -81,8 +77,9 @@ class Document:
         for first, last, kind in spans:
             start, end = places[first][0], places[last - 1][1]
             mention = {"start": start, "end": end, "type": kind, "text": text[start:end]}
-            spelling = "".join(token.spelling or token.form for token in self.tokens[first:last])
-            if spelling != "".join(token.form for token in self.tokens[first:last]):
+            own = self.tokens[first:last]
+            spelling = "".join(token.spelling or token.form for token in own)
+            if spelling != "".join(token.form for token in own):
                 mention["form"] = spelling
             records.append(mention)
         return records
