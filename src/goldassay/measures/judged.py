@@ -1,8 +1,9 @@
 """What measures with a judge share: how they keep the judge, its verdicts as evidence, and their correction by people.
 
-A judge is an object with a method ``verdict(question, **inputs)``, and ``claims(text)`` for measures of claims
-(`AnyJudge`). `goldassay.judges` has judges by language models; nothing here imports them. The measure keeps the judge,
-and its repr names it.
+A judge is an object with a method ``verdict(question, **inputs)``, which gives a `Verdict` on a named question
+(`goldassay.judges.questions`): ``verdict("support", text=…, claim=…)``; and with ``claims(text)``, a list or ``None``,
+for measures of claims. A judge that answers some questions only names them in ``questions``. `goldassay.judges` has
+judges by language models; nothing here imports them. The measure keeps the judge, and its repr names it.
 
 A verdict that did not come back is *unknown*: it stays in the denominator and is never dropped. The value counts what
 is certain; ``highest`` is what it would be if every unknown verdict went its way.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 from weakref import WeakValueDictionary
 
 from goldassay.exceptions import GoldassayError
@@ -36,20 +37,6 @@ class Verdict:
     label: str | None
     quote: str = ""
     reason: str = ""
-
-
-class AnyJudge(Protocol):
-    """What measures ask: verdicts on named questions (`goldassay.judges.questions`), and the claims of a text.
-
-    ``None`` is what it cannot say. A judge that answers some questions only names them in ``questions``.
-    """
-
-    def verdict(self, question: str, /, **inputs: Any) -> Verdict:
-        """The verdict on a question: ``verdict("support", text=…, claim=…)``."""
-        ...
-
-    def claims(self, text: str, /) -> Sequence[str] | None:
-        """The claims of a text; only measures of claims ask for them."""
 
 
 def can_answer(judge: object, question: str) -> bool:

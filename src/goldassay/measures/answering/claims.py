@@ -35,7 +35,7 @@ from goldassay.fields import read
 from goldassay.measure import Assessment, Error, failed, pred_field
 from goldassay.measures.answering.matching import Assessed, harmonic
 from goldassay.measures.answering.records import answer, contexts, evidence, expected, extra, number, question
-from goldassay.measures.judged import UNKNOWN, AnyJudge, JudgedMean, JudgedMeasure, Verdict, unknown
+from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, Verdict, unknown
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import divide
 
@@ -178,7 +178,7 @@ Quotes = Mapping[str, Sequence[str]]  # by table what contradicts each claim
 
 
 def judge_claims(
-    judge: AnyJudge, answer: str, gold: str, contexts: Sequence[str], tables: Sequence[str] = TABLES
+    judge: Any, answer: str, gold: str, contexts: Sequence[str], tables: Sequence[str] = TABLES
 ) -> tuple[Tables, Claims, Quotes]:
     """The verdicts that a judge gives, for the tables asked for; the claims, and what contradicts them.
 
