@@ -230,11 +230,9 @@ def near_pairs(texts: Sequence[str], near: float = NEAR) -> Iterator[tuple[int, 
     [(0, 2)]
     """
     filled = [(place, folded) for place, text in enumerate(texts) if (folded := plain(text))]
-    several = len(filled) > ALL
-    pairs = candidates([text for _, text in filled]) if several else combinations(range(len(filled)), 2)
-    for first, second in pairs:
-        (one, text), (other, near_text) = filled[first], filled[second]
-        if score := fuzz.ratio(text, near_text, score_cutoff=near):
+    pairs = candidates([text for _, text in filled]) if len(filled) > ALL else combinations(range(len(filled)), 2)
+    for (one, text), (other, rest) in ((filled[first], filled[second]) for first, second in pairs):
+        if score := fuzz.ratio(text, rest, score_cutoff=near):
             yield one, other, score
 
 

@@ -44,8 +44,8 @@ def locate(text: str, quotes: Sequence[str]) -> list[Offsets | None]:
     >>> locate("Het  Rijksmuseum en het Rijksmuseum", ["het rijksmuseum", "Rijksmuseum", "Louvre"])
     [(0, 16), (24, 35), None]
     """
-    folded = _folded(text)
     given = [(sign, span) for span in _letters(text) for sign in text[slice(*span)]]
+    folded = _folded(text)
     readings = given, folded, [(sign, span) for sign, span in folded if sign != " "]
     forms = [("".join(sign for sign, _ in reading), [span for _, span in reading]) for reading in readings]
     places = [_places(quote, text, forms) for quote in quotes]
@@ -73,7 +73,8 @@ def _places(quote: str, text: str, forms: Sequence[Form]) -> list[Offsets]:
     folded, bare = (_fold(words) for words in (quote, quote.strip(EDGES)))
     ways = ((quote.strip(), 0), (folded, 1), (bare, 1), (folded.replace(" ", ""), 2), (bare.replace(" ", ""), 2))
     matches = [(span, way) for way, (words, form) in enumerate(ways) for span in _find(words, *forms[form])]
-    whole = [(span, way) for span, way in matches if not any(_inside_word(text, at) for at in span)] or matches
+    cut = (any(0 < at < len(text) and text[at - 1 : at + 1].isalnum() for at in span) for span, _ in matches)
+    whole = [match for match, inside in zip(matches, cut, strict=True) if not inside] or matches
     return sorted({span for span, way in whole if way == whole[0][1]})
 
 
@@ -84,11 +85,6 @@ def _find(words: str, string: str, spans: Sequence[Offsets]) -> Iterator[Offsets
         begins = start == 0 or spans[start - 1] != spans[start]
         if begins and (end == len(spans) or spans[end] != spans[end - 1]):
             yield spans[start][0], spans[end - 1][1]
-
-
-def _inside_word(text: str, at: int) -> bool:
-    """Whether a place cuts a word in two."""
-    return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
 
 
 def _fold(quote: str) -> str:

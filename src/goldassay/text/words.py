@@ -24,11 +24,12 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 from goldassay.exceptions import GoldassayError
+from goldassay.files import resource
 
 TOKENIZERS = ("rouge-score", "unicode")
 _LETTERS = bytes(code if code in b"abcdefghijklmnopqrstuvwxyz0123456789" else 32 for code in bytes(range(256)).lower())
@@ -75,15 +76,14 @@ def stemmed(word: str) -> str:
     >>> stemmed("archives"), stemmed("has")
     ('archiv', 'has')
     """
-    return _porter()(word) if len(word) > 3 else word
+    return str(_porter().stem(word)) if len(word) > 3 else word
 
 
 @cache
-def _porter() -> Callable[[str], str]:
+def _porter() -> Any:
     from nltk.stem.porter import PorterStemmer
 
-    stem: Callable[[str], str] = PorterStemmer().stem
-    return stem
+    return PorterStemmer()
 
 
 def places(text: str) -> list[tuple[int, int]]:
@@ -127,51 +127,16 @@ def quote(text: str, start: int, end: int, most: int = 30) -> str:
     >>> quote("Het Rijksmuseum in Amsterdam, gebouwd door Pierre Cuypers, opende in 1885.", 19, 28)
     'Het Rijksmuseum in Amsterdam, gebouwd door Pierre Cuypers,…'
     """
-    if start >= len(text):
-        return ""
-    before, after = text[max(0, start - most - 1) : start], text[end : end + most + 1]
-    if cut_before := start > most:
-        before = re.sub(r"^\S+", "", before)
-    if cut_after := end + most < len(text):
-        after = re.sub(r"\S+\Z", "", after)
-    words = " ".join(f"{before}{text[start:end]}{after}".split())
-    return f"{'…' * cut_before}{words}{'…' * cut_after}" if words else ""
+    words = " ".join(around(text, start, end, most + 1).split()) if start < len(text) else ""
+    return f"{'…' * (start > most)}{words}{'…' * (end + most < len(text))}" if words else ""
 
 
-def _words(*lines: str) -> frozenset[str]:
-    return frozenset(word for line in lines for word in line.split())
-
-
-OPENERS = _words(
-    "the a an in on at it its this that these those he she they we his her their of from by for with and but or as is",
-    "was yes no who what where when which",
-    "de het een dit dat deze die in op bij te uit van voor door met en maar of als hij zij ze er wie wat waar wanneer",
-    "welke ja nee",
-    "der die das ein eine im am zu aus von für mit und aber oder als er sie es wer was wo wann welche seit dem den des",
-    "nein",
-    "le la les un une des du au aux en dans par pour avec et mais ou il elle ils elles ce cette ces qui que où quand",
-    "depuis oui non",
-)
+DATA = resource("words.json")
+OPENERS = frozenset(" ".join(DATA["openers"]).split())
 """Words that open a sentence with a capital and are no part of a name."""
-
-NEGATIONS = _words(
-    "not no never none nobody nothing neither nor without cannot",
-    "niet geen nooit niemand niets noch zonder",
-    "nicht kein keine keinen keinem keiner keines nie niemals niemand nichts weder ohne",
-    "ne pas jamais aucun aucune rien sans non",
-    "ni ningún ninguna nunca nada senza mai nessun nessuna",
-)
+NEGATIONS = frozenset(" ".join(DATA["negations"]).split())
 """Words that turn a sentence into its opposite."""
-CONTRACTED = {
-    "can": "can",
-    "won": "will",
-    "shan": "shall",
-    "ain": "is",
-    **{
-        f"{verb}n": verb
-        for verb in _words("do does did is are was were would could should has have had must need might ought dare")
-    },
-}
+CONTRACTED = DATA["contracted"]
 """What stands before "'t" in an English negation ("didn't"), and the verb; Dutch "van 't" and "aan 't" are none."""
 NE_PAIRS = ("pas", "jamais", "aucun", "aucune", "rien")
 """What closes a French negation that ``ne`` opened: the two are one."""
