@@ -102,7 +102,7 @@ def _counted(result: SuiteResult, what: str, theirs: Any, ours: Any) -> None:
     for name in COUNTS:
         result.add(f"{what} {name}", getattr(theirs, name), int(getattr(ours, name)))
     for name, mine in RATES.items():
-        result.near(f"{what} {name}", float(getattr(theirs, name)), float(getattr(ours, mine)))
+        result.near(f"{what} {name}", float(getattr(theirs, name)), float(getattr(ours.counts, mine)))
 
 
 CUTS = (1, 5, 10, 20, 1000)

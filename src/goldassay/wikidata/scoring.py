@@ -17,9 +17,9 @@ import dspy
 
 from goldassay.measures import triples as measures
 from goldassay.measures.triples import objects
-from goldassay.measures.triples.matching import Matching, Triple, match, related
 from goldassay.measures.triples.mistakes import TextIndex
 from goldassay.measures.triples.objects import Comparing
+from goldassay.measures.triples.records import Matching, Triple, match, related
 from goldassay.metric import Metric
 from goldassay.text.normal import normal
 from goldassay.wikidata.alignment import PropertyAlignmentTable

@@ -5,7 +5,7 @@ means which property), objects compare by type (`objects`), deprecated statement
 covered once. Precision and recall are closed-world; since a knowledge base is never complete, precision is also given
 as an interval under open-world knowledge, which verdicts narrow.
 
-Read in this order: `matching` (what is read from a pair, and what covers what), `measures` (what counts), `mistakes`
+Read in this order: `records` (what is read from a pair, and what covers what), `measures` (what counts), `mistakes`
 (the errors, in words), `scorecard` (everything over a set). Beside: `objects` (how subjects, predicates and objects
 compare) with `times` and `numeric`, and the official scripts: `text2kg` (Text2KGBench, WebNLG) and `relations` (DocRED,
 CaRB).
@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.triples.matching import VERDICTS, Matching, match, perfect
 from goldassay.measures.triples.measures import (
     F1,
     Calibration,
@@ -32,6 +31,7 @@ from goldassay.measures.triples.measures import (
     novel_discovery_rate,
 )
 from goldassay.measures.triples.objects import EXCLUDED, Comparing, canonical, pairs
+from goldassay.measures.triples.records import VERDICTS, Matching, match, perfect
 from goldassay.measures.triples.relations import CaRB, DocRED
 from goldassay.measures.triples.scorecard import every, scorecard
 from goldassay.measures.triples.text2kg import WebNLG

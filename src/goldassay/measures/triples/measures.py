@@ -21,8 +21,8 @@ from goldassay.fields import read
 from goldassay.measure import EMPTY, Measure, Review, gold_field, plain, pred_field
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.triples import mistakes
-from goldassay.measures.triples.matching import TRUTH, VERDICTS, Matching, check_verdicts, match
 from goldassay.measures.triples.objects import Comparing, canonical
+from goldassay.measures.triples.records import TRUTH, VERDICTS, Matching, check_verdicts, match
 from goldassay.statistics.intervals import wilson
 from goldassay.tally import RATES, Counts, Macro, Mean, Number, PrecisionCounts, Sums, T, divide
 

@@ -14,8 +14,8 @@ from typing import Any
 from goldassay.fields import read
 from goldassay.measure import Error, Review
 from goldassay.measures.triples import numeric, objects, times
-from goldassay.measures.triples.matching import Matching, Triple, related
 from goldassay.measures.triples.objects import EXACTLY
+from goldassay.measures.triples.records import Matching, Triple, related
 from goldassay.text.normal import normal
 from goldassay.text.words import around
 

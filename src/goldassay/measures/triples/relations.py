@@ -30,9 +30,9 @@ from goldassay.fields import read
 from goldassay.measure import EMPTY, Review
 from goldassay.measures.calibration import plain
 from goldassay.measures.triples import mistakes
-from goldassay.measures.triples.matching import Matching, Triple, as_written, statements
 from goldassay.measures.triples.measures import TripleMeasure
 from goldassay.measures.triples.objects import written
+from goldassay.measures.triples.records import Matching, Triple, as_written, statements
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Confusion, Counts, Number, Sums, divide
 

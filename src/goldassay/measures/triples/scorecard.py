@@ -10,7 +10,6 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, check_choice
 from goldassay.measures.triples import relations, text2kg
-from goldassay.measures.triples.matching import VERDICTS, Matching
 from goldassay.measures.triples.measures import (
     F1,
     OPTIONS,
@@ -24,6 +23,7 @@ from goldassay.measures.triples.measures import (
     RelationHallucination,
 )
 from goldassay.measures.triples.objects import pairs
+from goldassay.measures.triples.records import VERDICTS, Matching
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 

@@ -37,9 +37,9 @@ from scipy.optimize import linear_sum_assignment
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity, read
 from goldassay.measure import EMPTY, failed
-from goldassay.measures.triples.matching import as_written
 from goldassay.measures.triples.measures import TripleMeasure
 from goldassay.measures.triples.objects import written
+from goldassay.measures.triples.records import as_written
 from goldassay.scorecard import Batches, Scorecard, each, fold
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean, divide
