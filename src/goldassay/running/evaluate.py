@@ -6,7 +6,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import chdir, closing, nullcontext, suppress
+from contextlib import ExitStack, chdir, closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -250,18 +250,14 @@ class _Evaluation:
                     message = "%s is an unfinished run of the same, which can be resumed"
                     logging.getLogger("goldassay").warning(message, file.parent)
                     break
-        self.writer = Writer(folder)
-        try:
+        with ExitStack() as stack:
+            self.writer = stack.enter_context(closing(Writer(folder)))
             self.rows = Rows(folder / ROWS, self.options.repeats)
-            finished = resumes and self._resume(folder)
-            if not finished:
-                self.writer.about({**self.about, "status": "running"})
-        except BaseException:
-            self.writer.close()
-            raise
-        if finished:
-            self.writer.close()
-        return finished
+            if resumes and self._resume(folder):
+                return True
+            self.writer.about({**self.about, "status": "running"})
+            stack.pop_all()  # it stays open
+        return False
 
     def _resume(self, folder: Path) -> bool:
         """Read the rows of the run to resume; whether nothing is left to do."""
