@@ -45,7 +45,7 @@ from goldassay.judges.questions import Question, Vote, count
 from goldassay.measures.answering.claims import RELEVANCE, Relevance
 from goldassay.measures.judged import JudgedMeasure
 from goldassay.metric import Metric
-from goldassay.running.loop import work_through
+from goldassay.running.engines import work_through
 
 TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys(("false", "no", "n", "f", "0"), False)}
 EMPTY = (None, "")

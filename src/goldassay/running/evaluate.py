@@ -14,13 +14,14 @@ from typing import Any
 import dspy
 
 from goldassay import lm as models
-from goldassay._dspy_compat import without_cache
+from goldassay._dspy_compat import input_keys, without_cache
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.fields import check_unique, shared_text
 from goldassay.measures.judged import JudgeLabels
 from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import run_progress
-from goldassay.running.cluster import Cluster
+from goldassay.running import asynchronous
+from goldassay.running.engines import Cluster, Failures, work_through
 from goldassay.running.example import (
     TOKENS,
     Account,
@@ -28,13 +29,11 @@ from goldassay.running.example import (
     Measuring,
     Meter,
     Program,
-    check_inputs,
     current,
     with_fresh_answers,
 )
 from goldassay.running.folder import ABOUT, ROWS, SAME, Writer, about_run, different, now, read_about
 from goldassay.running.leaks import find_leaks, leak_warning
-from goldassay.running.loop import Failures, asynchronous, work_through
 from goldassay.running.rows import Row, Rows
 from goldassay.running.run import Run, stored
 from goldassay.secrets import redact, remember
@@ -163,7 +162,10 @@ def evaluate(
     gold = gold[: use.limit]
     if not gold:
         raise GoldassayError("there are no gold examples to evaluate on")
-    check_inputs(gold)
+    for index, example in enumerate(gold):
+        if input_keys(example) is None:
+            what = f"gold example {index} ({type(example).__name__}) does not say which of its fields are inputs"
+            raise GoldassayError(f"{what}: add .with_inputs('text', …) to a dspy.Example")
     if isinstance(gold, (list, tuple)):  # those of a large file are unique
         check_unique(gold)
     evaluation = _Evaluation(program, gold, metric if isinstance(metric, Metric) else Metric.of(metric), use)

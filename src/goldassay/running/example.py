@@ -14,30 +14,75 @@ itself, without DSPy's context, are not counted.
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import ctypes
 import inspect
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import dspy
 
-from goldassay._dspy_compat import HOPELESS_ERRORS, BaseCallback, history_entry, input_keys, was_cut, without_cache
+from goldassay._dspy_compat import HOPELESS_ERRORS, BaseCallback, history_entry, was_cut, without_cache
 from goldassay.exceptions import GoldassayError, one_line
 from goldassay.fields import identity
 from goldassay.lm import CallNotes, watch
 from goldassay.measure import failed
 from goldassay.metric import failed_with
 from goldassay.progress import WAITING
-from goldassay.running.loop import within
 from goldassay.running.rows import Row, measured_row
 
+T = TypeVar("T")
 Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
 TOKENS = ("prompt_tokens", "completion_tokens")
 HISTORY = 1000  # the least length of a model's history, among whose last entries a call's own stands
 UNITS = ("calls", "tokens", "usd", "minutes")
+
+
+def start(function: Callable[[], T]) -> tuple[threading.Thread, Future[T]]:
+    """A running daemon thread in a copy of this context, and what the function will return or raise in it."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:  # noqa: BLE001  raised where the result is asked for
+            future.set_exception(error)
+
+    thread = threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True)
+    thread.start()
+    return thread, future
+
+
+class _Abandoned(BaseException):
+    """Raised in the thread of an example that took too long, in case it is Python code that never ends."""
+
+
+def within(seconds: float | None, function: Callable[[], T], waited: Callable[[], float] = float) -> T:
+    """What a function returns within so many seconds, not counting those that it ``waited``.
+
+    A call that takes longer is left behind in its thread.
+
+    Raises:
+        TimeoutError: It took too long.
+
+    >>> within(1.0, lambda: "in time")
+    'in time'
+    """
+    if seconds is None:
+        return function()
+    started, (thread, future) = time.monotonic(), start(function)
+    while not future.done() and (left := started + seconds + waited() - time.monotonic()) > 0:
+        wait([future], left)
+    if future.done():
+        return future.result()
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Abandoned))
+    raise TimeoutError(f"no answer within {seconds:g} s")
 
 
 class BudgetSpent(BaseException):
@@ -299,14 +344,6 @@ def with_fresh_answers(program: Program) -> Program:
     for predictor in copy.predictors():
         predictor.lm = predictor.lm and without_cache(predictor.lm)
     return copy  # type: ignore[no-any-return]
-
-
-def check_inputs(gold: Sequence[dspy.Example]) -> None:
-    """Refuse gold that no program can be called with: dicts, and examples that do not name their inputs."""
-    for index, example in enumerate(gold):
-        if input_keys(example) is None:
-            what = f"gold example {index} ({type(example).__name__}) does not say which of its fields are inputs"
-            raise GoldassayError(f"{what}: add .with_inputs('text', …) to a dspy.Example")
 
 
 class Measuring:

@@ -1,8 +1,9 @@
-"""The engine ``ray``: examples are measured in actors of Ray, on this machine or on a cluster.
+"""The engines: threads of this process, or actors of Ray on this machine or on a cluster; the rows are the same.
 
-The loop, the folder and the stops are those of threads, and so are the rows. Ray places the actors, restarts one that
-dies and runs its examples once more. An example whose actor dies twice is run alone in an actor of its own, so that an
-example that kills its process takes no other example with it.
+Threads take the next example until none is left, or until it makes no sense to continue. With ``ray`` each of them
+waits for an actor: the loop, the folder and the stops are the same. Ray places the actors, restarts one that dies and
+runs its examples once more. An example whose actor dies twice is run alone in an actor of its own, so that an example
+that kills its process takes no other example with it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ import os
 import signal
 import sys
 import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import wait
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import cloudpickle
 import dspy
@@ -24,14 +29,111 @@ from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, MissingExtra, one_line
 from goldassay.lm import share_among
 from goldassay.metric import failed_with
-from goldassay.running.example import Account, Measuring, Meter
+from goldassay.running.example import Account, Measuring, Meter, start
 from goldassay.running.rows import Row
 
 if TYPE_CHECKING:
     from goldassay.running.evaluate import RunOptions
 
+T = TypeVar("T")
+PATIENCE = 2.0  # seconds for examples in flight when a run is interrupted; a call that hangs is left behind
+FIRST, ENOUGH = 5, 20  # equal failures at the start; how many rows before a share of failures means anything
 STORE = 100 * 2**20  # bytes of Ray's object store: rows are small
 DIED = "WorkerDied: the process that ran this example died, also when the example was alone"
+
+
+@dataclass
+class Failures:
+    """Whether a run still makes sense, as its rows come in.
+
+    It does not if a model refuses for good (a wrong key), if the first `FIRST` examples fail with the same error, or if
+    more than ``most`` (a share) of at least `ENOUGH` fail. With ``most=1`` everything may fail.
+
+    >>> failures = Failures(0.5)
+    >>> [failures.add(f"nl-{i}", "ValueError: no") for i in range(5)][-1]
+    'the first 5 examples failed alike: ValueError: no'
+    """
+
+    most: float = 0.5
+    worked: int = 0
+    """How many went well in an earlier part of the run."""
+    rows: int = 0
+    errors: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, name: str, error: str, hopeless: bool = False) -> str:
+        """Count a row, with its error if it failed; the reason to stop the run, or nothing."""
+        self.rows += 1
+        self.errors += [(name, error)] if error else []
+        failed = len(self.errors)
+        if self.most >= 1 or not error:
+            return ""
+        if hopeless and failed == self.rows:
+            return error
+        if self.rows == failed == FIRST and not self.worked and len({each for _, each in self.errors}) == 1:
+            return f"the first {FIRST} examples failed alike: {error}"
+        if self.rows >= ENOUGH and failed > self.most * self.rows:
+            share = f"{failed} of {self.rows} examples failed, more than `max_failures={self.most:g}`"
+            return f"{share}; the last, {name}: {error}"
+        return ""
+
+    @property
+    def all(self) -> str:
+        """That everything failed, if that is an error; else nothing."""
+        if self.most >= 1 or self.worked or not self.rows or len(self.errors) < self.rows:
+            return ""
+        what = "the one example failed:" if self.rows == 1 else f"all {self.rows} examples failed; the first,"
+        return f"{what} {': '.join(self.errors[0])}"
+
+
+def work_through(
+    todo: Iterable[int],
+    make: Callable[[int], T],
+    keep: Callable[[T], str],
+    *,
+    threads: int,
+    show: Callable[[], object] = lambda: None,
+) -> str:
+    """Make and keep a row for each index of ``todo``; the reason why the loop stopped early, or nothing.
+
+    ``make`` runs in ``threads`` threads, each in a copy of the caller's context, so DSPy's settings are what they are
+    outside. ``keep`` runs in one thread at a time and returns a reason to stop, or nothing. ``show`` is called every
+    tenth of a second. Whatever ``make`` or ``keep`` raises stops the loop and is raised here, after the rows in flight
+    are kept; after Ctrl-C they have `PATIENCE` seconds.
+    """
+    queue, stop, lock, closed = deque(todo), threading.Event(), threading.Lock(), threading.Event()
+
+    def work() -> str:
+        try:
+            while not stop.is_set():
+                try:
+                    index = queue.popleft()
+                except IndexError:
+                    break
+                row = make(index)
+                with lock:
+                    if closed.is_set():
+                        break
+                    if reason := keep(row):
+                        stop.set()
+                        return reason
+        except BaseException:
+            stop.set()
+            raise
+        return ""
+
+    workers = [start(work)[1] for _ in range(threads)]
+    try:
+        while wait(workers, 0.1).not_done:
+            show()
+    except KeyboardInterrupt:
+        stop.set()
+        wait(workers, PATIENCE)
+        raise
+    finally:
+        with lock:
+            closed.set()
+    show()
+    return next(filter(None, [worker.result() for worker in workers]), "")
 
 
 class Worker:
