@@ -327,8 +327,6 @@ def test_bad_calls_are_one_line() -> None:
         t.scorecard([], [], protocol="hipe")
     with pytest.raises(GoldassayError, match="needs the benchmark's ontology file: ontology=FILE"):
         t.scorecard([], [], protocol="text2kgbench")
-    with pytest.raises(GoldassayError, match="triples have no option 'fuzzy'; they have alignment"):
-        t.scorecard([], [], fuzzy=1)
     with pytest.raises(DataError, match="1 gold records against 0 predictions"):
         t.scorecard([example()], [])
     with pytest.raises(GoldassayError, match="times is gold or coarser"):

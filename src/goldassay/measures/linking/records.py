@@ -163,11 +163,13 @@ def _candidate(candidate: Any) -> Scored:
     id_, score = read(candidate, "id", read(candidate, "kb_id", ...)), read(candidate, "score", None)
     if id_ is ...:
         raise DataError("a candidate is {'id', 'score'}; this one has no id")
+    if score is None:
+        return plain(id_), None
     try:
-        number = None if score is None else float(score)
+        number = float(score)
     except (TypeError, ValueError):
         number = math.nan
-    if number is not None and math.isnan(number):
+    if math.isnan(number):
         raise DataError(f"expected a number as the score, got {score!r}")
     return plain(id_), number
 

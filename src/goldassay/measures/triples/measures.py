@@ -103,11 +103,6 @@ class F1(Matched[Counts]):
     rate: str = "f1"
     supported: bool = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.supported and self.rate != "recall":
-            raise GoldassayError("supported is for rate='recall'")
-
     @property
     def key(self) -> str:
         """``f1``, ``precision``, ``recall``, ``recall_supported``."""
@@ -177,6 +172,7 @@ class MacroF1(Matched[Macro]):
 class Known(Sums):
     """Predictions known to be true, known to be false, and unknown; ``value`` is the least precision."""
 
+    credit = 0.0  # what an unknown statement counts
     true: Number = 0.0
     false: Number = 0.0
     unknown: Number = 0.0
@@ -188,18 +184,15 @@ class Known(Sums):
 
     @property
     def value(self) -> Number:
-        """Precision if every unknown statement is false."""
-        return divide(self.true, self.weight, empty=1.0)
+        """Precision if every unknown statement counts ``credit``."""
+        return divide(self.true + self.credit * self.unknown, self.weight, empty=1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownOrUnknown(Known):
     """The same evidence; ``value`` is the greatest precision."""
 
-    @property
-    def value(self) -> Number:
-        """Precision if every unknown statement is true."""
-        return divide(self.true + self.unknown, self.weight, empty=1.0)
+    credit = 1.0
 
 
 BOUNDS = {"min": (Known, "known true", "false"), "max": (KnownOrUnknown, "(known true + unknown)", "true")}

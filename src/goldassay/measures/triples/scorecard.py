@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import Measure, check_choice
 from goldassay.measures.triples import relations, text2kg
 from goldassay.measures.triples.measures import (
     F1,
-    OPTIONS,
     TABLES,
     Calibration,
     Hallucination,
@@ -63,8 +62,6 @@ def scorecard(
         return text2kg.scorecard(shared, ontology)
     if protocol:
         return fold("triples", PROTOCOLS[protocol], shared)
-    if wrong := [name for name in options if name not in OPTIONS]:
-        raise GoldassayError(f"triples have no option {wrong[0]!r}; they have {', '.join(OPTIONS)}")
     options |= {name: pairs(options.get(name)) for name in TABLES}
     measures = every(_relations(ontology), **options)
     supported: Any = measures[-1]
