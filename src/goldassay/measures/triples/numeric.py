@@ -35,9 +35,11 @@ NUMBER = re.compile(
     r"(?P<before>(?:US|A|C)?\$|[€£¥]|\b[A-Z]{3}\b|)\s*(?P<number>[+\-−]?\d+(?:[.,]\d+|[\s'’]\d{3}(?!\d))*)\s*"
     r"(?P<after>\D*|k?m2|mi2)"
 )
-UNITS = files.resource("units.json")
-"""By measure, the size and the names of its units; ``scale`` are the words that multiply the number before them."""
-SCALES = {name: size for size, *names in UNITS.pop("scale") for name in names}
+DATA = files.resource("triples.json")
+"""By measure, the size and the names of its units; the ``scales`` are words that multiply the number before them; the
+names of value types; well-known prefixes."""
+UNITS = DATA["units"]
+SCALES = {name: size for size, *names in DATA["scales"] for name in names}
 KNOWN = {name: (kind, size) for kind, units in UNITS.items() for size, *names in units for name in names}
 COUNTED = re.compile(r"[^\W\d_]{2}[^\W\d_ \-]*(?:[ \-][^\W\d_]+)*")
 NO_UNIT = ("", "1", "Q199")

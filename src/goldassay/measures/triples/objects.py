@@ -30,48 +30,13 @@ from goldassay.text.normal import normal, similar
 
 QID = re.compile(r"(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki)/|wd:|wikidata:)?(Q[1-9]\d*)")
 LAST = re.compile(r"<?https?://\S+[/#]([^/#\s>]+)/?>?|[a-z][\w.-]*:([^\s/:][^\s:]*)")
-NAMESPACES = """
-rdf http://www.w3.org/1999/02/22-rdf-syntax-ns#
-rdfs http://www.w3.org/2000/01/rdf-schema#
-owl http://www.w3.org/2002/07/owl#
-skos http://www.w3.org/2004/02/skos/core#
-schema http://schema.org/
-foaf http://xmlns.com/foaf/0.1/
-dc http://purl.org/dc/elements/1.1/
-dct http://purl.org/dc/terms/
-dcterms http://purl.org/dc/terms/
-org http://www.w3.org/ns/org#
-rel http://purl.org/vocab/relationship/
-bio http://purl.org/vocab/bio/0.1/
-prov http://www.w3.org/ns/prov#
-geo http://www.opengis.net/ont/geosparql#
-wgs84 http://www.w3.org/2003/01/geo/wgs84_pos#
-crm http://www.cidoc-crm.org/cidoc-crm/
-edm http://www.europeana.eu/schemas/edm/
-dbo http://dbpedia.org/ontology/
-dbp http://dbpedia.org/property/
-gn http://www.geonames.org/ontology#
-wd http://www.wikidata.org/entity/
-wikidata http://www.wikidata.org/entity/
-wdt http://www.wikidata.org/prop/direct/
-p http://www.wikidata.org/prop/
-ps http://www.wikidata.org/prop/statement/
-"""
-PREFIXES = dict(line.split() for line in NAMESPACES.strip().splitlines())
+PREFIXES: dict[str, str] = numeric.DATA["namespaces"]
 PROPERTY = re.compile(
     r"(?:https?://(?:www\.)?wikidata\.org/(?:entity|wiki/Property:|prop/(?:direct/|statement/)?)/?|(?i:Property:))?"
     r"((?i:P)\d+)"
 )
 NamePairs = tuple[tuple[str, str], ...]
-KINDS = {
-    "item": "item wikibase-item wikibase-entityid wikibaseitem entity iri property wikibase-property",
-    "time": "time date datetime year gyear gyearmonth",
-    "quantity": "quantity number integer decimal double float",
-    "coordinate": "coordinate coordinates globe-coordinate globecoordinate",
-    "identifier": "identifier external-id externalid url anyuri commonsmedia geo-shape geoshape tabular-data math",
-    "text": "text string monolingualtext langstring",
-}
-KIND = {alias: kind for kind, aliases in KINDS.items() for alias in aliases.split()}
+KIND = {alias: kind for kind, aliases in numeric.DATA["types"].items() for alias in aliases}
 PARTS = {"time": "time", "amount": "quantity", "latitude": "coordinate", "lat": "coordinate", "id": "item"}
 """What a mapping with such a part is."""
 LOOKS = {
