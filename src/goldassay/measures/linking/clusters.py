@@ -66,15 +66,12 @@ class Overlap(Sums):
 class Overlaps(By[str, Overlap]):
     """Overlaps by metric; ``value`` is the mean of a rate over the metrics, 0 for one that has nothing to count.
 
-    >>> Overlaps({"b_cubed": Overlap(1, 2, 1, 1), "ceaf_e": Overlap(1, 4, 1, 2)}, "conll", "recall").value   # .75 / 3
-    0.25
+    >>> Overlaps({"b_cubed": Overlap(1, 2, 1, 1)}).value
+    0.6666666666666666
     """
 
     inner = Overlap()
-
-    def __init__(self, items: Mapping[str, Overlap] = {}, metric: str = "b_cubed", rate: str = "f1") -> None:
-        super().__init__(items)
-        self.metric, self.rate = metric, rate
+    metric, rate = "b_cubed", "f1"
 
     @property
     def value(self) -> Number:
@@ -85,9 +82,7 @@ class Overlaps(By[str, Overlap]):
 class Clusterings(Confusion):
     """Shared mentions by (gold cluster, predicted cluster) of a whole corpus; ``value`` is that of its clusters."""
 
-    def __init__(self, pairs: Any = {}, metric: str = "b_cubed", rate: str = "f1") -> None:
-        super().__init__(pairs)
-        self.metric, self.rate = metric, rate
+    metric, rate = "b_cubed", "f1"
 
     @property
     def value(self) -> Number:
@@ -111,7 +106,9 @@ def overlaps(table: Table, metric: str, rate: str = "f1") -> Overlaps:
             pred[right] += n  # type: ignore[assignment]
     del gold[""], pred[""]
     common = {pair: n for pair, n in table.items() if n > 0 and all(pair)}
-    return Overlaps({name: _overlap(name, common, gold, pred) for name in METRICS[metric]}, metric, rate)
+    total = Overlaps({name: _overlap(name, common, gold, pred) for name in METRICS[metric]})
+    total.metric, total.rate = metric, rate
+    return total
 
 
 def _overlap(metric: str, common: Table, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> Overlap:
@@ -188,7 +185,9 @@ class Clusters(LinkMeasure[Any]):
     @property
     def zero(self) -> Any:  # type: ignore[override]
         """No evidence."""
-        return (Clusterings if self.scope == "corpus" else Overlaps)({}, self.metric, self.rate)
+        zero: Any = Clusterings() if self.scope == "corpus" else Overlaps()
+        zero.metric, zero.rate = self.metric, self.rate
+        return zero
 
     def tally(self, matching: Matching) -> Any:
         """The clusters of one document."""
@@ -206,7 +205,7 @@ class Clusters(LinkMeasure[Any]):
             for side in (gold, pred)
         )
         table = Counter(zip(left, right, strict=True))
-        return self.zero.with_items(table) if self.scope == "corpus" else overlaps(table, self.metric, self.rate)
+        return self.zero.with_items(table if self.scope == "corpus" else overlaps(table, self.metric))
 
     def review(self, gold: object, pred: object, batch: Sequence[tuple[Matching]]) -> Review:
         """The mentions that are missed or spurious, and those that are found."""
