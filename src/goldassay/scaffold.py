@@ -89,12 +89,6 @@ def write(
         raise GoldassayError("a task needs fields: `inputs=text` and `outputs=label`")
     gold = _split(records, inputs, outputs, types)
     model_file, model, shape = _model(schema, gold) if schema is not None else ("", "", "")
-    gold = gold or [
-        {"id": f"example-{number}", "split": side}
-        | {name: f"{PLACEHOLDERS[number - 1]} ({name} {number})" for name in inputs}
-        | {name: schemas.example(shape, number) if model else f"{name} {number % 2}" for name in outputs}
-        for number, side in enumerate(("train",) * 4 + ("dev",) * 3 + ("test",) * 3, start=1)
-    ]
     words = {
         "task": task,
         "title": task.replace("_", " "),
@@ -107,21 +101,40 @@ def write(
         "compare": schemas.by_schema(shape) if model else {},
         "placeholders": not records,
     }
-    templates = {
-        f"programs/{task}.py": "program.py",
-        f"metrics/{task}.py": "metric_of_records.py" if model else "metric.py",
-        f"tests/test_{task}.py": "test.py",
-    } | ({} if (folder / "README.md").exists() else {"README.md": "README.md"})
-    texts = {name: TEMPLATES.get_template(f"{template}.jinja").render(words) for name, template in templates.items()}
-    texts[f"gold/{task}/card.yaml"] = _card(task, inputs, outputs, gold, source)
-    texts[f"gold/{task}/{task}.jsonl"] = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in gold)
-    if model:
-        texts[f"programs/_{task}_schema.py"] = model_file
+    texts = _texts(words, gold or _examples(inputs, outputs, shape), source)
+    texts |= {f"programs/_{task}_schema.py": model_file} if model else {}
+    if (folder / "README.md").exists():
+        del texts["README.md"]
     if not force and (existing := [str(folder / name) for name in texts if (folder / name).exists()]):
         raise GoldassayError(f"{existing[0]} exists; name another task or folder, or overwrite it (`force=True`)")
     for name, text in texts.items():
         files.save(folder / name, text)
     return [folder / name for name in texts]
+
+
+def _texts(words: Mapping[str, Any], gold: Sequence[Mapping[str, Any]], source: object) -> dict[str, str]:
+    """The files of a workspace, by name: templates filled with ``words``, gold and its card."""
+    task = words["task"]
+    templates = {
+        f"programs/{task}.py": "program.py",
+        f"metrics/{task}.py": "metric_of_records.py" if words["model"] else "metric.py",
+        f"tests/test_{task}.py": "test.py",
+        "README.md": "README.md",
+    }
+    texts = {name: TEMPLATES.get_template(f"{template}.jinja").render(words) for name, template in templates.items()}
+    texts[f"gold/{task}/card.yaml"] = _card(task, words["inputs"], words["outputs"], gold, source)
+    texts[f"gold/{task}/{task}.jsonl"] = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in gold)
+    return texts
+
+
+def _examples(inputs: Sequence[str], outputs: Sequence[str], shape: str) -> list[dict[str, Any]]:
+    """Examples to replace; with the shape of a record, records of it."""
+    return [
+        {"id": f"example-{number}", "split": side}
+        | {name: f"{PLACEHOLDERS[number - 1]} ({name} {number})" for name in inputs}
+        | {name: schemas.example(shape, number) if shape else f"{name} {number % 2}" for name in outputs}
+        for number, side in enumerate(("train",) * 4 + ("dev",) * 3 + ("test",) * 3, start=1)
+    ]
 
 
 def _model(place: str, gold: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
