@@ -143,10 +143,6 @@ class PropertyAlignmentTable:
             forward, inverted = (own, []) if own else ([row for row in forward if not row.domain], inverted)
         return Meaning(frozenset(row.id for row in forward), frozenset(row.id for row in inverted))
 
-    def inverse(self, property: str) -> str | None:
-        """The property that says the same in the other direction."""
-        return self.by_id[property].inverse if property in self.by_id else None
-
 
 def value_kind(value: object) -> str:
     """What a value looks like: item (any name), time, quantity or coordinate.

@@ -142,12 +142,7 @@ class EntityResolver:
         return Resolution(None, "ambiguous", 0.0, f"{text!r} may be {', '.join(sorted(kinds))}")
 
     def _follow(self, name: str) -> str:
-        """The end of a chain of redirects; a circle ends where it began."""
-        seen = {_key(name)}
-        while (target := self.redirects.get(_key(name))) is not None and _key(target) not in seen:
-            seen.add(_key(target))
-            name = target
-        return name
+        return self.redirects.get(_key(name), name)
 
 
 def _resolution(qid: str, kind: str, reason: str, similarity: float = 1.0) -> Resolution:
@@ -267,7 +262,11 @@ def _align(
     inverted = bool(meaning.inverted) and (not properties or target.id == item)
     if inverted:
         properties = meaning.inverted
-    elif len(properties) == 1 and target.id == item != subject.id and (back := table.inverse(*properties)):
+    elif (
+        len(properties) == 1
+        and target.id == item != subject.id
+        and (back := table.by_id[next(iter(properties))].inverse)
+    ):
         properties, inverted = frozenset((back,)), True
     triple = {**values, "original": [objects.written(values[name]) for name in FIELDS[:3]]}
     if inverted:
@@ -287,7 +286,7 @@ def _resolve_object(
     values: Mapping[str, Any], properties: Iterable[str], entities: EntityResolver, table: PropertyAlignmentTable
 ) -> Resolution:
     """The item that an object is; none if its property does not take items."""
-    rows = [table.by_id[name] for name in properties if name in table.by_id]
+    rows = [table.by_id[name] for name in properties]
     for row in rows:
         if qid := row.items.get(normal(str(values["object"]))):
             reason = f"{values['object']!r} stands for {qid} in the alignment table"

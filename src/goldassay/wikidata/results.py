@@ -181,12 +181,12 @@ def _by_property(card: Scorecard, stored: Rows, scoring: Scoring) -> dict[str, A
 
 def _alignment_gaps(stored: Rows, scoring: Scoring) -> list[dict[str, Any]]:
     """Properties that predicates which the table lacks may mean: their triples equal statements that nothing covers."""
-    support: Counter[tuple[str, str]] = Counter()
-    for row in stored:
-        for triple in row["triples"]:
-            if triple["kind"] == NO_MATCH and triple["subject"]["id"] in (row["qid"], None):
-                equal = {missed["property"] for missed in row["missed"] if scoring.is_value(triple, missed)}
-                support.update((triple["triple"][1], name) for name in sorted(equal))
+    support = Counter(
+        (triple["triple"][1], name)
+        for row in stored
+        for triple in row["triples"]
+        for name in sorted({*triple.get("may_mean", ())})
+    )
     return [
         {"predicate": predicate, "property": name, "label": scoring.table.label(name), "support": count}
         for (predicate, name), count in support.most_common()
@@ -220,13 +220,12 @@ def _age(dates: Sequence[str]) -> dict[str, Any]:
 def load(path: Path) -> dict[str, Any]:
     """A result file of ours or of riverbank; a single ``article_result`` becomes a list of one."""
     result = files.json_value(path)
-    if not isinstance(result, dict) or not isinstance(result.get("run_metadata"), dict):
-        raise DataError("not a result of an evaluation against Wikidata: it has no run_metadata", file=path)
-    if "article_result" in result:
-        result.setdefault("article_results", [result["article_result"]])
-    if not isinstance(result.get("article_results"), list):
-        raise DataError("it has neither article_results nor article_result", file=path)
-    return result
+    fields: dict[str, Any] = result if isinstance(result, dict) else {}
+    if "article_result" in fields:
+        fields.setdefault("article_results", [fields["article_result"]])
+    if not isinstance(fields.get("run_metadata"), dict) or not isinstance(fields.get("article_results"), list):
+        raise DataError("not a result of an evaluation against Wikidata", file=path)
+    return fields
 
 
 def rows_file(output: Path) -> Path:

@@ -105,13 +105,6 @@ class Scoring:
             "missed": [statement_state(statement) for statement in matching.missed],
         }
 
-    def is_value(self, triple: Mapping[str, Any], statement: Mapping[str, Any]) -> bool:
-        """Whether a stored triple's object is a stored statement's value."""
-        gold = {"object": statement["value"], "object_type": statement["type"], "object_id": statement["value_id"]}
-        answer = {"object": triple["triple"][2], "object_id": triple["object"]["id"]}
-        kind = objects.kind(gold)
-        return self.comparing.same(objects.read(gold, kind), objects.read(answer, kind))
-
     def _explain(self, matching: Matching, index: int) -> dict[str, Any]:
         """A prediction with its kind, and the statement that it covers, repeats or contradicts."""
         prediction, statement = matching.pred[index], None
@@ -133,6 +126,13 @@ class Scoring:
             **{name: triple[name] for name in ("confidence", "inverted", "verdict")},
             **triple["resolved"],
         }
+        if kind == NO_MATCH:
+            state["may_mean"] = sorted(
+                str(missed.triple["predicate"])
+                for missed in matching.missed
+                if triple["subject_id"] in (missed.triple["subject_id"], None)
+                and self.comparing.same(missed.value, objects.read(triple, missed.kind))
+            )
         return state | ({"statement": statement_state(statement)} if statement else {})
 
 
