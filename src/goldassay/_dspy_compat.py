@@ -14,7 +14,6 @@ from typing import Any
 import dspy
 from dspy.teleprompt import Teleprompter as Teleprompter
 from dspy.utils.callback import BaseCallback as BaseCallback
-from dspy.utils.usage_tracker import UsageTracker as UsageTracker
 from pydantic_core import to_jsonable_python
 
 _errors = vars(import_module("dspy.utils.exceptions"))

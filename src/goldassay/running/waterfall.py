@@ -20,7 +20,6 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -137,15 +136,10 @@ def _replaced(program: Program, stages: Mapping[str, Oracle], gold: Sequence[dsp
         for name, stage in stages.items():
             # set past dspy's own bookkeeping: only this copy is touched, and it lives for one example
             output = stage(example)
-            vars(changed)[name] = output if callable(output) else partial(_copied, output)
+            vars(changed)[name] = output if callable(output) else lambda *_, own=output, **__: copy.deepcopy(own)
         return changed(**inputs)
 
     return run
-
-
-def _copied(output: Any, *_: Any, **__: Any) -> Any:
-    """What a stage returns whatever its inputs are."""
-    return copy.deepcopy(output)
 
 
 def coalitions(player: str, players: Iterable[str]) -> Iterator[tuple[frozenset[str], float]]:
