@@ -95,10 +95,10 @@ class ByConfidence(dict[float, Scored]):
         """How many questions."""
         return sum(n for n, _ in self.values())
 
-    def columns(self, descending: bool = False) -> tuple[Floats, Floats]:
-        """The confidences in order, and the evidence: the two numbers by confidence (and by resample)."""
-        levels = sorted(self, reverse=descending)
-        return np.array(levels), np.stack([np.array([self[one][side] for one in levels], float) for side in range(2)])
+    def columns(self) -> Floats:
+        """The evidence, the highest confidence first: the two numbers by confidence (and by resample)."""
+        levels = sorted(self, reverse=True)
+        return np.stack([np.array([self[level][side] for level in levels], float) for side in range(2)])
 
     def state(self) -> dict[str, dict[str, Number]]:
         """As JSON. Of many examples arrays, a number an example, for at most `COLUMNS` confidences: above that,
@@ -137,7 +137,7 @@ class Risk(ByConfidence):
         """The mean over k of the error rate of the k most confident; 1 without an answer."""
         if not self:
             return 1.0
-        _, (n, right) = self.columns(descending=True)
+        n, right = self.columns()
         wrong = n - right
         before, lost = np.cumsum(n, axis=0) - n, np.cumsum(wrong, axis=0) - wrong
         harmonic = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, round(float((before + n).max())) + 1))))

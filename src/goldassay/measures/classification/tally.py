@@ -235,7 +235,7 @@ class Ranking(ByConfidence):
     @property
     def pairs(self) -> Number:
         """How many pairs there are; without any, no value."""
-        n, right = self.columns()[1].sum(axis=1)
+        n, right = self.columns().sum(axis=1)
         return right * (n - right)
 
     def repaired(self, share: float) -> Self:
@@ -250,7 +250,7 @@ class Ranking(ByConfidence):
     @property
     def auroc(self) -> Number:
         """The area under the ROC curve."""
-        _, (n, right) = self.columns(descending=True)
+        n, right = self.columns()
         wrong = n - right
         below = wrong.sum(axis=0) - np.cumsum(wrong, axis=0)
         return plain(divide((right * (below + wrong / 2)).sum(axis=0), self.pairs, empty=1.0))
@@ -258,7 +258,7 @@ class Ranking(ByConfidence):
     @property
     def average_precision(self) -> Number:
         """Σ (R_k − R_{k−1}) P_k over the thresholds k, ties taken together."""
-        _, (n, right) = self.columns(descending=True)
+        n, right = self.columns()
         precision = divide(np.cumsum(right, axis=0), np.cumsum(n, axis=0))
         return plain(divide((right * precision).sum(axis=0), right.sum(axis=0), empty=1.0))
 
