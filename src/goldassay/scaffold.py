@@ -103,6 +103,11 @@ def write(
     }
     texts = _texts(words, gold or _examples(inputs, outputs, shape), source)
     texts |= {f"programs/_{task}_schema.py": model_file} if model else {}
+    return _save(folder, texts, force)
+
+
+def _save(folder: Path, texts: dict[str, str], force: bool) -> list[Path]:
+    """The written files; a README that exists stays, others are overwritten with ``force`` only."""
     if (folder / "README.md").exists():
         del texts["README.md"]
     if not force and (existing := [str(folder / name) for name in texts if (folder / name).exists()]):

@@ -80,17 +80,7 @@ def pairs(
     name = pred_format or _format_of(pred, task, format, left)
     own_options = options if name == left.format else {"map": options.get("map")}
     right = source_of(pred, task, "pred", name, faults=faults, **own_options)  # pyright: ignore[reportArgumentType]
-    golds: Records
-    preds: Records
-    if left.format in PAIRED and name in PAIRED:
-        pair_rows: Any = formats.named(left.format, task).pair_rows
-        both = zip((left, right), pair_rows(left, right), strict=True)
-        golds, preds = ([row.record for row in checked(side, of_side)] for side, of_side in both)
-        check_unique(golds, gold)
-    else:
-        golds, preds = records_of(left), _predictions(right)
-    if left.numbered or right.numbered:
-        _name_by_row(golds, preds, right)
+    golds, preds = _read(left, right)
     known = set(_ids(golds))
     others = {str(error.record) for error in faults.errors} - known  # what was said of gold that cannot be read
     if split:
@@ -112,20 +102,40 @@ def pairs(
     if name in OFFICIALLY_WRONG:
         golds = [*golds, *_without_gold(preds, set(unknown), OFFICIALLY_WRONG[name])]
     if overlap:
-        asked = known & (ids_of(right.path) if right.format == "run" else known)
-        if not asked:
-            raise GoldassayError(f"{left.path} has none of the examples of {right.path}")
-        if unknown:
-            message = "predictions are of examples that this gold does not have; they are left out"
-            right.warnings.append(f"{len(unknown)} {message}")
-        if len(asked) < len(known):
-            message = "examples of this gold were not in the run; they are left out"
-            right.warnings.append(f"{len(known) - len(asked)} {message}")
+        asked = _asked(left, right, known, unknown)
         golds, preds = _among(golds, asked), _among(preds, asked)
     result = align(task, golds, preds, pred if is_file(pred) else None, faults)
     skipped = [f"{len(faults.errors)} faults were passed over; the first: {faults.errors[0]}"] if faults.errors else []
     result.warnings = [*left.warnings, *right.warnings, *result.warnings, *skipped]
     return result
+
+
+def _read(left: Source, right: Source) -> tuple[Records, Records]:
+    """The records of both sides; those of tokenised formats are read together."""
+    if left.format in PAIRED and right.format in PAIRED:
+        pair_rows: Any = formats.named(left.format, left.task).pair_rows
+        both = zip((left, right), pair_rows(left, right), strict=True)
+        golds, preds = ([row.record for row in checked(side, of_side)] for side, of_side in both)
+        check_unique(golds, left.path)
+        return golds, preds
+    gold, pred = records_of(left), _predictions(right)
+    if left.numbered or right.numbered:
+        _name_by_row(gold, pred, right)
+    return gold, pred
+
+
+def _asked(left: Source, right: Source, known: set[str], unknown: Sequence[str]) -> set[str]:
+    """The gold that a run was asked, also where it failed; the rest on either side is left out with a warning."""
+    asked = known & (ids_of(right.path) if right.format == "run" else known)
+    if not asked:
+        raise GoldassayError(f"{left.path} has none of the examples of {right.path}")
+    if unknown:
+        message = "predictions are of examples that this gold does not have; they are left out"
+        right.warnings.append(f"{len(unknown)} {message}")
+    if len(asked) < len(known):
+        message = "examples of this gold were not in the run; they are left out"
+        right.warnings.append(f"{len(known) - len(asked)} {message}")
+    return asked
 
 
 def _format_of(pred: Any, task: str, format: str | None, gold: Source) -> str:
