@@ -117,17 +117,14 @@ class Batch:
 
     @cached
     def counts(self, match: str, matching: str = "one-to-one") -> Counts:
-        """Counts by document; ``match`` is strict, partial, exact, type or token."""
+        """Counts by document; ``match`` is strict, partial, exact, type, type_anywhere or token."""
         right, gold, pred = (np.bincount(cells[0], minlength=self.n) for cells in self.cells(match, matching))
         return Counts(right, pred - right, gold - right)
 
     @cached
     def by_type(self, match: str, matching: str = "one-to-one") -> dict[str, Counts]:
         """The same for each type by itself; types that occur."""
-        shape = (len(self.types), self.n)
-        numbers = (kind * self.n + document for document, kind in self.cells(match, matching))
-        tables = (np.bincount(each, minlength=shape[0] * shape[1]).reshape(shape) for each in numbers)
-        by_type = zip(self.types, *tables, strict=True)
+        by_type = zip(self.types, *map(self._table, self.cells(match, matching)), strict=True)
         return {kind: Counts(right, p - right, g - right) for kind, right, g, p in by_type if g.any() or p.any()}
 
     @cached
@@ -141,9 +138,20 @@ class Batch:
         """What the counts of a match count."""
         if match == "token":
             return self._tokens()
+        if match == "type_anywhere":
+            gold, pred = (np.stack((side.document, side.type)) for side in (self.gold, self.pred))
+            # words that are not in the text match nothing
+            shared = np.minimum(self._table(gold), self._table(pred[:, self.pred.start >= 0]))
+            kind, document = np.nonzero(shared)
+            return np.repeat((document, kind), shared[kind, document], axis=1), gold, pred
         document, gold, pred, outcome = self.outcomes("type" if match == "partial" else match, matching)
         gold, pred = np.stack((document, gold)), np.stack((document, pred))
         return gold[:, outcome == CORRECT], gold[:, gold[1] >= 0], pred[:, pred[1] >= 0]
+
+    def _table(self, cells: Ints) -> Ints:
+        """How often each type occurs in each document: a row a type."""
+        shape = (len(self.types), self.n)
+        return np.bincount(cells[1] * self.n + cells[0], minlength=shape[0] * shape[1]).reshape(shape)
 
     @cached
     def outcomes(self, schema: str, matching: str) -> Ints:

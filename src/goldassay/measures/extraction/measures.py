@@ -8,6 +8,7 @@ A measure is `SpanF1` with arguments. ``match`` says when a prediction is correc
 | ``partial`` | overlap and same type | HIPE fuzzy, SemEval type |
 | ``exact`` | same boundaries, any type | SemEval exact |
 | ``type`` | same type and any overlap, so the same as ``partial`` | HIPE fuzzy, SemEval type |
+| ``type_anywhere`` | same type, anywhere in the document | |
 | ``token`` | a token (`tokens`) has the same type on both sides | |
 
 P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn). Matching is within a document, one-to-one, and
@@ -31,6 +32,7 @@ MATCHES = {
     "partial": "overlap+type",
     "exact": "span",
     "type": "type+overlap",
+    "type_anywhere": "type+overlap",
     "token": "token+type",
 }
 """What each match compares."""
@@ -74,7 +76,7 @@ class SpanF1(SpanMeasure[Any]):
     Source: Tjong Kim Sang & De Meulder 2003 (CoNLL); Ehrmann et al. 2022 (HIPE: strict, fuzzy, by document)
 
     Args:
-        match: When a prediction is correct: ``strict``, ``partial``, ``exact``, ``type``, ``token``.
+        match: When a prediction is correct: ``strict``, ``partial``, ``exact``, ``type``, ``type_anywhere``, ``token``.
         rate: ``f1``, ``precision`` or ``recall``.
         average: ``micro`` pools all spans. ``macro`` is the mean over the types that occur in gold, ``macro_seen`` over
             all types that occur on either side (a type that is only predicted counts 0, as in seqeval), ``weighted``
@@ -85,8 +87,8 @@ class SpanF1(SpanMeasure[Any]):
     >>> gold, pred = [(0, 5, "A"), (7, 9, "B")], [(0, 5, "A"), (7, 8, "B"), (20, 22, "B")]
     >>> SpanF1()(gold, pred).tally, SpanF1("partial", rate="recall")(gold, pred).tally.value
     (Counts(tp=1, fp=2, fn=1), 1.0)
-    >>> SpanF1("exact", rate="precision")(gold, pred).tally.value, SpanF1("exact").key
-    (0.3333333333333333, 'exact_f1')
+    >>> SpanF1("type_anywhere", rate="precision")(gold, pred).tally.value, SpanF1("exact").key
+    (0.6666666666666666, 'exact_f1')
     >>> SpanF1(average="macro")(gold, pred).tally.value, SpanF1(average="document").key       # A 1, B 0
     (0.5, 'macro_doc_f1')
     >>> SpanF1("token")({"text": "Het  Rijksmuseum hier", "entities": [(5, 16, "MUS")]}, [(0, 16, "MUS")]).tally
@@ -108,8 +110,8 @@ class SpanF1(SpanMeasure[Any]):
         super().__post_init__()
         if self.average != "micro":
             check_choice("the match of an average", self.match, AVERAGED)
-        if self.matching == "hipe" and self.match == "token":
-            raise GoldassayError("the HIPE scorer does not count token; leave out matching='hipe'")
+        if self.matching == "hipe" and self.match in ("type_anywhere", "token"):
+            raise GoldassayError(f"the HIPE scorer does not count {self.match}; leave out matching='hipe'")
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -152,7 +154,7 @@ class SpanF1(SpanMeasure[Any]):
         chosen = {
             "bounds": self.bounds,
             "matching": "" if token else self.matching,
-            "within": "overlap" if self.match == "type" else "",
+            "within": {"type": "overlap", "type_anywhere": "document"}.get(self.match),
             "match": MATCHES[self.match],
             "over": AVERAGES[self.average] if self.average.startswith("macro") else "",
             "average": average.get(self.average, "macro by type"),

@@ -22,7 +22,7 @@ from goldassay.tally import Counts, Macro
 from goldassay.text.spans import named, split, step
 
 PROTOCOLS = (None, "hipe", "hipe2020")
-UNDEFINED = ("token_", "_macro_", "_weighted_")  # what the HIPE scorer does not count
+UNDEFINED = ("type_anywhere_", "token_", "_macro_", "_weighted_")  # what the HIPE scorer does not count
 SEEN = "_seen"  # but for its averages over the types that either side has (its F1_macro)
 RATES = ("precision", "recall", "f1")
 Tags = Sequence[Sequence[str]]
@@ -33,7 +33,7 @@ def listed(matching: str = "one-to-one", bounds: str = "given") -> list[Measure[
     options = {"bounds": bounds, "matching": matching}
     return [
         *(
-            SpanF1(match, rate, **({"bounds": bounds} if match == "token" else options))
+            SpanF1(match, rate, **({"bounds": bounds} if match in ("type_anywhere", "token") else options))
             for match, rate in product(MATCHES, RATES)
         ),
         *(SemEval(*names, **options) for names in product(SCHEMAS, RATES)),
