@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,30 +27,36 @@ READING = ("column", "na_probs", "train", "skip_bad", "malformed", "scheme", "ma
 PROTOCOLS = ("extraction", "linking", "triples", "answering")
 
 
+@dataclass(frozen=True)
+class ScoreOptions(use.FileOptions):
+    """Which gold, and what its values are held against."""
+
+    split: str | None = use.for_gold("NAME", "Only gold of this split.")
+    fail_under: list[str] | None = use.for_result("NAME=VALUE", "Exit with 1 if the value is lower (repeat).")
+    claimed: list[str] | None = use.for_result(
+        "NAME=VALUE", "A number from elsewhere, as strict_f1=.7435: find the conventions that give it (repeat)."
+    )
+    intervals: Annotated[bool | None, typer.Option(help="95 % intervals (default: up to 2,000 examples).")] = None
+
+
 def score(
     task: use.Task,
     gold: Annotated[Path, use.for_gold("FILE", "The gold file or folder.")],
     pred: Annotated[Path, use.for_gold("FILE|RUN", "Predictions in the same format, or a run folder.")],
-    reading: use.FileOptions,
-    split: str | None = use.for_gold("NAME", "Only gold of this split."),
-    fail_under: list[str] | None = use.for_result("NAME=VALUE", "Exit with 1 if the value is lower (repeat)."),
-    claimed: list[str] | None = use.for_result(
-        "NAME=VALUE", "A number from elsewhere, as strict_f1=.7435: find the conventions that give it (repeat)."
-    ),
-    intervals: Annotated[bool | None, typer.Option(help="95 % intervals (default: up to 2,000 examples).")] = None,
+    scoring: ScoreOptions,
     json: bool = False,
 ) -> None:
     """Score existing predictions against gold."""
-    options = {**reading.chosen(task), "split": split}
-    card = scored(task, gold, pred, intervals=intervals, **options)
-    explanations = _explained(card, gold, pred, options, claimed) if claimed else []
+    options = {**scoring.chosen(task), "split": scoring.split}
+    card = scored(task, gold, pred, intervals=scoring.intervals, **options)
+    explanations = _explained(card, gold, pred, options, scoring.claimed) if scoring.claimed else []
     if json:
-        claims = {"claimed": [each.state() for each in explanations]} if claimed else {}
+        claims = {"claimed": [each.state() for each in explanations]} if explanations else {}
         terminal.answer({**card.state(), **claims})
     else:
         tables.scorecard(card)
         terminal.plain(*(text for each in explanations for text in ("", *each.lines())))
-    missed = below(card, use.numbers("--fail-under", fail_under))
+    missed = below(card, use.numbers("--fail-under", scoring.fail_under))
     for message in missed:
         print(f"goldassay: {message}", file=sys.stderr)
     if missed:

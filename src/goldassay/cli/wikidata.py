@@ -76,43 +76,51 @@ def fetch(articles: SourceOptions) -> None:
         raise SystemExit(1)
 
 
+@dataclass(frozen=True)
+class EvaluationOptions(SourceOptions):
+    """What is evaluated on the articles."""
+
+    limit: use.Limit = None
+    no_cache: bool = use.flag("--no-cache", "Fetch everything again.")
+    cache_only: bool = use.flag("--cache-only", "Fetch nothing; use only the cache.")
+    threads: use.Threads = 1
+    profile: Profile = "triples:Articles"
+    lm: use.Lm = None
+    timeout: float | None = use.option("SECONDS", "How long an article may take.")
+    out: Output = None
+    annotations: Path | None = use.option("FILE", "Verdicts on novel triples.")
+    fail_under: str | None = use.option("f1=VALUE", "Exit with status 1 if F1 is lower, or gold is missing.")
+
+
 @use.command(app)
-def evaluate(
-    articles: SourceOptions,
-    limit: use.Limit = None,
-    no_cache: bool = use.flag("--no-cache", "Fetch everything again."),
-    cache_only: bool = use.flag("--cache-only", "Fetch nothing; use only the cache."),
-    threads: use.Threads = 1,
-    profile: Profile = "triples:Articles",
-    lm: use.Lm = None,
-    timeout: float | None = use.option("SECONDS", "How long an article may take."),
-    out: Output = None,
-    annotations: Path | None = use.option("FILE", "Verdicts on novel triples."),
-    fail_under: str | None = use.option("f1=VALUE", "Exit with status 1 if F1 is lower, or gold is missing."),
-    json: bool = False,
-    seed: int = 0,
-) -> None:
+def evaluate(articles: EvaluationOptions, json: bool = False, seed: int = 0) -> None:
     """Evaluate a program on articles; the same command resumes an interrupted evaluation."""
     from goldassay.running.evaluate import RunOptions
     from goldassay.wikidata import evaluation, novel
     from goldassay.wikidata.results import print_result
 
-    least = use.numbers("--fail-under", [fail_under] if fail_under else [])
+    least = use.numbers("--fail-under", [articles.fail_under] if articles.fail_under else [])
     if least and set(least) != {"f1"}:
-        raise GoldassayError(f"--fail-under expects f1=NUMBER, got {fail_under!r}")
-    refs, about = articles.refs(limit, seed)
-    chosen = evaluation.read_profile(profile, lm=lm, language=articles.language)
+        raise GoldassayError(f"--fail-under expects f1=NUMBER, got {articles.fail_under!r}")
+    refs, about = articles.refs(articles.limit, seed)
+    chosen = evaluation.read_profile(articles.profile, lm=articles.lm, language=articles.language)
     single = about["mode"] == "single_article"
-    output = out or Path("runs") / "wikidata" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
+    output = articles.out or Path("runs") / "wikidata" / f"{datetime.now(UTC):%Y%m%d-%H%M%S}.json"
     result = evaluation.evaluate_articles(
         refs,
         _program(chosen),
-        articles.sources(chosen.language, no_cache=no_cache, cache_only=cache_only),
+        articles.sources(chosen.language, no_cache=articles.no_cache, cache_only=articles.cache_only),
         chosen,
         output,
-        verdicts=novel.verdicts(annotations) if annotations else {},
-        options=RunOptions(threads=threads, timeout=timeout, max_failures=1.0 if single else 0.5, seed=seed),
-        metadata={**about, "profile": profile, "annotations": str(annotations) if annotations else None},
+        verdicts=novel.verdicts(articles.annotations) if articles.annotations else {},
+        options=RunOptions(
+            threads=articles.threads, timeout=articles.timeout, max_failures=1.0 if single else 0.5, seed=seed
+        ),
+        metadata={
+            **about,
+            "profile": articles.profile,
+            "annotations": articles.annotations and str(articles.annotations),
+        },
     )
     files.save_json(output, result)
     if resumed := result["run_metadata"]["resumed_articles"]:
