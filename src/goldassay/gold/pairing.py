@@ -84,10 +84,9 @@ def pairs(
     known = set(_ids(golds))
     others = {str(error.record) for error in faults.errors} - known  # what was said of gold that cannot be read
     if split:
-        names = splits_of(golds)
-        chosen = {each for each, of in zip(_ids(golds), names, strict=True) if of == split}
+        chosen = {each for each, of in zip(_ids(golds), splits_of(golds), strict=True) if of == split}
         if not chosen:
-            there = ", ".join(filter(None, dict.fromkeys(names))) or "none"
+            there = ", ".join(filter(None, dict.fromkeys(splits_of(golds)))) or "none"
             raise DataError(f"no gold of the split {split!r}; there are {there}", file=left.path)
         others, known = others | (known - chosen), chosen
         golds = _among(golds, known)
