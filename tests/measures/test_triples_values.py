@@ -330,9 +330,10 @@ def test_readings_of_items_and_quantities() -> None:
 
 
 def test_a_preposition_is_no_unit() -> None:
-    total, inches = numeric.quantity("12 in total"), numeric.quantity("12 in")
+    total, inches, metric = (numeric.quantity(text) for text in ("12 in total", "12 in", "30.48 cm"))
     assert total is not None
     assert inches is not None
+    assert metric is not None
     assert numeric.same_quantity(numeric.Quantity((12.0,)), total)
     assert not numeric.same_quantity(numeric.Quantity((12.0,)), inches)
-    assert numeric.same_quantity(inches, numeric.quantity("30.48 cm"))
+    assert numeric.same_quantity(inches, metric)

@@ -78,6 +78,7 @@ def test_two_verdicts_from_one_test(one: CandidateResult, kept: bool, proven: bo
 
 def drafted(text: str, **fields: Any) -> Patch:
     effect = outcome(0.1, 0.01).effect
+    assert effect is not None
     return Patch(predictor="x", action="add_instruction", text=text, effects=[effect], **fields)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.folder import fingerprint
-from goldassay.tuning.patches import Patch, read, write
+from goldassay.tuning.patches import Patch, Status, read, write
 from goldassay.tuning.service import PatchFolder
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
@@ -60,7 +60,7 @@ def test_taking_patches_back_one_by_one_gives_every_earlier_program(edits: list[
 @settings(max_examples=80, deadline=None)
 @given(EDITS, st.dictionaries(TEXT, VALUES, max_size=3), TEXT)
 def test_a_file_reads_back_as_it_was_written(edit: dict[str, Any], more: dict[str, Any], why: str) -> None:
-    patch = Patch(predictor="self", **edit, rationale=why, status="rejected", reason=why)
+    patch = Patch(predictor="self", **edit, rationale=why, status=Status.REJECTED, reason=why)
     if patch.example is not None:
         patch.example |= more
     with tempfile.TemporaryDirectory() as folder:

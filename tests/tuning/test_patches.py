@@ -10,7 +10,7 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.folder import fingerprint
-from goldassay.tuning.patches import Effect, Patch, apply, read, write
+from goldassay.tuning.patches import Effect, Patch, Status, apply, read, write
 from goldassay.tuning.service import PatchFolder
 from goldassay.tuning.wrappers import NearestDemos
 
@@ -98,7 +98,7 @@ def test_a_patch_file_reads_back(tmp_path: Path) -> None:
 
 def test_what_was_measured_does_not_stay_with_another_edit(tmp_path: Path) -> None:
     effect = Effect(split="dev", before=0.5, after=0.6, difference=0.1, low=0.0, high=0.2, p=0.01, n=9)
-    patch = Patch(predictor="x", action="add_instruction", text="Be brief.", effects=[effect], status="kept")
+    patch = Patch(predictor="x", action="add_instruction", text="Be brief.", effects=[effect], status=Status.KEPT)
     file = write(patch, tmp_path)
     assert read(file) == patch
     file.write_text(file.read_text().replace("Be brief.", "Be long."))

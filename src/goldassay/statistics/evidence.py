@@ -38,7 +38,7 @@ class Evidences:
     """
 
     def __init__(self, tallies: Values, zero: Any = None, clusters: Sequence[object] | None = None) -> None:
-        self.zero = Mean() if zero is None else zero
+        self.zero: Any = Mean() if zero is None else zero
         self.paths, matrix = _numbers(tallies) if zero is None else _matrix(tallies)
         self.matrix = matrix if clusters is None else clustered(matrix, clusters)
         self.unit = "documents" if len(self.matrix) < len(matrix) else "examples"
