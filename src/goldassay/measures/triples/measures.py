@@ -1,6 +1,6 @@
 """Precision, recall and F1 of statements, their macro averages, open-world precision, novelty, calibration, ontology.
 
-Most count in the one-to-one matching (`matching`) under the same conventions, so a batch is matched once. Whether
+Most count in the one-to-one matching (`records`) under the same conventions, so a batch is matched once. Whether
 predictions keep to an ontology, and occur in the text, is a matter of the predictions alone.
 
 Closed world: what gold does not have is wrong. Open world: it is unknown, and precision lies between the bounds of
