@@ -38,7 +38,7 @@ from goldassay.measures.answering.records import answer, answers, check_texts, r
 from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import Mean, T, divide
 from goldassay.text import normal
-from goldassay.text.words import tokens
+from goldassay.text.words import ascii_letters, tokens
 
 V = TypeVar("V")
 KINDS = ("1", "2", "L", "Lsum")
@@ -69,7 +69,10 @@ def overlap(one: str, other: str) -> float:
         return 1.0
     left, right = one.split(), other.split()
     common = sum(min(left.count(word), right.count(word)) for word in {*left} & {*right})
-    return float(harmonic(common / len(left), common / len(right))) if common else 0.0
+    if not common:
+        return 0.0
+    precision, recall = common / len(left), common / len(right)
+    return 2 * precision * recall / (precision + recall)
 
 
 def agreement(text: str, golds: Sequence[str]) -> tuple[float, float]:
@@ -116,9 +119,11 @@ def rouge(
     """
     check_texts(predictions=predictions, references=references)
     split = partial(tokens, tokenizer=tokenizer, stem=stem)
-    n, words = len(predictions), [split(text) for text in (*predictions, *references)]
+    plain = tokenizer == "rouge-score" and not stem
+    texts, n = (*predictions, *references), len(predictions)
+    words: list[Any] = [ascii_letters(text).split() for text in texts] if plain else [*map(split, texts)]
     lengths = np.array([*map(len, words)], int)
-    number: defaultdict[str, int] = defaultdict(count().__next__)
+    number: defaultdict[Any, int] = defaultdict(count().__next__)
     ids = np.fromiter(map(number.__getitem__, chain.from_iterable(words)), int, lengths.sum())
     values = {}
     for kind in kinds:

@@ -94,7 +94,10 @@ def check_texts(**sides: Sequence[object]) -> None:
     Traceback (most recent call last):
     goldassay.exceptions.GoldassayError: predictions and references are lists of texts of one length
     """
-    texts = all(not isinstance(side, str) and all(isinstance(text, str) for text in side) for side in sides.values())
+    texts = all(
+        not isinstance(side, str) and all(issubclass(kind, str) for kind in {*map(type, side)})
+        for side in sides.values()
+    )
     if not texts or len({*map(len, sides.values())}) > 1:
         raise GoldassayError(f"{' and '.join(sides)} are lists of texts of one length")
 
