@@ -160,6 +160,11 @@ def test_a_citation_is_precise_if_it_suffices_or_is_needed(row: dict[str, Any], 
     assert CitationRate("precision")({}, {"citations": [{"sentence": "a", **row}]}).tally == expected
 
 
+def test_citations_have_both_verdicts() -> None:
+    with pytest.raises(DataError, match=r"citations\[0\]: each citation has a verdict alone and one without it"):
+        CitationRate("recall")({}, {"citations": [{"sentence": "a", "together": True, "alone": [True]}]})
+
+
 @pytest.mark.parametrize(
     ("claim", "fact", "expected"),
     [

@@ -32,7 +32,7 @@ import numpy as np
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error, failed, pred_field
+from goldassay.measure import Assessment, Error, failed
 from goldassay.measures.answering.matching import Assessed, harmonic
 from goldassay.measures.answering.records import answer, contexts, evidence, expected, extra, number, question
 from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, Verdict, unknown
@@ -380,8 +380,7 @@ class CitationRate(Assessed[JudgedMean]):
 
     def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The citations of one answer; the sentences that their citations do not carry are errors."""
-        listed = None if failed(pred) else pred_field(pred, "citations", None)
-        rows = listed if isinstance(listed, (list, tuple)) else ()
+        rows = evidence(pred, "citations") or ()
         if not rows or not all(isinstance(row, Mapping) and "together" in row for row in rows):
             return Assessment(JudgedMean())
         name, truths, lost, errors = read(pred, "id", None), list[float](), 0, []
@@ -389,6 +388,8 @@ class CitationRate(Assessed[JudgedMean]):
             where = f"citations[{place}]"
             fields = {"together": [row["together"]], "alone": row.get("alone", ()), "without": row.get("without", ())}
             (together,), alone, without = (_truths(each, name, f"{where}.{key}") for key, each in fields.items())
+            if len(alone) != len(without):
+                raise DataError("each citation has a verdict alone and one without it", record=name, field=where)
             pairs = zip(alone, without, strict=True) if self.rate == "precision" else [(1.0, 0.0)]
             truths += [min(together, max(single, 1 - rest)) for single, rest in pairs]
             lost += [together, *alone, *without].count(TRUTH[None])

@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, count
 from types import SimpleNamespace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -40,7 +40,6 @@ from goldassay.tally import Mean, T, divide
 from goldassay.text import normal
 from goldassay.text.words import ascii_letters, tokens
 
-V = TypeVar("V")
 KINDS = ("1", "2", "L", "Lsum")
 PARTS = ("p", "r", "f")
 
@@ -248,12 +247,11 @@ class Batch:
     def __iter__(self) -> Iterator[tuple[object, object]]:
         return zip(self.gold, self.pred, strict=True)
 
-    def once(self, key: Hashable, make: Callable[[], V]) -> V:
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What ``make`` returns, made once for all measures that use this key."""
         if key not in self._cache:
             self._cache[key] = make()
-        value: V = self._cache[key]
-        return value
+        return self._cache[key]
 
     @cached_property
     def failed(self) -> list[bool]:

@@ -236,14 +236,12 @@ class Five(By[str, Any]):
     @property
     def weight(self) -> Number:
         """The least weight of the five."""
-        least: Number = np.minimum.reduce([tally.weight for tally in self.values()])
-        return least
+        return np.minimum.reduce([tally.weight for tally in self.values()])
 
     @property
     def value(self) -> Number:
         """Σ weight · value, as the weights add up to 1."""
-        total: Number = sum(WEIGHTS[name] * tally.value for name, tally in self.items())
-        return total
+        return sum(WEIGHTS[name] * tally.value for name, tally in self.items())
 
 
 @dataclass(frozen=True)
