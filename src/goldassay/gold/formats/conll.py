@@ -56,14 +56,35 @@ OFFICIAL_LETTERS = {"S": "B", "U": "B", "E": "I", "L": "I"}
 
 def _rows(source: Source) -> Iterator[Row]:
     """The records of a file, one a document (or a sentence, if it marks no documents)."""
-    return tokenised.rows(_documents(source), source)
+    documents = READ[source.format](source)
+    return _records(documents, documents, source)
 
 
 def _pair_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]]:
     """Both sides, the system's tags laid on gold's tokens."""
-    left = _documents(gold)
-    right = tokenised.align(left, _documents(pred), pred.path)
-    return tokenised.rows(left, gold), tokenised.rows(right, pred)
+    left = READ[gold.format](gold)
+    right = tokenised.align(left, READ[pred.format](pred), pred.path, by_position=bool(gold.option("protocol")))
+    tokens = [token for document in right for token in document.tokens]
+    if differ := sum(token.spelling not in ("", token.form) for token in tokens):
+        message = f"{differ} of {len(tokens)} tokens differ from gold's; they are laid on them by position"
+        pred.warnings.append(message)
+    return _records(left, left, gold), _records(right, left, pred)
+
+
+def _records(documents: Sequence[Document], gold: Sequence[Document], source: Source) -> Iterator[Row]:
+    """The records of documents; under a protocol their types are written as gold's are."""
+    if source.option("protocol"):
+        types: dict[str, str] = {}
+        for token in (token for document in gold for token in document.tokens):
+            types.setdefault(token.tag[2:].casefold(), token.tag[2:])
+        for document in documents:
+            document.tokens = [_official(token, types, source.task) for token in document.tokens]
+    if source.task == "extraction":
+        yield from tokenised.rows(documents, source, scheme="IOB2" if source.option("protocol") else None)
+        return
+    for document in documents:
+        links = [_link(mention, source) for mention in document.mentions(_linked(document, source))]
+        yield Row({**document.record(source), "links": links}, document.line or None)
 
 
 def _documents(source: Source) -> list[Document]:
@@ -119,39 +140,6 @@ def _write(path: str | Path, records: Iterable[Mapping[str, Any]], task: str, si
             before = end
         lines.append("\n")
     files.save(path, "".join(lines))
-
-
-def _hipe_rows(source: Source) -> Iterator[Row]:
-    """One record a document."""
-    documents = _hipe_documents(source)
-    return _hipe_records(documents, documents, source)
-
-
-def _pair_hipe_rows(gold: Source, pred: Source) -> tuple[Iterator[Row], Iterator[Row]]:
-    """Both sides, the system's tags laid on gold's tokens."""
-    left, protocol = _hipe_documents(gold), gold.option("protocol")
-    right = tokenised.align(left, _hipe_documents(pred), pred.path, by_position=bool(protocol))
-    tokens = [token for document in right for token in document.tokens]
-    if differ := sum(token.spelling not in ("", token.form) for token in tokens):
-        message = f"{differ} of {len(tokens)} tokens differ from gold's; they are laid on them by position"
-        pred.warnings.append(message)
-    return _hipe_records(left, left, gold), _hipe_records(right, left, pred)
-
-
-def _hipe_records(documents: Sequence[Document], gold: Sequence[Document], source: Source) -> Iterator[Row]:
-    """The records of documents; under a protocol their types are written as gold's are."""
-    if source.option("protocol"):
-        types: dict[str, str] = {}
-        for token in (token for document in gold for token in document.tokens):
-            types.setdefault(token.tag[2:].casefold(), token.tag[2:])
-        for document in documents:
-            document.tokens = [_official(token, types, source.task) for token in document.tokens]
-    if source.task == "extraction":
-        yield from tokenised.rows(documents, source, scheme="IOB2" if source.option("protocol") else None)
-        return
-    for document in documents:
-        links = [_link(mention, source) for mention in document.mentions(_linked(document, source))]
-        yield Row({**document.record(source), "links": links}, document.line or None)
 
 
 def _hipe_documents(source: Source) -> list[Document]:
@@ -273,11 +261,10 @@ def _write_hipe(path: str | Path, records: Iterable[Mapping[str, Any]], task: st
     files.save(path, "".join(lines))
 
 
+READ = {"iob2": _documents, "conll": _documents, "hipe": _hipe_documents}
 IOB2 = Format(("extraction",), _rows, _write, options=OPTIONS, pair_rows=_pair_rows)
 FORMATS = {
     "iob2": IOB2,
     "conll": IOB2,
-    "hipe": Format(
-        tuple(SPANS), _hipe_rows, _write_hipe, options=(*OPTIONS, "adjacent", "protocol"), pair_rows=_pair_hipe_rows
-    ),
+    "hipe": Format(tuple(SPANS), _rows, _write_hipe, options=(*OPTIONS, "adjacent", "protocol"), pair_rows=_pair_rows),
 }

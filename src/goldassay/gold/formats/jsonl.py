@@ -35,28 +35,17 @@ def ids_of(path: str | Path) -> set[str]:
 
 
 def _rows(source: Source) -> Iterator[Row]:
-    """One record a line; empty lines are left out."""
-    for number, offset, raw in files.raw_lines(source.path):
-        if raw.strip():
-            with source.checking("unreadable", line=number):
-                text = files.decoded(raw, source.path, number, offset)
-                yield Row(strict.value(text, line=number), number, offset=offset)
-
-
-def _run_rows(source: Source) -> Iterator[Row]:
-    """The prediction of each row that did not fail, or the gold that it was measured against."""
+    """One record a line; of a run the prediction of each row that did not fail, or the gold it was measured against."""
     empty, file = True, rows_of(source.path)
     for number, offset, raw in files.raw_lines(file):
         if raw.strip():
-            value = strict.value(files.decoded(raw, file, number, offset), file=file, line=number)
-            try:
-                record = record_of(value, source)
-            except DataError as error:
-                raise error.at(file=file, line=number) from None
-            if record is not None:
-                empty = False
-                yield Row(record, number, offset=offset)
-    if empty:
+            with source.checking("unreadable", file=file, line=number):
+                value = strict.value(files.decoded(raw, file, number, offset), line=number)
+                record = record_of(value, source) if source.format == "run" else value
+                if record is not None:
+                    empty = False
+                    yield Row(record, number, offset=offset)
+    if empty and source.format == "run":
         raise DataError("no predictions; did every example fail?", file=file)
 
 
@@ -108,5 +97,5 @@ def _write(path: str | Path, records: Iterable[Mapping[str, object]], task: str,
 
 FORMATS = {
     "jsonl": Format(TASKS, _rows, _write, record_of=lambda value, source: value),
-    "run": Format(TASKS, _run_rows, record_of=record_of),
+    "run": Format(TASKS, _rows, record_of=record_of),
 }
