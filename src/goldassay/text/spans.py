@@ -152,12 +152,11 @@ def scheme_of(tags: Iterable[str]) -> str:
     ('IOBES', 'IOBES')
     """
     seen = Counter(tag[0] for tag in tags if tag[1:2] == "-" and tag[2:])
-    letters = set(seen)
     if seen["L"] + seen["U"] > seen["E"] + seen["S"]:
         return "BILOU"
-    if letters & set("S") or {"B", "E"} <= letters:
+    if seen["S"] or (seen["B"] and seen["E"]):
         return "IOBES"
-    return "IOE2" if "E" in letters else "IOB2"
+    return "IOE2" if seen["E"] else "IOB2"
 
 
 def named(scheme: str | None, tags: Iterable[str]) -> str:

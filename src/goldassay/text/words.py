@@ -25,7 +25,7 @@ import re
 import sys
 import unicodedata
 from functools import cache
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import Any
 
 from goldassay.exceptions import GoldassayError
@@ -118,12 +118,10 @@ def around(text: str, start: int, end: int, most: int = 200) -> str:
     >>> around("a" * 300 + " in Delft " + "b" * 300, 304, 309)
     'in Delft'
     """
-    low, high = max(0, start - most), min(len(text), end + most)
-    if low:
-        low = min((text.find(" ", low, start) + 1) or start, start)
-    if high < len(text):
-        high = max(text.rfind(" ", end, high), end)
-    return text[low:high]
+    before, after = text[max(0, start - most) : start], text[end : end + most]
+    before = before.partition(" ")[2] if start > most else before
+    after = after.rpartition(" ")[0] if end + most < len(text) else after
+    return f"{before}{text[start:end]}{after}"
 
 
 def quote(text: str, start: int, end: int, most: int = 30) -> str:
@@ -227,11 +225,6 @@ def found_entities(text: str) -> tuple[str, ...]:
     >>> found_entities("Эрмитаж основан в 1764 году в Петербурге.")
     ('Эрмитаж', '1764', 'Петербурге')
     """
-    names = []
-    for match in _names().finditer(text):
-        words = match.group().split()
-        while words and words[0].lower() in OPENERS:
-            words = words[1:]
-        if words:
-            names.append(" ".join(words))
-    return tuple(dict.fromkeys(names))
+    runs = (match.group().split() for match in _names().finditer(text))
+    names = (" ".join(dropwhile(lambda word: word.lower() in OPENERS, words)) for words in runs)
+    return tuple(dict.fromkeys(filter(None, names)))
