@@ -59,20 +59,8 @@ def scorecard(
     >>> card.values["accuracy"], card.values["category_accuracy"], card.by["label"]["M"]["f1"]
     (0.5, 1.0, 1.0)
     """
-    batches, first = Batches(gold, pred), gold[0] if len(gold) else ""
-    stated, seen, warnings = Counter[str](), set[str](), list[str]()
-    kinds = ("label",) if isinstance(first, (str, int)) else (k for k in KINDS if read(first, k, None) is not None)
-    kind = next(iter(kinds), "score")
-    for part in batches.chunks():
-        answers = [answer for answer in part.pred if not failed(answer)]
-        stated.update(any=len(answers))
-        stated.update(name for answer in answers for name in STATED if read(answer, name, None) is not None)
-        batch: Batch = part.of(Accuracy())
-        if kind == "label":
-            seen |= {labels.gold for labels in batch.read}
-            stated["secondary_labels"] += any(labels.gold_others for labels in batch.read)
-        elif kind == "labels":
-            seen |= {label for pair in batch.sets for label in frozenset.union(*pair)}
+    batches, warnings = Batches(gold, pred), list[str]()
+    kind, seen, stated = _contents(batches)
     probable = stated["probabilities"] == stated["any"] > 0
     if kind == "label":
         listed, warnings = _listed(labels, seen)
@@ -96,6 +84,25 @@ def scorecard(
         warnings = [f"{lacking} of {card.examples} examples have no predicted score and are left out"]
     card.warnings += warnings
     return card
+
+
+def _contents(batches: Batches) -> tuple[str, set[str], Counter[str]]:
+    """What gold has (``label``, ``labels`` or ``score``), its labels, and how many predictions state what."""
+    stated, seen = Counter[str](), set[str]()
+    first = batches.gold[0] if len(batches.gold) else ""
+    kinds = ("label",) if isinstance(first, (str, int)) else (k for k in KINDS if read(first, k, None) is not None)
+    kind = next(iter(kinds), "score")
+    for part in batches.chunks():
+        answers = [answer for answer in part.pred if not failed(answer)]
+        stated.update(any=len(answers))
+        stated.update(name for answer in answers for name in STATED if read(answer, name, None) is not None)
+        batch: Batch = part.of(Accuracy())
+        if kind == "label":
+            seen |= {labels.gold for labels in batch.read}
+            stated["secondary_labels"] += any(labels.gold_others for labels in batch.read)
+        elif kind == "labels":
+            seen |= {label for pair in batch.sets for label in frozenset.union(*pair)}
+    return kind, seen, stated
 
 
 def _tree(hierarchy: Mapping[str, Sequence[str]] | str | None, listed: Listed, seen: set[str]) -> Hierarchy:
