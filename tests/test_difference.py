@@ -12,12 +12,12 @@ import pytest
 from benchmarks.conformance import cases
 from typer.testing import CliRunner
 
-from goldassay import difference
+from goldassay import scoring
 from goldassay.cli import app
-from goldassay.difference import Claim, Explanation
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import answering, classification, extraction, retrieval
+from goldassay.scoring import Claim, Explanation
 
 
 def explain(card: Any, gold: Sequence[Any], pred: Sequence[Any], claim: str) -> Explanation:
@@ -31,7 +31,7 @@ def explain(card: Any, gold: Sequence[Any], pred: Sequence[Any], claim: str) -> 
         ]
         return {**record, "entities": named} if spans else record
 
-    return difference.explain(card, [plain(one) for one in gold], [plain(one) for one in pred], claim)
+    return scoring.explain(card, [plain(one) for one in gold], [plain(one) for one in pred], claim)
 
 
 TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O", "O"]

@@ -22,7 +22,6 @@ from typing import Any
 from goldassay.exceptions import DataError, MissingExtra
 from goldassay.fields import clusters, shared_text, unit
 from goldassay.measure import Measure, gold_field
-from goldassay.notebook import Displayed
 from goldassay.tally import Counts
 
 CHUNK = 10_000  # records of a file that are in memory at once
@@ -76,6 +75,15 @@ def each(ids: Sequence[str], tallies: Mapping[str, Any]) -> dict[str, dict[str, 
     return {
         name: dict(zip(tallies, row, strict=True)) for name, row in zip(ids, zip(*columns, strict=True), strict=True)
     }
+
+
+class Displayed:
+    """A result that a notebook shows as a card. Whoever shows it loads what draws it."""
+
+    def _repr_html_(self) -> str:
+        from goldassay.reporting.exports import card
+
+        return card(self)
 
 
 @dataclass(repr=False)

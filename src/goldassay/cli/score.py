@@ -84,8 +84,8 @@ def below(card: Scorecard, floors: Mapping[str, float]) -> list[str]:
 
 def _explained(card: Scorecard, gold: Path, pred: Path, options: Mapping[str, Any], claims: Sequence[str]) -> list[Any]:
     """Explanations of claimed numbers, among them the other readings of the files' format."""
-    from goldassay.difference import explain
     from goldassay.gold import formats, pairs
+    from goldassay.scoring import explain
 
     if card.shared is None:
         raise GoldassayError(f"--claimed needs values that come from measures; {card.task} has none here")

@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from goldassay.exceptions import ConventionError, GoldassayError
-from goldassay.notebook import Displayed
 from goldassay.reporting.summary import labels, tokens
 from goldassay.reporting.terminal import estimate
 from goldassay.running.comparing import check_comparable
 from goldassay.running.run import Run
+from goldassay.scorecard import Displayed
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.paired import Rank, ranks
 from goldassay.tally import Evidence

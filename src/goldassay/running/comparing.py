@@ -16,12 +16,11 @@ from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.fields import check_unique, shared_text
 from goldassay.gold import formats, pairs
 from goldassay.measure import TASKS, Measure, parse
-from goldassay.notebook import Displayed
 from goldassay.running import asynchronous, logs
 from goldassay.running.folder import described_measures, gold_hash
 from goldassay.running.rows import measured_row
 from goldassay.running.run import Run
-from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.scorecard import Batches, Displayed, Scorecard, fold
 from goldassay.scoring import card_of
 from goldassay.statistics import Comparison, holm
 from goldassay.statistics import compare as paired
