@@ -269,13 +269,8 @@ def evaluate_articles(
     started, settings, scoring = time.perf_counter(), options or RunOptions(), profile.scoring(verdicts)
     fetched = list(zip(refs, fetch_articles(refs, sources, profile.language, settings), strict=True))
     articles = [article for _, article in fetched if isinstance(article, Subject)]
-    failed = [
-        {"article_title": ref.title, "domain": ref.domain, "stage": "fetch", "error": f"FetchError: {article}"}
-        for ref, article in fetched
-        if isinstance(article, FetchError)
-    ]
-    uses_model = profile.lm is not None or hasattr(program, "predictors")
-    model = for_program(program, profile.lm) if uses_model else Model()
+    failed = [_failure(ref, article) for ref, article in fetched if isinstance(article, FetchError)]
+    model = for_program(program, profile.lm) if profile.lm or hasattr(program, "predictors") else Model()
     conventions = {
         "code": code_hash(program),
         "lm": model.name,
@@ -300,6 +295,10 @@ def evaluate_articles(
         "run": folder.name,
     }
     return results.fold(rows, articles, [example.toDict() for example in gold], failed, about, scoring, output)
+
+
+def _failure(ref: ArticleRef, error: FetchError) -> dict[str, str]:
+    return {"article_title": ref.title, "domain": ref.domain, "stage": "fetch", "error": f"FetchError: {error}"}
 
 
 def _run(

@@ -88,19 +88,7 @@ def fold(
     ]
     file = rows_file(output)
     jsonl.replace(file, "".join(f"{jsonl.dumps(row)}\n" for row in stored))
-    results = [
-        {
-            "article_title": article.title,
-            "wikidata_qid": article.item.id,
-            "domain": article.domain,
-            **rates(evidence["tally"]),
-            **_counts(evidence["tally"], evidence["counts"]),
-            **article.about,
-            **({"error": row["error"]} if "error" in row else {}),
-            "seconds": round(row["latency_s"], 3),
-        }
-        for article, row, evidence in zip(articles, rows, stored, strict=True)
-    ]
+    results = [_article(*parts) for parts in zip(articles, rows, stored, strict=True)]
     by_domain = {}
     for domain in sorted({article.domain for article in articles}):
         of = [index for index, article in enumerate(articles) if article.domain == domain]
@@ -126,6 +114,20 @@ def fold(
         "article_results": results,
         "failed_articles": list(failed),
         **({"article_result": results[0]} if metadata.get("mode") == "single_article" and results else {}),
+    }
+
+
+def _article(article: Subject, row: Fields, evidence: Fields) -> dict[str, Any]:
+    """One article."""
+    return {
+        "article_title": article.title,
+        "wikidata_qid": article.item.id,
+        "domain": article.domain,
+        **rates(evidence["tally"]),
+        **_counts(evidence["tally"], evidence["counts"]),
+        **article.about,
+        **({"error": row["error"]} if "error" in row else {}),
+        "seconds": round(row["latency_s"], 3),
     }
 
 
