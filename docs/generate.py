@@ -68,10 +68,10 @@ def task_page(task: str) -> str:
 
 
 def _stated(measure: Any, what: str) -> str:
-    """The formula or the source of a measure: as it has it, or as its docstring or that of a base class states it."""
+    """The formula or the source of a measure: as its docstring or that of a base class states it."""
     docs = "\n".join(inspect.getdoc(kind) or "" for kind in type(measure).__mro__)
     stated = re.search(rf"^{what.capitalize()}: (.+(?:\n +.+)*)", docs, re.MULTILINE)
-    return getattr(measure, what) or (" ".join(stated[1].split()) if stated else "")
+    return " ".join(stated[1].split()) if stated else ""
 
 
 def _shortest(measure: Any) -> str:

@@ -72,8 +72,8 @@ class Measure(Generic[T]):
     """A definition, as a value: hashable; its repr names every convention and reads back as the same measure.
 
     Subclasses are frozen dataclasses whose fields are the conventions that can be chosen; they set ``task``, ``name``,
-    ``zero``, ``gold_fields``, ``pred_fields``, ``fixed`` (conventions that cannot be chosen), ``formula`` and
-    ``source``. They count in ``tallies``, many examples at once, or in ``tally``, one pair at a time; ``errors`` names
+    ``zero`` and ``fixed`` (conventions that cannot be chosen); their docstring has the lines ``Formula:`` and
+    ``Source:``. They count in ``tallies``, many examples at once, or in ``tally``, one pair at a time; ``errors`` names
     the errors of a pair. One example is a batch of one: there is no second way to a number.
 
     ``batch`` does the work that measures of a task share (matching, ranking) before ``tallies`` counts in it. Measures
@@ -83,11 +83,7 @@ class Measure(Generic[T]):
     task: ClassVar[str]
     name: ClassVar[str]
     zero: ClassVar[Any]
-    gold_fields: ClassVar[tuple[str, ...]] = ()
-    pred_fields: ClassVar[tuple[str, ...]] = ()
     fixed: ClassVar[Mapping[str, str]] = {}
-    formula: ClassVar[str] = ""
-    source: ClassVar[str] = ""
     limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
     attains_one: ClassVar[bool] = True  # precision at 10 cannot, where fewer than 10 are relevant
     lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: see `worst`
@@ -249,8 +245,6 @@ class Returned(Measure[Any]):
     most: float | None = field(default=None, kw_only=True)
     task = OWN
     name = "{called}"
-    formula = "what the function returns"
-    source = "a function of one's own"
 
     @property
     def zero(self) -> Any:  # type: ignore[override]

@@ -246,9 +246,6 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
         return self.with_items({int(i): (s["n"], s["confidence"], s["correct"]) for i, s in state.items()})
 
 
-FORMULAS = {"f1": "2 tp / (2 tp + fp + fn)", "precision": "tp / (tp + fp)", "recall": "tp / (tp + fn)"}
-
-
 @dataclass(frozen=True, slots=True)
 class Counts(Sums):
     """True positives, false positives and false negatives; ``value`` is F1.

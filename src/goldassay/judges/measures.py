@@ -24,12 +24,12 @@ __all__ = ["Criterion", "Preference", "Rubric"]
 
 @dataclass(frozen=True)
 class Rated(JudgedMeasure):
-    """One verdict an answer, on the question of the measure's name."""
+    """One verdict an answer, on the question of the measure's name.
+
+    Source: goldassay
+    """
 
     task: ClassVar[str] = "judges"
-    source: ClassVar[str] = "goldassay"
-    gold_fields: ClassVar[tuple[str, ...]] = ("question",)
-    pred_fields: ClassVar[tuple[str, ...]] = ("answer",)
 
     judge: Any
 
@@ -73,6 +73,8 @@ class Preference(Rated):
 
     ``over`` is the field of gold that has the other answer; orders that disagree make a tie.
 
+    Formula: (wins + ties / 2) / comparisons
+
     >>> from goldassay.judges import Verdict
     >>> class Undecided:
     ...     name = "undecided"
@@ -84,7 +86,6 @@ class Preference(Rated):
 
     name: ClassVar[str] = "preference"
     fixed: ClassVar[Mapping[str, str]] = {**JudgedMeasure.fixed, "orders": "both", "orders disagree": "tie"}
-    formula: ClassVar[str] = "(wins + ties / 2) / comparisons"
 
     over: str = "reference"
 
@@ -104,6 +105,8 @@ class Rubric(Rated):
 
     ``levels`` is a mapping or pairs of name and meaning; ``title`` names the value in a report.
 
+    Formula: mean over answers of the level's place from 0 (worst) to 1 (best)
+
     >>> from goldassay.judges import Verdict
     >>> class Middling:
     ...     name = "middling"
@@ -115,7 +118,6 @@ class Rubric(Rated):
     """
 
     name: ClassVar[str] = "rubric"
-    formula: ClassVar[str] = "mean over answers of the level's place from 0 (worst) to 1 (best)"
 
     levels: Any = ()
     title: str = "rubric"
@@ -150,6 +152,8 @@ class Rubric(Rated):
 class Criterion(Rated):
     """A yes/no criterion in words, such as ``"It names its source."``; ``title`` names the value in a report.
 
+    Formula: answers that meet the criterion / answers
+
     >>> from goldassay.judges import Verdict
     >>> class Lenient:
     ...     name = "lenient"
@@ -160,7 +164,6 @@ class Criterion(Rated):
     """
 
     name: ClassVar[str] = "criterion"
-    formula: ClassVar[str] = "answers that meet the criterion / answers"
 
     criterion: str = ""
     title: str = "criterion"

@@ -139,6 +139,10 @@ def _overlap(metric: str, common: Table, gold: Mapping[str, Any], pred: Mapping[
 class Clusters(LinkMeasure[Any]):
     """How far the clusters of mentions agree: coreference, and entities in no knowledge base.
 
+    Formula: what is right of gold's clusters (recall) and of the predicted ones (precision), by the metric
+    Source: Pradhan et al. 2014 (MUC, B³, CEAF, CoNLL); Moosavi & Strube 2016 (LEA); Hachey et al. 2014
+        (neleval)
+
     Args:
         metric: ``muc``, ``b_cubed``, ``ceaf_m`` (mentions; TAC's ``mention_ceaf``), ``ceaf_e`` (entities, φ4), ``lea``,
             or ``conll``, the mean of MUC, B³ and CEAF-e.
@@ -169,8 +173,6 @@ class Clusters(LinkMeasure[Any]):
         "scope": ("document", "corpus"),
         "bounds": ("given", "word"),
     }
-    formula = "what is right of gold's clusters (recall) and of the predicted ones (precision), by the metric"
-    source = "Pradhan et al. 2014 (MUC, B³, CEAF, CoNLL); Moosavi & Strube 2016 (LEA); Hachey et al. 2014 (neleval)"
 
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -322,6 +324,9 @@ class ConsistencyRate(LinkMeasure[Consistency]):
 
     What belongs together is what the document's gold links say; links about which they say nothing are no evidence.
 
+    Formula: consistent / (consistent + inconsistent)
+    Source: the founding documents, repaired: all three bases, a resolver that is given
+
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q1"], "viaf": ["7"]}}]
     >>> wrong = [{"start": 0, "end": 5, "candidates": ["Q1"], "ids": {"wikidata": ["Q1"], "viaf": ["8"]}}]
     >>> ConsistencyRate()(gold, wrong).tally.value, ConsistencyRate()(gold, []).tally.weight
@@ -331,8 +336,6 @@ class ConsistencyRate(LinkMeasure[Consistency]):
     name = "consistency_rate"
     counted = "consistency"
     zero = Consistency()
-    formula = "consistent / (consistent + inconsistent)"
-    source = "the founding documents, repaired: all three bases, a resolver that is given"
     fixed = {"bases": "+".join(BASES), "resolver": "gold's own links", "failed": "left out", "empty": EMPTY}
 
     def tally(self, matching: Matching) -> Consistency:
@@ -349,6 +352,8 @@ class ConsistencyRate(LinkMeasure[Consistency]):
 class CoverageRate(ConsistencyRate):
     """The share of predicted links that carry an id; for how many gold mentions have an answer see `Coverage`.
 
+    Formula: (consistent + inconsistent + partial) / predicted links
+
     >>> pred = [{"start": 0, "end": 5, "candidates": ["Q1"]}, {"start": 6, "end": 9, "candidates": []}]
     >>> CoverageRate()([], pred).tally
     Identified(consistent=0.0, inconsistent=0.0, partial=1.0, entities=2.0)
@@ -357,7 +362,6 @@ class CoverageRate(ConsistencyRate):
     name = "coverage_rate"
     zero = Identified()
     attains_one = False  # gold's NIL carries no id
-    formula = "(consistent + inconsistent + partial) / predicted links"
 
 
 def _answer(answer: Mention) -> Bases:

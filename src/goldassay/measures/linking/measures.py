@@ -22,9 +22,8 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Measure, Review
 from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
 from goldassay.measures.linking.records import IdPairs, sides
-from goldassay.tally import FORMULAS, RATES, Counts, Mean, T
+from goldassay.tally import RATES, Counts, Mean, T
 
-HIPE = "Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)"
 KEY = "document, start, end"
 MERGED = "one answer with the candidates of all"
 NAMES = {  # how a way to match begins a name, and what the field calls it
@@ -36,12 +35,12 @@ NAMES = {  # how a way to match begins a name, and what the field calls it
 
 @dataclass(frozen=True)
 class LinkMeasure(Measure[T]):
-    """A measure over the mentions and answers of a document."""
+    """A measure over the mentions and answers of a document.
+
+    Source: Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)
+    """
 
     task = "linking"
-    gold_fields = ("text", "links")
-    pred_fields = ("links",)
-    source = HIPE
     shares = ("equivalent", "bounds", "typed")
     # what a measure without such a field does: all mentions count, by overlap, document by document, without types
     over, match, scope, rate, k, typed = "all", "overlap", "document", "f1", 1, False
@@ -120,6 +119,8 @@ class _Ranked(LinkMeasure[Mean]):
 class HitsAt(_Ranked):
     """The share of gold mentions with the right id among the first ``k`` candidates.
 
+    Formula: mentions with rank ≤ k / gold mentions
+
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q90"]}}, {"start": 9, "end": 12, "ids": {}}]
     >>> HitsAt(1)(gold, [{"start": 0, "end": 5, "candidates": ["Q1", "Q90"]}]).tally.value
     0.0
@@ -130,7 +131,6 @@ class HitsAt(_Ranked):
     k: int = 1
     over: str = "all"
     name = "hits@{k}{among}"
-    formula = "mentions with rank ≤ k / gold mentions"
 
     def gain(self, matching: Matching, mention: int) -> float:
         return 0 < matching.ranks[mention] <= self.k
@@ -140,6 +140,8 @@ class HitsAt(_Ranked):
 class MRR(_Ranked):
     """The mean over gold mentions of 1 / rank of the right candidate; 0 if it is not listed.
 
+    Formula: mean over gold mentions of 1 / rank
+
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q90"]}}]
     >>> MRR()(gold, [{"start": 0, "end": 5, "candidates": ["Q1", "Q90"]}]).tally.value
     0.5
@@ -147,7 +149,6 @@ class MRR(_Ranked):
 
     over: str = "all"
     name = "mrr{among}"
-    formula = "mean over gold mentions of 1 / rank"
 
     def gain(self, matching: Matching, mention: int) -> float:
         rank = matching.ranks[mention]
@@ -158,6 +159,8 @@ class MRR(_Ranked):
 class Coverage(_Ranked):
     """The share of gold mentions that have any answer, even NIL; to be read beside hits and MRR.
 
+    Formula: answered gold mentions / gold mentions
+
     >>> Coverage()([{"start": 0, "end": 5, "ids": {}}], []).tally
     Mean(total=0.0, weight=1.0)
     """
@@ -165,7 +168,6 @@ class Coverage(_Ranked):
     over: str = "all"
     name = "coverage{among}"
     fixed = {"key": KEY, "repeated": MERGED}
-    formula = "answered gold mentions / gold mentions"
 
     def gain(self, matching: Matching, mention: int) -> float:
         return mention in matching.answered
@@ -180,15 +182,12 @@ class _Counted(LinkMeasure[Counts]):
         """No evidence."""
         return RATES[self.rate]()
 
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The formula of the rate."""
-        return FORMULAS[self.rate]
-
 
 @dataclass(frozen=True)
 class NILF1(_Counted):
     """F1 (or ``rate`` precision, recall) of finding the mentions that are in no knowledge base.
+
+    Formula: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn)
 
     >>> NILF1()([{"start": 0, "end": 5, "ids": {}}], [{"start": 0, "end": 5, "candidates": ["Q1"]}]).tally
     Counts(tp=0.0, fp=0.0, fn=1.0)
@@ -215,6 +214,8 @@ class LinkF1(_Counted):
 
     ``match="overlap"``: the mentions overlap (HIPE fuzzy); ``"span"``: they have the same span (HIPE strict);
     ``"entity"``: the document has the id, wherever (TAC). ``typed``: the types of the links are the same, too.
+
+    Formula: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn)
 
     >>> gold = [{"start": 0, "end": 5, "ids": {"wikidata": ["Q1"]}}]
     >>> LinkF1()(gold, [{"start": 2, "end": 9, "candidates": ["Q1"]}]).tally
@@ -244,11 +245,6 @@ class LinkF1(_Counted):
         """How a pair matches."""
         return {"match": f"{self.match}+id", "average": "micro", "repeated": MERGED, "empty": EMPTY}
 
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The formula of the rate, and what the field calls it."""
-        return f"{super().formula}; also known as {NAMES[self.match][1]}"
-
     def tally(self, matching: Matching) -> Counts:
         """The counts of one document."""
         counts = matching.counts(self.match, self.k, self.over, self.matching)
@@ -261,6 +257,9 @@ class MacroDocLink(LinkMeasure[Mean]):
 
     A document that is empty on both sides counts 1 (GERBIL). With ``matching="hipe"`` documents without answers leave
     precision and F1, and documents without mentions leave recall and F1.
+
+    Formula: mean over documents of precision, recall or F1
+    Source: Röder et al. 2018 (GERBIL); Ehrmann et al. 2022 (HIPE)
 
     >>> MacroDocLink()([], []).tally, MacroDocLink(matching="hipe")([], []).tally
     (Mean(total=1.0, weight=1.0), Mean(total=0.0, weight=0.0))
@@ -277,16 +276,6 @@ class MacroDocLink(LinkMeasure[Mean]):
         """What an empty document counts is part of the protocol."""
         empty = "left out" if self.matching == "hipe" else "1"
         return {"average": "macro by document", "repeated": MERGED, "empty document": empty, "failed": "0"}
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The mean of the rate's formula."""
-        return f"mean over documents of {FORMULAS[self.rate]}; empty documents: {self.fixed['empty document']}"
-
-    @property
-    def source(self) -> str:  # type: ignore[override]
-        """Whose mean it is."""
-        return HIPE if self.matching == "hipe" else "Röder et al. 2018 (GERBIL)"
 
     def tally(self, matching: Matching) -> Mean:
         """The rate of one document."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -26,12 +26,6 @@ from goldassay.measures.triples.records import TRUTH, VERDICTS, Matching, check_
 from goldassay.statistics.intervals import wilson
 from goldassay.tally import RATES, Counts, Macro, Mean, Number, PrecisionCounts, Sums, T, divide
 
-MATCHING = "one-to-one on subject, aligned predicate and object by type"
-FORMULAS = {
-    "f1": "2 tp / (2 tp + fp + fn)",
-    "precision": "tp / (tp + fp) over aligned predictions",
-    "recall": "tp / (tp + fn) over gold of aligned properties",
-}
 OPTIONS = tuple(Comparing.__dataclass_fields__)
 TABLES = OPTIONS[:3]
 
@@ -41,13 +35,14 @@ class TripleMeasure(Measure[T]):
     """A measure of statements."""
 
     task = "triples"
-    gold_fields: ClassVar[tuple[str, ...]] = ("triples",)
-    pred_fields = ("triples",)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Matched(Comparing, TripleMeasure[T]):
-    """A measure on the one-to-one matching, whose options say how statements compare (`Comparing`)."""
+    """A measure on the one-to-one matching, whose options say how statements compare (`Comparing`).
+
+    Source: Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one
+    """
 
     fixed = {
         "match": "one-to-one",
@@ -58,7 +53,6 @@ class Matched(Comparing, TripleMeasure[T]):
         "unaligned": "left out",
         "empty": EMPTY,
     }
-    source = "Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one"
     shares = OPTIONS
     choices = {"times": ("gold", "coarser"), "rate": tuple(RATES), "bound": ("min", "max")}
 
@@ -92,6 +86,9 @@ class F1(Matched[Counts]):
     Precision is over the aligned predictions (for the open world see `PrecisionBound`), recall over the gold statements
     of aligned properties; with ``supported``, recall is over those that are annotated as said by the text.
 
+    Formula: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn), one-to-one on subject,
+        aligned predicate and object by type; P over aligned predictions, R over gold of aligned properties
+
     >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
     >>> triples = [*gold["triples"], {**gold["triples"][0], "object": "1802"}]
     >>> F1()(gold, {"triples": triples}).tally
@@ -123,11 +120,6 @@ class F1(Matched[Counts]):
         """No evidence."""
         return RATES[self.rate]()
 
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The formula of the rate."""
-        return f"{FORMULAS[self.rate]}, {MATCHING}"
-
     def tally(self, matching: Matching) -> Counts:
         """The counts of one example, over all properties."""
         counts = sum(matching.counts.values(), Counts())
@@ -140,6 +132,9 @@ class F1(Matched[Counts]):
 @dataclass(frozen=True, kw_only=True)
 class MacroF1(Matched[Macro]):
     """The mean F1 (or ``rate``) over the properties that gold has: rare properties count as much as common ones.
+
+    Formula: mean of the rate over properties with gold, one-to-one on subject, aligned predicate and object by
+        type
 
     >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
     >>> triples = [*gold["triples"], {**gold["triples"][0], "object": "1802"}]
@@ -157,11 +152,6 @@ class MacroF1(Matched[Macro]):
     def zero(self) -> Macro:  # type: ignore[override]
         """No evidence."""
         return Macro(rate=self.rate)
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The mean of the rate."""
-        return f"mean of {self.rate.replace('f1', 'F1')} over properties with gold, {MATCHING}"
 
     def tally(self, matching: Matching) -> Macro:
         """The counts of one example, by property."""
@@ -195,8 +185,8 @@ class KnownOrUnknown(Known):
     credit = 1.0
 
 
-BOUNDS = {"min": (Known, "known true", "false"), "max": (KnownOrUnknown, "(known true + unknown)", "true")}
-"""The tally, what counts as true, and what an unknown statement is taken for."""
+BOUNDS = {"min": (Known, "false"), "max": (KnownOrUnknown, "true")}
+"""The tally, and what an unknown statement is taken for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +195,8 @@ class PrecisionBound(Matched[Known]):
 
     A statement that gold does not have is unknown: the least precision takes it as false, the greatest as true.
     Annotated verdicts (correct, incorrect, in_wikidata) narrow the distance; uncertain leaves it.
+
+    Formula: true / all predictions, every unknown statement taken as false (min) or true (max)
 
     >>> gold = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793"}]}
     >>> triples = [*gold["triples"], {**gold["triples"][0], "object": "1802"}]
@@ -226,13 +218,7 @@ class PrecisionBound(Matched[Known]):
     @property
     def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
         """What an unknown statement is taken for."""
-        return {**Matched.fixed, "unaligned": "unknown", "failed": "left out", "unknown": BOUNDS[self.bound][2]}
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The definition of the bound."""
-        _, true, taken_for = BOUNDS[self.bound]
-        return f"{true} / all predictions: every unknown statement taken as {taken_for}"
+        return {**Matched.fixed, "unaligned": "unknown", "failed": "left out", "unknown": BOUNDS[self.bound][1]}
 
     def tally(self, matching: Matching) -> Known:
         """What is known about the predictions of one example."""
@@ -244,6 +230,8 @@ class PrecisionBound(Matched[Known]):
 class NovelDiscovery(Matched[PrecisionCounts]):
     """NDR: correct / (correct + incorrect) among the annotated predictions that gold does not have.
 
+    Formula: correct / (correct + incorrect) over annotated unmatched predictions
+
     >>> triples = [{"subject": "Louvre", "predicate": "P571", "object": "1793", "verdict": "correct"}]
     >>> NovelDiscovery()({"triples": []}, {"triples": triples}).tally.value
     1.0
@@ -253,7 +241,6 @@ class NovelDiscovery(Matched[PrecisionCounts]):
     zero = PrecisionCounts()
     counted = ""  # pyright: ignore[reportAssignmentType]
     fixed = {**Matched.fixed, "uncertain": "left out", "in_wikidata": "left out", "failed": "left out"}
-    formula = "correct / (correct + incorrect) over annotated unmatched predictions"
 
     def tally(self, matching: Matching) -> PrecisionCounts:
         """Correct as tp, incorrect as fp."""
@@ -313,6 +300,9 @@ class OntologyConformance(TripleMeasure[Mean]):
 
     ``relations`` are names or property ids; without them the measure does not apply.
 
+    Formula: predictions whose relation is in the ontology / predictions
+    Source: Mihindukulasooriya et al., Text2KGBench, ISWC 2023
+
     >>> triples = [{"subject": "a", "predicate": name, "object": "b"} for name in ("wdt:P577", "likes")]
     >>> OntologyConformance(("author", "P577"))({"triples": []}, {"triples": triples}).tally.value
     0.5
@@ -321,8 +311,6 @@ class OntologyConformance(TripleMeasure[Mean]):
     name = "ontology_conformance"
     zero = Mean()
     fixed = {"failed": "left out", "empty": EMPTY}
-    formula = "predictions whose relation is in the ontology / predictions"
-    source = "Mihindukulasooriya et al., Text2KGBench, ISWC 2023"
 
     relations: tuple[str, ...] = ()
 
@@ -344,6 +332,8 @@ class OntologyConformance(TripleMeasure[Mean]):
 class RelationHallucination(OntologyConformance):
     """The share of predicted statements whose relation the ontology lacks: 1 − ontology conformance.
 
+    Formula: predictions whose relation is not in the ontology / predictions; 1 − ontology conformance
+
     >>> triples = [{"subject": "a", "predicate": name, "object": "b"} for name in ("author", "year", "likes", "P577")]
     >>> RelationHallucination(("author", "year", "P577"))({"triples": []}, {"triples": triples}).tally.value
     0.25
@@ -351,7 +341,6 @@ class RelationHallucination(OntologyConformance):
 
     name = "relation_hallucination"
     lower_is_better = True
-    formula = "predictions whose relation is not in the ontology / predictions; 1 − ontology conformance"
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The predictions of one example."""
@@ -366,6 +355,9 @@ class Hallucination(TripleMeasure[Mean]):
     A value occurs in the text with its words, a time with its year, a quantity with its number. An id without a label
     cannot be looked for and is left out, as is an example without text.
 
+    Formula: predictions whose part does not stand in the text / predictions; 1 − grounding
+    Source: after Mihindukulasooriya et al., Text2KGBench, ISWC 2023 (without stemming)
+
     >>> gold = {"text": "The Louvre opened in 1793.", "triples": []}
     >>> pred = {"triples": [{"subject": "Louvre", "predicate": "P571", "object": "1793-08-10"}]}
     >>> Hallucination("object")(gold, pred).tally.value
@@ -374,10 +366,7 @@ class Hallucination(TripleMeasure[Mean]):
 
     name = "{part}_hallucination"
     zero = Mean()
-    gold_fields = ("text",)
     fixed = OntologyConformance.fixed
-    formula = "predictions whose part does not stand in the text / predictions; 1 − grounding"
-    source = "after Mihindukulasooriya et al., Text2KGBench, ISWC 2023 (without stemming)"
     lower_is_better = True
     attains_one = False
     choices = {"part": ("subject", "object")}

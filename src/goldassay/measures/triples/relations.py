@@ -37,11 +37,6 @@ from goldassay.statistics.evidence import Floats
 from goldassay.tally import Confusion, Counts, Number, Sums, divide
 
 PARTS = ("subject", "predicate", "object")
-FORMULAS = {
-    "relations": "2 tp / (2 tp + fp + fn) of statements",
-    "ign": "P = (tp − seen) / (tp − seen + fp), R = tp / (tp + fn), F1 = 2 P R / (P + R); seen: tp of the training set",
-    "evidence": "2 tp / (2 tp + fp + fn) of evidence sentences; those of a wrong statement are fp",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +71,12 @@ class DocRED(TripleMeasure[Any]):
 
     A statement that is predicted again counts once, where it is most confident, else first.
 
+    Source: Yao et al., ACL 2019 (evaluation.py)
+
+    Formula: 2 tp / (2 tp + fp + fn) of statements, or of evidence sentences, where those of a wrong statement
+        are fp; ign: P = (tp − seen) / (tp − seen + fp), R = tp / (tp + fn), with seen the tp of the training
+        set
+
     >>> written = {"subject": "Emma", "predicate": "author", "object": "Austen", "evidence": [0, 2], "in_train": True}
     >>> gold = {"triples": [written, {"subject": "Emma", "predicate": "year", "object": "1815", "evidence": [1]}]}
     >>> pred = {"triples": [{**written, "evidence": [2]}, {**written, "object": "Scott", "evidence": [3]}]}
@@ -84,9 +85,8 @@ class DocRED(TripleMeasure[Any]):
     """
 
     fixed = {"repeated": "once", "match": "ids, else words", "average": "micro", "empty": EMPTY}
-    source = "Yao et al., ACL 2019 (evaluation.py)"
     in_key = ("of",)
-    choices = {"of": tuple(FORMULAS)}
+    choices = {"of": ("relations", "ign", "evidence")}
 
     of: str = "relations"
 
@@ -99,11 +99,6 @@ class DocRED(TripleMeasure[Any]):
     def zero(self) -> Any:  # type: ignore[override]
         """No evidence."""
         return Unseen() if self.of == "ign" else Counts()
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The formula of the value."""
-        return FORMULAS[self.of]
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[Matching]]:
         """Every example, its statements matched by ids or words: what `tally` takes."""
@@ -207,6 +202,10 @@ class CaRB(TripleMeasure[Any]):
 
     Statements of more than two arguments have them all in their ``meta``, as ``arguments``.
 
+    Formula: Σ precision / predicted and Σ recall / gold at each confidence; best F1, or the area under the
+        curve
+    Source: Bhardwaj et al., EMNLP 2019 (carb.py, binary lenient match)
+
     >>> gold = {"triples": [{"subject": "Jane Austen", "predicate": "wrote", "object": "Emma in 1815"}]}
     >>> pred = {"triples": [{"subject": "Austen", "predicate": "wrote", "object": "Emma", "confidence": 0.9}]}
     >>> [CaRB(rate)(gold, pred).tally.value for rate in ("precision", "recall")]       # 3/3 and 3/6 words
@@ -221,8 +220,6 @@ class CaRB(TripleMeasure[Any]):
         "no gold": "left out",
         "empty": EMPTY,
     }
-    formula = "Σ precision / predicted and Σ recall / gold at each confidence; best F1, or the area under the curve"
-    source = "Bhardwaj et al., EMNLP 2019 (carb.py, binary lenient match)"
     in_key = ("rate",)
     attains_one = False  # gold's external ids and addresses are no statements to extract
     choices = {"rate": RATES}

@@ -73,18 +73,15 @@ class Ontology(NamedTuple):
 
 
 NO_ONTOLOGY = Ontology()
-EXPLAIN = {
-    "precision": "statements in gold / predictions whose relation gold has in this sentence; 0 without predictions",
-    "recall": "gold statements predicted / gold statements; 0 without predictions",
-    "f1": "harmonic mean of the sentence's precision and recall",
-    "ontology_conformance": "predictions whose relation the ontology has / predictions; 1 without predictions",
-    "subject_hallucination": "predictions whose stemmed subject is not in the sentence or a concept / predictions",
-    "relation_hallucination": "1 − ontology conformance",
-    "object_hallucination": "predictions whose stemmed object is not in the sentence or a concept / predictions",
-}
-
-
-VALUES = tuple(EXPLAIN)
+VALUES = (
+    "precision",
+    "recall",
+    "f1",
+    "ontology_conformance",
+    "subject_hallucination",
+    "relation_hallucination",
+    "object_hallucination",
+)
 
 
 def sentence(gold: object, pred: object, ontology: Ontology) -> dict[str, float]:
@@ -120,6 +117,14 @@ def sentence(gold: object, pred: object, ontology: Ontology) -> dict[str, float]
 class Official(TripleMeasure[Mean]):
     """One of the benchmark's numbers: its mean over sentences.
 
+    Source: Text2KGBench (ISWC 2023), run_eval.py
+
+    Formula: mean over sentences of precision (statements in gold / predictions whose relation gold has in this
+        sentence; 0 without predictions), recall (gold statements predicted / gold statements), their harmonic
+        mean, ontology conformance (predictions whose relation the ontology has / predictions; 1 without
+        predictions), and hallucination of subjects, relations and objects (predictions whose stemmed part is
+        not in the sentence or a concept / predictions; 1 − ontology conformance)
+
     >>> gold = {"text": "", "triples": []}
     >>> Official("ontology_conformance")(gold, {"triples": []}).tally.value, Official()(gold, None).tally.value
     (1.0, 0.0)
@@ -127,19 +132,12 @@ class Official(TripleMeasure[Mean]):
 
     name = "{value}"
     zero = Mean()
-    gold_fields = ("text", "triples")
-    source = "Text2KGBench (ISWC 2023), run_eval.py"
     shares = ("ontology",)
     counted = ""  # pyright: ignore[reportAssignmentType]
     choices = {"value": VALUES}
 
     value: str = "f1"
     ontology: Ontology = NO_ONTOLOGY
-
-    @property
-    def formula(self) -> str:  # type: ignore[override]
-        """The definition of the value."""
-        return f"{EXPLAIN[self.value]}; mean over sentences"
 
     @property
     def lower_is_better(self) -> bool:  # type: ignore[override]
@@ -234,6 +232,9 @@ class Laid(NamedTuple):
 class WebNLG(TripleMeasure[Mean]):
     """Precision, recall or F1 of paired triples in one of WebNLG's matchings.
 
+    Formula: mean over pairs of triples of SemEval'13's precision, recall or F1
+    Source: Castro Ferreira et al., WebNLG 2020 (Evaluation_script.py)
+
     Args:
         matching: ``strict`` (words and place), ``exact`` (words, any place), ``partial`` (some words, any place, half),
             ``ent_type`` (some words, same place).
@@ -248,8 +249,6 @@ class WebNLG(TripleMeasure[Mean]):
     name = "webnlg_{matching}_{rate}"
     zero = Mean()
     fixed = {"pairs": "best mean F1 of the four", "average": "pairs", "empty": EMPTY}
-    formula = "mean over pairs of triples of SemEval'13's precision, recall or F1"
-    source = "Castro Ferreira et al., WebNLG 2020 (Evaluation_script.py)"
     in_key = ("matching", "rate")
     choices = {"matching": MATCHINGS, "rate": RATES}
 
