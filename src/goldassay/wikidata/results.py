@@ -94,8 +94,6 @@ def fold(
         of = [index for index, article in enumerate(articles) if article.domain == domain]
         part = scorecard([gold[index] for index in of], [predictions[index] for index in of], **scoring.options)
         by_domain[domain] = _values(part, [stored[index] for index in of])
-    several = RATES if len(rows) > 1 else ()
-    intervals = {name: interval(card.tallies[name], card.measures[name].zero).state() for name in several}
     return {
         "schema_version": SCHEMA_VERSION,
         "run_metadata": {
@@ -106,7 +104,7 @@ def fold(
             "articles_without_answer": sum("error" in row for row in rows),
             **_age([date for article in articles for date in article.fetched]),
         },
-        "aggregate": {**_values(card, stored), "intervals": intervals},
+        "aggregate": {**_values(card, stored), "intervals": _intervals(card) if len(rows) > 1 else {}},
         "by_domain": by_domain,
         "by_property": _by_property(card, stored, scoring),
         "calibration_curve": _calibration_curve(card),
@@ -115,6 +113,11 @@ def fold(
         "failed_articles": list(failed),
         **({"article_result": results[0]} if metadata.get("mode") == "single_article" and results else {}),
     }
+
+
+def _intervals(card: Scorecard) -> dict[str, Any]:
+    """95 % intervals over articles."""
+    return {name: interval(card.tallies[name], card.measures[name].zero).state() for name in RATES}
 
 
 def _article(article: Subject, row: Fields, evidence: Fields) -> dict[str, Any]:
