@@ -21,10 +21,9 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from statistics import fmean
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -41,20 +40,13 @@ UNKNOWN = "unknown"
 WIDTH = 2 * 1.96  # of a 95 % interval, in standard errors
 
 
-class Report(SimpleNamespace):
-    """What is measured of a judge: its values are attributes, and ``state`` is its JSON."""
+class Report:
+    """What is measured of a judge: its subclasses are dataclasses."""
 
-    def state(self) -> dict[str, Any]:
+    def state(self: Any) -> dict[str, Any]:
         """As JSON."""
-        return {name: _state(value) for name, value in vars(self).items()}
-
-
-def _state(value: Any) -> Any:
-    if isinstance(value, Report):
-        return value.state()
-    if isinstance(value, list):
-        return [_state(item) for item in value]
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        state: dict[str, Any] = asdict(self)
+        return state
 
 
 def rate(right: Sequence[bool]) -> Interval | None:
@@ -74,16 +66,26 @@ def coefficient(units: Sequence[Sequence[Any]], kind: str) -> Interval | None:
     return interval(tallies, Coefficient(kind=kind), bounds=(-1.0, 1.0))
 
 
+@dataclass(frozen=True, slots=True)
+class MeanGrade(Report):
+    """A mean grade: ``naive`` of the verdicts, ``corrected`` by the labels, on a scale from ``low`` to ``high``."""
+
+    low: float | None
+    high: float | None
+    labels: int
+    verdicts: int
+    naive: Interval | None
+    corrected: Corrected | None
+    unknown: int
+
+
 def mean_grade(
     people: Sequence[float | None],
     verdicts: Sequence[float | None],
     bounds: Bounds | None = None,
     origin: str = "unknown",
-) -> Report:
+) -> MeanGrade:
     """The mean of grades, some or all of which people gave; None is no label, or an unknown verdict.
-
-    ``naive`` is that of the verdicts as they are, ``corrected`` that by the labels; ``low`` and ``high`` are the ends
-    of the scale, and ``labels``, ``verdicts`` and ``unknown`` say how many there are.
 
     Args:
         people: The labels, one an item.
@@ -99,15 +101,8 @@ def mean_grade(
     known, labelled = [verdict for _, verdict in rows], sum(label is not None for label, _ in rows)
     naive = interval(known, method="t", bounds=bounds or UNBOUNDED) if len(rows) > 1 else None
     low, high = bounds or (None, None)
-    return Report(
-        low=low,
-        high=high,
-        labels=labelled,
-        verdicts=len(rows),
-        naive=naive,
-        corrected=_corrected(rows, origin, bounds),
-        unknown=len(verdicts) - len(rows),
-    )
+    estimate = _corrected(rows, origin, bounds)
+    return MeanGrade(low, high, labelled, len(rows), naive, estimate, len(verdicts) - len(rows))
 
 
 def _corrected(rows: Sequence[tuple[Any, Any]], origin: str, bounds: Bounds | None = None) -> Corrected | None:
@@ -119,7 +114,7 @@ def _corrected(rows: Sequence[tuple[Any, Any]], origin: str, bounds: Bounds | No
     return corrected(people, verdicts, others, bounds=bounds, origin=origin)
 
 
-def _graded(labels: Labels, votes: Sequence[Vote], origin: str) -> Report | None:
+def _graded(labels: Labels, votes: Sequence[Vote], origin: str) -> MeanGrade | None:
     """The mean grade in the scale's own numbers; None for a question without grades.
 
     An item's label is the mean of its annotators' grades, its verdict that of a panel's known ballots, so that draws
@@ -155,11 +150,27 @@ def _pairs(labels: Labels, votes: Sequence[Vote]) -> list[tuple[JudgedItem, Vote
     return list(zip(labels.items, votes, strict=True))
 
 
-def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origin: str = "unknown") -> Report:
-    """How often which verdict, and how often people would call the items positive.
+@dataclass(frozen=True, slots=True)
+class JudgedRate(Report):
+    """A judge's verdicts; ``disagreement`` is the mean one of a panel, ``cached`` answers cost nothing."""
 
-    ``naive`` is the rate of positive verdicts, ``corrected`` that by the labels; ``disagreement`` is the mean one of a
-    panel, ``cached`` answers are free, and ``mean`` is the mean grade of a question that has grades.
+    judge: str
+    question: str
+    positive: str
+    n: int
+    unknown: int
+    verdicts: Mapping[str, int]
+    naive: Interval | None
+    corrected: Corrected | None
+    disagreement: float
+    mean: MeanGrade | None
+    calls: int
+    cached: int
+    tokens: int
+
+
+def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origin: str = "unknown") -> JudgedRate:
+    """How often which verdict, and how often people would call the items positive.
 
     ``origin`` says how the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
 
@@ -171,7 +182,7 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origi
     """
     question, known = labels.question, [vote for vote in votes if vote.label is not None]
     counts = Counter(vote.label for vote in known)
-    return Report(
+    return JudgedRate(
         judge=str(judge),
         question=question.name,
         positive=question.positive,
@@ -186,10 +197,32 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origi
     )
 
 
-def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> Report:
-    """A judge's votes (`goldassay.judges.labels.poll`) beside the labels of the same items.
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement(Report):
+    """A judge beside people: ``people`` is the agreement of the annotators, on ``divided`` items they disagree."""
 
-    ``people`` is the agreement of the annotators, ``divided`` are the items on which they disagree.
+    question: str
+    positive: str
+    n: int
+    unlabelled: int
+    unknown: int
+    no_majority: int
+    annotators: int
+    accuracy: Interval | None
+    sensitivity: Interval | None
+    specificity: Interval | None
+    kappa: Interval | None
+    alpha: Interval | None
+    people: Interval | None
+    confusion: Mapping[str, Mapping[str, int]]
+    corrected: Corrected | None
+    divided: Sequence[Mapping[str, Any]]
+    warnings: Sequence[str]
+    mean: MeanGrade | None
+
+
+def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> JudgeAgreement:
+    """A judge's votes (`goldassay.judges.labels.poll`) beside the labels of the same items.
 
     Args:
         labels: the items, labelled or not.
@@ -223,7 +256,7 @@ def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> 
         is None,
         f"{len(pairs)} labels are few; the intervals are wide and only approximate": len(pairs) < 30,
     }
-    return Report(
+    return JudgeAgreement(
         question=question.name,
         positive=question.positive,
         n=len(pairs),
@@ -253,11 +286,21 @@ def _alpha(units: Sequence[Sequence[str | None]], question: Question) -> Interva
     return coefficient([[label and question.worth[label] for label in unit] for unit in units], "ordinal")
 
 
-def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) -> Report:
-    """The ``items`` to label next, so that the rate gets the narrowest interval.
+@dataclass(frozen=True, slots=True)
+class LabelPlan(Report):
+    """The ``items`` to label next, how many have each verdict, and the ``width`` of the interval to expect.
 
-    ``verdicts`` says how many have each; an interval of ``width`` is expected with them, of ``at_random`` with as many
-    labels on items taken at random.
+    ``at_random`` is the width to expect of as many labels on items taken at random.
+    """
+
+    items: Sequence[str]
+    verdicts: Mapping[str, int]
+    width: float
+    at_random: float
+
+
+def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) -> LabelPlan:
+    """The items to label next, so that the rate gets the narrowest interval.
 
     Labels that are there count: they were chosen at random or by the verdict, too.
 
@@ -299,14 +342,29 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) ->
     width = WIDTH * math.sqrt((spread**2 / np.maximum(np.add(labelled, sizes), 1)).sum())
     at_random = WIDTH * math.sqrt(share @ variance / total)
     verdicts = dict(zip((positive, f"not {positive}"), sizes, strict=True))
-    return Report(items=chosen, verdicts=verdicts, width=width, at_random=at_random)
+    return LabelPlan(chosen, verdicts, width, at_random)
 
 
-def drift(old: Labels, new: Labels, before: Sequence[Vote], after: Sequence[Vote], *, seed: int = 0) -> Report:
+@dataclass(frozen=True, slots=True)
+class JudgeDrift(Report):
+    """Two versions of a judge: ``difference`` is new less old, of the share of positive verdicts.
+
+    ``accuracy`` is the same of the share of verdicts that agree with people's labels, None without labels; ``flips``
+    holds the ids of the items by ``old → new`` verdict.
+    """
+
+    positive: str
+    n: int
+    unknown: int
+    agreement: Interval | None
+    kappa: Interval | None
+    difference: Mapping[str, Any]
+    flips: Mapping[str, Sequence[str]]
+    accuracy: Mapping[str, Any] | None
+
+
+def drift(old: Labels, new: Labels, before: Sequence[Vote], after: Sequence[Vote], *, seed: int = 0) -> JudgeDrift:
     """How far the verdicts of a judge's new version differ from those of its old one.
-
-    ``difference`` is new less old, of the share of positive verdicts; ``accuracy`` the same of the share of verdicts
-    that agree with people's labels, None without labels. ``flips`` holds the ids of the items by ``old → new`` verdict.
 
     Args:
         old: The items of the old version; people's labels may stand in either.
@@ -338,7 +396,7 @@ def drift(old: Labels, new: Labels, before: Sequence[Vote], after: Sequence[Vote
         return compare(newer, earlier, bounds=(0.0, 1.0), seed=seed).state()
 
     labelled = [(label, then, now) for label, then, now, _ in rows if label is not None]
-    return Report(
+    return JudgeDrift(
         positive=positive,
         n=len(rows),
         unknown=len(shared) - len(rows),

@@ -42,6 +42,7 @@ from goldassay.judges.questions import ONE_ORDER, SWAPPED
 from goldassay.measures.answering import found_entities
 from goldassay.measures.answering.grounding import negations
 from goldassay.measures.judged import can_answer
+from goldassay.statistics import Interval
 from goldassay.text.words import statement
 
 REPEATS = 3
@@ -291,9 +292,36 @@ TESTS: Mapping[str, tuple[float, Callable[[AuditCase], Outcome]]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Check(Report):
+    """One row of an audit: ``rate`` and ``passed`` are None if nothing could be tested.
+
+    A verdict is ``sure`` if the whole interval lies on one side of the mark.
+    """
+
+    name: str
+    rate: Interval | None
+    mark: float
+    unknown: int
+    skipped: int
+    passed: bool | None
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAudit(Report):
+    """All checks of a judge; it passed if every check that could be made did, and at least one could."""
+
+    judge: str
+    probes: int
+    passed: bool
+    checks: Sequence[Check]
+    warnings: Sequence[str]
+
+
 def audit(
     judge: Any, probes: Sequence[Probe], *, threads: int = 1, on_case: Callable[[int], object] | None = None
-) -> Report:
+) -> JudgeAudit:
     """Put a judge to the checks: of each whether its rate reaches the mark, and whether that is sure.
 
     The audit is passed if every check that could be made is, and at least one could.
@@ -316,7 +344,7 @@ def audit(
         share = rate([outcome for outcome in outcomes if isinstance(outcome, bool)])
         mark = TESTS[name][0]
         checks.append(
-            Report(
+            Check(
                 name=name,
                 rate=share,
                 mark=mark,
@@ -330,4 +358,4 @@ def audit(
     warnings = [judge.warning, f"nothing could be tested of: {', '.join(untested)}" if untested else ""]
     passed = {check.passed for check in checks} - {None} == {True}
     warnings = [warning for warning in warnings if warning]
-    return Report(judge=str(judge), probes=len(probes), passed=passed, checks=checks, warnings=warnings)
+    return JudgeAudit(str(judge), len(probes), passed, checks, warnings)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:  # a table loads nothing of what it shows
     from goldassay.gold.agreement import Agreement
     from goldassay.gold.audit import Audit
     from goldassay.gold.splits import Split
-    from goldassay.judges.agreement import Report
+    from goldassay.judges.agreement import JudgeAgreement, JudgedRate, JudgeDrift, LabelPlan, MeanGrade
+    from goldassay.judges.audit import JudgeAudit
     from goldassay.scorecard import Scorecard
 
 RATES = ("precision", "recall", "f1")
@@ -192,7 +193,7 @@ def agreement(result: Agreement) -> None:
     warn(*result.warnings)
 
 
-def judged(result: Report) -> None:
+def judged(result: JudgedRate) -> None:
     """A judge's verdicts, and the rate of positive items."""
     rated = result.n - result.unknown
     rows = [[name, count, count / rated if rated else None] for name, count in result.verdicts.items()]
@@ -207,7 +208,7 @@ def judged(result: Report) -> None:
     line(text)
 
 
-def judge_agreement(judge: str, result: Report) -> None:
+def judge_agreement(judge: str, result: JudgeAgreement) -> None:
     """A judge's agreement with people, its errors and corrected rates."""
     line(f"{judge} on {result.question}, positive: {result.positive}")
     names = ("accuracy", "sensitivity", "specificity", "kappa", "alpha", "people")
@@ -225,7 +226,7 @@ def judge_agreement(judge: str, result: Report) -> None:
     warn(*result.warnings)
 
 
-def judge_audit(result: Report) -> None:
+def judge_audit(result: JudgeAudit) -> None:
     """The checks of a judge, each with the share it needs to pass."""
     verdicts = {None: "–", True: "pass", False: "FAIL"}
     rows = [
@@ -250,7 +251,7 @@ def judge_audit(result: Report) -> None:
     warn(*result.warnings)
 
 
-def mean_grade(result: Report | None) -> None:
+def mean_grade(result: MeanGrade | None) -> None:
     """A mean grade: corrected, of the verdicts as they are, and of the labels alone."""
     if result is None:
         return
@@ -281,7 +282,7 @@ def _corrected(title: str, corrected: Any, naive: Any = None) -> None:
         line(f"The {head} to report: {estimate(corrected.chosen)}, since {corrected.why} ({like}).")
 
 
-def label_plan(result: Report) -> None:
+def label_plan(result: LabelPlan) -> None:
     """The items to label next, and what they are expected to bring."""
     counts = ", ".join(f"{count} judged {name!r}" for name, count in result.verdicts.items())
     line(f"Label next: {', '.join(result.items)}")
@@ -291,7 +292,7 @@ def label_plan(result: Report) -> None:
     )
 
 
-def judge_drift(result: Report) -> None:
+def judge_drift(result: JudgeDrift) -> None:
     """How far two versions of a judge differ."""
     rows = [["agreement of the versions", result.agreement], ["kappa", result.kappa]]
     paired = {f"share of {result.positive!r}, new − old": result.difference, "accuracy, new − old": result.accuracy}
