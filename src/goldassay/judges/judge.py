@@ -24,7 +24,6 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -332,12 +331,9 @@ class Verdicts(dict[str, Fields | None]):
 
     def __init__(self, file: Path | str) -> None:
         self.file = Path(file).absolute()
-        rows = (
-            jsonl.rows(self.file, what="a verdict: expected {key, fields}", check=itemgetter("key", "fields"))
-            if self.file.is_file()
-            else ()
-        )
-        super().__init__((row["key"], row["fields"]) for row in rows)
+        if self.file.is_file():
+            for row in jsonl.rows(self.file, what="a verdict: expected {key, fields}", check=_check_row):
+                super().__setitem__(row["key"], row["fields"])
 
     def __reduce__(self) -> tuple[type[Verdicts], tuple[Path]]:
         return Verdicts, (self.file,)  # another process reads the file anew; several may write to it
@@ -346,6 +342,11 @@ class Verdicts(dict[str, Fields | None]):
         super().__setitem__(key, fields)
         with jsonl.Log(self.file) as log:
             log.add({"key": key, "fields": scrub(fields)})
+
+
+def _check_row(row: Fields) -> None:
+    if not isinstance(row["key"], str) or not isinstance(row["fields"], (dict, type(None))):
+        raise TypeError
 
 
 def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", **options: Any) -> Any:

@@ -36,7 +36,7 @@ def ids_of(path: str | Path) -> set[str]:
 
 def _rows(source: Source) -> Iterator[Row]:
     """One record a line; of a run the prediction of each row that did not fail, or the gold it was measured against."""
-    empty, file = True, rows_of(source.path)
+    empty, file = True, rows_of(source.path) if source.format == "run" else Path(source.path)
     for number, offset, raw in files.raw_lines(file):
         if raw.strip():
             with source.checking("unreadable", file=file, line=number):
