@@ -52,6 +52,19 @@ class Embedder(Protocol):
         ...
 
 
+class TokenEmbedder(Protocol):
+    """Texts to vectors of their tokens: for each text the ids of its tokens and an array of shape (tokens, d).
+
+    Tokens in ``special`` stand for no word; they weigh nothing in BERTScore.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def special(self) -> frozenset[int]: ...
+    def __call__(self, texts: Sequence[str], /) -> list[tuple[Vectors, Vectors]]: ...
+
+
 class Function:
     """A function from a list of texts to their vectors, with a name to keep its vectors under.
 
@@ -285,11 +298,11 @@ class Cached:
 
 
 _EMBEDDERS: dict[str, Embedder] = {}
-_TOKENS: dict[str, Transformer] = {}
+_TOKENS: dict[str, TokenEmbedder] = {}
 _LOCK, _COMPUTING = threading.Lock(), threading.RLock()
 
 
-def register(embedder: Embedder | Transformer, name: str | None = None) -> str:
+def register(embedder: Embedder | TokenEmbedder, name: str | None = None) -> str:
     """Register an embedder under its name, so that measures can name it; returns the name.
 
     Its vectors are not cached; to cache them, register ``Cached(embedder)``.
@@ -318,7 +331,7 @@ def resolve(name: str) -> Embedder:
         return _EMBEDDERS[name]
 
 
-def resolve_tokens(name: str, layer: int | None = None) -> Transformer:
+def resolve_tokens(name: str, layer: int | None = None) -> TokenEmbedder:
     """The token embedder of a name: one registered, or a transformers model."""
     key = name if layer is None or name in _TOKENS else f"{name}:{layer}"
     with _LOCK:
@@ -361,6 +374,7 @@ __all__ = [
     "Embedder",
     "Function",
     "SentenceTransformers",
+    "TokenEmbedder",
     "Transformer",
     "available",
     "cosine",

@@ -30,7 +30,7 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
-from goldassay.embedding import DEFAULT, Embedder, Transformer, checked, cosine, resolve, resolve_tokens
+from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure, Review, check_choice, failed
 from goldassay.measures.answering.mistakes import wrong_answer
@@ -192,7 +192,7 @@ Baseline = float | tuple[float, float, float]
 def bertscore(
     predictions: Sequence[str],
     references: Sequence[str],
-    embedder: Transformer | str = DEFAULT,
+    embedder: TokenEmbedder | str = DEFAULT,
     *,
     baseline: Baseline | None = None,
 ) -> Floats:

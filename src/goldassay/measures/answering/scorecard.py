@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from goldassay.embedding import DEFAULT, Embedder, Transformer, available, available_tokens, register
+from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, available, available_tokens, register
 from goldassay.exceptions import GoldassayError
 from goldassay.fields import read
 from goldassay.measure import Measure, check_choice, parse
@@ -77,7 +77,7 @@ def scorecard(
     *,
     measures: Sequence[str | Measure[Any]] | str | None = None,
     embedder: Embedder | str | None = None,
-    tokens: Transformer | str | None = None,
+    tokens: TokenEmbedder | str | None = None,
     baseline: Baseline | None = None,
 ) -> Scorecard:
     """All values over aligned records; ``None`` without the evidence or the model.
