@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from goldassay import workspace
 from goldassay.cli import options as use
@@ -107,8 +107,9 @@ def test(
         raise GoldassayError(f"patches are tested on dev, and on test for the final proof, not on {source.split}")
     target, folder = _folder(program, source.task)
     data = examples(source.gold, target, source.split)
-    if data.passages and hasattr(folder.program, "index"):
-        folder.program = folder.program.deepcopy().index(data.passages)
+    module: Any = folder.program
+    if data.passages and hasattr(module, "index"):
+        folder.program = module.deepcopy().index(data.passages)
     model, metric = for_program(folder.current, source.lm), workspace.metric(target.task, source.metric)
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)
     tested = folder.test(patches or [], data.examples, metric, source.split, options, any_version=force)

@@ -327,7 +327,8 @@ def resolve(name: str) -> Embedder:
             _require("light", NANO)
             register(Cached(Function(_nano_vectors, NANO)))
         elif name not in _EMBEDDERS:
-            register(Cached(SentenceTransformers(name)), name)
+            model: Any = SentenceTransformers(name)
+            register(Cached(model), name)
         return _EMBEDDERS[name]
 
 

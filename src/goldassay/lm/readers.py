@@ -111,7 +111,7 @@ class ExtractiveReader(Reader):
             if any(inside):
                 scores = output.start_logits[window].numpy(), output.end_logits[window].numpy()
                 first, last, probability, none = span(*scores, inside)
-                words = passages[source][offsets[window][first][0] : offsets[window][last][1]]
+                words = str(passages[source])[offsets[window][first][0] : offsets[window][last][1]]
                 best, nothing = max(best, (probability, words.strip())), min(nothing, none - probability)
         return best[0], "" if nothing >= 0 else best[1]
 

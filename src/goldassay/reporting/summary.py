@@ -89,9 +89,8 @@ class RunSummary:
             self.counts[facet] = label_counts(parts) or {k: n for k, n in parts.items() if isinstance(n, Counts)}
             if cells := card.by.get("confusion"):
                 pairs = {(gold, label): n for gold, row in cells.items() for label, n in row.items() if n}
-                self.confusion = Confusion(
-                    {(SIDES.get(a, a), SIDES.get(b, b)): float(n) for (a, b), n in pairs.items()}
-                )
+                named_cells: Any = {(SIDES.get(a, a), SIDES.get(b, b)): float(n) for (a, b), n in pairs.items()}
+                self.confusion = Confusion(named_cells)
 
     @property
     def wrong(self) -> int:
@@ -219,7 +218,7 @@ def values(run: Run) -> list[ReportedValue]:
         about, tally = run.about.get("measures", {}).get(name, {}), run.total[name]
         rates = (float(tally.precision), float(tally.recall)) if type(tally) is Counts else (None, None)
         convention, weight = model_name(about.get("conventions", "")), run.zero.weights.get(name, 1.0)
-        details = convention, weight, about.get("target"), *rates, name in run.zero.worst
+        details: Any = convention, weight, about.get("target"), *rates, name in run.zero.worst
         reported.append(ReportedValue(name, value, run.intervals.get(name), *details))
     return reported
 

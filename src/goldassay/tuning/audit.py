@@ -114,7 +114,7 @@ def from_program(program: Any) -> Result:
     else:  # no scores of examples; the score of the program before, if it is left
         source, scale, baseline = "an optimizer without scores of examples", 100, "before"
         if hasattr(program, "mb_candidate_programs"):
-            source, rows = "MIPROv2", [*rows, *program.mb_candidate_programs]
+            source, rows = "MIPROv2", [*rows, *getattr(program, "mb_candidate_programs", ())]
         elif "instruction" in rows[0]:
             source = "COPRO"
         elif hasattr(program, "trial_logs"):

@@ -104,13 +104,14 @@ def _checked(program: Any, state: Mapping[str, Any], file: Path) -> list[str]:
     fields: DSPy takes what fits, without a word.
     """
     state, program = state if inmost(program) is program else state["program"], inmost(program)
-    parts = {name: part for name, part in state.items() if name != "metadata"}
+    parts: dict[str, Any] = {name: part for name, part in state.items() if name != "metadata"}
     parts = {"self": state} if isinstance(program, dspy.Predict) else parts
-    parameters, models = dict(program.named_parameters()), []
+    parameters, models = dict(program.named_parameters()), list[str]()
+    predictors: list[tuple[str, Any]] = program.named_predictors()
     if parts.keys() != parameters.keys():
         names = [", ".join(sorted(each)) or "none" for each in (parts, parameters)]
         raise DataError(f"not the state of this program: it has {names[0]}, and the program {names[1]}", file=file)
-    for name, predictor in program.named_predictors():
+    for name, predictor in predictors:
         sizes = len(parts[name]["signature"]["fields"]), len(predictor.signature.fields)
         if sizes[0] != sizes[1]:
             message = f"not the state of this program: {sizes[0]} fields, and the program's signature has {sizes[1]}"

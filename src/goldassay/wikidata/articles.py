@@ -199,7 +199,7 @@ class Subject:
                 **subject, "predicate": name, "object": value, "object_type": statement.type, "rank": rank
             }  # fmt: skip
             if statement.type == "wikibase-item":
-                labels = list(self.names.get(value, ()))
+                labels = list(self.names.get(str(value), ()))
                 triples[key] |= {"object": (*labels, value)[0], "object_id": value, "object_labels": labels}
         return list(triples.values())
 

@@ -196,7 +196,7 @@ def _recounted(kind: str, head: Record, entries: Sequence[Record], name: str, ra
     declared: Fields = {"count": head.get("count")}
     if total := TOTAL.search(str(head.get("description", ""))):
         declared["description"] = int(total[1].replace(",", ""))
-    counts = dict.fromkeys(("count", "description"), len(entries))
+    counts: Fields = {"count": len(entries), "description": len(entries)}
     for part, of_part in head.items():
         for key, number in _mapping(of_part).items():
             if key == "total_annotations" or part == "stratified_sampling" or key in VERDICTS:

@@ -250,7 +250,8 @@ def _common_words(words: Sequence[str], other: Sequence[str]) -> tuple[str, ...]
     """One longest common subsequence, by dynamic programming: ``row[j]`` is that of the words so far and j others."""
     row: list[tuple[str, ...]] = [()] * (len(other) + 1)
     for word in words:
-        before, row = row, [()]
+        before: list[tuple[str, ...]] = row
+        row = [()]
         for j, rival in enumerate(other):
             row.append((*before[j], word) if word == rival else max(before[j + 1], row[j], key=len))
     return row[-1]

@@ -294,7 +294,8 @@ class Curves(By[str, Ranking]):
     @property
     def whole(self) -> list[tuple[Ranking, Number]]:
         """The curve of each label with all examples, and 1 where it has examples of both kinds."""
-        n = self.get("", self.inner).weight
+        every: Any = self.get("", self.inner)
+        n = every.weight
         curves = [curve + {0.0: (n - curve.weight, 0.0)} for label, curve in self.items() if label]  # type: ignore[operator]
         return [(curve, positive(curve.pairs)) for curve in curves]
 

@@ -92,8 +92,9 @@ def _plain(value: Any) -> Any:
         return sorted(value, key=repr)
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
-    fields = isinstance(value, (Mapping, BaseModel)) or is_example(value)
-    return dict(value) if fields else to_jsonable_python(value)  # a date, an address, a UUID and other scalars
+    if isinstance(value, (Mapping, BaseModel)) or is_example(value):
+        return dict(value)  # pyright: ignore[reportCallIssue, reportArgumentType]
+    return to_jsonable_python(value)  # a date, an address, a UUID and other scalars
 
 
 def schema_text(source: Any) -> str:

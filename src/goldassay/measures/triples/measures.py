@@ -74,7 +74,8 @@ class Matched(Comparing, TripleMeasure[T]):
     @property
     def conventions(self) -> str:
         """The name with every convention; a table is its number of rows."""
-        shown = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key} | self.fixed
+        shown: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in self.in_key}
+        shown |= self.fixed
         shown |= {name: f"{len(shown[name])} rows" if shown[name] else "none" for name in TABLES}
         return f"{self.key}[{', '.join(f'{name}={plain(value)}' for name, value in shown.items())}]"
 

@@ -253,7 +253,8 @@ def _steps(gold: object, pred: object) -> dict[tuple[str, str], float]:
     left, right = as_written(gold, pred)
     if not left:
         return {}
-    steps, before = {GOLD: float(len(left))}, (0.0, 0.0, 0.0)
+    steps: dict[tuple[str, str], float] = {GOLD: float(len(left))}
+    before = (0.0, 0.0, 0.0)
     expected, predicted = ([_statement(triple) for triple in side] for side in (left, right))
     pairs = np.array([[_rates(statement, other) for other in predicted] for statement in expected], float)
     stated = (read(triple, "confidence", None) for triple in right)
