@@ -111,27 +111,13 @@ def report(
         library: The file beside the page that holds the chart library; by default it is in the page.
     """
     stored = [run for run in runs if run.rows]
-    usable = [  # a large run's file is read once, and its prompts when they are packed
-        run
-        if len(run.rows) <= MEMORY or isinstance(run.rows, list)
-        else replace(run, rows=[{key: row[key] for key in row if key != "calls"} for row in run.rows])
-        for run in stored
-    ]
+    usable = list(map(_without_prompts, stored))
     names = summary.labels(usable)
     named = list(zip(names, usable, strict=True))
     summaries = list(map(summary.RunSummary, usable))
     comparable, against, excluded = differences(summaries, names)
     tree = tuning.tests if tuning else []
-    worst = sorted(filter(summary.is_wrong, usable[0].rows if usable else ()), key=lambda row: float(row["score"]))
-    facets = {facet for run in usable for facet in run.by_stratum}
     values = data.values(summaries)
-    drawn: list[tuple[Any, Sequence[Any]]] = [*values]
-    drawn[:0] = [(summaries[0].overall, [each.overall for each in summaries])] if len(values) > 1 else []
-    sure = [(name, pairs) for name, run in named if len(pairs := summary.confidences(run))]
-    matrices = [
-        (name, data.matrix(each.confusion)) for name, each in zip(names, summaries, strict=True) if each.confusion
-    ]
-    notes = [f"{name} has no rows yet" for run, name in zip(runs, summary.labels(runs), strict=True) if not run.rows]
     context: dict[str, Any] = {
         "title": title or (tuning.title if tuning else shortened(names, 3) or "A judge beside people"),
         "runs": summaries,
@@ -139,17 +125,17 @@ def report(
         "against": against,
         "few": FEW,
         "sentence": run_sentence(usable[0], names[0]) if usable else "",
-        "worst": [(str(row["id"]), data.first_words(row), float(row["score"])) for row in worst[:WORST]],
+        "worst": _worst(usable[0]) if usable else [],
         "metric_name": metric_title(usable[0]) if usable else "",
-        "notes": [*notes, *excluded, *(note for name, run in named for note in _notes(name, run))],
+        "notes": [*_without_rows(runs), *excluded, *(note for name, run in named for note in _notes(name, run))],
         "values": values,
-        "facets": facets,
+        "facets": (facets := {facet for run in usable for facet in run.by_stratum}),
         "parts": data.tables(summaries),
         "named": partial(code, institutional="custodian_type" in facets),
-        "confusions": matrices,
+        "confusions": [(n, data.matrix(s.confusion)) for n, s in zip(names, summaries, strict=True) if s.confusion],
         "patterns": [(name, find(run.cases)[:PATTERNS]) for name, run in named],
-        "forest": charts.forest(names, [(about.name, [each and each.ends for each in row]) for about, row in drawn]),
-        "curves": [curve(sure) for curve in (charts.calibration, charts.precision_recall) if sure],
+        "forest": _forest(names, summaries, values),
+        "curves": _curves(named),
         "tuning": tuning,
         "audit": audit,
         "tree": tree,
@@ -163,6 +149,36 @@ def report(
     rows = [run.rows for run, loaded in zip(stored, usable, strict=True) if any(loaded is each for each in comparable)]
     packs = data.packs(comparable, rows) if comparable else {}
     return page("report.html", context, scripts=["render.js", "examples.js"], data=packs, library=library)
+
+
+def _without_prompts(run: Run) -> Run:
+    """A large run whose file is read once; its prompts are read when they are packed."""
+    if len(run.rows) <= MEMORY or isinstance(run.rows, list):
+        return run
+    return replace(run, rows=[{key: row[key] for key in row if key != "calls"} for row in run.rows])
+
+
+def _worst(run: Run) -> list[tuple[str, str, float]]:
+    """The examples of the lowest scores: id, first words, score."""
+    worst = sorted(filter(summary.is_wrong, run.rows), key=lambda row: float(row["score"]))
+    return [(str(row["id"]), data.first_words(row), float(row["score"])) for row in worst[:WORST]]
+
+
+def _forest(names: Sequence[str], runs: Sequence[summary.RunSummary], values: Sequence[Any]) -> Any:
+    """The values of all runs with their intervals; their weighted value first, if a metric has several."""
+    overall = [(runs[0].overall, [each.overall for each in runs])] if len(values) > 1 else []
+    rows = [*overall, *values]
+    return charts.forest(names, [(about.name, [each and each.ends for each in row]) for about, row in rows])
+
+
+def _curves(named: Sequence[tuple[str, Run]]) -> list[Any]:
+    """Calibration, and precision against recall, of the runs that state confidences."""
+    sure = [(name, pairs) for name, run in named if len(pairs := summary.confidences(run))]
+    return [curve(sure) for curve in (charts.calibration, charts.precision_recall) if sure]
+
+
+def _without_rows(runs: Sequence[Run]) -> list[str]:
+    return [f"{name} has no rows yet" for run, name in zip(runs, summary.labels(runs), strict=True) if not run.rows]
 
 
 def _notes(name: str, run: Run) -> Iterator[str]:
