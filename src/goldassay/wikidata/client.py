@@ -229,14 +229,14 @@ class WikidataClient:
     def _select(self, query: str) -> tuple[list[Binding], str]:
         """The rows of all pages, and when the oldest was fetched.
 
-        A server may have a smaller limit than ours, so only an empty page is the last.
+        A server may have a smaller limit than ours, so only an empty page is its last; a file has none.
         """
         rows, dates = list[Binding](), list[str]()
         while True:
             page, fetched = self._page(f"{PREFIXES}{query}\nLIMIT {PAGE} OFFSET {len(rows)}")
             rows += page
             dates.append(fetched)
-            if not page:
+            if not page or (self._store and len(page) < PAGE):
                 return rows, min(dates)
 
     def _page(self, query: str) -> Fetched:

@@ -17,7 +17,7 @@ import dspy
 
 from goldassay.measures import triples as measures
 from goldassay.measures.triples import objects
-from goldassay.measures.triples.mistakes import TextIndex
+from goldassay.measures.triples.mistakes import indexed
 from goldassay.measures.triples.objects import Comparing
 from goldassay.measures.triples.records import Matching, Triple, match, related
 from goldassay.metric import Metric
@@ -76,7 +76,7 @@ class Scoring:
     def gold(self, subject: Subject) -> list[dict[str, Any]]:
         """The statements of the item, each with whether the text supports it, in which words and which sentence."""
         triples = subject.gold()
-        text = TextIndex(subject.text)
+        text = indexed(subject.text)
         for statement in self.match(triples, ()).gold if subject.text else ():
             triple: Any = statement.triple
             place = text.find(statement)

@@ -29,6 +29,7 @@ TIMES = re.compile(
     rf"(?:{times.AGES.pattern}|{times.DECADES.pattern})(?:{ERA})?|\d{{1,4}}{ERA}|ad\s\d{{1,4}})(?!\w)",
     re.IGNORECASE,
 )
+WORD = re.compile(r"\w")
 NUMBER = re.compile(r"\d+(?:[.,\s'’]\d{3})*(?:[.,]\d+)?")
 Span = tuple[int, int]
 
@@ -59,9 +60,12 @@ class TextIndex:
         if len(names) == 1 and objects.QID.fullmatch(label):
             return None
         for name in (name.casefold().strip() for name in names):
-            there = name in self.folded and re.search(r"\w", name)
-            if there and (match := re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.folded)):
-                return match.span()
+            start = self.folded.find(name) if WORD.search(name) else -1
+            while start >= 0:
+                end = start + len(name)
+                if not (WORD.match(self.folded, end) or (start and WORD.match(self.folded, start - 1))):
+                    return start, end
+                start = self.folded.find(name, start + 1)
         return False
 
     def find_date(self, value: times.Time) -> Span | None:
@@ -84,7 +88,7 @@ class TextIndex:
         if (looked := normal(words)) and f" {looked} " in self._words:
             return True
         if time := times.read(value if isinstance(value, dict) else words):
-            return re.search(rf"(?<!\d)0*{abs(time.year)}(?!\d)", self.text) is not None
+            return str(abs(time.year)).lstrip("0") in self._figures
         number = numeric.quantity(value if isinstance(value, (dict, int, float)) else words)
         return number is not None and not self._numbers.keys().isdisjoint(number.readings)
 
@@ -98,6 +102,10 @@ class TextIndex:
     @cached_property
     def _words(self) -> str:
         return f" {normal(self.text)} "
+
+    @cached_property
+    def _figures(self) -> set[str]:
+        return {figures.lstrip("0") for figures in re.findall(r"\d+", self.text)}
 
     @cached_property
     def _times(self) -> list[tuple[times.Time, Span]]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from itertools import product
 from math import asin, cos, radians, sin, sqrt
 from typing import Any, NamedTuple
@@ -73,7 +74,12 @@ def quantity(raw: object) -> Quantity | None:
         return Quantity(amount.readings, unit, size, tuple(limit.readings[0] for limit in limits if limit))
     if isinstance(raw, (int, float)) and not isinstance(raw, bool):
         return Quantity((float(raw),))
-    parts = NUMBER.fullmatch(ABOUT.sub("", str(raw).strip()))
+    return None if raw is None else _written(str(raw))
+
+
+@lru_cache(maxsize=65536)
+def _written(text: str) -> Quantity | None:
+    parts = NUMBER.fullmatch(ABOUT.sub("", text.strip()))
     if parts is None:
         return None
     words = parts["after"].split()

@@ -181,11 +181,15 @@ def item(raw: Any, id_: object = None, labels: Iterable[object] = ()) -> NamedIt
         raw = {**(value if isinstance(value, Mapping) else {"label": value}), **raw}
         id_ = id_ or raw.get("id") or raw.get("wikidata")
         raw = raw.get("label") or raw.get("text")
-    text = "" if raw is None else str(raw).strip()
+    return _item("" if raw is None else str(raw).strip(), str(id_ or ""), *map(str, labels))
+
+
+@lru_cache(maxsize=16384)
+def _item(text: str, id_: str, *labels: str) -> NamedItem | None:
     is_id = QID.fullmatch(text)
-    id_ = str(id_ or (text if is_id else ""))
+    id_ = id_ or (text if is_id else "")
     wikidata = QID.fullmatch(id_)
-    folded = frozenset(map(normal, [*map(str, labels), "" if is_id else label(text)])) - {""}
+    folded = frozenset(map(normal, [*labels, "" if is_id else label(text)])) - {""}
     return NamedItem(wikidata[1] if wikidata else id_, folded) if id_ or folded else None
 
 
@@ -250,7 +254,12 @@ def _declared(triple: Mapping[str, object]) -> str:
     """The type that a triple declares, bare and folded."""
     value = triple.get("object")
     declared = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)
-    return str(declared or "").rpartition("#")[2].rpartition(":")[2].casefold()
+    return _bare(str(declared or ""))
+
+
+@lru_cache
+def _bare(declared: str) -> str:
+    return declared.rpartition("#")[2].rpartition(":")[2].casefold()
 
 
 def _looks(value: object) -> str:
