@@ -39,7 +39,7 @@ def scored(scoring: Scoring, subject: Subject, said_of_it: list[Any]) -> dict[st
     gold, predictions = scoring.gold(subject), scoring.predictions(subject, said_of_it)
     card = triples.scorecard([{"triples": gold}], [{"triples": predictions}], **scoring.options)
     properties = {name: [row[key] for key in ("tp", "fp", "fn")] for name, row in card.by["property"].items()}
-    return {**scoring.evidence(gold, predictions), "properties": properties, "card": card}
+    return {**scoring.evidence(scoring.match(gold, predictions)), "properties": properties, "card": card}
 
 
 def kinds(found: dict[str, Any]) -> list[str]:

@@ -253,6 +253,17 @@ def scaled(tallies: T, weights: Sequence[float]) -> T:
     return again
 
 
+def chosen(tallies: T, places: Sequence[int]) -> T:
+    """The evidence of some of many examples.
+
+    >>> from goldassay.tally import Mean
+    >>> chosen(Mean(np.array([1.0, 0.0, 0.5]), np.ones(3)), [0, 2]).total.tolist()
+    [1.0, 0.5]
+    """
+    some: T = _gathered(tallies, nested({path: column[places] for path, column in _rows(tallies).items()}))
+    return some
+
+
 class Chunks(Mapping[str, Any]):
     """Tallies by name of examples that are measured chunk by chunk, put together when asked for.
 

@@ -294,7 +294,7 @@ def evaluate_articles(
         "conventions": conventions,
         "run": folder.name,
     }
-    return results.fold(rows, articles, [example.toDict() for example in gold], failed, about, scoring, output)
+    return results.fold(rows, articles, gold, failed, about, scoring, output)
 
 
 def _failure(ref: ArticleRef, error: FetchError) -> dict[str, str]:

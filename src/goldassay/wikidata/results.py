@@ -22,7 +22,8 @@ from goldassay.exceptions import DataError
 from goldassay.measures.triples import novel_discovery_rate, scorecard
 from goldassay.reporting import terminal
 from goldassay.reporting.terminal import number, print_table
-from goldassay.scorecard import Scorecard, rates
+from goldassay.scorecard import Batches, Scorecard, from_evidence, rates
+from goldassay.statistics.evidence import chosen
 from goldassay.statistics.intervals import interval
 from goldassay.wikidata.articles import Subject
 from goldassay.wikidata.scoring import EXACT, KINDS, NO_MATCH, NOVEL, Scoring
@@ -76,15 +77,16 @@ def fold(
     """
     predictions = [{"triples": []} if "error" in row else row["prediction"] for row in rows]
     card = scorecard(gold, predictions, **scoring.options)
+    shared = card.shared or Batches(gold, predictions)
     stored = [
         {
             "article_title": article.title,
             "domain": article.domain,
             "qid": article.item.id,
             "tally": {name: float(getattr(card.tallies["f1"], name)[index]) for name in COUNTS},
-            **scoring.evidence(gold[index]["triples"], predictions[index]["triples"]),
+            **scoring.evidence(matching),
         }
-        for index, article in enumerate(articles)
+        for index, (article, (matching,)) in enumerate(zip(articles, shared.of(card.measures["f1"]), strict=True))
     ]
     file = rows_file(output)
     jsonl.replace(file, "".join(f"{jsonl.dumps(row)}\n" for row in stored))
@@ -92,7 +94,8 @@ def fold(
     by_domain = {}
     for domain in sorted({article.domain for article in articles}):
         of = [index for index, article in enumerate(articles) if article.domain == domain]
-        part = scorecard([gold[index] for index in of], [predictions[index] for index in of], **scoring.options)
+        tallies = {name: chosen(card.tallies[name], of) for name in card.measures}
+        part = from_evidence("triples", card.measures, tallies, shared)
         by_domain[domain] = _values(part, [stored[index] for index in of])
     return {
         "schema_version": SCHEMA_VERSION,
@@ -137,12 +140,13 @@ def _article(article: Subject, row: Fields, evidence: Fields) -> dict[str, Any]:
 def _values(card: Scorecard, stored: Rows) -> dict[str, Any]:
     """The values of a set of articles by name; None without evidence."""
     total = sum((row["counts"] for row in stored), Counter[str]())
+    verdicts = (each["verdict"] for row in stored for each in row["triples"] if each["kind"] != EXACT)
     return {
         "articles": len(stored),
         **_counts(card.counts["triples"], total),
         **{name: card.values.get(name) for name in MEASURES},
         "match_kinds": {name: total[name] for name in KINDS},
-        "verdicts": novel_discovery_rate(card.counts["novel"]),
+        "verdicts": novel_discovery_rate(filter(None, verdicts)),
     }
 
 

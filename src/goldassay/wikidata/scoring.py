@@ -92,9 +92,8 @@ class Scoring:
             triple["verdict"] = self.verdicts.get(verdict_key(subject.title, *triple["original"]))
         return predictions
 
-    def evidence(self, gold: Sequence[object], predictions: Sequence[object]) -> dict[str, Any]:
+    def evidence(self, matching: Matching) -> dict[str, Any]:
         """What happened to each prediction and statement of an article, and the counts that add up over articles."""
-        matching = self.match(gold, predictions)
         triples = [self._explain(matching, index) for index in range(len(matching.pred))]
         counts = Counter(triple["kind"] for triple in triples)
         counts |= Counter(predicted=len(triples), statements=len(matching.gold))
