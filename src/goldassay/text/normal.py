@@ -175,6 +175,7 @@ def signed(text: str) -> str:
     return f"{'-' if text.lstrip()[:1] in ('-', '−') else ''}{words}" if words else text.strip()
 
 
+@cache
 def _kept(c: str) -> str:
     """A letter, mark or digit as it is, nothing for a character that is not seen, a space for any other."""
     category = unicodedata.category(c)

@@ -313,7 +313,8 @@ def _run(
         evaluate(program, gold, metric, options.changed(**{"resume" if exists else "folder": folder}))
     except RunStopped as stop:
         raise RunStopped(f"{str(stop).partition('; ')[0]}; the same command resumes the evaluation") from None
-    return list(Run.load(folder).rows), resumed  # as written: secrets in error messages are redacted
+    rows = Run.load(folder).rows  # as written: secrets in error messages are redacted
+    return [{name: row[name] for name in ("prediction", "latency_s", "error") if name in row} for row in rows], resumed
 
 
 def _digest(value: object) -> str:

@@ -28,7 +28,7 @@ from urllib.parse import quote, unquote, urlsplit
 import httpx
 import tenacity
 
-from goldassay import __version__
+from goldassay import __version__, jsonl
 from goldassay.cache import Cache
 from goldassay.exceptions import DataError, FetchError, GoldassayError, MissingExtra, NotFoundError
 from goldassay.secrets import redact
@@ -133,7 +133,8 @@ class LocalStore:
 
     def select(self, query: str) -> list[Binding]:
         """The rows of a query."""
-        rows: list[Binding] = json.loads(self._store.query(query).serialize(format=self._json))["results"]["bindings"]
+        answer = self._store.query(query).serialize(format=self._json)
+        rows: list[Binding] = jsonl.value(answer, unique=False)["results"]["bindings"]
         return rows
 
 

@@ -59,7 +59,7 @@ class TextIndex:
         names = [*(statement.triple.get("object_labels") or ()), label]
         if len(names) == 1 and objects.QID.fullmatch(label):
             return None
-        for name in (name.casefold().strip() for name in names):
+        for name in dict.fromkeys(name.casefold().strip() for name in names):
             start = self.folded.find(name) if WORD.search(name) else -1
             while start >= 0:
                 end = start + len(name)

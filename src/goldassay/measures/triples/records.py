@@ -189,7 +189,8 @@ def _triples(triples: Any, comparing: Comparing, name: object) -> list[Triple]:
         row = raw if isinstance(raw, Mapping) else {key: read(raw, key, None) for key in FIELDS}
         verdict, confidence = row.get("verdict") or "", row.get("confidence")
         try:
-            check_verdicts({verdict} if verdict else ())
+            if verdict:
+                check_verdicts([verdict])
             for part in FIELDS[:3]:
                 if row.get(part) is None:
                     raise DataError(f"a triple needs a {part!r}, found {dict(row)!r}")
