@@ -11,6 +11,7 @@ from goldassay.measures import triples
 from goldassay.measures.triples import times
 from goldassay.measures.triples.mistakes import TextIndex
 from goldassay.measures.triples.objects import Comparing
+from goldassay.measures.triples.records import match
 from goldassay.wikidata.articles import Subject
 from goldassay.wikidata.client import Item, Statement
 from goldassay.wikidata.scoring import Scoring, verdict_key
@@ -39,7 +40,8 @@ def scored(scoring: Scoring, subject: Subject, said_of_it: list[Any]) -> dict[st
     gold, predictions = scoring.gold(subject), scoring.predictions(subject, said_of_it)
     card = triples.scorecard([{"triples": gold}], [{"triples": predictions}], **scoring.options)
     properties = {name: [row[key] for key in ("tp", "fp", "fn")] for name, row in card.by["property"].items()}
-    return {**scoring.evidence(scoring.match(gold, predictions)), "properties": properties, "card": card}
+    matching = match({"triples": gold}, {"triples": predictions}, Comparing(**scoring.options))
+    return {**scoring.evidence(matching), "properties": properties, "card": card}
 
 
 def kinds(found: dict[str, Any]) -> list[str]:

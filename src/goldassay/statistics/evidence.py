@@ -191,16 +191,16 @@ def joined(parts: Sequence[T], zero: T) -> T:
     [0.0, 0.0, 3.0]
     """
     states = [flat(part.state()) for part in parts]
-    return zero.from_state(_joined(states, [max(map(np.size, state.values()), default=0) for state in states]))
+    return zero.from_state(nested(_joined(states, [max(map(np.size, state.values()), default=0) for state in states])))
 
 
-def _joined(parts: Sequence[Mapping[Path, Any]], sizes: Sequence[int]) -> dict[str, object]:
-    """The state of columns that come in parts of these sizes; a path that a part lacks is 0 there."""
+def _joined(parts: Sequence[Mapping[Path, Any]], sizes: Sequence[int]) -> dict[Path, Any]:
+    """Columns that come in parts of these sizes; a path that a part lacks is 0 there."""
     paths = dict.fromkeys(path for part in parts for path in part)
     if any(part.keys() != paths.keys() for part in parts):
         paths = dict.fromkeys(sorted(paths))
     sized = list(zip(parts, sizes, strict=True))
-    return nested({p: np.concatenate([part.get(p, np.zeros(n, np.int8)) for part, n in sized]) for p in paths})
+    return {p: np.concatenate([part.get(p, np.zeros(n, np.int8)) for part, n in sized]) for p in paths}
 
 
 def row(tallies: T, index: int) -> T:
@@ -235,8 +235,9 @@ def _rows(tally: Any) -> dict[Path, Any]:
     return flat(tally.laid_out() if hasattr(tally, "laid_out") else tally.state())
 
 
-def _gathered(zero: Any, state: Mapping[str, object]) -> Any:
-    return (zero.gathered if hasattr(zero, "gathered") else zero.from_state)(state)
+def _gathered(zero: T, columns: Mapping[Path, object]) -> T:
+    tally: T = getattr(zero, "gathered", zero.from_state)(nested(columns))
+    return tally
 
 
 def scaled(tallies: T, weights: Sequence[float]) -> T:
@@ -247,10 +248,7 @@ def scaled(tallies: T, weights: Sequence[float]) -> T:
     [3.0, 0.0]
     """
     columns, times = _rows(tallies), np.array(weights)
-    again: T = _gathered(
-        tallies, nested({path: x if path[-1] == "confidence" else x * times for path, x in columns.items()})
-    )
-    return again
+    return _gathered(tallies, {path: x if path[-1] == "confidence" else x * times for path, x in columns.items()})
 
 
 def chosen(tallies: T, places: Sequence[int]) -> T:
@@ -260,8 +258,7 @@ def chosen(tallies: T, places: Sequence[int]) -> T:
     >>> chosen(Mean(np.array([1.0, 0.0, 0.5]), np.ones(3)), [0, 2]).total.tolist()
     [1.0, 0.5]
     """
-    some: T = _gathered(tallies, nested({path: column[places] for path, column in _rows(tallies).items()}))
-    return some
+    return _gathered(tallies, {path: column[places] for path, column in _rows(tallies).items()})
 
 
 class Chunks(Mapping[str, Any]):

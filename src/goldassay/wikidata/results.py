@@ -22,7 +22,7 @@ from goldassay.exceptions import DataError
 from goldassay.measures.triples import novel_discovery_rate, scorecard
 from goldassay.reporting import terminal
 from goldassay.reporting.terminal import number, print_table
-from goldassay.scorecard import Batches, Scorecard, from_evidence, rates
+from goldassay.scorecard import Scorecard, from_evidence, rates
 from goldassay.statistics.evidence import chosen
 from goldassay.statistics.intervals import interval
 from goldassay.wikidata.articles import Subject
@@ -77,16 +77,17 @@ def fold(
     """
     predictions = [{"triples": []} if "error" in row else row["prediction"] for row in rows]
     card = scorecard(gold, predictions, **scoring.options)
-    shared = card.shared or Batches(gold, predictions)
+    shared: Any = card.shared
+    f1: Any = card.measures["f1"]
     stored = [
         {
             "article_title": article.title,
             "domain": article.domain,
             "qid": article.item.id,
-            "tally": {name: float(getattr(card.tallies["f1"], name)[index]) for name in COUNTS},
+            "tally": f1.tally(matching).state(),
             **scoring.evidence(matching),
         }
-        for index, (article, (matching,)) in enumerate(zip(articles, shared.of(card.measures["f1"]), strict=True))
+        for article, (matching,) in zip(articles, shared.of(f1), strict=True)
     ]
     file = rows_file(output)
     jsonl.replace(file, "".join(f"{jsonl.dumps(row)}\n" for row in stored))

@@ -8,7 +8,7 @@ it here; ``no_match`` if the table does not have the predicate. People annotate 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from goldassay.measures import triples as measures
 from goldassay.measures.triples import objects
 from goldassay.measures.triples.mistakes import indexed
 from goldassay.measures.triples.objects import Comparing
-from goldassay.measures.triples.records import Matching, Triple, match, related
+from goldassay.measures.triples.records import Matching, Triple, related, statements
 from goldassay.metric import Metric
 from goldassay.text.normal import normal
 from goldassay.wikidata.alignment import PropertyAlignmentTable
@@ -58,10 +58,6 @@ class Scoring:
         weights = {"f1": 1.0, "precision": 0.0, "recall": 0.0}
         return Metric({measures.F1(rate=rate, **self.options): weight for rate, weight in weights.items()})
 
-    def match(self, gold: Sequence[object], predictions: Sequence[object]) -> Matching:
-        """The one-to-one matching of an article's statements and predictions."""
-        return match({"triples": gold}, {"triples": predictions}, self._aligned)
-
     def example(self, subject: Subject) -> dspy.Example:
         """An article as a gold example."""
         return dspy.Example(
@@ -77,7 +73,7 @@ class Scoring:
         """The statements of the item, each with whether the text supports it, in which words and which sentence."""
         triples = subject.gold()
         text = indexed(subject.text)
-        for statement in self.match(triples, ()).gold if subject.text else ():
+        for statement in statements({"triples": triples}, None, self._aligned).gold if subject.text else ():
             triple: Any = statement.triple
             place = text.find(statement)
             triple["supported"] = None if place is None else bool(place)

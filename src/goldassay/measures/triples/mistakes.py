@@ -59,13 +59,12 @@ class TextIndex:
         names = [*(statement.triple.get("object_labels") or ()), label]
         if len(names) == 1 and objects.QID.fullmatch(label):
             return None
-        for name in dict.fromkeys(name.casefold().strip() for name in names):
-            start = self.folded.find(name) if WORD.search(name) else -1
-            while start >= 0:
+        for name in filter(WORD.search, dict.fromkeys(name.casefold().strip() for name in names)):
+            start = -1
+            while (start := self.folded.find(name, start + 1)) >= 0:
                 end = start + len(name)
-                if not (WORD.match(self.folded, end) or (start and WORD.match(self.folded, start - 1))):
+                if not WORD.search(self.folded[start - 1 : start] + self.folded[end : end + 1]):
                     return start, end
-                start = self.folded.find(name, start + 1)
         return False
 
     def find_date(self, value: times.Time) -> Span | None:
@@ -88,7 +87,7 @@ class TextIndex:
         if (looked := normal(words)) and f" {looked} " in self._words:
             return True
         if time := times.read(value if isinstance(value, dict) else words):
-            return str(abs(time.year)).lstrip("0") in self._figures
+            return re.search(rf"(?<!\d)0*{abs(time.year)}(?!\d)", self.text) is not None
         number = numeric.quantity(value if isinstance(value, (dict, int, float)) else words)
         return number is not None and not self._numbers.keys().isdisjoint(number.readings)
 
@@ -102,10 +101,6 @@ class TextIndex:
     @cached_property
     def _words(self) -> str:
         return f" {normal(self.text)} "
-
-    @cached_property
-    def _figures(self) -> set[str]:
-        return {figures.lstrip("0") for figures in re.findall(r"\d+", self.text)}
 
     @cached_property
     def _times(self) -> list[tuple[times.Time, Span]]:

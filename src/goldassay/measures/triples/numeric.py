@@ -74,7 +74,7 @@ def quantity(raw: object) -> Quantity | None:
         return Quantity(amount.readings, unit, size, tuple(limit.readings[0] for limit in limits if limit))
     if isinstance(raw, (int, float)) and not isinstance(raw, bool):
         return Quantity((float(raw),))
-    return None if raw is None else _written(str(raw))
+    return _written(str(raw))
 
 
 @lru_cache(maxsize=65536)

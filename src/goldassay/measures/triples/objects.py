@@ -254,12 +254,7 @@ def _declared(triple: Mapping[str, object]) -> str:
     """The type that a triple declares, bare and folded."""
     value = triple.get("object")
     declared = triple.get("object_type") or (value.get("type") if isinstance(value, Mapping) else None)
-    return _bare(str(declared or ""))
-
-
-@lru_cache
-def _bare(declared: str) -> str:
-    return declared.rpartition("#")[2].rpartition(":")[2].casefold()
+    return str(declared or "").rpartition("#")[2].rpartition(":")[2].casefold()
 
 
 def _looks(value: object) -> str:
