@@ -314,7 +314,7 @@ def _run(
     except RunStopped as stop:
         raise RunStopped(f"{str(stop).partition('; ')[0]}; the same command resumes the evaluation") from None
     rows = Run.load(folder).rows  # as written: secrets in error messages are redacted
-    return [{**row, "errors": ()} for row in rows], resumed
+    return [{name: row[name] for name in ("prediction", "latency_s", "error") if name in row} for row in rows], resumed
 
 
 def _digest(value: object) -> str:

@@ -76,18 +76,16 @@ def fold(
         output: The file of the result.
     """
     predictions = [{"triples": []} if "error" in row else row["prediction"] for row in rows]
-    card = scorecard(gold, predictions, **scoring.options)
-    shared: Any = card.shared
-    f1: Any = card.measures["f1"]
+    card: Any = scorecard(gold, predictions, **scoring.options)
     stored = [
         {
             "article_title": article.title,
             "domain": article.domain,
             "qid": article.item.id,
-            "tally": f1.tally(matching).state(),
+            "tally": card.measures["f1"].tally(matching).state(),
             **scoring.evidence(matching),
         }
-        for article, (matching,) in zip(articles, shared.of(f1), strict=True)
+        for article, (matching,) in zip(articles, card.shared.of(card.measures["f1"]), strict=True)
     ]
     file = rows_file(output)
     jsonl.replace(file, "".join(f"{jsonl.dumps(row)}\n" for row in stored))
@@ -96,7 +94,7 @@ def fold(
     for domain in sorted({article.domain for article in articles}):
         of = [index for index, article in enumerate(articles) if article.domain == domain]
         tallies = {name: chosen(card.tallies[name], of) for name in card.measures}
-        part = from_evidence("triples", card.measures, tallies, shared)
+        part = from_evidence("triples", card.measures, tallies, card.shared)
         by_domain[domain] = _values(part, [stored[index] for index in of])
     return {
         "schema_version": SCHEMA_VERSION,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -43,14 +43,11 @@ class Scoring:
     comparing: Comparing = field(default_factory=Comparing)
     verdicts: Mapping[VerdictKey, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def options(self) -> dict[str, Any]:
         """The options of every measure of triples."""
-        return {each.name: getattr(self._aligned, each.name) for each in fields(Comparing)}
-
-    @cached_property
-    def _aligned(self) -> Comparing:
-        return replace(self.comparing, alignment=self.table.pairs, prefixes=self.table.prefixes)
+        table = {"alignment": self.table.pairs, "prefixes": self.table.prefixes}
+        return {name: getattr(self.comparing, name) for name in Comparing.__dataclass_fields__} | table
 
     @property
     def metric(self) -> Metric:
@@ -73,7 +70,7 @@ class Scoring:
         """The statements of the item, each with whether the text supports it, in which words and which sentence."""
         triples = subject.gold()
         text = indexed(subject.text)
-        for statement in statements({"triples": triples}, None, self._aligned).gold if subject.text else ():
+        for statement in statements({"triples": triples}, None, Comparing(**self.options)).gold if subject.text else ():
             triple: Any = statement.triple
             place = text.find(statement)
             triple["supported"] = None if place is None else bool(place)

@@ -26,9 +26,10 @@ from unicodedata import normalize
 from urllib.parse import quote, unquote, urlsplit
 
 import httpx
+import orjson
 import tenacity
 
-from goldassay import __version__, jsonl
+from goldassay import __version__
 from goldassay.cache import Cache
 from goldassay.exceptions import DataError, FetchError, GoldassayError, MissingExtra, NotFoundError
 from goldassay.secrets import redact
@@ -133,8 +134,7 @@ class LocalStore:
 
     def select(self, query: str) -> list[Binding]:
         """The rows of a query."""
-        answer = self._store.query(query).serialize(format=self._json)
-        rows: list[Binding] = jsonl.value(answer, unique=False)["results"]["bindings"]
+        rows: list[Binding] = orjson.loads(self._store.query(query).serialize(format=self._json))["results"]["bindings"]
         return rows
 
 

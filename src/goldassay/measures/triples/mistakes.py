@@ -60,10 +60,10 @@ class TextIndex:
         if len(names) == 1 and objects.QID.fullmatch(label):
             return None
         for name in filter(WORD.search, dict.fromkeys(name.casefold().strip() for name in names)):
-            start = -1
-            while (start := self.folded.find(name, start + 1)) >= 0:
+            text, start = self.folded, -1
+            while (start := text.find(name, start + 1)) >= 0:
                 end = start + len(name)
-                if not WORD.search(self.folded[start - 1 : start] + self.folded[end : end + 1]):
+                if not WORD.search(text[start - 1 : start] + text[end : end + 1]):
                     return start, end
         return False
 

@@ -292,8 +292,6 @@ def written(raw: object) -> str:
     >>> written({"time": "+1885-00-00T00:00:00Z", "precision": 9})
     '1885'
     """
-    if isinstance(raw, str):
-        return raw
     if isinstance(raw, Mapping):
         if "time" in raw and (time := times.read(raw)):
             return times.words(time)
