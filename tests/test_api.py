@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 LIST = Path(__file__).with_name("api.txt")
-MOST = 275  # 250, and the measures and the task of issue 28
+MOST = 257  # 250, and the measures of records
 
 
 def documented() -> str:

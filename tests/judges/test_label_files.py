@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.judges.labels import read
+from goldassay.judges.labels import labelled_rows, read
 from goldassay.judges.questions import question, rubric, scale
 
 SUPPORT, CRITERION = question("support"), question("criterion")
@@ -70,3 +70,9 @@ def test_units_of_scales() -> None:
 def test_a_quoted_cell_keeps_its_line_breaks(tmp_path: Path) -> None:
     found = read(file(tmp_path, 'id,text,claim,label\n1,"a\n\nb",c,yes\n2,t,c,no\n'), SUPPORT)
     assert found.items[0].inputs["text"] == "a\n\nb"
+
+
+def test_what_the_judge_is_asked_stays_as_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("id,text,claim,label\n1,3.10,3.1,supported\n2,4.20,4.2,not_stated\n")
+    rows = labelled_rows(tmp_path / "x.csv")
+    assert [(row["text"], row["claim"]) for _, row in rows] == [("3.10", "3.1"), ("4.20", "4.2")]

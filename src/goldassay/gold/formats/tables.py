@@ -82,7 +82,7 @@ def _rows(source: Source) -> Iterable[tuple[int | None, Any]]:
         lines = table(file, quoted=True if own or source.options.get("map") else None, faults=source.faults)
         if own and source.task == "records":
             return [(line, {name: _typed(name, [cell])[0] for name, cell in row.items()}) for line, row in lines]
-        if own and lines:
+        if own and lines and source.task != "labels":  # what a judge is asked stays as it is written
             columns = [_typed(name, [row[name] for _, row in lines]) for name in lines[0][1]]
             cells = zip(*columns, strict=True)
             return [(line, dict(zip(row, each, strict=True))) for (line, row), each in zip(lines, cells, strict=True)]
