@@ -58,7 +58,7 @@ Rows = Sequence[Fields]
 def fold(
     rows: Rows,
     articles: Sequence[Subject],
-    gold: Rows,
+    gold: Sequence[Any],
     failed: Rows,
     metadata: Mapping[str, object],
     scoring: Scoring,
