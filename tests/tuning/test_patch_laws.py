@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from goldassay.exceptions import GoldassayError
@@ -59,6 +59,7 @@ def test_taking_patches_back_one_by_one_gives_every_earlier_program(edits: list[
 
 @settings(max_examples=80, deadline=None)
 @given(EDITS, st.dictionaries(TEXT, VALUES, max_size=3), TEXT)
+@example({"action": "remove_example", "example": {"text": "a", "names": "b"}}, {"weight": float("inf")}, "why")
 def test_a_file_reads_back_as_it_was_written(edit: dict[str, Any], more: dict[str, Any], why: str) -> None:
     patch = Patch(predictor="self", **edit, rationale=why, status=Status.REJECTED, reason=why)
     if patch.example is not None:

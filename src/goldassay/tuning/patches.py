@@ -111,7 +111,7 @@ class Patch(BaseModel):
     ('system', 'proposed', 'add_instruction-24218cb0')
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants")
 
     predictor: str
     action: str
