@@ -62,6 +62,7 @@ def test_an_error_its_patch_the_verdicts_and_test_beside_the_patterns(printed: A
     shown = next(iter(re.findall(r"One of them, in (\w\w-\d{3})", said)))
     assert len(ids) == 12
     assert shown not in ids  # it is one of dev
+    assert "[bold]" not in said
 
 
 def test_without_a_model_the_patterns_are_measured_and_the_rest_is_said(printed: Any) -> None:

@@ -60,7 +60,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     patterns = module.baseline.fit(train)
     model, missing = _model(program, lm)
     terminal.line(
-        f"[bold]{TASK}[/] on gold/heritage: {len(train)} train examples for demonstrations, {len(dev)} of dev choose, "
+        f"{TASK} on gold/heritage: {len(train)} train examples for demonstrations, {len(dev)} of dev choose, "
         f"{len(test)} of test are measured once; " + ("no model" if missing else f"{model.name}, temperature 0")
     )
     candidates = {"patterns (no model)": patterns}
@@ -114,7 +114,7 @@ def _print_campaign(
     """The costliest errors, one of them, the prompt for its text before and after, and all verdicts."""
     ledger = campaign.ledger
     patterns = ledger.patterns[0] if ledger.patterns else []
-    terminal.line("\n[bold]The costliest errors[/]:")
+    terminal.line("\nThe costliest errors:", style="bold")
     for pattern in patterns[:3]:
         terminal.plain(f"  {pattern.name}: {pattern.count} times, loss {pattern.loss:.3f}")
     if patterns:
@@ -123,11 +123,11 @@ def _print_campaign(
         inputs = dict(next(example for example in dev if str(example["id"]) == name).inputs())
         old, new = (rendered(version, adapter, inputs).splitlines() for version in (before, after))
         lines = list(difflib.unified_diff(old, new, "zero-shot", "patched", lineterm="", n=1))
-        terminal.line("\n[bold]The patch[/], as the prompt for that text:")
+        terminal.line("\nThe patch, as the prompt for that text:", style="bold")
         for line in lines[:DIFF_LINES]:
             terminal.plain(f"  {line}")
         terminal.plain(f"  {len(lines)} lines in all")
-    terminal.line("\n[bold]The verdicts[/] on dev, cross-fitted, in a fixed order:")
+    terminal.line("\nThe verdicts on dev, cross-fitted, in a fixed order:", style="bold")
     for entry in ledger.entries:
         numbers = ""
         if effect := entry.get("train+dev"):
