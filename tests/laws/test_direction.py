@@ -24,7 +24,7 @@ from goldassay.measures import answering
 from goldassay.reporting import exports, ranking, summary
 from goldassay.reporting.pages import report
 from goldassay.running.comparing import compare, from_predictions, ranked
-from goldassay.running.doubt import gate
+from goldassay.running.gates import gate
 from goldassay.running.run import Run
 from goldassay.scorecard import Batches, fold
 from goldassay.scores import Score

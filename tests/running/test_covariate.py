@@ -13,7 +13,7 @@ from goldassay import Metric, evaluate
 from goldassay.exceptions import ConventionError
 from goldassay.measures import classification, extraction
 from goldassay.running import Run
-from goldassay.running.doubt import with_covariate
+from goldassay.running.noise import with_covariate
 
 ACCURACY = Metric(classification.Accuracy())
 

@@ -8,7 +8,7 @@ import pytest
 from goldassay import Counts, Mean
 from goldassay.exceptions import GoldassayError
 from goldassay.measures.classification.tally import Labelled
-from goldassay.running.doubt import gate
+from goldassay.running.gates import gate
 from goldassay.tally import Tally
 
 

@@ -12,8 +12,8 @@ from goldassay import Metric
 from goldassay.exceptions import GoldassayError
 from goldassay.measures import classification
 from goldassay.running import Run
-from goldassay.running.doubt import LOOKS, gates, look_number
 from goldassay.running.evaluate import evaluate
+from goldassay.running.gates import LOOKS, gates, look_number
 
 METRIC = Metric(classification.Accuracy(), targets={"accuracy": 0.9})
 

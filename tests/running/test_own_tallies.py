@@ -15,8 +15,8 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
 from goldassay.reporting.pages import report
 from goldassay.running.comparing import compare
-from goldassay.running.doubt import gate
 from goldassay.running.evaluate import evaluate
+from goldassay.running.gates import gate
 from goldassay.tuning.measuring import effect
 
 

@@ -78,9 +78,9 @@ def evaluate(
 ) -> None:
     """Run a program over a gold set and measure it."""
     from goldassay.lm import for_program
-    from goldassay.running.doubt import check_same_program
-    from goldassay.running.doubt import gates as hold_gates
     from goldassay.running.evaluate import evaluate as measure
+    from goldassay.running.gates import gates as hold_gates
+    from goldassay.running.noise import check_same_program
     from goldassay.running.run import Run
     from goldassay.tuning.saved import state_names
 
@@ -136,7 +136,7 @@ def run_folder(resume: Path | None, runs: Path, label: str, model: str | None) -
 def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Run | None, json: bool) -> None:
     from goldassay.reporting import runs as tables
     from goldassay.reporting.verdicts import run_sentence
-    from goldassay.running.doubt import with_covariate
+    from goldassay.running.noise import with_covariate
     from goldassay.tuning.patterns import find
 
     covaried = with_covariate(run, earlier) if earlier else {}

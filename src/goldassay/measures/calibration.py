@@ -81,13 +81,13 @@ class ByConfidence(dict[float, Scored]):
         """The evidence of all examples together."""
         return type(self)(self)
 
-    def laid_out(self) -> dict[str, object]:
+    def to_columns(self) -> dict[str, object]:
         """The rows, one column each: all that the evidence of many examples comes from."""
         confidences, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 2)))
         return {"confidence": confidences, **dict(zip(NAMES, rows.T, strict=True))}
 
-    def gathered(self, columns: Mapping[str, ArrayLike]) -> Self:
-        """The evidence of the examples that these columns lay out."""
+    def from_columns(self, columns: Mapping[str, ArrayLike]) -> Self:
+        """The evidence that these columns hold, as `to_columns` gives them."""
         return self.of(columns["confidence"], np.column_stack([columns[name] for name in NAMES]))
 
     @property

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from goldassay.reporting.pages.dashboard import RunEntry
     from goldassay.reporting.ranking import RankedRun
     from goldassay.reporting.verdicts import Difference
-    from goldassay.running.doubt import Covaried
+    from goldassay.running.noise import Covaried
     from goldassay.running.waterfall import Waterfall
 
 MANY = 10  # rows of a table of differences

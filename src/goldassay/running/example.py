@@ -271,15 +271,15 @@ def failure(error: BaseException, note: str = "") -> dspy.Prediction:
 
 
 def _attempt(
-    program: Program, inputs: Any, heard: Callable[[BaseException], str] = lambda error: ""
+    program: Program, inputs: Any, explain: Callable[[BaseException], str] = lambda error: ""
 ) -> dspy.Prediction:
-    """What a program predicts, or that it failed; ``heard`` may say more of an error."""
+    """What a program predicts, or that it failed; ``explain`` may say more of an error."""
     try:
         return as_prediction(program(**inputs))
     except (KeyboardInterrupt, BudgetSpent):
         raise
     except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
-        return failure(error, heard(error))
+        return failure(error, explain(error))
 
 
 class Guard(dspy.Module):
@@ -369,13 +369,13 @@ class Measuring:
             return self.row(index, example, failed_with(f"TimeoutError: {error}"), self.timeout or 0.0)
 
     def _run(self, index: int, example: dspy.Example, account: Account, notes: CallNotes) -> Row:
-        def heard(error: BaseException) -> str:
+        def explain(error: BaseException) -> str:
             self.hopeless = self.hopeless or isinstance(error, HOPELESS_ERRORS)
             return "" if account.cut is None else f"the answer was cut at {account.cut} tokens (max_tokens): "
 
         started = time.perf_counter()
         with account.open():
-            prediction = _attempt(self.program, example.inputs(), heard)
+            prediction = _attempt(self.program, example.inputs(), explain)
             seconds = max(0.0, time.perf_counter() - started - notes.waited)
             account.ended = True
             row = self.row(index, example, prediction, seconds)

@@ -17,8 +17,8 @@ from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.fields import unit
 from goldassay.measure import OWN, Error, parse
 from goldassay.measures.judged import corrected
-from goldassay.running.doubt import Noise, noise
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
+from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import Folded, Rows, example_row, facets, record, values
 from goldassay.scorecard import Displayed
 from goldassay.statistics import Interval, interval

@@ -231,12 +231,12 @@ def summed(tally: T) -> T:
 
 
 def _rows(tally: Any) -> dict[Path, Any]:
-    """The columns of a tally, from which `_gathered` makes it again."""
-    return flat(tally.laid_out() if hasattr(tally, "laid_out") else tally.state())
+    """The columns of a tally, from which `_from_columns` makes it again."""
+    return flat(tally.to_columns() if hasattr(tally, "to_columns") else tally.state())
 
 
-def _gathered(zero: T, columns: Mapping[Path, object]) -> T:
-    tally: T = getattr(zero, "gathered", zero.from_state)(nested(columns))
+def _from_columns(zero: T, columns: Mapping[Path, object]) -> T:
+    tally: T = getattr(zero, "from_columns", zero.from_state)(nested(columns))
     return tally
 
 
@@ -248,7 +248,7 @@ def scaled(tallies: T, weights: Sequence[float]) -> T:
     [3.0, 0.0]
     """
     columns, times = _rows(tallies), np.array(weights)
-    return _gathered(tallies, {path: x if path[-1] == "confidence" else x * times for path, x in columns.items()})
+    return _from_columns(tallies, {path: x if path[-1] == "confidence" else x * times for path, x in columns.items()})
 
 
 def chosen(tallies: T, places: Sequence[int]) -> T:
@@ -258,7 +258,7 @@ def chosen(tallies: T, places: Sequence[int]) -> T:
     >>> chosen(Mean(np.array([1.0, 0.0, 0.5]), np.ones(3)), [0, 2]).total.tolist()
     [1.0, 0.5]
     """
-    return _gathered(tallies, {path: column[places] for path, column in _rows(tallies).items()})
+    return _from_columns(tallies, {path: column[places] for path, column in _rows(tallies).items()})
 
 
 class Chunks(Mapping[str, Any]):
@@ -293,7 +293,7 @@ class Chunks(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         parts = [{path: small.astype(kind) for path, (small, kind) in part.items()} for part in self._parts[name]]
-        return _gathered(self.zeros[name], _joined(parts, self.sizes))
+        return _from_columns(self.zeros[name], _joined(parts, self.sizes))
 
 
 def _compact(values: Any) -> Any:

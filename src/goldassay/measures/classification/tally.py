@@ -283,13 +283,13 @@ class Curves(By[str, Ranking]):
         """The evidence of all examples together."""
         return self.with_items({label: curve.summed for label, curve in self.items()})
 
-    def laid_out(self) -> dict[str, object]:
+    def to_columns(self) -> dict[str, object]:
         """The rows by label."""
-        return {label: curve.laid_out() for label, curve in self.items()}
+        return {label: curve.to_columns() for label, curve in self.items()}
 
-    def gathered(self, columns: Mapping[str, Any]) -> Self:
-        """The evidence of the examples that these columns lay out."""
-        return self.with_items({label: self.inner.gathered(inner) for label, inner in columns.items()})
+    def from_columns(self, columns: Mapping[str, Any]) -> Self:
+        """The evidence that these columns hold, as `to_columns` gives them."""
+        return self.with_items({label: self.inner.from_columns(inner) for label, inner in columns.items()})
 
     @property
     def whole(self) -> list[tuple[Ranking, Number]]:
