@@ -116,24 +116,24 @@ def _print_campaign(
     patterns = ledger.patterns[0] if ledger.patterns else []
     terminal.line("\nThe costliest errors:", style="bold")
     for pattern in patterns[:3]:
-        terminal.plain(f"  {pattern.name}: {pattern.count} times, loss {pattern.loss:.3f}")
+        terminal.echo(f"  {pattern.name}: {pattern.count} times, loss {pattern.loss:.3f}")
     if patterns:
         error, name = patterns[0].errors[0], patterns[0].documents[0]
-        terminal.plain(f"One of them, in {name}: {error.message}")
+        terminal.echo(f"One of them, in {name}: {error.message}")
         inputs = dict(next(example for example in dev if str(example["id"]) == name).inputs())
         old, new = (rendered(version, adapter, inputs).splitlines() for version in (before, after))
         lines = list(difflib.unified_diff(old, new, "zero-shot", "patched", lineterm="", n=1))
         terminal.line("\nThe patch, as the prompt for that text:", style="bold")
         for line in lines[:DIFF_LINES]:
-            terminal.plain(f"  {line}")
-        terminal.plain(f"  {len(lines)} lines in all")
+            terminal.echo(f"  {line}")
+        terminal.echo(f"  {len(lines)} lines in all")
     terminal.line("\nThe verdicts on dev, cross-fitted, in a fixed order:", style="bold")
     for entry in ledger.entries:
         numbers = ""
         if effect := entry.get("train+dev"):
             numbers = "{before:.3f} → {after:.3f}, {difference:+.3f}, n {n}: ".format(**effect)
-        terminal.plain(f"  {entry['candidate']}: {numbers}{entry['status']} ({entry['reason']})")
-    terminal.plain(f"  {ledger.verdict.sentence}")
+        terminal.echo(f"  {entry['candidate']}: {numbers}{entry['status']} ({entry['reason']})")
+    terminal.echo(f"  {ledger.verdict.sentence}")
 
 
 def _print_comparisons(rows: Sequence[Run], metric: Any) -> None:

@@ -273,7 +273,7 @@ def _rank_by_five(
         terminal.answer({"rankings": rows, "out": str(out)})
         return
     shown.five(rows)
-    terminal.plain(f"Written to {out}: {', '.join((*OUTPUTS, *CACHES))}")
+    terminal.echo(f"Written to {out}: {', '.join((*OUTPUTS, *CACHES))}")
 
 
 def _written(runs: Sequence[Run], weights: Mapping[str, float], seed: int, out: Path) -> tuple[Any, list[Path]]:
@@ -332,7 +332,7 @@ def _show(runs: Sequence[Run], seed: int, json: bool, ranking: Any) -> None:
         shown.moved(each, (place, places[0]))
     if ranking:
         shown.ranking(ranking[0])
-        terminal.plain(f"Written: {', '.join(map(str, ranking[1]))}")
+        terminal.echo(f"Written: {', '.join(map(str, ranking[1]))}")
     for each in verdicts:
         terminal.line(each.sentence, style=each.verdict if each.verdict in ("better", "worse") else "bold")
 

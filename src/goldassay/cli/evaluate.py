@@ -175,7 +175,7 @@ def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, 
         terminal.answer({**losses.state(), "page": str(page)})
     else:
         tables.waterfall(losses)
-        terminal.plain(f"Written: {page}")
+        terminal.echo(f"Written: {page}")
 
 
 class SplitExamples(NamedTuple):

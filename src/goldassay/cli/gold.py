@@ -167,7 +167,7 @@ def from_traces(
         write(out, drafts.records, task=task)
     print(f"{out}: {len(drafts.records)} records chosen by {drafts.by}; correct {', '.join(drafts.outputs)}")
     back = "the file it exports" if out.suffix == ".html" else "the corrected file"
-    terminal.plain(f"goldassay gold agree FILE --task {task} says what was changed in {back}")
+    terminal.echo(f"goldassay gold agree FILE --task {task} says what was changed in {back}")
 
 
 @use.command(app)

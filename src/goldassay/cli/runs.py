@@ -75,7 +75,7 @@ def export(
     else:
         use.new_place(Path(out), force)
         exports.write(Run.load(run), format, Path(out))
-    terminal.plain(f"{format}: {out}")
+    terminal.echo(f"{format}: {out}")
 
 
 @use.command(app)
@@ -101,8 +101,8 @@ def prune(
         terminal.answer({"runs": [entry.key for entry in chosen], "deleted": delete})
         return
     for entry in chosen:
-        terminal.plain(f"{'deleted' if delete else 'would delete'}  {entry.key}")
-    terminal.plain(f"{len(chosen)} runs{'' if delete or not chosen else '; add --delete to delete them'}")
+        terminal.echo(f"{'deleted' if delete else 'would delete'}  {entry.key}")
+    terminal.echo(f"{len(chosen)} runs{'' if delete or not chosen else '; add --delete to delete them'}")
 
 
 def report(

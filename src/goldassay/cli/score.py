@@ -55,7 +55,7 @@ def score(
         terminal.answer({**card.state(), **claims})
     else:
         tables.scorecard(card)
-        terminal.plain(*(text for each in explanations for text in ("", *each.lines())))
+        terminal.echo(*(text for each in explanations for text in ("", *each.lines())))
     missed = below(card, use.numbers("--fail-under", scoring.fail_under))
     for message in missed:
         print(f"goldassay: {message}", file=sys.stderr)

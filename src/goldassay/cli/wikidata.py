@@ -151,7 +151,7 @@ def _show(report: Any, place: Path, json: bool, table: Any) -> None:
     """A report as JSON, or as a table with the file that it was written to."""
     terminal.output(report, json, table)
     if not json:
-        terminal.plain(f"Written: {place}")
+        terminal.echo(f"Written: {place}")
 
 
 @use.command(app)
@@ -214,7 +214,7 @@ def alignment(
     rows = list(problems(checked))
     lines = [f"{row['kind']:<14} {row['name']}: {row['message']}" for row in rows]
     lines.append(f"{len(checked.by_id)} properties, {len(rows)} problems.")
-    terminal.output({"problems": rows}, json, lambda _: terminal.plain(*lines))
+    terminal.output({"problems": rows}, json, lambda _: terminal.echo(*lines))
     if rows:
         raise SystemExit(1)
 
@@ -257,4 +257,4 @@ def novel(
             raise DataError("its rows have no unmatched triple without a verdict", file=results)
         verdicts.save(file, entries)
         next_step = f"{len(entries)} triples to judge:  goldassay wikidata novel annotate {file}"
-        terminal.output({"triples": len(entries), "file": str(file)}, json, lambda _: terminal.plain(next_step))
+        terminal.output({"triples": len(entries), "file": str(file)}, json, lambda _: terminal.echo(next_step))

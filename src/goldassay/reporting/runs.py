@@ -10,12 +10,12 @@ from goldassay.reporting import summary
 from goldassay.reporting.terminal import (
     Cell,
     bounds,
+    echo,
     estimate,
     labelled,
     line,
     number,
     p_value,
-    plain,
     print_table,
     shortened,
     signed,
@@ -55,7 +55,7 @@ def run(run: Run) -> None:
     corrected(run)
     line(*summary.noise_lines(run))
     warn(*summary.warnings(run))
-    plain(f"{summary.spent(run.cost)}. Run folder: {run.folder}")
+    echo(f"{summary.spent(run.cost)}. Run folder: {run.folder}")
 
 
 def value_rows(values: Sequence[summary.ReportedValue]) -> tuple[list[str], list[list[Any]]]:
@@ -92,7 +92,7 @@ def ranking(systems: Sequence[RankedRun]) -> None:
     """Systems, the best first."""
     title = f"{len(systems)} systems on {systems[0].run.size}{_under([s.run for s in systems])}"
     print_table(title, *ranking_rows(systems), left=2)
-    plain("ranks: the places that paired tests leave open; first: how often it would lead under other weights")
+    echo("ranks: the places that paired tests leave open; first: how often it would lead under other weights")
 
 
 def five(rows: Sequence[Mapping[str, str | float | None]]) -> None:
@@ -111,15 +111,15 @@ def waterfall(stages: Waterfall) -> None:
     rows = [[share.stage, signed(share.cost, share, 4)] for share in stages.shares]
     title = f"what each stage costs, {stages.examples} examples, intervals over {stages.unit}"
     print_table(title, ["stage", "loss [95 %]"], [*rows, ["rest", signed(stages.rest, places=4)]])
-    plain(f"value {stages.value:.4f}; with every stage's output from gold {stages.perfect:.4f}")
+    echo(f"value {stages.value:.4f}; with every stage's output from gold {stages.perfect:.4f}")
     for names, value in stages.values.items():
-        plain(f"  gold for {names}: {value:.4f}")
+        echo(f"  gold for {names}: {value:.4f}")
 
 
 def run_list(entries: Sequence[RunEntry]) -> None:
     """The runs in a folder, the newest first. The folder stands last and whole, so that it can be copied."""
     if not entries:
-        plain("No runs yet: goldassay eval extraction:baseline writes the first.")
+        echo("No runs yet: goldassay eval extraction:baseline writes the first.")
         return
     rows = [("value [95 %]", "n", "model", "gold", "status", "run")]
     for entry in entries:
@@ -128,7 +128,7 @@ def run_list(entries: Sequence[RunEntry]) -> None:
         rows.append((value, str(entry.examples), entry.model, entry.gold_name, status, entry.key))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        plain("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+        echo("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def covaried(values: Mapping[str, Covaried]) -> None:
@@ -165,7 +165,7 @@ def _under(runs: Sequence[Run]) -> str:
 def comparison(runs: Sequence[Run], differences: Sequence[RunComparison]) -> None:
     """Values side by side, the paired differences, and the examples won and lost."""
     for place, run in enumerate(runs, start=1):
-        plain(f"{place}  {run.name}  {run.folder or ''}".rstrip())
+        echo(f"{place}  {run.name}  {run.folder or ''}".rstrip())
     names = {name: labelled(name, name in run.zero.worst) for run in runs for name in run.values}
     rows = [
         [label, *(with_interval(run, name) if run.available else "not available" for run in runs)]
@@ -182,7 +182,7 @@ def comparison(runs: Sequence[Run], differences: Sequence[RunComparison]) -> Non
                 won, lost = (shortened(ids, STRATA) or "none" for ids in (difference.won, difference.lost))
                 line(f"{place}, {difference.measure}: won {won}; lost {lost}")
         if not run.available:
-            plain(f"not available: the program of {run.folder} failed on every example")
+            echo(f"not available: the program of {run.folder} failed on every example")
 
 
 def difference_rows(differences: Sequence[RunComparison]) -> tuple[list[str], list[list[str]]]:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from goldassay.reporting.terminal import (
     bounds,
     console,
+    echo,
     estimate,
     labelled,
     line,
     number,
     p_value,
-    plain,
     print_table,
     shortened,
     signed,
@@ -63,9 +63,9 @@ def scorecard(card: Scorecard) -> None:
     rows = [cells(name, name) for name in card.values if name not in in_family]
     print_table(title, ["", f"value{interval}", *columns], rows)
     if card.intervals:
-        plain(f"[95 %]: {'; '.join(dict.fromkeys(METHODS.get(name, name) for name in card.methods.values()))}")
+        echo(f"[95 %]: {'; '.join(dict.fromkeys(METHODS.get(name, name) for name in card.methods.values()))}")
     if any(name in card.values for name in card.undefined):
-        plain(f"* not defined by the protocol {card.protocol}; goldassay's own")
+        echo(f"* not defined by the protocol {card.protocol}; goldassay's own")
     for facet, keys in card.by.items():
         if facet == "confusion":
             _confusions(keys, f"largest confusions{' *' if card.undefined else ''}")

@@ -175,9 +175,9 @@ def print_table(
         if not rest:
             break
     if any("↓" in row[0].plain for row in cells):
-        plain("↓: lower is better")
+        echo("↓: lower is better")
     if most and len(rows) > most:
-        plain(f"and {len(rows) - most} more (all with --json)")
+        echo(f"and {len(rows) - most} more (all with --json)")
 
 
 def number(value: float | None, places: int = 4) -> str:
@@ -249,8 +249,8 @@ def _whole(text: Text | str, *, error: bool = False) -> None:
     out.print(text, no_wrap=not out.is_terminal, overflow="ignore", crop=False)
 
 
-def plain(*texts: str) -> None:
-    """Prints lines of data as they stand."""
+def echo(*texts: str) -> None:
+    """Prints lines of data unwrapped, so that a pipe gets each whole."""
     for text in texts:
         _whole(text)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
-from goldassay.reporting.terminal import Cell, bounds, line, number, p_value, plain, print_table, signed, with_interval
+from goldassay.reporting.terminal import Cell, bounds, echo, line, number, p_value, print_table, signed, with_interval
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
     from goldassay.tuning.patches import Patch
@@ -137,7 +137,7 @@ def tuned(result: Tuned, folder: object) -> None:
         sentences.append(f"{split:<5}{number(before.value)} → {number(after.value)}, {test.difference:+.4f}{sure}")
         sentences += [f"{split}, after: {text}" for text in noise_lines(after)]
     print_table(f"tuned with {result.optimizer}", ["split", "value", "before [95 %]", "after [95 %]"], rows, left=2)
-    plain(*sentences)
+    echo(*sentences)
     if result.ledger.patches:
         patches(result.ledger.patches)
         line(result.ledger.verdict.sentence)
@@ -145,7 +145,7 @@ def tuned(result: Tuned, folder: object) -> None:
     notes += [*result.beside, *([f"The gain is {result.verdict}."] if result.test is not None else [])]
     for text in [*notes, *([f"Stopped early: {result.stopped}."] if result.stopped else [])]:
         line(text)
-    plain(f"{spent(result.cost)} to tune. Folder: {folder}")
+    echo(f"{spent(result.cost)} to tune. Folder: {folder}")
 
 
 def audit(result: Audit) -> None:
@@ -168,7 +168,7 @@ def patterns(patterns: Sequence[Pattern], most: int = 8) -> None:
         rows.append([name, pattern.count, len(pattern.documents), f"{pattern.loss:.4f}"])
     print_table("error patterns", ["pattern, with its forms", "errors", "examples", "loss"], rows, most=most)
     if not rows:
-        plain("No errors.")
+        echo("No errors.")
 
 
 def _details(pattern: Pattern) -> list[str]:
@@ -196,7 +196,7 @@ def patches(patches: Sequence[Patch]) -> None:
             rows[-1][2:] = Cell(signed(effect.difference, effect), detail=on), p
     print_table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2)
     if not rows:
-        plain("No patches yet. To make some:  goldassay patch propose TASK --run RUN")
+        echo("No patches yet. To make some:  goldassay patch propose TASK --run RUN")
 
 
 def patch(patch: Patch, diff: Sequence[str]) -> None:

@@ -110,19 +110,19 @@ def print_report(report: Mapping[str, Any]) -> None:
     ]
     print_table("novel discovery rate", ["domain", "rate [95 %]", *KEYS.values()], rows)
     if report["judged"] < report["annotations"]:
-        terminal.plain(f"{report['annotations'] - report['judged']} of {report['annotations']} are still open.")
+        terminal.echo(f"{report['annotations'] - report['judged']} of {report['annotations']} are still open.")
 
 
 def annotate(path: Path, annotator: str) -> None:
     """Asks for a verdict on each open triple, one key each, and saves every answer."""
     entries = load(path)
     still_open = [entry for entry in entries if not entry.get("verdict")]
-    terminal.plain(f"{len(entries) - len(still_open)} of {len(entries)} judged.  {HELP}")
+    terminal.echo(f"{len(entries) - len(still_open)} of {len(entries)} judged.  {HELP}")
     for place, entry in enumerate(still_open, start=1):
         triple = "  ".join(entry["triple"])
         terminal.line(f"\n{place}/{len(still_open)}  {entry.get('article', '')}\n{triple}")
         while (key := _read_key()) not in (*KEYS, "s", "q"):
-            terminal.plain(f"  {HELP}")
+            terminal.echo(f"  {HELP}")
         if key == "q":
             break
         if key in KEYS:
@@ -130,7 +130,7 @@ def annotate(path: Path, annotator: str) -> None:
             save(path, entries)
             terminal.line(f"  {KEYS[key]}")
     count = len(judged(entries))
-    terminal.plain(f"{count} of {len(entries)} judged, {len(entries) - count} to go: {path}")
+    terminal.echo(f"{count} of {len(entries)} judged, {len(entries) - count} to go: {path}")
 
 
 def _read_key() -> str:

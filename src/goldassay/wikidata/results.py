@@ -257,7 +257,7 @@ def print_result(result: Fields) -> None:
     title = f"{about.get('article') or about.get('dataset') or ''}: {total['articles']} articles against Wikidata"
     print_table(title, ["value", "meaning", "[95 %]"], rows, left=2)
     kinds = ", ".join(f"{count} {kind}" for kind, count in total["match_kinds"].items() if count)
-    terminal.plain(f"{total['riverbank_triples']} triples: {kinds or 'none'}.")
+    terminal.echo(f"{total['riverbank_triples']} triples: {kinds or 'none'}.")
     columns = ("precision", "recall", "recall_supported", "f1")
     for facet in ("domain", "property"):
         cells = [
@@ -268,14 +268,14 @@ def print_result(result: Fields) -> None:
         print_table(f"by {facet}", [facet, "gold", "precision", "recall", "recall of said", "f1"], cells[:LIMIT])
     for gap in result["alignment_gaps"][:5]:
         meaning = f"{gap['property']} ({gap['label']})"
-        terminal.plain(f"table gap: {gap['predicate']} may mean {meaning}, supported by {gap['support']} triples")
+        terminal.echo(f"table gap: {gap['predicate']} may mean {meaning}, supported by {gap['support']} triples")
     without_answer = [article for article in result["article_results"] if "error" in article]
     for problem, articles in (
         ("failed", result["failed_articles"]),
         ("the program failed, so all gold is missed", without_answer),
     ):
         for article in articles[:LIMIT]:
-            terminal.plain(f"{problem}: {article['article_title']}: {' '.join(str(article['error']).split())}")
+            terminal.echo(f"{problem}: {article['article_title']}: {' '.join(str(article['error']).split())}")
     for warning in about.get("warnings") or ():
         terminal.warn(warning)
 
@@ -295,7 +295,7 @@ def print_gaps(report: Fields) -> None:
     columns = ["property", "example", "found", "gold", "recall"]
     print_table(f"recall below {report['threshold']:g}", columns, rows, left=2)
     if report["unknown_recall"]:
-        terminal.plain(f"No recall is known of {', '.join(report['unknown_recall'])}: the file has only precision.")
+        terminal.echo(f"No recall is known of {', '.join(report['unknown_recall'])}: the file has only precision.")
 
 
 def print_patches(report: Fields) -> None:
@@ -306,4 +306,4 @@ def print_patches(report: Fields) -> None:
     ]
     print_table("patches", ["action", "reason", "edit"], rows, left=3)
     missed, wrong = report["false_negative_patterns"], report["false_positive_patterns"]
-    terminal.plain(f"{len(missed)} patterns of missed statements, {len(wrong)} of wrong values.")
+    terminal.echo(f"{len(missed)} patterns of missed statements, {len(wrong)} of wrong values.")
