@@ -22,7 +22,7 @@ RUN = CliRunner(env={"COLUMNS": "100", "TERM": "dumb"})
 COMMANDS = """
 demo init score eval compare tune audit report
 patch patterns|propose|test|apply|revert|list|show
-judge eval|align|mean|audit|plan|drift
+judge eval|align|mean|audit|plan
 gold validate|stats|split|agree|convert|from-traces|schema
 runs list|show|export|prune
 """

@@ -46,7 +46,6 @@ patch list extraction
 judge eval items.jsonl --judge support
 judge align items.jsonl --judge support
 judge plan open.jsonl --judge support --labels 2
-judge drift items.jsonl items.jsonl --judge support
 judge mean numbers.jsonl
 audit RUN OTHER
 judge audit --gold heritage --limit 2

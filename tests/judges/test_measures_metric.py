@@ -11,8 +11,8 @@ from goldassay import workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.judges import Judge
 from goldassay.judges.judge import named
-from goldassay.judges.nli import EntailmentJudge
 from goldassay.measures.judged import Verdict
+from goldassay.text.words import sentences
 
 GOLD = {"id": "a", "question": "When did it open?", "answers": ["1885"], "documents": ["d1"]}
 PRED = {
@@ -36,11 +36,18 @@ class Plain:
         return Verdict("supported", text) if "1885" in text else Verdict("not_stated")
 
 
-class Never:
-    name = "never"
+class Strict:
+    """A judge of support alone: its claims are sentences, and it supports none of them."""
 
-    def __call__(self, pairs: Any, /) -> list[tuple[float, float]]:
-        return [(0.0, 0.0) for _ in pairs]
+    name = "strict"
+    questions = ("support",)
+
+    def claims(self, text: str) -> list[str]:
+        return sentences(text)
+
+    def verdict(self, question: str, /, **_: str) -> Verdict:
+        assert question == "support"
+        return Verdict("not_stated")
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +77,7 @@ def test_with_a_judge_the_same_names_have_values(module: Any) -> None:
 
 
 def test_a_judge_of_support_alone(module: Any) -> None:
-    metric = module.metric_with(EntailmentJudge(Never()))
+    metric = module.metric_with(Strict())
     score = metric(GOLD, PRED)
     assert (score.evidence["faithfulness"].value, score.evidence["relevance"].weight) == (0.0, 0)
     assert [error.message for error in score.errors] == [

@@ -1,4 +1,4 @@
-"""Which items to label next, and how far two versions of a judge differ."""
+"""Which items to label next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from goldassay.exceptions import DataError
-from goldassay.judges.agreement import drift, estimate, plan
+from goldassay.judges.agreement import estimate, plan
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.questions import Vote, count, question
 
@@ -62,21 +62,3 @@ def test_a_plan_takes_what_there_is() -> None:
     assert plan(Labels(items, YES), votes, 10, seed=3) == plan(Labels(items, YES), votes, 10, seed=3)
     with pytest.raises(DataError, match="label already"):
         plan(labelled(items, truths, {item.id for item in items}), votes, 5)
-
-
-def test_drift_names_the_items_that_changed_and_says_which_version_is_right() -> None:
-    items = [JudgedItem(str(at), labels={"ann": "yes"} if at < 8 else {}) for at in range(20)]
-    old = [count(["no" if at < 6 else "yes"]) for at in range(20)]
-    new = [count(["yes" if at != 19 else None]) for at in range(20)]
-    found = drift(Labels(items, YES), Labels(items, YES), old, new)
-    assert (found.n, found.unknown, found.flips) == (19, 1, {"no → yes": [str(at) for at in range(6)]})
-    assert found.agreement is not None
-    assert found.agreement.value == pytest.approx(13 / 19)
-    assert found.difference["difference"] == pytest.approx(6 / 19)
-    assert found.difference["p"] < 0.1
-    assert found.accuracy is not None
-    assert found.accuracy["difference"] == pytest.approx(6 / 8)
-    same = drift(Labels(items, YES), Labels(items, YES), old, old)
-    assert (same.flips, same.difference["p"]) == ({}, 1.0)
-    with pytest.raises(DataError, match="in common"):
-        drift(Labels(items, YES), Labels([JudgedItem("x")], YES), old, old[:1])

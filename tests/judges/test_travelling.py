@@ -6,13 +6,11 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import dspy
 import pytest
 
 from goldassay import Metric
 from goldassay.judges import Judge, Verdicts
-from goldassay.judges.nli import EntailmentJudge
 from goldassay.measures.answering import Relevance
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
@@ -58,16 +56,6 @@ def test_a_judged_measure_travels(tmp_path: Path) -> None:
 
 
 def test_a_judge_that_was_pickled_has_what_it_was_told() -> None:
-    class Model:
-        name = "model"
-
-        def __call__(self, pairs: Any, /) -> list[tuple[float, float]]:
-            return [(0.9, 0.0) for _ in pairs]
-
-    judge = EntailmentJudge(Model())
-    judge.verdict("support", text="It is red.", claim="Red.")
-    again = cloudpickle.loads(cloudpickle.dumps(judge))
-    assert again.verdict("support", text="It is red.", claim="Red.").label == "supported"
     bound = Judge("a model")
     bound.verdicts["key"] = {"verdict": "yes"}
     copied = pickle.loads(pickle.dumps(bound))  # noqa: S301

@@ -29,7 +29,7 @@ Asked = Annotated[
     str,
     use.for_model(
         "NAME|FILE|1-5|FOLDER[:LABEL]",
-        "The question: support, relevance, criterion, preference, type or link; a yaml or json file with "
+        "The question: support, relevance, criterion or preference; a yaml or json file with "
         "levels and their meanings, the worst first; a scale; a judge tuned with tune --judge. The label that counts "
         "as positive may follow, as in criterion:yes.",
     ),
@@ -80,7 +80,7 @@ class JudgeOptions:
     judge: Asked = SUPPORT
     lm: list[str] | None = use.for_model(
         "MODEL",
-        "The judge's model, or nli:MODEL. Several vote (repeat); a model that is repeated is sampled again.",
+        "The judge's model. Several vote (repeat); a model that is repeated is sampled again.",
     )
     store: Path | None = use.for_model("FILE", "Store the verdicts here and reuse them.")
     threads: use.Threads = 1
@@ -89,19 +89,15 @@ class JudgeOptions:
     def load(self) -> Any:
         """The judge or panel that answers."""
         from goldassay import lm as models
-        from goldassay.judges.judge import ENTAILMENT, Judge, Panel, Verdicts, named
+        from goldassay.judges.judge import Judge, Panel, Verdicts
         from goldassay.judges.tuning import judge_of
 
         logging.getLogger("dspy").setLevel(logging.ERROR)
         names: list[str | None] = [*self.lm] if self.lm else [None]
         verdicts = Verdicts(self.store) if self.store else {}
-        asked, state = question(self.judge)
+        _, state = question(self.judge)
         members: list[Any] = []
         for at, name in enumerate(names):
-            if name and name.startswith(ENTAILMENT):
-                if len(names) > 1 or state or asked.name != SUPPORT:
-                    raise GoldassayError(f"{name} only judges support: no samples, no panel, no tuned judge")
-                return named(name)
             model = models.resolve(name)
             sample, adapter = names[:at].count(name), models.adapter(model)
             options: dict[str, Any] = {"adapter": adapter, "sample": sample, "verdicts": verdicts}
@@ -202,21 +198,6 @@ def plan(
 
     items = labels_of(judged, judge)
     terminal.output(choose(items, items.votes, labels, seed=seed), json, tables.label_plan)
-
-
-@use.command(app)
-def drift(
-    old: Annotated[Path, use.argument("OLD", "The old version's verdicts (judge eval --out).")],
-    new: Annotated[Path, use.argument("NEW", "The new version's, on the same items.")],
-    judge: Asked = SUPPORT,
-    seed: int = 0,
-    json: bool = False,
-) -> None:
-    """Compare two versions of a judge on the same items; with labels, also which one is right more often."""
-    from goldassay.judges.agreement import drift as compare
-
-    before, after = (labels_of(path, judge) for path in (old, new))
-    terminal.output(compare(before, after, before.votes, after.votes, seed=seed), json, tables.judge_drift)
 
 
 @use.command(app)

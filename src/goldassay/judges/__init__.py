@@ -1,8 +1,7 @@
-"""Judges: a language model (or one of inference) that gives verdicts no word count can, and how far to trust it.
+"""Judges: language models that give verdicts no word count can, and how far to trust them.
 
 * `questions`: what is asked, as data: signatures, closed labels and what they are worth; votes;
 * `judge`: a bound model that answers them, asked once for each input; its verdicts in a file; panels;
-* `nli`: support without a language model;
 * `measures`: those that only a judge gives; the others stand in `goldassay.measures.answering`;
 * `labels`: people's labels on items and on the answers of a run, and a judge's votes on the same items;
 * `agreement`: judge beside people, corrected rates and means, which items to label next;

@@ -1,5 +1,4 @@
-"""A judge beside people: how often it is right, how far it agrees, corrected rates and means, what to label next,
-how far two versions differ.
+"""A judge beside people: how often it is right, how far it agrees, corrected rates and means, what to label next.
 
 Compared are the items that have a label and a known verdict. Labels without a majority and verdicts that did not come
 back are counted, never guessed.
@@ -32,7 +31,6 @@ from goldassay.exceptions import DataError
 from goldassay.gold.agreement.coefficients import Coefficient
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.questions import Question, Vote
-from goldassay.statistics import compare
 from goldassay.statistics.intervals import Bounds, Interval, interval
 from goldassay.statistics.ppi import UNBOUNDED, Corrected, corrected
 
@@ -343,66 +341,3 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) ->
     at_random = WIDTH * math.sqrt(share @ variance / total)
     verdicts = dict(zip((positive, f"not {positive}"), sizes, strict=True))
     return LabelPlan(chosen, verdicts, width, at_random)
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeDrift(Report):
-    """Two versions of a judge: ``difference`` is new less old, of the share of positive verdicts.
-
-    ``accuracy`` is the same of the share of verdicts that agree with people's labels, None without labels; ``flips``
-    holds the ids of the items by ``old → new`` verdict.
-    """
-
-    positive: str
-    n: int
-    unknown: int
-    agreement: Interval | None
-    kappa: Interval | None
-    difference: Mapping[str, Any]
-    flips: Mapping[str, Sequence[str]]
-    accuracy: Mapping[str, Any] | None
-
-
-def drift(old: Labels, new: Labels, before: Sequence[Vote], after: Sequence[Vote], *, seed: int = 0) -> JudgeDrift:
-    """How far the verdicts of a judge's new version differ from those of its old one.
-
-    Args:
-        old: The items of the old version; people's labels may stand in either.
-        new: The items of the new version.
-        before: The verdicts of the old version.
-        after: The verdicts of the new one.
-        seed: Of the permutation test.
-
-    Raises:
-        DataError: The two have no item in common with a known verdict.
-    """
-    later = {item.id: (item.label, vote.label) for item, vote in _pairs(new, after)}
-    shared = [(item, vote.label, *later[item.id]) for item, vote in _pairs(old, before) if item.id in later]
-    rows = [
-        (item.label or label, then, now, item.id)
-        for item, then, label, now in shared
-        if then is not None and now is not None
-    ]
-    if not rows:
-        raise DataError("the two versions have no item in common with a known verdict", file=new.source or None)
-    positive, flips = old.question.positive, dict[str, list[str]]()
-    for _, then, now, name in rows:
-        if then != now:
-            flips.setdefault(f"{then} → {now}", []).append(name)
-
-    def paired(expected: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-        """The share of verdicts that are as expected, new less old."""
-        earlier, newer = ([float(row[side] == row[0]) for row in expected] for side in (1, 2))
-        return compare(newer, earlier, bounds=(0.0, 1.0), seed=seed).state()
-
-    labelled = [(label, then, now) for label, then, now, _ in rows if label is not None]
-    return JudgeDrift(
-        positive=positive,
-        n=len(rows),
-        unknown=len(shared) - len(rows),
-        agreement=rate([then == now for _, then, now, _ in rows]),
-        kappa=coefficient([(then, now) for _, then, now, _ in rows], "cohen"),
-        difference=paired([(positive, then, now) for _, then, now, _ in rows]),
-        flips=flips,
-        accuracy=paired(labelled) if labelled else None,
-    )

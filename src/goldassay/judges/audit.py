@@ -41,7 +41,6 @@ from goldassay.judges.labels import in_threads
 from goldassay.judges.questions import ONE_ORDER, SWAPPED
 from goldassay.measures.answering import found_entities
 from goldassay.measures.answering.grounding import negations
-from goldassay.measures.judged import can_answer
 from goldassay.statistics import Interval
 from goldassay.text.words import statement
 
@@ -277,8 +276,6 @@ def _relevance(case: AuditCase) -> Outcome:
     return None if after is None else after != "full"
 
 
-OF_SUPPORT = ("right claims", *FAULTS, "injection, answer", "injection, context")
-"""The checks that a judge of support alone (entailment) can be put to."""
 TESTS: Mapping[str, tuple[float, Callable[[AuditCase], Outcome]]] = {
     "right claims": (0.80, _right),
     **{name: (0.80, partial(_fault, name)) for name in FAULTS},
@@ -327,7 +324,7 @@ def audit(
     The audit is passed if every check that could be made is, and at least one could.
 
     Args:
-        judge: a judge; one of support alone (entailment) is put to the checks of support.
+        judge: the judge, or a panel.
         probes: questions with an answer that stands in a text.
         threads: how many cases at once.
         on_case: called with how many cases are done.
@@ -335,14 +332,12 @@ def audit(
     if not probes:
         raise GoldassayError("an audit needs probes: questions with an answer that stands in a text")
     paired = cases(judge, probes)
-    names = list(TESTS) if can_answer(judge, "relevance") else OF_SUPPORT
-    trials = [(TESTS[name][1], case) for name in names for case in paired]
+    trials = [(check, case) for _, check in TESTS.values() for case in paired]
     results = in_threads(lambda trial: trial[0](trial[1]), trials, threads, on_case)
     checks = []
-    for place, name in enumerate(names):
+    for place, (name, (mark, _)) in enumerate(TESTS.items()):
         outcomes = results[place * len(paired) : (place + 1) * len(paired)]
         share = rate([outcome for outcome in outcomes if isinstance(outcome, bool)])
-        mark = TESTS[name][0]
         checks.append(
             Check(
                 name=name,

@@ -41,7 +41,6 @@ from goldassay.secrets import remember, scrub
 Fields = dict[str, Any]
 Check = Callable[[Fields], str]
 """What is wrong with the fields of an answer; empty if they can be taken."""
-ENTAILMENT = "nli:"
 LOCK = threading.RLock()  # held to count; judges travel to other processes, which locks of their own could not
 BUSY: dict[str, threading.Lock] = defaultdict(threading.Lock)  # by question: one thread asks, the others wait
 
@@ -349,8 +348,8 @@ def _check_row(row: Fields) -> None:
         raise TypeError
 
 
-def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", **options: Any) -> Any:
-    """The judge of a model's name, which `goldassay.lm.resolve` knows; ``nli:MODEL`` is an entailment model.
+def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", **options: Any) -> Judge:
+    """The judge of a model's name, which `goldassay.lm.resolve` knows.
 
     ``verdicts`` is a file that stores verdicts; ``options`` go to the model. Local models answer under a grammar, with
     short prompts.
@@ -359,14 +358,8 @@ def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", 
     'openai/gpt-4o-mini@1'
     """
     if not name.strip():
-        raise GoldassayError(
-            "a judge needs a model's name, such as openai/gpt-4o-mini, local/smollm2-135m or nli:MODEL"
-        )
+        raise GoldassayError("a judge needs a model's name, such as openai/gpt-4o-mini or local/smollm2-135m")
     from goldassay import lm
-    from goldassay.judges.nli import NLI, EntailmentJudge
-
-    if name.startswith(ENTAILMENT):
-        return EntailmentJudge(NLI(name.removeprefix(ENTAILMENT), **options))
 
     model = lm.resolve(name, **options)
     store = None if verdicts is None else Verdicts(verdicts)

@@ -16,7 +16,6 @@ from goldassay.reporting.terminal import (
     p_value,
     print_table,
     shortened,
-    signed,
     warn,
 )
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:  # a table loads nothing of what it shows
     from goldassay.gold.agreement import Agreement
     from goldassay.gold.audit import Audit
     from goldassay.gold.splits import Split
-    from goldassay.judges.agreement import JudgeAgreement, JudgedRate, JudgeDrift, LabelPlan, MeanGrade
+    from goldassay.judges.agreement import JudgeAgreement, JudgedRate, LabelPlan, MeanGrade
     from goldassay.judges.audit import JudgeAudit
     from goldassay.scorecard import Scorecard
 
@@ -290,15 +289,3 @@ def label_plan(result: LabelPlan) -> None:
         f"{len(result.items)} items, {counts}. Expect an interval of width {result.width:.3f}; as many items taken at "
         f"random give {result.at_random:.3f}. Read the labels with --origin verdict."
     )
-
-
-def judge_drift(result: JudgeDrift) -> None:
-    """How far two versions of a judge differ."""
-    rows = [["agreement of the versions", result.agreement], ["kappa", result.kappa]]
-    paired = {f"share of {result.positive!r}, new − old": result.difference, "accuracy, new − old": result.accuracy}
-    for name, each in paired.items():
-        if each:
-            ends = each["interval"]["low"], each["interval"]["high"]
-            rows.append([name, f"{signed(each['difference'], ends)}, p {p_value(each['p'])}"])
-    print_table(f"{result.n} items judged by both, {result.unknown} unknown", ["value", "estimate [95 %]"], rows)
-    line(*(f"{name}: {len(ids)} ({shortened(ids)})" for name, ids in result.flips.items()))
