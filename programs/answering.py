@@ -3,9 +3,8 @@
 ``program`` finds passages by BM25 (or by an embedder, see `Reading`), and a model reads them: it copies the answer,
 says how sure it is, and leaves the answer empty where the passages have none. ``baseline`` takes the sentence that
 shares most of the question's words, and from it the date, number or name that the question asks for; it abstains
-below a threshold, which `fit` learns. `Pretrained` reads with a model of transformers that points at the answer or
-writes it (extra ``transformers``; ``goldassay compare answering --program reader:MODEL``). Each searches the passages
-that it was given with ``index``; without any, those of the heritage set.
+below a threshold, which `fit` learns. Each searches the passages that it was given with
+``index``; without any, those of the heritage set.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from pydantic import BaseModel
 
 from goldassay.gold import load
 from goldassay.lm import Asked, Copied
-from goldassay.lm.readers import reader
 from goldassay.measures.answering import F1, found_entities
 from goldassay.running.example import failure
 from goldassay.text.words import sentences
@@ -131,30 +129,6 @@ class Reading(Searching):
         passages = [example["context"]] if example.get("context") else list(example.get("supporting_facts") or [])
         answer = min(answers, key=len) if answers else ""
         return {"passages": passages, "reply": Reply(answer=answer, confidence=1.0 if answers else 0.0)}
-
-
-class Pretrained(Searching):
-    """A model of transformers, by its name or folder, that points at the answer in the first ``reads`` passages, or
-    writes it."""
-
-    def __init__(self, model: str, depth: int = DEPTH, embedder: Encode | None = None, reads: int = READS) -> None:
-        super().__init__(depth, embedder)
-        self.reader, self.reads = reader(model), reads
-
-    @property
-    def stages(self) -> dict[str, Any]:
-        """Searching and reading."""
-        return {**super().stages, "reader": lambda gold: partial(self._gold_reading, gold)}
-
-    @staticmethod
-    def _gold_reading(gold: Any, question: str, texts: Sequence[str]) -> dict[str, Any]:
-        return {"answer": gold_answer(gold, texts), "confidence": 1.0}
-
-    def forward(self, question: str) -> dspy.Prediction:
-        """The answer, how sure, from which passages."""
-        results = self.search(question)
-        texts = [result["text"] for result in results][: self.reads]
-        return dspy.Prediction(**self.reader(question, texts), retrieved_contexts=texts, results=results)
 
 
 def gold_answer(gold: Any, texts: Sequence[str]) -> str:

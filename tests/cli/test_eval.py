@@ -132,20 +132,6 @@ steady = Guess()
 """
 
 
-def test_an_earlier_run_is_a_covariate(root: Path, tmp_path: Path) -> None:
-    call = ["eval", "classification:baseline", "--runs", tmp_path]
-    earlier = summary(*call, cwd=root)
-    part = [*call, "--limit", 12, "--earlier", earlier["folder"]]
-    found = summary(*part, cwd=root)["covariate"]["accuracy"]
-    assert found["n"] == 12
-    assert found["effective"] > 12
-    assert found["value"]["low"] <= earlier["values"]["accuracy"] <= found["value"]["high"]
-    assert "12 examples are worth" in " ".join(goldassay(*part, cwd=root).stdout.split())
-    other = ["eval", "classification:program", "--earlier", earlier["folder"]]
-    refused = goldassay(*other, cwd=root)
-    assert (refused.returncode, "same program" in refused.stderr) == (2, True)
-
-
 def test_repeats_say_what_is_noise_in_eval_and_in_compare(tmp_path: Path) -> None:
     (tmp_path / "noisy.py").write_text(NOISY)
     gold = [{"id": i, "text": str(i), "label": "M"} for i in range(20)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from goldassay.running import Run
 
 HELP = "files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE"
-FIVE, READER = "five", "reader:"
+FIVE = "five"
 DEFAULT_VALUES = {
     "extraction": ("strict_f1", "partial_f1"),
     "classification": ("accuracy", "macro_f1"),
@@ -45,8 +45,7 @@ class SystemOptions(use.FileOptions):
     pred: list[Path] | None = use.for_gold("FILE|RUN", "Predictions (repeat); the first are the baseline.")
     program: list[str] | None = use.for_model(
         "NAME|FILE|FOLDER",
-        "A program of the task, a file, the folder of a tuned program, or reader:MODEL, a transformers model "
-        "for question answering (repeat).",
+        "A program of the task, a file, or the folder of a tuned program (repeat).",
     )
     state: list[Path] | None = use.for_model(
         "FILE",
@@ -173,13 +172,7 @@ def _programs(task: str, systems: SystemOptions, data: SplitExamples) -> list[tu
     listed: list[tuple[str, Any, Any, dict[str, Any]]] = []
     for place, (state, suffix) in product(places, states):
         about: dict[str, Any] = {"program": place} | ({"state": str(state)} if state else {})
-        if place.startswith(READER):
-            reader = place.removeprefix(READER)
-            program = workspace.attribute(workspace.target(task).file, "Pretrained")(reader)
-            label, about["program"] = f"reader-{Path(reader).name}", f"Pretrained({reader!r})"
-            if data.passages:
-                program.index(data.passages)
-        elif state is None and (Path(place) / "state.json").is_file():  # the folder of a tuned program
+        if state is None and (Path(place) / "state.json").is_file():  # the folder of a tuned program
             target = workspace.target(f"{task}:program", task)
             label, program = f"{target.label}-{Path(place).resolve().name}", prepared(target, data, Path(place))
             about = {"program": task, "state": place}

@@ -55,9 +55,6 @@ class ResultOptions:
     """What becomes of a run."""
 
     runs: Path = use.for_result("FOLDER", "The folder for run folders.", default=Path("runs"))
-    earlier: Path | None = use.for_result(
-        "RUN", "An earlier run of the same program on more of the gold: correct the values of a random part by it."
-    )
     judge_labels: Path | None = use.for_result("FILE", "Human labels (id, label) that correct the judged values.")
     no_trace: bool = use.flag("--no-trace", "Leave inputs, gold, prompts and raw answers out of the rows.")
     gate: bool = use.flag("--gate", "Exit with status 1 if a target is missed.")
@@ -80,8 +77,6 @@ def evaluate(
     from goldassay.lm import for_program
     from goldassay.running.evaluate import evaluate as measure
     from goldassay.running.gates import gates as hold_gates
-    from goldassay.running.noise import check_same_program
-    from goldassay.running.run import Run
     from goldassay.tuning.saved import state_names
 
     if result.sure and not result.gate:
@@ -89,9 +84,6 @@ def evaluate(
     target = workspace.target(program, source.task)
     data = examples(source.gold, target, split, **source.reading())
     module = prepared(target, data, models.state)
-    earlier = Run.load(result.earlier) if result.earlier else None
-    if earlier:  # another program's is refused before anything is asked
-        check_same_program(type(module).__qualname__, earlier)
     model = for_program(module, models.lm)
     label = target.label.replace(":", "-") + (f"-{state_names([models.state])[0]}" if models.state else "")
     options = running.run_options() | {"seed": seed, "trace": not result.no_trace, "name": label}
@@ -111,7 +103,7 @@ def evaluate(
         options["settings"] = settings | {name: str(value) for name, value in extras.items() if value}
         run = measure(module, chosen, metric, **{**options, "resume" if running.resume else "folder": folder})
     gates = hold_gates(run, result.runs) if result.sure else {}
-    _show(run, judge, gates, result.errors, earlier, json)
+    _show(run, judge, gates, result.errors, json)
     passed = metric.met(run.values).values() if not result.sure else [g.verdict == "pass" for g in gates.values()]
     if result.gate and not all(passed):
         raise SystemExit(1)
@@ -133,24 +125,20 @@ def run_folder(resume: Path | None, runs: Path, label: str, model: str | None) -
             folder.rmdir()  # still empty: nothing was run
 
 
-def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, earlier: Run | None, json: bool) -> None:
+def _show(run: Run, judge: Any, gates: dict[str, Any], errors: bool, json: bool) -> None:
     from goldassay.reporting import runs as tables
     from goldassay.reporting.verdicts import run_sentence
-    from goldassay.running.noise import with_covariate
     from goldassay.tuning.patterns import find
 
-    covaried = with_covariate(run, earlier) if earlier else {}
     patterns = find(run.cases) if errors else []
     if getattr(judge, "warning", ""):
         terminal.warn(str(judge.warning))
     if json:
         more: dict[str, Any] = {"patterns": [pattern.state() for pattern in patterns]} if errors else {}
-        more |= {"covariate": {key: asdict(value) for key, value in covaried.items()}} if covaried else {}
         more |= {"gates": {key: asdict(gate) for key, gate in gates.items()}} if gates else {}
         terminal.answer(run.summary() | more)
         return
     tables.run(run)
-    tables.covaried(covaried)
     if errors:
         tuning.patterns(patterns)
     if judge is not None:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from goldassay.reporting.pages.dashboard import RunEntry
     from goldassay.reporting.ranking import RankedRun
     from goldassay.reporting.verdicts import Difference
-    from goldassay.running.noise import Covaried
     from goldassay.running.waterfall import Waterfall
 
 MANY = 10  # rows of a table of differences
@@ -129,15 +128,6 @@ def run_list(entries: Sequence[RunEntry]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         echo("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def covaried(values: Mapping[str, Covaried]) -> None:
-    """Values corrected by an earlier run, and how many examples that is worth."""
-    for name, value in values.items():
-        ends = estimate(value.value)
-        line(f"{name} with the earlier run as covariate: {ends}; {value.n} examples are worth {value.effective:.0f}")
-        if value.exchangeable_p < 0.05:
-            warn(f"{name}: these examples are not like the others of the earlier run; take a random part of the gold")
 
 
 def corrected(run: Run) -> None:
