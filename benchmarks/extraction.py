@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.harness import close, versus
 
 from goldassay.measure import Measure
-from goldassay.measures.extraction import Batch, SemEval, SpanF1, evaluate_tags, scorecard
+from goldassay.measures.extraction import SemEval, SpanBatch, SpanF1, evaluate_tags, scorecard
 from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.statistics.evidence import summed
 
@@ -114,7 +114,7 @@ def main(n: int = 10_000) -> None:
         return {k: (v.correct, v.incorrect, v.partial, v.missed, v.spurious) for k, v in found.items()}
 
     def ours() -> Any:
-        batch = Batch(*exclusive)
+        batch = SpanBatch(*exclusive)
         found = {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
         return {("ent_type" if k == "type" else k): tuple(v.state().values()) for k, v in found.items()}
 

@@ -36,7 +36,7 @@ from benchmarks.conformance.official import SuiteResult
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import extraction, linking
-from goldassay.measures.extraction.matching import SCHEMAS, Outcome, SemEvalCounts, decisions, known_types
+from goldassay.measures.extraction.matching import SCHEMAS, Outcome, SemEvalCounts, decisions, hipe_types
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.records import sides
 
@@ -183,7 +183,7 @@ def _documents(folder: Path, case: Reference) -> Documents:
 def counted(gold: Sequence[object], pred: Sequence[object]) -> Documents:
     """The counts of entities by document, in the official order."""
     read = [extraction.sides(one, other)[:2] for one, other in zip(gold, pred, strict=True)]
-    types = known_types([wanted for wanted, _ in read])
+    types = hipe_types([wanted for wanted, _ in read])
     return [
         schemes(decisions(wanted, [span for span in said if span.type.casefold() in types])) for wanted, said in read
     ]

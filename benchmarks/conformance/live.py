@@ -28,7 +28,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold.agreement import alpha, cohen_kappa, fleiss_kappa
 from goldassay.measures import classification, retrieval
 from goldassay.measures.answering import rouge
-from goldassay.measures.extraction import Batch, evaluate_tags
+from goldassay.measures.extraction import SpanBatch, evaluate_tags
 from goldassay.statistics import compare, holm, wilson
 from goldassay.statistics.evidence import summed
 
@@ -88,10 +88,10 @@ def nervaluate(result: SuiteResult) -> None:
     ]
     found: Any = Evaluator(*inclusive, tags=kinds, loader="dict").evaluate()
     batches = {
-        kind: Batch(*([[s for s in row if s["type"] == kind] for row in side] for side in (gold, pred)))
+        kind: SpanBatch(*([[s for s in row if s["type"] == kind] for row in side] for side in (gold, pred)))
         for kind in kinds
     }
-    ours = Batch(gold, pred)
+    ours = SpanBatch(gold, pred)
     for theirs, schema in SCHEMAS.items():
         _counted(result, f"{schema}, all types", found["overall"][theirs], summed(ours.semeval(schema)))
         for kind, batch in batches.items():

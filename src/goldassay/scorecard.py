@@ -14,6 +14,7 @@ evidence stays in memory; the numbers are the same to the last bit.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from goldassay.fields import clusters, shared_text, unit
 from goldassay.measure import Measure, gold_field
 from goldassay.tally import Counts
 
+RATES = ("precision", "recall", "f1")
 CHUNK = 10_000  # records of a file that are in memory at once
 LATEX = str.maketrans(
     {
@@ -107,6 +109,7 @@ class Scorecard(Displayed):
         tallies: Their evidence example by example (fields are arrays).
         totals: The same over the corpus.
         shared: The examples.
+        facts: What was counted beside measures (`Sections`).
     """
 
     task: str
@@ -125,6 +128,7 @@ class Scorecard(Displayed):
     tallies: Mapping[str, Any] = field(default_factory=dict, repr=False)
     totals: dict[str, Any] = field(default_factory=dict, repr=False)
     shared: Batches | None = field(default=None, repr=False)
+    facts: Counter[Hashable] = field(default_factory=Counter, repr=False)
 
     def estimate(self, *, level: float = 0.95) -> None:
         """Put an interval beside every value that has evidence (`goldassay.statistics.interval`).
@@ -219,6 +223,41 @@ def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str
     return pd.DataFrame.from_dict(dict(rows), orient="index", columns=list(columns), dtype=float)
 
 
+def no_facts(part: Batches, first: Measure[Any]) -> Mapping[Hashable, int]:
+    """For a scorecard that counts nothing beside its measures."""
+    return {}
+
+
+@dataclass(frozen=True)
+class Sections:
+    """What the scorecard of a task has beside values; every task has one table of it.
+
+    Args:
+        facts: What it counts, by name, in each chunk of the examples; it gets the first measure, for its batch.
+        by: What each facet shows, made from the folded card; None leaves the facet out.
+        warnings: By fact, a sentence that is added if the fact occurs: ``{n}`` is how often, ``{examples}`` how many
+            examples there are.
+
+    >>> sections = Sections(lambda part, first: {"long": 2}, warnings={"long": "{n} of {examples} texts are long"})
+    >>> fold("retrieval", [], Batches(["a", "b", "c"], [None] * 3), sections=sections).warnings
+    ['2 of 3 texts are long']
+    """
+
+    facts: Callable[[Batches, Any], Mapping[Hashable, int]] = no_facts
+    by: Mapping[str, Callable[[Scorecard], Mapping[str, Any] | None]] = field(default_factory=dict)
+    warnings: Mapping[str, str] = field(default_factory=dict)
+
+    def add_to(self, card: Scorecard) -> None:
+        """Put the facets and the warnings on a folded card."""
+        for facet, rows in self.by.items():
+            table = rows(card)
+            if table is not None:
+                card.by[facet] = table
+        for name, text in self.warnings.items():
+            if card.facts[name]:
+                card.warnings.append(text.format(n=card.facts[name], examples=card.examples))
+
+
 def fold(
     task: str,
     measures: Mapping[str, Measure[Any]] | Iterable[Measure[Any]],
@@ -226,6 +265,7 @@ def fold(
     look: Callable[[Batches], object] = lambda part: None,
     beside: Mapping[str, Measure[Any]] = MappingProxyType({}),
     weight: str = "",
+    sections: Sections = Sections(),
 ) -> Scorecard:
     """The scorecard of these measures over aligned examples; a mapping names the values, else their keys do.
 
@@ -236,6 +276,7 @@ def fold(
         look: It gets every chunk of the examples, for what a task reports beside values.
         beside: Measures that have no value of their own: their totals stand with those of the others.
         weight: The field of gold that says how much an example counts.
+        sections: What the card has beside values.
 
     >>> from goldassay.measures.retrieval import RR
     >>> card = fold("retrieval", [RR()], Batches([{"relevant": ["a"]}], [{"results": ["b", "a"]}]))
@@ -250,18 +291,22 @@ def fold(
     named: dict[str, Measure[Any]] = dict(pairs)
     every = {**named, **beside}
     chunks = Chunks({name: measure.zero for name, measure in every.items()})
+    facts = Counter[Hashable]()
     for part in shared.chunks():
         look(part)
+        facts.update(sections.facts(part, next(iter(named.values()), None)))
         tallies = {name: measure.tallies(part.of(measure)) for name, measure in every.items()}
         if weight:
             weights = [float(gold_field(example, weight)) for example in part.gold]
             tallies = {name: scaled(tally, weights) for name, tally in tallies.items()}
         chunks.add(tallies, len(part.gold))
     card = from_evidence(task, named, chunks, shared)
+    card.facts = facts
     if weight:
         card.conventions = {
             name: text.replace("[", f"_by_{weight}[weight={weight}, ", 1) for name, text in card.conventions.items()
         }
+    sections.add_to(card)
     return card
 
 
@@ -310,7 +355,7 @@ def rates(counts: Mapping[str, float], prefix: str = "") -> dict[str, float | No
     {'strict_precision': 0.5, 'strict_recall': 1.0, 'strict_f1': 0.6666666666666666}
     """
     tally = Counts(**counts)
-    return {f"{prefix}{rate}": getattr(tally, rate) if tally.weight else None for rate in ("precision", "recall", "f1")}
+    return {f"{prefix}{rate}": getattr(tally, rate) if tally.weight else None for rate in RATES}
 
 
 def latex_table(columns: Mapping[str, Mapping[str, Cell]]) -> str:

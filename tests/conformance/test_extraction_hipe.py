@@ -10,7 +10,7 @@ import pytest
 
 from goldassay.gold import pairs
 from goldassay.measures import extraction
-from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts, decisions, known_types
+from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts, decisions, hipe_types
 
 # gold, system, reference, column, and whether the reference holds macro values of this version of the scorer
 CASES = [
@@ -36,7 +36,7 @@ def test_the_official_results_come_out(
     )
     official = json.loads((folder / f"unittest-{reference}.json").read_text())
     sides = [extraction.sides(g, p)[:2] for g, p in zip(read.gold, read.pred, strict=True)]
-    types = known_types([g for g, _ in sides])
+    types = hipe_types([g for g, _ in sides])
     outcomes = [
         (kind.upper(), outcome)
         for g, p in sides

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nervaluate import Evaluator
 
-from goldassay.measures.extraction import Batch
+from goldassay.measures.extraction import SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts
 from goldassay.statistics.evidence import summed
 
@@ -46,7 +46,7 @@ def oracle(gold: list[Side], pred: list[Side]) -> tuple[dict[str, Any], dict[str
 
 def evaluate_spans(gold: list[Side], pred: list[Side]) -> dict[str, SemEvalCounts]:
     """Ours in the four schemas."""
-    batch = Batch(gold, pred)
+    batch = SpanBatch(gold, pred)
     return {schema: summed(batch.semeval(schema)) for schema in SCHEMAS}
 
 

@@ -35,7 +35,7 @@ def test_an_entity_that_is_not_in_the_text_is_spurious(tmp_path: Path) -> None:
     found = score("extraction", gold, pred)
     assert found["values"]["strict_precision"] == 0.5  # one of two
     assert found["values"]["strict_recall"] == 1.0
-    assert found["warnings"] == ["1 predicted spans do not stand in their text and count as spurious"]
+    assert found["warnings"] == ["1 predicted spans are not in their text and count as spurious"]
 
 
 def test_a_mention_that_is_not_in_the_text_is_spurious(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from goldassay.measure import Review
-from goldassay.measures.extraction import Batch, Span
+from goldassay.measures.extraction import Span, SpanBatch
 
 TEXT = "In 1885 verhuisde het Rijksmuseum naar Amsterdam Zuid, waar het nog steeds te vinden is."
 
 
 def errors(gold: list[Span], pred: list[Span], text: str = "") -> Review:
-    return Batch([{"text": text, "entities": gold}], [pred]).review
+    return SpanBatch([{"text": text, "entities": gold}], [pred]).review
 
 
 def place(words: str, kind: str) -> Span:
@@ -74,7 +74,7 @@ def place(words: str, kind: str) -> Span:
             [],
             [Span(-1, -1, "MUS", "Louvre\n Paris")],
             "not_in_text",
-            '"Louvre Paris" (MUS) does not stand in the text: copy the words exactly.',
+            '"Louvre Paris" (MUS) is not in the text: copy the words exactly.',
         ),
     ],
 )
@@ -94,7 +94,7 @@ def test_what_is_right_is_said_and_stays_right() -> None:
     found, right = errors(gold, pred, TEXT)
     assert right == ('"Rijksmuseum" (MUS)', '"Amsterdam Zuid" (TOP)')
     assert [error.kind for error in found] == ["spurious"]
-    assert "what is annotated there was given already" in found[0].message
+    assert "what is annotated there is already predicted" in found[0].message
 
 
 def test_places_after_the_text_are_said_without_context() -> None:

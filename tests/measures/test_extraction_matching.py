@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goldassay.measures.extraction import Batch, Span
+from goldassay.measures.extraction import Span, SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, matched, text_order
 
 KINDS = ["A", "B"]
@@ -48,7 +48,7 @@ def overlaps(gold: Sequence[Span], pred: Sequence[Span]) -> list[Edge]:
 def pairs(gold: Sequence[Span], pred: Sequence[Span], schema: str) -> list[Edge]:
     """The pairs of one document in a schema."""
     order = [sorted(range(len(side)), key=lambda i: text_order(side[i])) for side in (gold, pred)]
-    left, right, _ = (column.tolist() for column in matched(Batch([gold], [pred]).pairs, schema))
+    left, right, _ = (column.tolist() for column in matched(SpanBatch([gold], [pred]).pairs, schema))
     numbers = [(order[0][i], order[1][j]) for i, j in zip(left, right, strict=True)]
     return [Edge(i, j, gold[i].place == pred[j].place, gold[i].type == pred[j].type) for i, j in numbers]
 
@@ -101,7 +101,7 @@ def test_the_order_of_spans_does_not_matter(gold: list[Span], pred: list[Span], 
 @given(st.lists(st.tuples(documents, documents), min_size=1, max_size=4))
 def test_all_documents_at_once_give_the_same_pairs(data: list[tuple[list[Span], list[Span]]]) -> None:
     data = [([span for span in gold if span.start >= 0], pred) for gold, pred in data]
-    batch = Batch([gold for gold, _ in data], [pred for _, pred in data])
+    batch = SpanBatch([gold for gold, _ in data], [pred for _, pred in data])
     for schema in SCHEMAS:
         left, right, _ = matched(batch.pairs, schema)
         at_once = sorted(

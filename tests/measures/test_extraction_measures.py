@@ -174,7 +174,7 @@ def test_keys_are_distinct_and_read_back() -> None:
         (lambda: ex.SpanF1(matching="greedy"), "matching is one-to-one or hipe, not 'greedy'"),
         (
             lambda: ex.scorecard([], [], protocol="conll"),
-            "no protocol 'conll' for extraction; there are hipe, hipe2020",
+            "protocol is hipe or hipe2020, not 'conll'",
         ),
     ],
 )

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay.compat import token_level_metrics
-from goldassay.measures.extraction import Batch, Span, SpanF1
+from goldassay.measures.extraction import Span, SpanBatch, SpanF1
 from goldassay.statistics.evidence import row
 from goldassay.tally import Counts
 
@@ -43,7 +43,7 @@ def records(data: Data) -> tuple[list[dict[str, object]], list[dict[str, object]
 
 def by_type(gold: Sequence[Span], pred: Sequence[Span], text: str) -> dict[str, Counts]:
     """Ours, of one document."""
-    return {kind: row(counts, 0) for kind, counts in Batch(*records([(text, gold, pred)])).by_type("token").items()}
+    return {kind: row(counts, 0) for kind, counts in SpanBatch(*records([(text, gold, pred)])).by_type("token").items()}
 
 
 def test_double_spaces_and_line_breaks_do_not_shift_anything() -> None:
@@ -83,7 +83,7 @@ def test_without_a_text_each_character_stands_for_a_token() -> None:
     st.lists(st.tuples(texts, st.lists(spans, max_size=4), st.lists(spans | lost, max_size=4)), min_size=1, max_size=5)
 )
 def test_the_counts_are_those_of_a_loop_over_tokens(data: list[tuple[str, list[Span], list[Span]]]) -> None:
-    batch = Batch(*records(data))
+    batch = SpanBatch(*records(data))
     by_type = batch.by_type("token")
     for document, (text, g, p) in enumerate(data):
         ours = {kind: row(counts, document) for kind, counts in by_type.items()}
@@ -94,5 +94,5 @@ def test_the_counts_are_those_of_a_loop_over_tokens(data: list[tuple[str, list[S
 @given(st.text(max_size=30))
 def test_white_space_is_that_of_the_pattern(text: str) -> None:
     whole = [Span(0, len(text), "A")] if text else []
-    found = row(Batch(*records([(text, whole, [])])).counts("token"), 0)
+    found = row(SpanBatch(*records([(text, whole, [])])).counts("token"), 0)
     assert found.fn == len(re.findall(r"\S+", text))

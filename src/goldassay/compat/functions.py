@@ -26,10 +26,9 @@ from goldassay.measure import check_choice
 from goldassay.measures import classification, retrieval
 from goldassay.measures.classification.records import institutions, sides
 from goldassay.measures.classification.scorecard import matrix
-from goldassay.measures.extraction import Batch, evaluate_tags, spans
-from goldassay.measures.extraction.scorecard import RATES
+from goldassay.measures.extraction import SpanBatch, evaluate_tags, spans
 from goldassay.measures.linking.measures import MRR, Coverage, HitsAt
-from goldassay.scorecard import Batches, fold
+from goldassay.scorecard import RATES, Batches, fold
 from goldassay.statistics.evidence import summed
 from goldassay.tally import Counts
 from goldassay.text import spans as tagging
@@ -46,7 +45,7 @@ def token_level_metrics(
     >>> token_level_metrics([(6, 11, "TOP")], [(6, 11, "TOP")], "in\n\n  Delft")["TOP"]["f1"]
     1.0
     """
-    batch = Batch([{"text": text, "entities": gold_spans}], [{"entities": pred_spans}])
+    batch = SpanBatch([{"text": text, "entities": gold_spans}], [{"entities": pred_spans}])
     by_type = {kind: summed(counts) for kind, counts in batch.by_type("token").items()}
     metrics = {kind: {**_rates(counts), "support": int(counts.tp + counts.fn)} for kind, counts in by_type.items()}
     macro = {rate: sum(row[rate] for row in metrics.values()) / (len(metrics) or 1) for rate in RATES}
@@ -73,7 +72,7 @@ def entity_level_metrics(
     if len(pred_entities) != len(gold_entities):
         lengths = f"{len(gold_entities)} gold documents against {len(pred_entities)} predicted ones"
         raise GoldassayError(f"{lengths}; they must be aligned")
-    total = summed(Batch(gold_entities, pred_entities).counts(match_type))
+    total = summed(SpanBatch(gold_entities, pred_entities).counts(match_type))
     return {**_rates(total), **_counted(total), "match_type": match_type}
 
 

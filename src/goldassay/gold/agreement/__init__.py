@@ -30,7 +30,7 @@ from goldassay.gold.agreement.coefficients import Coefficient, alpha, cohen_kapp
 from goldassay.gold.reading import read
 from goldassay.gold.records import INPUTS, adapter, folded_answers, grades, labels_of, leaves
 from goldassay.gold.shapes import Record
-from goldassay.measures.extraction import Batch, Span
+from goldassay.measures.extraction import Span, SpanBatch
 from goldassay.measures.extraction.records import spans
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.evidence import row as row_of
@@ -278,7 +278,7 @@ class Study:
                 sides = [
                     [[span for span in own[side] if kind in (None, span.type)] for _, own in both] for side in (0, 1)
                 ]
-                counts = Batch(*sides).counts(match)
+                counts = SpanBatch(*sides).counts(match)
                 tallies = [(row, row_of(counts, index)) for index, (row, _) in enumerate(both)]
                 self.add(f"{match}_f1", pair, tallies, sum(map(max, *(map(len, side) for side in sides))), kind)
             self.add_coefficient("word_kappa", pair, _complete(self.among(tags, pair)))

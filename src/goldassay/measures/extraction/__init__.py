@@ -2,7 +2,7 @@
 
 Read in this order: `records` (what a span is, and where it comes from), `matching` (which spans are pairs), `batch`
 (every count of many documents), `measures` (what is reported), `mistakes` (errors in words), `scorecard` (everything
-over a set, of spans and of tag sequences).
+over a set); and `tags` (tag sequences).
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.extraction.batch import Batch
+from goldassay.measures.extraction.batch import SpanBatch
 from goldassay.measures.extraction.measures import SemEval, SpanF1
 from goldassay.measures.extraction.records import Span, sides, spans
-from goldassay.measures.extraction.scorecard import evaluate_tags, listed, scorecard
+from goldassay.measures.extraction.scorecard import listed, scorecard
+from goldassay.measures.extraction.tags import evaluate_tags
 
 MEASURES: tuple[Measure[Any], ...] = (
     *listed(),
@@ -26,9 +27,9 @@ MEASURES: tuple[Measure[Any], ...] = (
 
 __all__ = [
     "MEASURES",
-    "Batch",
     "SemEval",
     "Span",
+    "SpanBatch",
     "SpanF1",
     "evaluate_tags",
     "listed",

@@ -33,60 +33,66 @@ from goldassay.measures.extraction.matching import (
     text_order,
 )
 from goldassay.measures.extraction.mistakes import review
-from goldassay.measures.extraction.records import Span, entities, sides, text_of
+from goldassay.measures.extraction.records import Entities, Span, entities, sides, text_of
 from goldassay.statistics.evidence import Ints
 from goldassay.tally import Counts
 
-MISSED_LABEL, SPURIOUS_LABEL = "MISSED", "SPURIOUS"
-LETTER = "\ud800"  # stands in no text, so it can stand for any letter of one that is not there
+MISSED_LABEL = "MISSED"
+SPURIOUS_LABEL = "SPURIOUS"
+LETTER = "\ud800"  # in no text, so it can be any letter of one that is not there
 TOKEN = re.compile(rf"[^\s{LETTER}]+|{LETTER}")
 MARKS = {"fragments", "optional", "parent"}
 Cells = tuple[Ints, Ints, Ints]
-"""What is right, what is in gold and what is predicted: for each thing its document and its type."""
+"""What is right, what is in gold and what is predicted: arrays of two rows, the document and the type of each thing."""
 
 
-def plain_columns(documents: Sequence[Any]) -> list[list[Any]]:
+def plain_columns(documents: Sequence[Entities]) -> list[list[Any]]:
     """Starts, ends and types of plain dicts with valid offsets; nothing for anything else, or anything wrong."""
-    flat = list(chain.from_iterable(document or () for document in documents))
+    flat: list[Any] = list(chain.from_iterable(document or () for document in documents))
     if {*map(type, flat)} != {dict} or not MARKS.isdisjoint(chain.from_iterable(flat)):
         return []
-    start, end, kind = columns = [[span.get(name) for span in flat] for name in Span._fields[:3]]
-    if {*map(type, chain(start, end))} != {int} or {*map(type, kind)} != {str}:
+    columns = [[span.get(name) for span in flat] for name in Span._fields[:3]]
+    offsets = columns[:2]
+    if {*map(type, chain(*offsets))} != {int} or {*map(type, columns[2])} != {str}:
         return []
-    first, last = np.array(start), np.array(end)
+    first, last = np.array(offsets)
     return [] if (first < 0).any() or (first >= last).any() else columns
 
 
-class Batch:
-    """Aligned records, or bare lists of spans; each count is made when it is first asked for.
+class SpanBatch:
+    """Aligned records, or bare lists of spans; each count is made when it is first needed.
 
     >>> from goldassay.statistics.evidence import summed
-    >>> batch = Batch([[(0, 5, "A"), (7, 9, "B")]], [[(0, 4, "A"), (7, 9, "C")]])
+    >>> batch = SpanBatch([[(0, 5, "A"), (7, 9, "B")]], [[(0, 4, "A"), (7, 9, "C")]])
     >>> summed(batch.counts("partial")), batch.confusion
     (Counts(tp=1, fp=1, fn=1), Counter({('A', 'A'): 1, ('B', 'C'): 1}))
     """
 
     def __init__(self, gold: Examples, pred: Examples, *, bounds: str = "given") -> None:
-        self.records, self.bounds, self.n = (gold, pred), bounds, len(gold)
-        read: list[Any] = [[entities(record, gold_field) for record in gold]]
-        read.append([entities(record, pred_field) for record in pred])
-        self.failed = np.array([spans is None for spans in read[1]], bool)
-        # plain spans are read by column, since that is fast; all others, and all that are wrong, one by one
-        columns: list[Any] = [bounds == "given" and plain_columns(side) for side in read]
-        spans: list[Any] = [(), ()]
+        self.records = (gold, pred)
+        self.bounds = bounds
+        self.n = len(gold)
+        answers = [entities(record, pred_field) for record in pred]
+        self.failed = np.array([spans is None for spans in answers], bool)
+        documents: list[Sequence[Any]] = [[entities(record, gold_field) for record in gold], answers]
+        # Plain spans are read by column, since that is fast; all others, and all that are wrong, one by one.
+        columns = [plain_columns(side) if bounds == "given" else [] for side in documents]
+        spans: list[Sequence[Span]] = [(), ()]
         if not all(columns):
-            read = [[document[side] for document in self.documents] for side in (0, 1)]
-            spans = [[span for spans in side for span in sorted(spans, key=text_order)] for side in read]
+            documents = [[document[side] for document in self.documents] for side in (0, 1)]
+            spans = [[span for spans in side for span in sorted(spans, key=text_order)] for side in documents]
             columns = [[[span[at] for span in side] for at in range(3)] for side in spans]
         self.types = sorted({kind for _, _, kinds in columns for kind in kinds})
+        self.gold = self._side(documents[0], columns[0], spans[0])
+        self.pred = self._side(documents[1], columns[1], spans[1])
+
+    def _side(self, documents: Sequence[Any], columns: Sequence[Sequence[Any]], spans: Sequence[Span]) -> Side:
+        starts, ends, kinds = columns
         codes = {kind: code for code, kind in enumerate(self.types)}
-        both = []
-        for documents, (start, end, kinds), listed in zip(read, columns, spans, strict=True):
-            document = np.repeat(np.arange(self.n), [len(each or ()) for each in documents])
-            first, last, kind = np.array([start, end, [codes[kind] for kind in kinds]], int).reshape(3, -1)
-            order = np.lexsort((kind, last, first, document))
-            both.append(Side(document[order], first[order], last[order], kind[order], listed))
-        self.gold, self.pred = both
+        document = np.repeat(np.arange(self.n), [len(listed or ()) for listed in documents])
+        start, end, kind = np.array([starts, ends, [codes[kind] for kind in kinds]], int).reshape(3, -1)
+        order = np.lexsort((kind, end, start, document))
+        return Side(document[order], start[order], end[order], kind[order], spans)
 
     @cached_property
     def documents(self) -> list[tuple[list[Span], list[Span], str]]:
@@ -110,15 +116,16 @@ class Batch:
 
     @property
     def confusion(self) -> Counter[tuple[str, str]]:
-        """Which type was given for which, over the pairs of SemEval's strict schema."""
+        """How often each type was given for each other one, over the pairs of SemEval's strict schema."""
         _, gold, pred, _ = self.outcomes("strict", "one-to-one").tolist()
-        rows, names = [*self.types, SPURIOUS_LABEL], [*self.types, MISSED_LABEL]
+        rows = [*self.types, SPURIOUS_LABEL]
+        names = [*self.types, MISSED_LABEL]
         return Counter((rows[i], names[j]) for i, j in zip(gold, pred, strict=True))
 
     @cached
     def counts(self, match: str, matching: str = "one-to-one") -> Counts:
         """Counts by document; ``match`` is strict, partial, exact, type, type_anywhere or token."""
-        right, gold, pred = (np.bincount(cells[0], minlength=self.n) for cells in self.cells(match, matching))
+        right, gold, pred = [np.bincount(cells[0], minlength=self.n) for cells in self.cells(match, matching)]
         return Counts(right, pred - right, gold - right)
 
     @cached
@@ -131,22 +138,28 @@ class Batch:
     def semeval(self, schema: str, matching: str = "one-to-one") -> SemEvalCounts:
         """COR, INC, PAR, MIS, SPU by document."""
         document, _, _, outcome = self.outcomes(schema, matching)
-        return SemEvalCounts(*(np.bincount(document[outcome == what], minlength=self.n) for what in range(5)))
+        return SemEvalCounts(*(np.bincount(document[outcome == code], minlength=self.n) for code in range(5)))
 
     @cached
     def cells(self, match: str, matching: str) -> Cells:
-        """What the counts of a match count."""
+        """What the counts of a match count.
+
+        Returns:
+            Three arrays of shape (2, things): the documents, and the types as numbers.
+        """
         if match == "token":
             return self._tokens()
         if match == "type_anywhere":
-            gold, pred = (np.stack((side.document, side.type)) for side in (self.gold, self.pred))
+            gold = self.gold.cells
+            pred = self.pred.cells
             # words that are not in the text match nothing
             shared = np.minimum(self._table(gold), self._table(pred[:, self.pred.start >= 0]))
             kind, document = np.nonzero(shared)
             return np.repeat((document, kind), shared[kind, document], axis=1), gold, pred
-        document, gold, pred, outcome = self.outcomes("type" if match == "partial" else match, matching)
-        gold, pred = np.stack((document, gold)), np.stack((document, pred))
-        return gold[:, outcome == CORRECT], gold[:, gold[1] >= 0], pred[:, pred[1] >= 0]
+        document, gold_type, pred_type, outcome = self.outcomes("type" if match == "partial" else match, matching)
+        gold = np.stack((document, gold_type))
+        pred = np.stack((document, pred_type))
+        return gold[:, outcome == CORRECT], gold[:, gold_type >= 0], pred[:, pred_type >= 0]
 
     def _table(self, cells: Ints) -> Ints:
         """How often each type occurs in each document: a row a type."""
@@ -155,10 +168,13 @@ class Batch:
 
     @cached
     def outcomes(self, schema: str, matching: str) -> Ints:
-        """Columns of document, gold type, predicted type (-1 is none) and what SemEval counts the pair as.
+        """The pairs that a schema makes, and the spans that are in none.
 
-        A pair that is not correct is INC, or PAR in the schema ``partial``; what is in no pair is MIS or SPU. HIPE's
+        A pair that is not correct is INC, or PAR in the schema ``partial``; a span without a pair is MIS or SPU. HIPE's
         scorer gives both sides of a pair one type.
+
+        Returns:
+            Shape (4, pairs): document, gold type, predicted type (-1 is none) and what SemEval counts the pair as.
         """
         if matching == "hipe":
             at = SCHEMAS.index(schema)
@@ -168,12 +184,14 @@ class Batch:
                 for kind, outcome in decisions(gold, pred)
             ]
             document, kind, outcome = np.array(decided, int).reshape(-1, 3).T
-            sides = (np.where(outcome == alone, -1, kind) for alone in (SPURIOUS, MISSING))
-            return np.stack((document, *sides, outcome))
-        gold, pred = self.gold, self.pred
+            gold_type = np.where(outcome == SPURIOUS, -1, kind)
+            return np.stack((document, gold_type, np.where(outcome == MISSING, -1, kind), outcome))
+        gold = self.gold
+        pred = self.pred
         left, right, correct = matched(self.pairs, schema)
         wrong = PARTIAL if schema == "partial" else INCORRECT
-        missed, spurious = (np.delete(np.arange(len(side.start)), rows) for side, rows in ((gold, left), (pred, right)))
+        missed = np.delete(np.arange(len(gold.start)), left)
+        spurious = np.delete(np.arange(len(pred.start)), right)
         blocks = (
             (gold.document[left], gold.type[left], pred.type[right], np.where(correct, CORRECT, wrong)),
             (gold.document[missed], gold.type[missed], -1, MISSING),
@@ -185,7 +203,7 @@ class Batch:
         r"""Tokens are ``\S+`` with true offsets; a token has the type of every span that overlaps it.
 
         Splitting on spaces and adding one per token misaligns at the first double space or line break. Without a text
-        each character stands for a token. Words that are not in the text are one token that nothing matches.
+        each character counts as a token. Words that are not in the text are one token that nothing matches.
         """
         texts = list(map(text_of, self.records[0]))
         reach = np.array(list(map(len, texts)), int)
@@ -193,27 +211,30 @@ class Batch:
         for side in (self.gold, self.pred):
             rows = bare[side.document]
             np.maximum.at(reach, side.document[rows], side.end[rows])
-        base, types = np.cumsum(reach + 1) - reach - 1, max(1, len(self.types))
+        base = np.cumsum(reach + 1) - reach - 1
+        types = max(1, len(self.types))
         joined = "\n".join(text or LETTER * size for text, size in zip(texts, reach.tolist(), strict=True))
         starts, ends = np.array([token.span() for token in TOKEN.finditer(joined)], int).reshape(-1, 2).T
+        document = np.searchsorted(base, starts, "right") - 1
 
         def covered(side: Side) -> Ints:
             """Each token with each type that it has, as one number."""
             rows = np.flatnonzero(side.start >= 0)
-            start, end = side.start[rows], side.end[rows]
+            start = side.start[rows]
+            end = side.end[rows]
             if side.spans:
                 parts = [(row, *part) for row in rows.tolist() for part in side.spans[row].parts]
                 rows, start, end = np.array(parts, int).reshape(-1, 3).T
-            document = side.document[rows]
-            first, last = (base[document] + np.minimum(at, reach[document]) for at in (start, end))
+            place = side.document[rows]
+            first = base[place] + np.minimum(start, reach[place])
+            last = base[place] + np.minimum(end, reach[place])
             which, token = ranges(np.searchsorted(ends, first, "right"), np.searchsorted(starts, last, "left"))
             return np.unique(token * types + side.type[rows][which])
 
-        gold, pred = covered(self.gold), covered(self.pred)
-        document = np.searchsorted(base, starts, "right") - 1
-        right, annotated, predicted = (
-            np.stack((document[cells // types], cells % types))
-            for cells in (np.intersect1d(gold, pred, assume_unique=True), gold, pred)
-        )
-        lost = self.pred.start < 0
-        return right, annotated, np.hstack((predicted, (self.pred.document[lost], self.pred.type[lost])))
+        def cells(numbers: Ints) -> Ints:
+            return np.stack((document[numbers // types], numbers % types))
+
+        gold = covered(self.gold)
+        pred = covered(self.pred)
+        lost = self.pred.cells[:, self.pred.start < 0]
+        return cells(np.intersect1d(gold, pred, assume_unique=True)), cells(gold), np.hstack((cells(pred), lost))

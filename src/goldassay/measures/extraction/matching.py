@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -80,7 +80,6 @@ class SemEvalCounts(Sums):
 
     @property
     def value(self) -> Number:
-        """The rate."""
         return self.counts.value
 
 
@@ -110,9 +109,14 @@ class Side(NamedTuple):
     type: Ints
     spans: Sequence[Span]
 
+    @property
+    def cells(self) -> Ints:
+        """The document and the type of each span: shape (2, spans)."""
+        return np.stack((self.document, self.type))
+
 
 class Pairs(NamedTuple):
-    """The rows of gold and predicted spans that share a character, and what is the same."""
+    """The rows of gold and predicted spans that share a character, and what is the same: an entry a pair in each."""
 
     gold: Ints
     pred: Ints
@@ -133,30 +137,35 @@ def ranges(first: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def overlaps(gold: Side, pred: Side, base: Ints) -> Pairs:
-    """All spans that share a character; ``base`` is where each document begins on the axis."""
-    (start, end), (other_start, other_end) = (
-        (base[side.document] + side.start, base[side.document] + side.end) for side in (gold, pred)
-    )
+    """All spans that share a character; ``base`` is where each document begins on the axis: shape (documents,)."""
+    start = base[gold.document] + gold.start
+    end = base[gold.document] + gold.end
+    other_start = base[pred.document] + pred.start
+    other_end = base[pred.document] + pred.end
     reach = np.maximum.accumulate(other_end)  # no prediction up to here ends later
     left, right = ranges(np.searchsorted(reach, start, "right"), np.searchsorted(other_start, end, "left"))
     near = other_end[right] > start[left]
-    left, right = left[near], right[near]
+    left = left[near]
+    right = right[near]
     exact = (start[left] == other_start[right]) & (end[left] == other_end[right])
     if any(span.fragments for side in (gold, pred) for span in side.spans):
         both = [(gold.spans[i], pred.spans[j]) for i, j in zip(left.tolist(), right.tolist(), strict=True)]
         near = np.array([span.overlaps(other) for span, other in both], bool)
         exact = np.array([span.place == other.place for span, other in both], bool)[near]
-        left, right = left[near], right[near]
+        left = left[near]
+        right = right[near]
     return Pairs(left, right, exact, gold.type[left] == pred.type[right])
 
 
 def matched(pairs: Pairs, schema: str) -> tuple[Ints, Ints, Flags]:
-    """The rows of the pairs that a schema makes of spans that overlap, and which of them are as it wants them."""
+    """The rows of the pairs that a schema makes of spans that overlap, and which of them are correct in it."""
     left, right, exact, typed = pairs
     first, then = {"strict": (exact & typed, exact | typed), "type": (typed, exact)}.get(schema, (exact, typed))
     taken = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
     crowded = np.flatnonzero(~taken)
-    most = len(crowded) + 1  # more than any count of pairs: so the wishes outweigh each other in their order
+    # A weight in three digits of base ``most``: correct pairs, then pairs of the second wish, then pairs at all. No
+    # digit overflows, since there are fewer than ``most`` pairs; so the heaviest matching follows that order.
+    most = len(crowded) + 1
     weights = (most * most * first + most + then)[crowded].tolist()
     edges = zip(left[crowded].tolist(), right[crowded].tolist(), crowded.tolist(), strict=True)
     taken[[row for _, _, row in heaviest(dict(zip(edges, weights, strict=True)))]] = True
@@ -184,14 +193,14 @@ SPURIOUS_ALL: Outcome = (SPURIOUS,) * 4
 Fit = tuple[bool, bool, bool, bool]  # one place, as it should be, not as it should be, some overlap
 
 
-def known_types(gold: Sequence[Sequence[Span]]) -> set[str]:
+def hipe_types(gold: Sequence[Sequence[Span]]) -> set[str]:
     """The types that the HIPE scorer counts, in small letters: gold's and those of its tag sets of 2020 and 2022."""
     return {*f"{COARSE} {FINE}".split(), *(span.type.casefold() for document in gold for span in document)}
 
 
-def known(gold: Examples, pred: Examples) -> tuple[list[list[Span]], int]:
-    """The predictions without those of types that do not count, and how many those are."""
-    types = known_types([sides(record, [])[0] for record in gold])
+def drop_unknown_types(gold: Examples, pred: Examples) -> tuple[list[list[Span]], int]:
+    """The predictions without those of types that the HIPE scorer does not count, and how many those are."""
+    types = hipe_types([sides(record, [])[0] for record in gold])
     predicted = [spans(entities(prediction, pred_field), PRED) for prediction in pred]
     counted = [[span for span in document if span.type.casefold() in types] for document in predicted]
     return counted, sum(map(len, predicted)) - sum(map(len, counted))
@@ -205,17 +214,30 @@ def decisions(gold: Sequence[Span], pred: Sequence[Span]) -> list[tuple[str, Out
     """
 
     def fit(span: Span, other: Span) -> Fit:
-        same, there = span.type == other.type, other.start >= 0
-        return span.place == other.place, same and there, not same, there and span.overlaps(other)
+        same = span.type == other.type
+        in_text = other.start >= 0
+        return span.place == other.place, same and in_text, not same, in_text and span.overlaps(other)
 
-    left, right = (sorted(side, key=lambda span: span[:2]) for side in (gold, pred))
-    return decided(left, right, fit, lambda span: span.type)
+    def in_order(side: Sequence[Span]) -> list[Span]:
+        return sorted(side, key=lambda span: span[:2])
+
+    return decided(in_order(gold), in_order(pred), fit, lambda span: span.type)
+
+
+class Formed(Protocol):
+    """Whatever has a ``form``: how a system's file writes its words, where that differs from gold."""
+
+    @property
+    def form(self) -> str: ...
+
+
+F = TypeVar("F", bound=Formed)
 
 
 def decided(
-    gold: Sequence[Any], pred: Sequence[Any], fit: Callable[[Any, Any], Fit], name: Callable[[Any], str]
+    gold: Sequence[F], pred: Sequence[F], fit: Callable[[F, F], Fit], name: Callable[[F], str]
 ) -> list[tuple[str, Outcome]]:
-    """The same for whatever has a place and a ``form`` (other words than gold's): ``fit`` compares two of them."""
+    """The same for spans or mentions: ``fit`` compares gold with a prediction, ``name`` is what counts it."""
     taken: set[int] = set()
     outcomes: list[tuple[str, Outcome]] = []
     for answer in pred:

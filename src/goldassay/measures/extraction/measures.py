@@ -23,7 +23,7 @@ from typing import Any
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Measure, Review, check_choice
 from goldassay.measures import Examples
-from goldassay.measures.extraction.batch import Batch
+from goldassay.measures.extraction.batch import SpanBatch
 from goldassay.measures.extraction.matching import SCHEMAS, SemEvalCounts, SemEvalPrecision, SemEvalRecall
 from goldassay.tally import RATES, Macro, Mean, T
 
@@ -59,11 +59,11 @@ class SpanMeasure(Measure[T]):
     bounds: str = field(default="given", kw_only=True)
     matching: str = field(default="one-to-one", kw_only=True)
 
-    def batch(self, gold: Examples, pred: Examples) -> Batch:
+    def batch(self, gold: Examples, pred: Examples) -> SpanBatch:
         """The spans of all documents, matched."""
-        return Batch(gold, pred, bounds=self.bounds)
+        return SpanBatch(gold, pred, bounds=self.bounds)
 
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+    def review(self, gold: object, pred: object, batch: SpanBatch) -> Review:
         """What is missed, spurious, of the wrong type or with the wrong boundaries."""
         return batch.review
 
@@ -129,7 +129,7 @@ class SpanF1(SpanMeasure[Any]):
             return Macro(rate=self.rate, share=AVERAGES[self.average])
         return Mean() if self.average == "document" else RATES[self.rate]()
 
-    def tallies(self, batch: Batch) -> Any:
+    def tallies(self, batch: SpanBatch) -> Any:
         """Counts of every document, by type if the average asks for it; or the rate of every document."""
         if self.average in AVERAGES:
             return self.zero.with_items(batch.by_type(self.match, self.matching))
@@ -213,6 +213,6 @@ class SemEval(SpanMeasure[SemEvalCounts]):
         """No evidence."""
         return SEMEVAL_RATES[self.rate]()
 
-    def tallies(self, batch: Batch) -> SemEvalCounts:
+    def tallies(self, batch: SpanBatch) -> SemEvalCounts:
         """COR, INC, PAR, MIS, SPU of every document."""
         return self.zero.from_state(batch.semeval(self.schema, self.matching).state())

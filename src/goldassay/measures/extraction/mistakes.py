@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import Any
 
 from goldassay.measure import Error, Review
 from goldassay.measures.extraction.records import Span
@@ -26,45 +25,45 @@ def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequenc
     ('wrong_type', '"Rijksmuseum" is MUS, not LIB, in "Het Rijksmuseum in Amsterdam".')
     """
 
-    def words(span: Span | None) -> str:
-        return (span.text or text[max(0, span.start) : max(0, span.end)]) if span else ""
+    def words(span: Span) -> str:
+        return span.text or text[max(0, span.start) : max(0, span.end)]
 
-    def shown(span: Span) -> str:
+    def label(span: Span) -> str:
         """The words on one line; the place where there are no words."""
         return " ".join(words(span).split()) or f"{span.start}–{span.end}"
 
-    mistakes: list[Error] = []
-
-    def add(kind: str, message: str, g: Span | None, p: Span | None) -> None:
-        """An error at a gold span, or at a predicted one."""
-        at: Any = g or p
+    def error(kind: str, message: str, at: Span, g: Span | None = None, p: Span | None = None) -> Error:
         context = quote(text, at.start, at.end)
         message += f', in "{context}".' if context else "."
-        expected, given = (span.type if span else "" for span in (g, p))
-        mistakes.append(
-            Error(kind, message, words(g), words(p), expected, given, at.start, at.end, context, "entities")
-        )
+        gold_words = words(g) if g else ""
+        gold_type = g.type if g else ""
+        pred_words = words(p) if p else ""
+        pred_type = p.type if p else ""
+        places = (at.start, at.end, context)
+        return Error(kind, message, gold_words, pred_words, gold_type, pred_type, *places, "entities")
 
+    mistakes: list[Error] = []
     for i, j, equal in pairs:
         if not equal:
-            add(*_mismatch(gold[i], pred[j], shown(gold[i]), shown(pred[j])), gold[i], pred[j])
+            kind, message = _mismatch(gold[i], pred[j], label(gold[i]), label(pred[j]))
+            mistakes.append(error(kind, message, gold[i], gold[i], pred[j]))
     for i in {*range(len(gold))} - {i for i, _, _ in pairs}:
-        add("missed", f'"{shown(gold[i])}" ({gold[i].type}) was missed', gold[i], None)
+        mistakes.append(error("missed", f'"{label(gold[i])}" ({gold[i].type}) was missed', gold[i], gold[i]))
     for p in [pred[j] for j in {*range(len(pred))} - {j for _, j, _ in pairs}]:
         if p.start < 0:
-            message = f'"{shown(p)}" ({p.type}) does not stand in the text: copy the words exactly.'
+            message = f'"{label(p)}" ({p.type}) is not in the text: copy the words exactly.'
             mistakes.append(Error("not_in_text", message, pred=words(p), pred_type=p.type, field="entities"))
             continue
         taken = any(p.overlaps(other) for other in gold)
-        why = "what is annotated there was given already" if taken else "nothing is annotated there"
-        add("spurious", f'"{shown(p)}" was given as {p.type}, but {why}', None, p)
+        why = "what is annotated there is already predicted" if taken else "nothing is annotated there"
+        mistakes.append(error("spurious", f'"{label(p)}" was given as {p.type}, but {why}', p, p=p))
     mistakes.sort(key=lambda error: (inf if error.start is None else error.start, error.kind, error.message))
     right = [gold[i] for i, _, equal in pairs if equal]
-    return tuple(mistakes), tuple(f'"{shown(span)}" ({span.type})' for span in right)
+    return tuple(mistakes), tuple(f'"{label(span)}" ({span.type})' for span in right)
 
 
 def _mismatch(g: Span, p: Span, gold: str, pred: str) -> tuple[str, str]:
-    """What is wrong with a prediction that overlaps a gold span; of wrong boundaries, what the annotation asks."""
+    """The kind of error and the message for a prediction that overlaps a gold span."""
     if g.place == p.place:
         return "wrong_type", f'"{gold}" is {g.type}, not {p.type}'
     if g.type != p.type:
