@@ -7,10 +7,12 @@ from importlib import import_module
 from typing import Any
 
 from goldassay.measure import Measure, gold_field
+from goldassay.measures.answering import answers, reference
 from goldassay.measures.classification import HierarchyGap, LabelF1
 from goldassay.measures.extraction import sides
 from goldassay.measures.records.records import record_of
 from goldassay.measures.retrieval import RBP, P, R, grades
+from goldassay.measures.triples.records import FIELDS, statements
 
 
 def perfect_for(task: str) -> Callable[[Any], Any]:
@@ -49,6 +51,27 @@ def _ranking(gold: object) -> dict[str, Any]:
     return {"results": [{"doc_id": document, "score": float(score), "source": "gold"} for document, score in ranked]}
 
 
+def _answer(gold: object) -> dict[str, object]:
+    """Gold's answer, with what it rests on."""
+    expected = answers(gold)
+    long = reference(gold) if expected else ""
+    texts = [long, expected[0]] if long else expected
+    about = {"supporting_facts": "supporting_facts", "results": "documents", "answerable": "answerable"}
+    return {
+        "answer": expected[0] if expected else "",
+        "confidence": float(bool(expected)),
+        "retrieved_contexts": list(dict.fromkeys(texts)),
+        "claims": [long] if long else [],
+        **{name: value for name, own in about.items() if (value := gold_field(gold, own, None)) is not None},
+    }
+
+
+def _triples(gold: object) -> dict[str, list[dict[str, object]]]:
+    """What gold says, without its deprecated statements and its annotations."""
+    rows = [statement.triple for statement in statements(gold, None).gold]
+    return {"triples": [{key: row[key] for key in FIELDS[:9] if row.get(key) is not None} for row in rows]}
+
+
 def _record(gold: object) -> dict[str, Any]:
     return {"record": record_of(gold_field(gold, "record"))}
 
@@ -57,5 +80,7 @@ PERFECT: dict[str, Callable[[Any], Any]] = {
     "extraction": _entities,
     "classification": _labels,
     "retrieval": _ranking,
+    "answering": _answer,
+    "triples": _triples,
     "records": _record,
 }

@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.harness import close, versus
 
 from goldassay.measures import retrieval
+from goldassay.measures.retrieval.records import RankingBatch
 from goldassay.statistics.evidence import summed
 
 CUTS = (5, 10, 20)
@@ -63,7 +64,7 @@ def compare(queries: int, depth: int, target: float) -> None:
     job = f"10 measures, {queries} queries × {depth} results"
 
     def ours() -> Any:
-        batch = retrieval.Batch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
+        batch = RankingBatch(list(qrels.values()), [run.get(query) or {} for query in qrels], list(qrels))
         return {name: summed(retrieval.named(name).tallies(batch)).value for name in names}
 
     versus(job, "pytrec_eval", lambda: pytrec_eval(qrels, run), ours, close, target)

@@ -39,7 +39,8 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.gold import pairs, read
 from goldassay.measures import answering
 from goldassay.measures.answering.claims import RATES, read_tables, share
-from goldassay.measures.retrieval import Batch, named
+from goldassay.measures.retrieval import named
+from goldassay.measures.retrieval.records import RankingBatch
 from goldassay.measures.triples import scorecard
 
 FILE = "checking_outputs.json"
@@ -236,7 +237,7 @@ def trec_eval(data: Path) -> SuiteResult:
     folder = data / "trec"
     both = pairs("retrieval", folder / "qrels.test", folder / "results.test", format="trec")
     kept = [index for index, answer in enumerate(both.pred) if answer["results"]]
-    batch = Batch.of([both.gold[index] for index in kept], [both.pred[index] for index in kept])
+    batch = RankingBatch.of([both.gold[index] for index in kept], [both.pred[index] for index in kept])
     topics = [
         Topic(
             [batch.judged[query].get(document) for document in batch.ranking(query)], list(batch.judged[query].values())
@@ -252,7 +253,7 @@ def trec_eval(data: Path) -> SuiteResult:
     return result
 
 
-def _printed(name: str, batch: Batch, topics: Sequence[Topic]) -> str | None:
+def _printed(name: str, batch: RankingBatch, topics: Sequence[Topic]) -> str | None:
     """A number as trec_eval prints it; None if it is not known here."""
     if name in TREC_COUNTS:
         return str(TREC_COUNTS[name](topics))

@@ -317,7 +317,7 @@ def test_one_predicate_in_several_spellings(one: str, other: str) -> None:
 def test_prefixes_may_be_given() -> None:
     given = (("pgc", "http://example.org/pgc/"),)
     assert objects.canonical("pgc:birthDate", given) == objects.canonical("http://example.org/pgc/birthDate")
-    table = objects.Comparing(alignment=(("pgc:birthDate", "P569"),), prefixes=given)
+    table = objects.TripleMatching(alignment=(("pgc:birthDate", "P569"),), prefixes=given)
     assert table.properties("http://example.org/pgc/birthDate") == {"P569"}
 
 

@@ -10,7 +10,7 @@ import pytest
 from goldassay.measures import triples
 from goldassay.measures.triples import times
 from goldassay.measures.triples.mistakes import TextIndex
-from goldassay.measures.triples.objects import Comparing
+from goldassay.measures.triples.objects import TripleMatching
 from goldassay.measures.triples.records import match
 from goldassay.wikidata.articles import Subject
 from goldassay.wikidata.client import Item, Statement
@@ -40,7 +40,7 @@ def scored(scoring: Scoring, subject: Subject, said_of_it: list[Any]) -> dict[st
     gold, predictions = scoring.gold(subject), scoring.predictions(subject, said_of_it)
     card = triples.scorecard([{"triples": gold}], [{"triples": predictions}], **scoring.options)
     properties = {name: [row[key] for key in ("tp", "fp", "fn")] for name, row in card.by["property"].items()}
-    matching = match({"triples": gold}, {"triples": predictions}, Comparing(**scoring.options))
+    matching = match({"triples": gold}, {"triples": predictions}, TripleMatching(**scoring.options))
     return {**scoring.evidence(matching), "properties": properties, "card": card}
 
 
@@ -139,7 +139,7 @@ def test_what_is_a_duplicate_is_compared_as_the_run_compares(stated: Stated) -> 
     subject = place(stated("P1082", {"amount": "+100", "unit": "1"}, "quantity"))
     words = [said("population", "100", confidence=0.9), said("population", "104", confidence=0.1)]
     assert kinds(scored(Scoring(), subject, words)) == ["exact", "partial"]
-    assert kinds(scored(Scoring(comparing=Comparing(tolerance=0.05)), subject, words)) == ["exact", "duplicate"]
+    assert kinds(scored(Scoring(comparing=TripleMatching(tolerance=0.05)), subject, words)) == ["exact", "duplicate"]
 
 
 def test_what_the_text_never_says_is_counted_apart(scoring: Scoring, stated: Stated) -> None:

@@ -240,7 +240,7 @@ def leaves(record: Any) -> list[tuple[str, Any]]:
     >>> leaves({"no": "7", "lines": [{"qty": 2}, {"qty": 1}]})
     [('no', '7'), ('lines.qty', 2), ('lines.qty', 1)]
     """
-    from goldassay.measures.records.matching import Comparing, Item
+    from goldassay.measures.records.matching import Item, RecordComparison
     from goldassay.measures.records.records import record_of
 
-    return [(leaf.field, leaf.value) for leaf in Comparing().leaves(Item(record_of(record)))]
+    return [(leaf.field, leaf.value) for leaf in RecordComparison().leaves(Item(record_of(record)))]

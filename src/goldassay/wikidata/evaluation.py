@@ -45,7 +45,7 @@ from goldassay.exceptions import DataError, FetchError, GoldassayError, RunStopp
 from goldassay.fields import read
 from goldassay.gold.formats import kits
 from goldassay.lm import Model, for_program
-from goldassay.measures.triples.objects import Comparing
+from goldassay.measures.triples.objects import TripleMatching
 from goldassay.metric import Metric
 from goldassay.progress import standard_error
 from goldassay.running.evaluate import RunOptions, evaluate
@@ -78,7 +78,7 @@ class Profile(BaseModel):
 
     def scoring(self, verdicts: Mapping[VerdictKey, str] = {}) -> Scoring:
         """How articles are scored under this profile."""
-        comparing = Comparing(
+        comparing = TripleMatching(
             threshold=self.threshold, tolerance=self.tolerance, kilometres=self.kilometres, times=self.times
         )
         return Scoring(PropertyAlignmentTable.of(self.alignment), comparing, verdicts)

@@ -18,8 +18,8 @@ import dspy
 from goldassay.measures import triples as measures
 from goldassay.measures.triples import objects
 from goldassay.measures.triples.mistakes import indexed
-from goldassay.measures.triples.objects import Comparing
-from goldassay.measures.triples.records import Matching, Triple, related, statements
+from goldassay.measures.triples.objects import TripleMatching
+from goldassay.measures.triples.records import MatchedTriples, Triple, related, statements
 from goldassay.metric import Metric
 from goldassay.text.normal import normal
 from goldassay.wikidata.alignment import PropertyAlignmentTable
@@ -40,14 +40,14 @@ class Scoring:
     """
 
     table: PropertyAlignmentTable = field(default_factory=PropertyAlignmentTable.of)
-    comparing: Comparing = field(default_factory=Comparing)
+    comparing: TripleMatching = field(default_factory=TripleMatching)
     verdicts: Mapping[VerdictKey, str] = field(default_factory=dict)
 
     @cached_property
     def options(self) -> dict[str, Any]:
         """The options of every measure of triples."""
         table = {"alignment": self.table.pairs, "prefixes": self.table.prefixes}
-        return {name: getattr(self.comparing, name) for name in Comparing.__dataclass_fields__} | table
+        return {name: getattr(self.comparing, name) for name in TripleMatching.__dataclass_fields__} | table
 
     @property
     def metric(self) -> Metric:
@@ -70,7 +70,9 @@ class Scoring:
         """The statements of the item, each with whether the text supports it, in which words and which sentence."""
         triples = subject.gold()
         text = indexed(subject.text)
-        for statement in statements({"triples": triples}, None, Comparing(**self.options)).gold if subject.text else ():
+        for statement in (
+            statements({"triples": triples}, None, TripleMatching(**self.options)).gold if subject.text else ()
+        ):
             triple: Any = statement.triple
             place = text.find(statement)
             triple["supported"] = None if place is None else bool(place)
@@ -85,7 +87,7 @@ class Scoring:
             triple["verdict"] = self.verdicts.get(verdict_key(subject.title, *triple["original"]))
         return predictions
 
-    def evidence(self, matching: Matching) -> dict[str, Any]:
+    def evidence(self, matching: MatchedTriples) -> dict[str, Any]:
         """What happened to each prediction and statement of an article, and the counts that add up over articles."""
         triples = [self._explain(matching, index) for index in range(len(matching.pred))]
         counts = Counter(triple["kind"] for triple in triples)
@@ -97,7 +99,7 @@ class Scoring:
             "missed": [statement_state(statement) for statement in matching.missed],
         }
 
-    def _explain(self, matching: Matching, index: int) -> dict[str, Any]:
+    def _explain(self, matching: MatchedTriples, index: int) -> dict[str, Any]:
         """A prediction with its kind, and the statement that it covers, repeats or contradicts."""
         prediction, statement = matching.pred[index], None
         triple = prediction.triple

@@ -8,7 +8,6 @@ citations), `grounding` (entities, lexical support, facts), `ranking` (its five 
 
 from __future__ import annotations
 
-from goldassay.measure import gold_field
 from goldassay.measures.answering.claims import CitationRate, ClaimRate, Relevance
 from goldassay.measures.answering.grounding import (
     ContextEntityRecall,
@@ -33,26 +32,6 @@ from goldassay.measures.answering.records import answers, reference
 from goldassay.measures.answering.scorecard import MEASURES, scorecard
 from goldassay.measures.judged import JudgedMean
 from goldassay.text.words import found_entities, sentences
-
-
-def perfect(gold: object) -> dict[str, object]:
-    """The prediction that gets everything right: gold's answer, with what it rests on.
-
-    >>> perfect({"answers": ["1800"], "reference": "In 1800."})
-    {'answer': '1800', 'confidence': 1.0, 'retrieved_contexts': ['In 1800.', '1800'], 'claims': ['In 1800.']}
-    >>> perfect({"answers": [], "documents": ["a"]})
-    {'answer': '', 'confidence': 0.0, 'retrieved_contexts': [], 'claims': [], 'results': ['a']}
-    """
-    expected, long = answers(gold), reference(gold)
-    about = {"supporting_facts": "supporting_facts", "results": "documents", "answerable": "answerable"}
-    return {
-        "answer": expected[0] if expected else "",
-        "confidence": float(bool(expected)),
-        "retrieved_contexts": list(dict.fromkeys([long, expected[0]] if long else expected)) if expected else [],
-        "claims": [long] if long and expected else [],
-        **{name: value for name, own in about.items() if (value := gold_field(gold, own, None)) is not None},
-    }
-
 
 __all__ = [
     "BLEU",
@@ -85,7 +64,6 @@ __all__ = [
     "factual_accuracy",
     "final_score",
     "found_entities",
-    "perfect",
     "reference",
     "rouge",
     "scorecard",

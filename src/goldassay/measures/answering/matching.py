@@ -1,4 +1,4 @@
-"""How answers are compared, and `Batch`: many questions, read once, with the work that measures share.
+"""How answers are compared, and `AnswerBatch`: many questions, read once, with the work that measures share.
 
 F1 over words is over the multiset of normalised words (SQuAD). `squad`, `rouge`, `similarity` and `bertscore` compare
 many answers at once. docs/blind-measures.md says which damage each measure notices.
@@ -237,7 +237,7 @@ def _greedy(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[f
     return precision, recall, harmonic(precision, recall)
 
 
-class Batch:
+class AnswerBatch:
     """Both sides of many questions, and what measures share over them; each part is made when first used."""
 
     def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
@@ -294,17 +294,17 @@ class Batch:
 
 
 class Answering(Measure[T]):
-    """A measure of answering, which counts in a `Batch`: many questions in `tallies`, or one pair in `tally`."""
+    """A measure of answering, which counts in an `AnswerBatch`: many questions in `tallies`, or one pair in `tally`."""
 
     task = "answering"
     zero: ClassVar[Any] = Mean()
     enough: ClassVar[float] = 0.0  # an answer with a lower value is an error
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Batch:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> AnswerBatch:
         """Both sides, read once."""
-        return Batch(gold, pred)
+        return AnswerBatch(gold, pred)
 
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+    def review(self, gold: object, pred: object, batch: AnswerBatch) -> Review:
         """What was expected, if the value is low."""
         if not self.enough:
             return self.errors(gold, pred)

@@ -33,7 +33,7 @@ import numpy as np
 
 from goldassay.fields import read
 from goldassay.measure import Review, pred_field
-from goldassay.measures.answering.matching import KINDS, PARTS, Answering, Batch, agreement, overlap, rouge
+from goldassay.measures.answering.matching import KINDS, PARTS, AnswerBatch, Answering, agreement, overlap, rouge
 from goldassay.measures.answering.records import answer, answers, question, references
 from goldassay.measures.calibration import plain
 from goldassay.tally import By, Counts, Mean, Number, divide, positive
@@ -112,7 +112,7 @@ class ExactMatch(Answering[Mean]):
         empty = {"empty golds": EMPTY[self.empty], "unanswerable": "empty is right", "failed": "0"}
         return {"normalisation": NORMALISATIONS[self.normalisation][0], "golds": "best", **empty}
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: AnswerBatch) -> Mean:
         """The agreement of each answer with the nearest acceptable one."""
         if (self.normalisation, self.empty) == ("squad", "skip"):
             values = batch.squad[self.column]
@@ -141,7 +141,7 @@ class ExactMatch(Answering[Mean]):
             return float(mine in theirs)
         return max(overlap(mine, expected) for expected in theirs) if mine or self.empty == "equal" else 0.0
 
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+    def review(self, gold: object, pred: object, batch: AnswerBatch) -> Review:
         """What was expected, or what is right."""
         right = f"the answer “{batch.answers[0]}”" if batch.golds[0] else "no answer where there is none"
         errors, _ = super().review(gold, pred, batch)
@@ -209,7 +209,7 @@ class ROUGE(Answering[Mean]):
         """``rouge1``, ``rougeL``; ``rouge2_r`` for another part than F1."""
         return f"rouge{self.kind}{'' if self.part == 'f' else f'_{self.part}'}"
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: AnswerBatch) -> Mean:
         """The part of each best reference's score."""
         score = partial(rouge, kinds=[self.kind], stem=self.stem, tokenizer=self.tokenizer)
         rows = batch.once((self.kind, self.stem, self.tokenizer), lambda: score(*batch.pairs)[self.kind])

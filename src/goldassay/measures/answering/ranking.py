@@ -32,10 +32,10 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Error, Measure, failed
 from goldassay.measures.answering.matching import (
     PARTS,
+    AnswerBatch,
     Answering,
     Assessed,
     Baseline,
-    Batch,
     bertscore,
     empty,
     similarity,
@@ -80,7 +80,7 @@ class SemanticSimilarity(Answering[Mean]):
 
     embedder: str = DEFAULT
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: AnswerBatch) -> Mean:
         """The best cosine of each answer."""
         return batch.best(batch.once(("cosine", self.embedder), lambda: similarity(*batch.pairs, self.embedder)))
 
@@ -111,7 +111,7 @@ class BERTScore(Answering[Mean]):
         """``bertscore_f1``, ``bertscore_precision``, ``bertscore_recall``."""
         return f"bertscore_{('precision', 'recall', 'f1')[PARTS.index(self.part)]}"
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: AnswerBatch) -> Mean:
         """The part of each best reference's score."""
         key = ("bertscore", self.model, self.layer, self.baseline)
         model = resolve_tokens(self.model, self.layer)
@@ -267,7 +267,7 @@ class FinalScore(Answering[Five]):
         """The weights; what the parts are stands with them."""
         return f"final_score[weights={', '.join(f'{name} {weight:g}' for name, weight in WEIGHTS.items())}]"
 
-    def tallies(self, batch: Batch) -> Five:
+    def tallies(self, batch: AnswerBatch) -> Five:
         """The five of many answers."""
         accuracy, quality = BERTScore(self.model, baseline=self.baseline), SemanticSimilarity(self.embedder)
         parts: tuple[Measure[Any], ...] = accuracy, quality, Confidence(), Speed(), Robustness()
@@ -293,7 +293,7 @@ class Calibration(CalibrationMeasure, Answering[Any]):
         own = {"aurc": {"ties": "every order"}, "ece": {"bins": str(self.edges)}}.get(self.statistic, {})
         return {"correct": "exact_match", "over": "answered with a confidence", "failed": "left out", **own}
 
-    def confidences(self, batch: Batch) -> Confidences:
+    def confidences(self, batch: AnswerBatch) -> Confidences:
         """The questions that were answered with a confidence; correct is an exact match."""
         sure = [None if empty(text) else confidence(pred) for pred, text in zip(batch.pred, batch.answers, strict=True)]
         row = np.array([place for place, each in enumerate(sure) if each is not None], int)

@@ -74,7 +74,7 @@ Match = list[Leaf]
 
 
 @dataclass(frozen=True)
-class Comparing:
+class RecordComparison:
     """How leaves are compared.
 
     ``named`` are the comparators of fields, as text or as functions; ``blank`` says which values are no leaf (``same``:
@@ -186,12 +186,12 @@ class Comparing:
         return [Leaf(kind, 0.0, leaf if in_gold else None, None if in_gold else leaf, part=part) for leaf in leaves]
 
 
-def match(read: Read, comparing: Comparing) -> Match:
+def match(read: Read, comparing: RecordComparison) -> Match:
     """The leaves of a pair of records; those of a prediction that does not count are missing.
 
     >>> gold = {"no": "7", "lines": [{"what": "tea", "qty": 2}, {"what": "jam", "qty": 1}]}
     >>> pred = {"no": "7", "lines": [{"what": "jam", "qty": 3}]}
-    >>> [(leaf.gold.path, leaf.kind) for leaf in match(Read(gold, pred), Comparing()) if leaf.kind]
+    >>> [(leaf.gold.path, leaf.kind) for leaf in match(Read(gold, pred), RecordComparison()) if leaf.kind]
     [('lines[0].what', 'missing_item'), ('lines[0].qty', 'missing_item'), ('lines[1].qty', 'wrong_value')]
     """
     empty: Any = [] if isinstance(read.gold, list) else {}

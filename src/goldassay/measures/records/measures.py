@@ -24,10 +24,10 @@ OPTIONS: tuple[str, ...] = ("schema", "compare", "blank", "ordered")
 BY_TYPE = "by type (number, ISO date, else exact)"
 
 
-class Batch:
+class RecordBatch:
     """Aligned pairs as they are read, and their leaves, matched when first needed."""
 
-    def __init__(self, read: Sequence[Read], comparing: matching.Comparing) -> None:
+    def __init__(self, read: Sequence[Read], comparing: matching.RecordComparison) -> None:
         self.read, self.comparing = read, comparing
 
     @cached_property
@@ -87,12 +87,12 @@ class RecordMeasure(Measure[T]):
         """The comparator of each field that has one."""
         return {**by_schema(self.schema), **dict(self.compare)}
 
-    def batch(self, gold: Examples, pred: Examples) -> Batch:
+    def batch(self, gold: Examples, pred: Examples) -> RecordBatch:
         """Every pair, read and matched once."""
-        comparing = matching.Comparing(self.comparators, self.blank, self.ordered)
-        return Batch([sides(*pair, self.schema) for pair in zip(gold, pred, strict=True)], comparing)
+        comparing = matching.RecordComparison(self.comparators, self.blank, self.ordered)
+        return RecordBatch([sides(*pair, self.schema) for pair in zip(gold, pred, strict=True)], comparing)
 
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+    def review(self, gold: object, pred: object, batch: RecordBatch) -> Review:
         """The errors of one pair, written once for all measures that share its batch."""
         return batch.review
 
@@ -160,7 +160,7 @@ rate='f1', average='micro')
         """The counts of each field."""
         return {"field": replace(self, average="macro")} if self.key == "field_f1" else {}
 
-    def tallies(self, batch: Batch) -> Any:
+    def tallies(self, batch: RecordBatch) -> Any:
         """The counts of each pair."""
         if self.average == "macro":
             return stacked([Macro(counts, self.rate) for counts in batch.by_field], self.zero)
@@ -182,7 +182,7 @@ class RecordAccuracy(RecordMeasure[Mean]):
     name = "record_accuracy"
     zero = Mean()
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: RecordBatch) -> Mean:
         """1 for a right record."""
         return means(
             float(read.pred is not None and not any(leaf.kind for leaf in leaves))
@@ -205,11 +205,11 @@ class SchemaValid(RecordMeasure[Mean]):
     zero = Mean()
     named = ("schema",)
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: RecordBatch) -> Mean:
         """1 for a valid prediction."""
         return means(float(read.pred is not None) for read in batch.read)
 
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+    def review(self, gold: object, pred: object, batch: RecordBatch) -> Review:
         """What is invalid, if anything is."""
         return batch.review if batch.read[0].reason else ((), ())
 
@@ -232,7 +232,7 @@ class TreeEdit(RecordMeasure[Mean]):
     named = ("schema", "invalid")
     fixed = {"normalisation": "Donut's", "average": "mean over records"}
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: RecordBatch) -> Mean:
         """The accuracy of each pair; a pair of empty records has none."""
         return means(matching.tree_accuracy(read.gold, read.pred) for read in batch.read)
 

@@ -33,9 +33,9 @@ TYPE_NAMES = {bool: "true or false", int: "number", float: "number", str: "text"
 def review(read: Read, leaves: Match) -> Review:
     """The errors of a pair of records, in the order of the gold record, and the fields that are right.
 
-    >>> from goldassay.measures.records.matching import Comparing, match
+    >>> from goldassay.measures.records.matching import RecordComparison, match
     >>> read = Read({"total": 12.5, "tags": ["a", "b"]}, {"total": "12.50", "tags": ["a"]})
-    >>> mistakes, right = review(read, match(read, Comparing()))
+    >>> mistakes, right = review(read, match(read, RecordComparison()))
     >>> [error.message for error in mistakes], right
     (['total is 12.5, not "12.50": write it as a number.', 'An item was left out, tags[1]: "b".'], ('tags',))
     """

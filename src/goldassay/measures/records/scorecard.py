@@ -8,7 +8,7 @@ from typing import Any
 from goldassay import fields
 from goldassay.measure import Measure
 from goldassay.measures import Examples
-from goldassay.measures.records.measures import Batch, FieldF1, SchemaValid, listed
+from goldassay.measures.records.measures import FieldF1, RecordBatch, SchemaValid, listed
 from goldassay.measures.records.records import by_schema, from_records, schema_text, sides
 from goldassay.scorecard import Batches, Scorecard, by_key, fold
 
@@ -54,7 +54,7 @@ def scorecard(
     reasons: list[str] = []
 
     def look(part: Batches) -> None:
-        batch: Batch = part.of(measures[0])
+        batch: RecordBatch = part.of(measures[0])
         ids = (fields.read(record, "id", None) for record in part.gold)
         reasons.extend(f"record {key}: {read.reason}" for key, read in zip(ids, batch.read, strict=True) if read.reason)
 

@@ -17,7 +17,7 @@ Source: trec_eval, https://github.com/usnistgov/trec_eval; ir_measures, https://
 from __future__ import annotations
 
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
-from goldassay.measures.retrieval.records import Batch, grades, scores
+from goldassay.measures.retrieval.records import grades, scores
 from goldassay.measures.retrieval.scorecard import DEFAULT, band, named, scorecard
 
 MEASURES: tuple[Ranked, ...] = (
@@ -46,7 +46,6 @@ __all__ = [
     "MEASURES",
     "RBP",
     "RR",
-    "Batch",
     "Bpref",
     "Judged",
     "P",

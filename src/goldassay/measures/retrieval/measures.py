@@ -15,7 +15,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure, Review
 from goldassay.measures import Examples
 from goldassay.measures.retrieval.mistakes import review
-from goldassay.measures.retrieval.records import TIES, Batch, Hits, places
+from goldassay.measures.retrieval.records import TIES, Hits, RankingBatch, places
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Mean, Number, divide
 
@@ -48,30 +48,30 @@ class Ranked(Measure[Mean]):
             raise GoldassayError(f"{self!r}: k is a whole number from 1 on, rel is above 0, p is between 0 and 1")
         super().__post_init__()
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         """The value of each query."""
         raise NotImplementedError
 
-    def top(self, batch: Batch) -> Hits:
+    def top(self, batch: RankingBatch) -> Hits:
         """The documents that are relevant to the measure and deep enough."""
         options: Any = vars(self)
         return batch.top(self.ties, options["rel"], options["k"])
 
-    def weights(self, batch: Batch) -> Floats:
+    def weights(self, batch: RankingBatch) -> Floats:
         """1 for each query that counts, 0 for those left out."""
         counts = (batch.retrieved > 0) | batch.failed
         return counts.astype(float) if self.missing == "skip" else np.ones(batch.n)
 
-    def batch(self, gold: Examples, pred: Examples) -> Batch:
+    def batch(self, gold: Examples, pred: Examples) -> RankingBatch:
         """Where the judged documents of every query stand."""
-        return Batch.of(gold, pred)
+        return RankingBatch.of(gold, pred)
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: RankingBatch) -> Mean:
         """The value and the weight of every query."""
         weights = self.weights(batch)
         return Mean(self.values(batch) * weights, weights)
 
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+    def review(self, gold: object, pred: object, batch: RankingBatch) -> Review:
         """Relevant documents that are missing or stand below less relevant ones."""
         return review(batch, pred, self.ties)
 
@@ -122,12 +122,12 @@ class nDCG(Ranked):
     gain: str = "linear"
     ideal: str = "judged"
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         hits = batch.hits(self.ties)
         ideal = batch.ideal if self.ideal == "judged" else hits.by_grade(batch.n)
         return divide(self._dcg(batch, hits), self._dcg(batch, ideal))
 
-    def _dcg(self, batch: Batch, hits: Hits) -> Floats:
+    def _dcg(self, batch: RankingBatch, hits: Hits) -> Floats:
         hits = hits if self.k is None else hits.where(hits.rank < self.k)
         gain = hits.grade if self.gain == "linear" else np.exp2(hits.grade) - 1
         return batch.total(hits, gain / np.log2(hits.rank + 2.0))
@@ -147,7 +147,7 @@ class P(Ranked):
     k: int = 10
     rel: float = 1
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         return batch.total(self.top(batch)) / self.k
 
 
@@ -171,10 +171,10 @@ class R(Ranked):
     k: int | None = 10
     rel: float = 1
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         return divide(batch.total(self.top(batch)), batch.relevant(self.rel))
 
-    def weights(self, batch: Batch) -> Floats:
+    def weights(self, batch: RankingBatch) -> Floats:
         return super().weights(batch) * (batch.relevant(self.rel) > 0)
 
 
@@ -192,7 +192,7 @@ class RR(Ranked):
     k: int | None = None
     rel: float = 1
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         hits = self.top(batch)
         values = np.zeros(batch.n)
         queries, first = np.unique(hits.query, return_index=True)
@@ -214,7 +214,7 @@ class AP(Ranked):
     k: int | None = None
     rel: float = 1
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         hits = self.top(batch)
         precision = (places(hits.query, batch.n) + 1.0) / (hits.rank + 1.0)
         return divide(batch.total(hits, precision), batch.relevant(self.rel))
@@ -241,7 +241,7 @@ class Bpref(Ranked):
 
     rel: float = 1
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         hits = batch.hits(self.ties, True)
         good = (hits.grade >= self.rel) & (hits.grade > 0)
         # the irrelevant ones above: those up to here, less those of earlier queries
@@ -271,7 +271,7 @@ class RBP(Ranked):
     rel: float = 1
     k: int | None = None
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         hits = self.top(batch)
         return (1.0 - self.p) * batch.total(hits, np.power(self.p, hits.rank.astype(float)))
 
@@ -289,7 +289,7 @@ class Rprec(Ranked):
 
     rel: float = 1
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         hits, total = batch.top(self.ties, self.rel), batch.relevant(self.rel)
         return divide(batch.total(hits.where(hits.rank < total[hits.query])), total)
 
@@ -311,7 +311,7 @@ class Judged(Ranked):
 
     k: int = 10
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         hits = batch.hits(self.ties, True)
         return divide(batch.total(hits.where(hits.rank < self.k)), np.minimum(batch.retrieved, self.k))
 
@@ -330,5 +330,5 @@ class Success(Ranked):
     k: int = 10
     rel: float = 1
 
-    def values(self, batch: Batch) -> Number:
+    def values(self, batch: RankingBatch) -> Number:
         return (batch.total(self.top(batch)) > 0).astype(float)

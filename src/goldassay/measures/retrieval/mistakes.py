@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from goldassay.fields import read
 from goldassay.measure import Error, Review, failed
-from goldassay.measures.retrieval.records import Batch
+from goldassay.measures.retrieval.records import RankingBatch
 
 DEEP = 100  # below this rank a relevant document counts as buried, and what stands above is not listed
 SHOWN = 3
 
 
-def review(batch: Batch, pred: object, ties: str = "docno_desc") -> Review:
+def review(batch: RankingBatch, pred: object, ties: str = "docno_desc") -> Review:
     """The errors of the one query of a batch, and what was right.
 
-    >>> review(Batch([{"a": 1}], [{"b": 1}]), {"results": ["b"]})[0][0].message
+    >>> review(RankingBatch([{"a": 1}], [{"b": 1}]), {"results": ["b"]})[0][0].message
     'Relevant document a (grade 1) was not retrieved: it is not among the 1 results.'
     """
     judged, ranking, results = batch.judged[0], batch.ranking(0, ties), read(pred, "results", None)

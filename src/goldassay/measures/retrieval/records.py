@@ -126,7 +126,7 @@ class Hits:
         return Hits(self.query, places(self.query, n), self.grade[order])
 
 
-class Batch:
+class RankingBatch:
     """Judgements and results of many queries, aligned.
 
     Args:
@@ -150,7 +150,7 @@ class Batch:
             self._scores = self._numbers(runs, "score", "results").astype(np.float32)
 
     @classmethod
-    def of(cls, gold: Examples, pred: Examples) -> Batch:
+    def of(cls, gold: Examples, pred: Examples) -> RankingBatch:
         """The batch of aligned gold examples and predictions."""
         judged, runs, names = [], [], [read(example, "id", None) for example in gold]
         for example, answer, name in zip(gold, pred, names, strict=True):

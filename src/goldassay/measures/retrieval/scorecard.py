@@ -16,7 +16,7 @@ from goldassay.fields import identity
 from goldassay.measure import literal_call
 from goldassay.measures import Examples
 from goldassay.measures.retrieval.measures import AP, RBP, RR, Bpref, Judged, P, R, Ranked, Rprec, Success, nDCG
-from goldassay.measures.retrieval.records import Batch
+from goldassay.measures.retrieval.records import RankingBatch
 from goldassay.scorecard import Batches, Scorecard, each, fold, valued
 from goldassay.statistics.evidence import summed
 
@@ -97,7 +97,7 @@ def scorecard(
     ids: list[str] = []
 
     def look(part: Batches) -> None:
-        batch: Batch = part.of(next(iter(by_name.values())))
+        batch: RankingBatch = part.of(next(iter(by_name.values())))
         ids.extend(identity(example, number) for number, example in enumerate(part.gold, len(ids) + 1))
         counts["empty"] += int((batch.retrieved == 0).sum())
         counts["idle"] += int((batch.relevant() == 0).sum())
@@ -122,7 +122,7 @@ def band(gold: Examples, pred: Examples, measures: Measures = None) -> dict[str,
     >>> band([{"relevant": ["a"]}], [{"results": [{"doc_id": "a", "score": 1}, {"doc_id": "b", "score": 1}]}], ["RR"])
     {'RR': (0.5, 1.0)}
     """
-    batch = Batch.of(gold, pred)
+    batch = RankingBatch.of(gold, pred)
     bands = {}
     for name, measure in chosen(measures).items():
         low, high = (valued(summed(replace(measure, ties=ties).tallies(batch))) for ties in ("worst", "best"))

@@ -30,8 +30,8 @@ from goldassay.measures.triples.measures import (
     RelationHallucination,
     novel_discovery_rate,
 )
-from goldassay.measures.triples.objects import EXCLUDED, Comparing, canonical, pairs
-from goldassay.measures.triples.records import VERDICTS, Matching, match, perfect
+from goldassay.measures.triples.objects import EXCLUDED, TripleMatching, canonical, pairs
+from goldassay.measures.triples.records import VERDICTS, MatchedTriples, match
 from goldassay.measures.triples.relations import CaRB, DocRED
 from goldassay.measures.triples.scorecard import every, scorecard
 from goldassay.measures.triples.text2kg import WebNLG
@@ -52,20 +52,19 @@ __all__ = [
     "VERDICTS",
     "CaRB",
     "Calibration",
-    "Comparing",
     "DocRED",
     "Hallucination",
     "MacroF1",
-    "Matching",
+    "MatchedTriples",
     "NovelDiscovery",
     "OntologyConformance",
     "PrecisionBound",
     "RelationHallucination",
+    "TripleMatching",
     "WebNLG",
     "canonical",
     "match",
     "novel_discovery_rate",
     "pairs",
-    "perfect",
     "scorecard",
 ]

@@ -21,12 +21,12 @@ from goldassay.fields import read
 from goldassay.measure import EMPTY, Measure, Review, gold_field, plain, pred_field
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.triples import mistakes
-from goldassay.measures.triples.objects import Comparing, canonical
-from goldassay.measures.triples.records import TRUTH, VERDICTS, Matching, check_verdicts, match
+from goldassay.measures.triples.objects import TripleMatching, canonical
+from goldassay.measures.triples.records import TRUTH, VERDICTS, MatchedTriples, check_verdicts, match
 from goldassay.statistics.intervals import wilson
 from goldassay.tally import RATES, Counts, Macro, Mean, Number, PrecisionCounts, Sums, T, divide
 
-OPTIONS = tuple(Comparing.__dataclass_fields__)
+OPTIONS = tuple(TripleMatching.__dataclass_fields__)
 TABLES = OPTIONS[:3]
 
 
@@ -38,8 +38,8 @@ class TripleMeasure(Measure[T]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Matched(Comparing, TripleMeasure[T]):
-    """A measure on the one-to-one matching, whose options say how statements compare (`Comparing`).
+class Matched(TripleMatching, TripleMeasure[T]):
+    """A measure on the one-to-one matching, whose options say how statements compare (`TripleMatching`).
 
     Source: Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one
     """
@@ -61,11 +61,11 @@ class Matched(Comparing, TripleMeasure[T]):
         if not 0.0 < self.threshold <= 1.0 or self.tolerance < 0 or self.kilometres < 0:
             raise GoldassayError("threshold lies in (0, 1]; tolerance and kilometres are not negative")
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[Matching]]:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[MatchedTriples]]:
         """Every example, matched once: what `tally` takes."""
         return [(match(*pair, self),) for pair in zip(gold, pred, strict=True)]
 
-    def review(self, gold: object, pred: object, batch: list[tuple[Matching]]) -> Review:
+    def review(self, gold: object, pred: object, batch: list[tuple[MatchedTriples]]) -> Review:
         """The errors of one example, written once for all measures that share its batch."""
         ((matching,),) = batch
         matching.review = matching.review or mistakes.errors(matching, gold)
@@ -121,7 +121,7 @@ class F1(Matched[Counts]):
         """No evidence."""
         return RATES[self.rate]()
 
-    def tally(self, matching: Matching) -> Counts:
+    def tally(self, matching: MatchedTriples) -> Counts:
         """The counts of one example, over all properties."""
         counts = sum(matching.counts.values(), Counts())
         if self.supported:
@@ -154,7 +154,7 @@ class MacroF1(Matched[Macro]):
         """No evidence."""
         return Macro(rate=self.rate)
 
-    def tally(self, matching: Matching) -> Macro:
+    def tally(self, matching: MatchedTriples) -> Macro:
         """The counts of one example, by property."""
         return Macro(matching.counts, self.rate)
 
@@ -221,7 +221,7 @@ class PrecisionBound(Matched[Known]):
         """What an unknown statement is taken for."""
         return {**Matched.fixed, "unaligned": "unknown", "failed": "left out", "unknown": BOUNDS[self.bound][1]}
 
-    def tally(self, matching: Matching) -> Known:
+    def tally(self, matching: MatchedTriples) -> Known:
         """What is known about the predictions of one example."""
         truths = [TRUTH.get(row.verdict) for row in matching.unmatched]
         return type(self.zero)(len(matching.pairs) + truths.count(True), truths.count(False), truths.count(None))
@@ -243,7 +243,7 @@ class NovelDiscovery(Matched[PrecisionCounts]):
     counted = ""  # pyright: ignore[reportAssignmentType]
     fixed = {**Matched.fixed, "uncertain": "left out", "in_wikidata": "left out", "failed": "left out"}
 
-    def tally(self, matching: Matching) -> PrecisionCounts:
+    def tally(self, matching: MatchedTriples) -> PrecisionCounts:
         """Correct as tp, incorrect as fp."""
         verdicts = [row.verdict for row in matching.unmatched]
         return PrecisionCounts(verdicts.count("correct"), verdicts.count("incorrect"))
@@ -273,7 +273,7 @@ class Calibration(CalibrationMeasure, Matched[Any]):  # type: ignore[override]
         bins = {} if self.statistic.startswith("brier") else {"buckets": str(self.edges)}
         return {**Matched.fixed, "unaligned": "wrong", "uncertain": "left out", "failed": "left out", **bins}
 
-    def confidences(self, batch: list[tuple[Matching]]) -> Confidences:
+    def confidences(self, batch: list[tuple[MatchedTriples]]) -> Confidences:
         """The predictions that have a confidence and a known truth."""
         rows = [(row, *pair) for row, (matching,) in enumerate(batch) for pair in matching.confidences]
         row, confidence, correct = np.array(rows, float).reshape(-1, 3).T

@@ -15,7 +15,7 @@ from goldassay.fields import read
 from goldassay.measure import Error, Review
 from goldassay.measures.triples import numeric, objects, times
 from goldassay.measures.triples.objects import EXACTLY
-from goldassay.measures.triples.records import Matching, Triple, related
+from goldassay.measures.triples.records import MatchedTriples, Triple, related
 from goldassay.text.normal import normal
 from goldassay.text.words import around
 
@@ -119,7 +119,7 @@ def indexed(text: str) -> TextIndex:
     return TextIndex(text)
 
 
-def errors(matching: Matching, gold: object) -> Review:
+def errors(matching: MatchedTriples, gold: object) -> Review:
     """The errors of one example, and what is right."""
     text = indexed(str(read(gold, "text", None) or ""))
     rest = matching.unmatched

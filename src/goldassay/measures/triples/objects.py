@@ -65,7 +65,7 @@ Value = NamedItem | times.Time | numeric.Quantity | numeric.Coordinate | Identif
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparing:
+class TripleMatching:
     """How statements compare.
 
     Args:
@@ -78,7 +78,7 @@ class Comparing:
         times: ``gold`` or ``coarser`` (see `times`).
         excluded: The value types that are left out.
 
-    >>> table = Comparing(alignment=(("schema:birthDate", "P569"), ("pgc:parent", "P22"), ("pgc:parent", "P25")))
+    >>> table = TripleMatching(alignment=(("schema:birthDate", "P569"), ("pgc:parent", "P22"), ("pgc:parent", "P25")))
     >>> sorted(table.properties("http://schema.org/birthDate")), sorted(table.properties("pgc:parent"))
     (['P569'], ['P22', 'P25'])
     >>> [table.aligned(table.properties(name)) for name in ("schema:birthDate", "P569", "ex:hobby")]
@@ -166,7 +166,7 @@ class Comparing:
         return gold == pred if isinstance(gold, Identifier) else similar(gold, pred, self.threshold)
 
 
-EXACTLY = Comparing()
+EXACTLY = TripleMatching()
 """Without a table and with the default tolerances."""
 
 

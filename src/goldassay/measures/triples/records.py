@@ -22,7 +22,7 @@ from goldassay.fields import read
 from goldassay.measure import Review, gold_field, pred_field
 from goldassay.measures.assignment import assign
 from goldassay.measures.triples import objects
-from goldassay.measures.triples.objects import EXACTLY, Comparing
+from goldassay.measures.triples.objects import EXACTLY, TripleMatching
 from goldassay.tally import Counts
 
 FIELDS = (
@@ -59,7 +59,7 @@ class Triple:
 
 
 @dataclass
-class Matching:
+class MatchedTriples:
     """The statements of one example and which prediction covers which gold statement."""
 
     gold: list[Triple]
@@ -114,7 +114,7 @@ class Matching:
         ]
 
 
-def match(gold: object, pred: object, comparing: Comparing = EXACTLY) -> Matching:
+def match(gold: object, pred: object, comparing: TripleMatching = EXACTLY) -> MatchedTriples:
     """The matching of one example.
 
     >>> gold = {"triples": [{"subject": "Rijksmuseum", "predicate": "P571", "object": "1798-11-19"}]}
@@ -141,18 +141,18 @@ def match(gold: object, pred: object, comparing: Comparing = EXACTLY) -> Matchin
     return matching
 
 
-def related(gold: Triple, pred: Triple, comparing: Comparing = EXACTLY) -> bool:
+def related(gold: Triple, pred: Triple, comparing: TripleMatching = EXACTLY) -> bool:
     """Whether both are about one property of one subject."""
     return not gold.properties.isdisjoint(pred.properties) and comparing.same_item(gold.subject, pred.subject)
 
 
-def statements(gold: object, pred: object, comparing: Comparing = EXACTLY) -> Matching:
+def statements(gold: object, pred: object, comparing: TripleMatching = EXACTLY) -> MatchedTriples:
     """The statements of both sides: gold's by their words, without deprecated ones; the most confident first."""
     name = read(gold, "id", None)
     left, right = (
         _triples(side, comparing, name) for side in (gold_field(gold, "triples"), pred_field(pred, "triples"))
     )
-    return Matching(
+    return MatchedTriples(
         sorted((row for row in left if row.triple.get("rank") != "deprecated"), key=lambda row: row.key),
         sorted(right, key=lambda row: (row.confidence is None, -(row.confidence or 0.0), row.key)),
     )
@@ -170,17 +170,7 @@ def as_written(gold: object, pred: object) -> list[list[Any]]:
     ]
 
 
-def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
-    """The prediction that says what gold says, without its deprecated statements and its annotations.
-
-    >>> perfect({"triples": [{"subject": "a", "predicate": "b", "object": "c", "rank": "normal", "supported": True}]})
-    {'triples': [{'subject': 'a', 'predicate': 'b', 'object': 'c'}]}
-    """
-    rows = [statement.triple for statement in statements(gold, None).gold]
-    return {"triples": [{key: row[key] for key in FIELDS[:9] if row.get(key) is not None} for row in rows]}
-
-
-def _triples(triples: Any, comparing: Comparing, name: object) -> list[Triple]:
+def _triples(triples: Any, comparing: TripleMatching, name: object) -> list[Triple]:
     """The triples of one side, without those of excluded types."""
     if isinstance(triples, (str, Mapping)):
         raise DataError(f"'triples' is a list of triples, not {triples!r}", record=name, field="triples")

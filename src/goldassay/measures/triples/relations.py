@@ -32,7 +32,7 @@ from goldassay.measures.calibration import plain
 from goldassay.measures.triples import mistakes
 from goldassay.measures.triples.measures import TripleMeasure
 from goldassay.measures.triples.objects import written
-from goldassay.measures.triples.records import Matching, Triple, as_written, statements
+from goldassay.measures.triples.records import MatchedTriples, Triple, as_written, statements
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import Confusion, Counts, Number, Sums, divide
 
@@ -100,11 +100,11 @@ class DocRED(TripleMeasure[Any]):
         """No evidence."""
         return Unseen() if self.of == "ign" else Counts()
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[Matching]]:
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[MatchedTriples]]:
         """Every example, its statements matched by ids or words: what `tally` takes."""
         return [(_matched(*pair),) for pair in zip(gold, pred, strict=True)]
 
-    def tally(self, matching: Matching) -> Any:
+    def tally(self, matching: MatchedTriples) -> Any:
         """The counts of one example."""
         tp = len(matching.pairs)
         counts = tp, len(matching.pred) - tp, len({*map(_key, matching.gold)}) - tp
@@ -118,12 +118,12 @@ class DocRED(TripleMeasure[Any]):
             counts = tp, sum(len({*sentences}) for sentences in right) - tp, sum(map(len, left)) - tp
         return Counts(*counts)
 
-    def review(self, gold: object, pred: object, batch: list[tuple[Matching]]) -> Review:
+    def review(self, gold: object, pred: object, batch: list[tuple[MatchedTriples]]) -> Review:
         """Missed and spurious statements."""
         return mistakes.errors(*batch[0], gold)
 
 
-def _matched(gold: object, pred: object) -> Matching:
+def _matched(gold: object, pred: object) -> MatchedTriples:
     """The statements of both sides by their ids or words, each predicted one once."""
     matching = statements(gold, pred)
     matching.pred = list({_key(statement): statement for statement in matching.pred[::-1]}.values())

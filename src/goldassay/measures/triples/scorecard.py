@@ -22,7 +22,7 @@ from goldassay.measures.triples.measures import (
     RelationHallucination,
 )
 from goldassay.measures.triples.objects import pairs
-from goldassay.measures.triples.records import VERDICTS, Matching
+from goldassay.measures.triples.records import VERDICTS, MatchedTriples
 from goldassay.scorecard import Batches, Scorecard, fold, rates
 from goldassay.tally import Counts
 
@@ -103,7 +103,7 @@ def every(relations: tuple[str, ...] = (), **options: Any) -> list[Measure[Any]]
 
 def _look(part: Batches, matched: F1, facts: Counter[tuple[str, str]], domains: dict[str, Counts]) -> None:
     """Count what a scorecard tells beside values."""
-    matchings: list[tuple[Matching]] = part.of(matched)
+    matchings: list[tuple[MatchedTriples]] = part.of(matched)
     for example, (matching,) in zip(part.gold, matchings, strict=True):
         facts.update(("verdict", row.verdict) for row in matching.unmatched)
         for triple in read(example, "triples"):
