@@ -111,9 +111,9 @@ def _others() -> Iterator[Reader]:
     from goldassay.judges import labels
     from goldassay.judges.judge import Verdicts
     from goldassay.running import Run
+    from goldassay.search import LabelTable
     from goldassay.tuning import patches
     from goldassay.tuning.saved import read_about
-    from goldassay.wikidata.programs import LabelTable
 
     gold = "".join(f"{json.dumps(record)}\n" for record in SEED_RECORDS["extraction"]).encode()
     line = json.dumps

@@ -143,6 +143,7 @@ ROOMS = (
     "goldassay.gold.agreement",
     "goldassay.gold.audit",
     "goldassay.reporting.pages",
+    "goldassay.search",
     "goldassay.compat",
 )
 """The documented packages; what their ``__all__`` names is the public API (``tests/api.txt``)."""
@@ -176,12 +177,19 @@ PAGES = {
     "gold": "Gold",
     "statistics": "Statistics",
     "judges": "Judges",
-    "models": "Language models and embeddings",
+    "models": "Language models, embeddings and search",
     "compat": "Functions of the founding documents",
 }
 """The pages of what is no task's own; the first takes what no other page has."""
 
-PAGE_OF = {"running": "runs", "reporting": "runs", "testing": "runs", "lm": "models", "embedding": "models"}
+PAGE_OF = {
+    "running": "runs",
+    "reporting": "runs",
+    "testing": "runs",
+    "lm": "models",
+    "embedding": "models",
+    "search": "models",
+}
 
 
 def _on_page(page: str) -> list[Any]:

@@ -25,8 +25,8 @@ from goldassay.gold import load
 from goldassay.lm import Asked, Copied
 from goldassay.measures.answering import F1, found_entities
 from goldassay.running.example import failure
+from goldassay.search import BM25Index, DenseIndex, Encode, tokens
 from goldassay.text.words import sentences
-from goldassay.wikidata.programs import BM25Index, DenseIndex, Encode, tokens
 
 DEPTH = 5
 READS = 3

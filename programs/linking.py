@@ -16,7 +16,7 @@ import dspy
 from pydantic import Field
 
 from goldassay.gold.sets import find
-from goldassay.wikidata.programs import LabelTable, Match
+from goldassay.search import LabelTable, Match
 
 OFFERED = 5  # entries that a model chooses from
 CAPITAL = r"[A-ZÀ-ÖØ-Þ][\w’'\-]*"

@@ -19,7 +19,7 @@ from pydantic import Field, create_model
 from goldassay.lm import Copied
 from goldassay.measures.triples import Comparing, match
 from goldassay.wikidata.alignment import PropertyAlignmentTable
-from goldassay.wikidata.programs import ArticleReader
+from goldassay.wikidata.reading import ArticleReader
 
 PROPERTIES = {
     "instance of": "P31",

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import yaml
 
@@ -21,6 +21,7 @@ from goldassay import jsonl
 from goldassay.exceptions import DataError
 
 BOM = b"\xef\xbb\xbf"
+T = TypeVar("T")
 WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins, as spreadsheets write it
 
 
@@ -174,3 +175,22 @@ def yaml_value(path: str | Path) -> Any:
         raise DataError(f"not YAML: {error.problem}", file=path, line=line) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # such as a date that does not exist
         raise DataError(f"not YAML that can be read: {str(error).partition(chr(10))[0]}", file=path) from None
+
+
+def validated(model: type[T], value: object, path: str | Path, place: str = "") -> T:
+    """A value checked by pydantic.
+
+    Raises:
+        DataError: The first thing that is wrong, with its place.
+
+    >>> validated(int, "7", "numbers.yaml")
+    7
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        return TypeAdapter(model).validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in (place, *first["loc"]) if part != "")
+        raise DataError(f"{first['msg']}, got {first['input']!r}", file=path, field=where or None) from None

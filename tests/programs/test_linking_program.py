@@ -16,8 +16,8 @@ from goldassay import Metric, workspace
 from goldassay.gold import load
 from goldassay.measures import linking
 from goldassay.running.waterfall import waterfall
+from goldassay.search import LabelTable
 from goldassay.tuning.wrappers import NearestDemos
-from goldassay.wikidata.programs import LabelTable
 
 TABLE = LabelTable.of(
     {"Q90": ["Paris"], "Q830149": ["Paris, Texas", "Paris"], "Q19675": ["Louvre", "Musée du Louvre"], "Q1": ["Parish"]}

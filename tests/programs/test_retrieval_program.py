@@ -81,3 +81,10 @@ def test_the_metric_of_the_workspace(root: Path) -> None:
     assert "Relevant document nl (grade 3) stood at rank 2, below fr (not judged)." in score.feedback
     assert metric.targets == {"nDCG@10": 0.60, "RR": 0.55}
     assert metric.state_of_the_art == {"nDCG@10": 0.68, "RR": 0.62}
+
+
+def test_fusion_adds_reciprocal_ranks(module: Any) -> None:
+    hits = module.fused({"x": [("a", 1.0), ("b", 0.5)], "y": [("b", 9.0), ("c", 8.0)]}, k=2)
+    # b: 1/62 + 1/61; a: 1/61; c: 1/62
+    assert [(name, source) for name, _, source in hits] == [("b", "x+y"), ("a", "x")]
+    assert hits[0][1] == pytest.approx(1 / 62 + 1 / 61)

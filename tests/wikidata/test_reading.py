@@ -15,7 +15,7 @@ from dspy.utils import DummyLM
 from goldassay import workspace
 from goldassay.exceptions import GoldassayError
 from goldassay.wikidata.evaluation import read_triples
-from goldassay.wikidata.programs import ArticleReader, chunks, merge, resolve_subject
+from goldassay.wikidata.reading import ArticleReader, chunks, merge, resolve_subject
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(200, 0), (200, 60), (500, 100), (37, 10), (10_000, 300)])

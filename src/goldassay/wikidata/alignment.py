@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from goldassay.exceptions import DataError
+from goldassay import files
 from goldassay.gold.formats import kits
 from goldassay.measures.triples.objects import PREFIXES, NamePairs, canonical
 from goldassay.measures.triples.objects import kind as value_type
@@ -59,16 +59,6 @@ class PropertyRow(BaseModel):
         return {normal(words): qid for words, qid in {**noted, **self.values}.items()}
 
 
-def validated(model: Any, value: object, path: object, place: str = "") -> Any:
-    """A value checked by pydantic; the first thing that is wrong becomes a `DataError` with its place."""
-    try:
-        return TypeAdapter(model).validate_python(value)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in (place, *first["loc"]) if part != "")
-        raise DataError(f"{first['msg']}, got {first['input']!r}", file=path, field=where or None) from None
-
-
 class Meaning(NamedTuple):
     """The properties that a predicate may mean, in their own direction and inverted; none if the table lacks it."""
 
@@ -105,7 +95,9 @@ class PropertyAlignmentTable:
     def of(cls, path: str | Path = OURS) -> PropertyAlignmentTable:
         """Reads a table from its file; without one it is goldassay's own."""
         _, head, entries = kits.load(path, "alignment")
-        rows = [validated(PropertyRow, entry, path, f"alignments[{number}]") for number, entry in enumerate(entries)]
+        rows = [
+            files.validated(PropertyRow, entry, path, f"alignments[{number}]") for number, entry in enumerate(entries)
+        ]
         return cls(rows, tuple((head.get("prefixes") or {}).items()), head.get("count"))
 
     @property

@@ -52,7 +52,7 @@ from goldassay.running.evaluate import RunOptions, evaluate
 from goldassay.running.folder import code_hash
 from goldassay.running.run import Run
 from goldassay.wikidata import results
-from goldassay.wikidata.alignment import OURS, PropertyAlignmentTable, validated
+from goldassay.wikidata.alignment import OURS, PropertyAlignmentTable
 from goldassay.wikidata.articles import Subject, shared_names
 from goldassay.wikidata.client import LANGUAGES, WDQS, WikidataClient
 from goldassay.wikidata.scoring import Scoring, VerdictKey
@@ -92,7 +92,7 @@ def read_profile(text: str, *, lm: str | None = None, language: str | None = Non
     """
     profile = Profile(program=text)
     if Path(text).suffix in (".yaml", ".yml"):
-        profile = validated(Profile, files.yaml_value(text), text)
+        profile = files.validated(Profile, files.yaml_value(text), text)
         folder = Path(text).parent
         places = {name: folder / path for name in ("state", "alignment") if (path := getattr(profile, name))}
         profile = profile.model_copy(update=places)

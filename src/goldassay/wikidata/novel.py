@@ -15,12 +15,12 @@ from typing import Any, Literal
 import typer
 from pydantic import BaseModel
 
+from goldassay import files
 from goldassay.exceptions import GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples import VERDICTS, novel_discovery_rate
 from goldassay.reporting import terminal
 from goldassay.reporting.terminal import number, print_table
-from goldassay.wikidata.alignment import validated
 from goldassay.wikidata.results import bounds
 from goldassay.wikidata.scoring import NO_MATCH, NOVEL, VerdictKey, verdict_key
 
@@ -56,7 +56,7 @@ def load(path: str | Path) -> list[Entry]:
     """The entries of an annotations file, judged or not."""
     _, _, entries = kits.load(path, "annotations")
     for place, entry in enumerate(entries):
-        validated(_Annotation, entry, path, f"annotations[{place}]")
+        files.validated(_Annotation, entry, path, f"annotations[{place}]")
     return entries
 
 

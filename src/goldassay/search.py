@@ -1,4 +1,4 @@
-"""What programs are built of: a table of labels, an index of passages, a reader of whole articles.
+"""Search for programs without a model: a table of labels, and indexes of passages.
 
 **Labels**: every mention is compared with every name (labels and aliases, ignoring case) by rapidfuzz's ``ratio``.
 `cdist` compares several names in one SIMD instruction, so comparing everything beats an index. The result is that of
@@ -7,47 +7,37 @@
 **Passages**: ``bm25s`` ranks (Lucene's formula). The tokenizer is ours: words of letters, marks and digits, folded by
 NFKC and case, and pairs of characters for scripts without spaces. Dense vectors come from any embedder.
 
-**Articles**: `ArticleReader` makes a program for whole articles of one for short texts. It reads overlapping pieces and
-merges their triples. A piece ends at a paragraph or a sentence if possible; the next one begins some sentences earlier,
-so that a sentence across a border is whole in one of them.
-
 Sources: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; bm25s, https://github.com/xhluca/bm25s
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import dspy
 import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 from rapidfuzz import fuzz, process
 
 from goldassay import files
 from goldassay.embedding import checked
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measures.triples.objects import canonical, written
 from goldassay.text import words
-from goldassay.text.normal import normal, signed
-from goldassay.wikidata.alignment import validated
+
+__all__ = ["BM25Index", "DenseIndex", "LabelTable", "Match", "Passage", "passages"]
 
 CHUNK = 100  # mentions that are scored at once: with 100,000 names a block of 80 MB
 UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+)")
-BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s+(?=[\"“(\[]?[^\Wa-z_])|(?<=[。！？])\s*|\n")
-PRONOUNS = (
-    "he she it they him her his hers its their i er sie es ihr ihre sein seine hij zij het ze hem haar il elle lui son "
-    "sa leur on"
-)
-BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
-FIELDS = ("subject", "predicate", "object", "confidence")
 Hit = tuple[str, float]
+"""The id of a passage and its score."""
+Vectors = npt.NDArray[np.float64]
 Encode = Callable[[Sequence[str]], Any]
 Collection = str | Path | Iterable[object]
 
@@ -87,10 +77,14 @@ class LabelTable(dict[str, LabelEntry]):
 
     @classmethod
     def load(cls, path: str | Path) -> LabelTable:
-        """A table from JSON Lines: ``{"id", "label", "aliases", "description", "kind"}``."""
+        """A table from JSON Lines: ``{"id", "label", "aliases", "description", "kind"}``.
+
+        Raises:
+            DataError: A line is not an entry, or an id appears twice.
+        """
         table = cls()
         for line, row in files.json_lines(path):
-            entry = validated(LabelEntry, row, path, f"line {line}")
+            entry = files.validated(LabelEntry, row, path, f"line {line}")
             if table.setdefault(entry.id, entry) is not entry:
                 raise DataError("this id appears twice", file=path, line=line, record=entry.id)
         return table
@@ -127,8 +121,9 @@ class LabelTable(dict[str, LabelEntry]):
 
         An entry counts with its nearest name.
         """
-        names, nearest = [name for name, _ in self._names], []
-        # the k best entries are among so many best names
+        names = [name for name, _ in self._names]
+        nearest: list[list[Match]] = []
+        # The k best entries are among so many best names: in the worst case the best names are all those of k entries.
         most = min(len(names), k * max((len(entry.aliases) + 1 for entry in self.values()), default=0))
         for start in range(0, len(mentions), CHUNK):
             chunk = [fold(mention) for mention in mentions[start : start + CHUNK]]
@@ -149,7 +144,7 @@ def fold(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of text that can be found."""
+    """A piece of text that a search returns."""
 
     id: str
     text: str
@@ -157,6 +152,9 @@ class Passage:
 
 def passages(source: Collection) -> list[Passage]:
     """Passages from a JSON Lines file, or from records with ``id`` (or ``doc_id``) and ``text``.
+
+    Raises:
+        DataError: Two passages have one id, or a line of the file is no passage.
 
     >>> passages([{"id": "a", "text": "Het Rijksmuseum"}])
     [Passage(id='a', text='Het Rijksmuseum')]
@@ -174,17 +172,19 @@ def passages(source: Collection) -> list[Passage]:
 
 
 def tokens(text: str) -> tuple[str, ...]:
-    """The words of a text, folded; pairs of characters where words are not spaced.
+    """The words of a text, folded; pairs of characters in scripts without spaces.
 
     >>> tokens("L’Archive d'État, n° 7"), tokens("国立図書館")
     (('l', 'archive', 'd', 'état', 'n', '7'), ('国立', '立図', '図書', '書館'))
     """
-    every: list[str] = []
+    parts: list[str] = []
     for word in words.tokens(text.replace("°", " "), "unicode"):
         for part in filter(None, UNSPACED.split(word)):
-            unspaced = len(part) > 1 and UNSPACED.fullmatch(part)
-            every += map("".join, pairwise(part)) if unspaced else [part]
-    return tuple(every)
+            if len(part) > 1 and UNSPACED.fullmatch(part):
+                parts += map("".join, pairwise(part))
+            else:
+                parts.append(part)
+    return tuple(parts)
 
 
 class BM25Index:
@@ -204,13 +204,17 @@ class BM25Index:
         if self._ranker:
             self._ranker.index(tokenized, show_progress=False)
 
-    def scores(self, query: str) -> Any:
-        """The score of each passage."""
-        return self._ranker.get_scores(list(tokens(query))) if self._ranker else []
+    def scores(self, query: str) -> Vectors:
+        """The score of each passage, an array of shape (passages,)."""
+        if self._ranker is None:
+            return np.zeros(len(self.passages))
+        return np.asarray(self._ranker.get_scores(list(tokens(query))), float)
 
     def search(self, query: str, k: int = 10) -> list[Hit]:
         """The k best passages; equal scores by id, descending (as they are measured)."""
-        scores = np.asarray(self.scores(query) if self.passages and tokens(query) else [], float)
+        if not self.passages or not tokens(query):
+            return []
+        scores = self.scores(query)
         hits = [(float(scores[index]), self.passages[index].id) for index in np.flatnonzero(scores > 0)]
         return [(name, score) for score, name in sorted(hits, reverse=True)[:k]]
 
@@ -232,99 +236,17 @@ class DenseIndex(BM25Index):
     """
 
     def __init__(self, collection: Collection, embedder: Encode) -> None:
-        self.passages, self.embedder = passages(collection), embedder
+        self.passages = passages(collection)
+        self.embedder = embedder
         self.source = str(getattr(embedder, "name", "dense"))
-        self._vectors = self._unit_vectors([passage.text for passage in self.passages]) if self.passages else None
+        texts = [passage.text for passage in self.passages]
+        self._vectors = self._unit_vectors(texts) if texts else np.zeros((0, 0))
 
-    def scores(self, query: str) -> Any:
-        """The cosine of each passage."""
+    def scores(self, query: str) -> Vectors:
+        """The cosine of each passage, an array of shape (passages,)."""
         return self._vectors @ self._unit_vectors([query])[0]
 
-    def _unit_vectors(self, texts: Sequence[str]) -> Any:
+    def _unit_vectors(self, texts: Sequence[str]) -> Vectors:
+        """The vectors of the texts, of length 1, an array of shape (texts, dimensions)."""
         vectors = checked(self.embedder(texts), len(texts), self.source)
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
-
-
-def chunks(text: str, size: int = 3000, overlap: int = 300) -> Iterator[str]:
-    """The pieces of a text, each at most ``size`` characters, each with up to ``overlap`` of the one before.
-
-    >>> list(chunks("One is one. Two is two. Three is three. Four.", size=30, overlap=13))
-    ['One is one. Two is two.', 'Two is two. Three is three.', 'Four.']
-    """
-    if not 0 <= overlap < size:
-        raise GoldassayError(f"the overlap must be from 0 to the size of a piece ({size}), got {overlap}")
-    piece: list[str] = []
-    for part in _parts(text, size):
-        if sum(map(len, piece)) + len(part) > size:
-            yield "".join(piece).strip()
-            while sum(map(len, piece)) > min(overlap, size - len(part)):
-                del piece[0]
-        piece.append(part)
-    if rest := "".join(piece).strip():
-        yield rest
-
-
-def _parts(text: str, size: int) -> Iterator[str]:
-    """Sentences; of those longer than a piece the words, and of longer words what fits."""
-    ends = [0, *(match.end() for match in BREAK.finditer(text)), len(text)]
-    for sentence in (text[start:end] for start, end in pairwise(ends)):
-        for part in [sentence] if len(sentence) <= size else re.findall(r"\S+\s*", sentence):
-            yield from (part[start : start + size] for start in range(0, len(part), size))
-
-
-def resolve_subject(name: str, title: str) -> str:
-    """The article's title if a pronoun, the last name or the first name stands for it, else the name.
-
-    >>> [resolve_subject(name, "Marie Curie") for name in ("She", "Curie", "Marie", "Pierre Curie")]
-    ['Marie Curie', 'Marie Curie', 'Marie Curie', 'Pierre Curie']
-    >>> resolve_subject("Drake", "Drake (musician)"), resolve_subject("the river", "Rhine")
-    ('Drake (musician)', 'the river')
-    """
-    words, own = normal(name).split(), normal(BRACKETS.sub("", title)).split()
-    is_part = name.strip()[:1].isupper() and words in (own[:1], own[-len(words) :])
-    stands_for_it = words == own or is_part or " ".join(words) in PRONOUNS.split()
-    return title if words and own and stands_for_it else name.strip()
-
-
-def merge(triples: Iterable[Mapping[str, Any]], title: str = "") -> list[dict[str, object]]:
-    """Each statement once, in the order of first mention, with its highest confidence.
-
-    >>> triples = [("She", "born in", "Warsaw", 0.4), ("Marie Curie", "born_in", "warsaw", 0.9)]
-    >>> merge([dict(zip(FIELDS, triple)) for triple in triples], "Marie Curie")
-    [{'subject': 'Marie Curie', 'predicate': 'born in', 'object': 'Warsaw', 'confidence': 0.9}]
-    """
-    merged: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for triple in triples:
-        subject = resolve_subject(str(triple["subject"]), title)
-        key = (normal(subject), canonical(str(triple["predicate"])), signed(written(triple["object"])))
-        first = merged.setdefault(key, {**triple, "subject": subject})
-        if (triple.get("confidence") or 0.0) > (first.get("confidence") or 0.0):
-            first["confidence"] = triple["confidence"]
-    return list(merged.values())
-
-
-class ArticleReader(dspy.Module):  # type: ignore[misc]
-    """Reads an article piece by piece with ``reader``, a program from ``text`` to ``triples``.
-
-    >>> born = {"subject": "She", "predicate": "P19", "object": "Warsaw", "confidence": 0.8}
-    >>> class Reader(dspy.Module):
-    ...     def forward(self, text):
-    ...         return dspy.Prediction(triples=[born] if "born" in text else [])
-    >>> ArticleReader(Reader())(text="She was born in Warsaw.", title="Marie Curie").triples[0]["subject"]
-    'Marie Curie'
-    """
-
-    def __init__(self, reader: Any, size: int = 3000, overlap: int = 300) -> None:
-        super().__init__()
-        self.reader, self.size, self.overlap = reader, size, overlap
-
-    def forward(self, text: str, title: str = "") -> dspy.Prediction:
-        """The statements of all pieces."""
-        pieces = chunks(text, self.size, self.overlap)
-        triples = [triple for piece in pieces for triple in read(self.reader(text=piece), "triples") or ()]
-        values = ({name: read(triple, name, None) for name in FIELDS} for triple in triples)
-        return dspy.Prediction(triples=merge(values, title))
-
-    def to_demo(self, example: dspy.Example) -> dict[str, object]:
-        """A gold example as the reader's demonstration."""
-        return dict(self.reader.to_demo(example))

@@ -1,0 +1,115 @@
+"""`ArticleReader` makes a program for whole articles of one for short texts.
+
+It reads overlapping pieces and merges their triples. A piece ends at a paragraph or a sentence if possible; the next
+one begins some sentences earlier, so that a sentence across a border is whole in one of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import dspy
+
+from goldassay.exceptions import GoldassayError
+from goldassay.fields import read
+from goldassay.measures.triples.objects import canonical, written
+from goldassay.text.normal import normal, signed
+
+BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s+(?=[\"“(\[]?[^\Wa-z_])|(?<=[。！？])\s*|\n")
+PRONOUNS = (
+    "he she it they him her his hers its their i er sie es ihr ihre sein seine hij zij het ze hem haar il elle lui son "
+    "sa leur on"
+)
+BRACKETS = re.compile(r"\s*\([^()]*\)\s*$")
+FIELDS = ("subject", "predicate", "object", "confidence")
+
+
+def chunks(text: str, size: int = 3000, overlap: int = 300) -> Iterator[str]:
+    """The pieces of a text, each at most ``size`` characters, each with up to ``overlap`` of the one before.
+
+    Raises:
+        GoldassayError: The overlap is not less than the size.
+
+    >>> list(chunks("One is one. Two is two. Three is three. Four.", size=30, overlap=13))
+    ['One is one. Two is two.', 'Two is two. Three is three.', 'Four.']
+    """
+    if not 0 <= overlap < size:
+        raise GoldassayError(f"the overlap must be from 0 to the size of a piece ({size}), got {overlap}")
+    piece: list[str] = []
+    for part in _parts(text, size):
+        if sum(map(len, piece)) + len(part) > size:
+            yield "".join(piece).strip()
+            while sum(map(len, piece)) > min(overlap, size - len(part)):
+                del piece[0]
+        piece.append(part)
+    if rest := "".join(piece).strip():
+        yield rest
+
+
+def _parts(text: str, size: int) -> Iterator[str]:
+    """Sentences; of those longer than a piece the words, and of longer words what fits."""
+    ends = [0, *(match.end() for match in BREAK.finditer(text)), len(text)]
+    for sentence in (text[start:end] for start, end in pairwise(ends)):
+        for part in [sentence] if len(sentence) <= size else re.findall(r"\S+\s*", sentence):
+            yield from (part[start : start + size] for start in range(0, len(part), size))
+
+
+def resolve_subject(name: str, title: str) -> str:
+    """The article's title if a pronoun, the last name or the first name stands for it, else the name.
+
+    >>> [resolve_subject(name, "Marie Curie") for name in ("She", "Curie", "Marie", "Pierre Curie")]
+    ['Marie Curie', 'Marie Curie', 'Marie Curie', 'Pierre Curie']
+    >>> resolve_subject("Drake", "Drake (musician)"), resolve_subject("the river", "Rhine")
+    ('Drake (musician)', 'the river')
+    """
+    words, own = normal(name).split(), normal(BRACKETS.sub("", title)).split()
+    is_part = name.strip()[:1].isupper() and words in (own[:1], own[-len(words) :])
+    stands_for_it = words == own or is_part or " ".join(words) in PRONOUNS.split()
+    return title if words and own and stands_for_it else name.strip()
+
+
+def merge(triples: Iterable[Mapping[str, Any]], title: str = "") -> list[dict[str, object]]:
+    """Each statement once, in the order of first mention, with its highest confidence.
+
+    >>> triples = [("She", "born in", "Warsaw", 0.4), ("Marie Curie", "born_in", "warsaw", 0.9)]
+    >>> merge([dict(zip(FIELDS, triple)) for triple in triples], "Marie Curie")
+    [{'subject': 'Marie Curie', 'predicate': 'born in', 'object': 'Warsaw', 'confidence': 0.9}]
+    """
+    merged: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for triple in triples:
+        subject = resolve_subject(str(triple["subject"]), title)
+        key = (normal(subject), canonical(str(triple["predicate"])), signed(written(triple["object"])))
+        first = merged.setdefault(key, {**triple, "subject": subject})
+        if (triple.get("confidence") or 0.0) > (first.get("confidence") or 0.0):
+            first["confidence"] = triple["confidence"]
+    return list(merged.values())
+
+
+class ArticleReader(dspy.Module):  # type: ignore[misc]
+    """Reads an article piece by piece with ``reader``, a program from ``text`` to ``triples``.
+
+    >>> born = {"subject": "She", "predicate": "P19", "object": "Warsaw", "confidence": 0.8}
+    >>> class Reader(dspy.Module):
+    ...     def forward(self, text):
+    ...         return dspy.Prediction(triples=[born] if "born" in text else [])
+    >>> ArticleReader(Reader())(text="She was born in Warsaw.", title="Marie Curie").triples[0]["subject"]
+    'Marie Curie'
+    """
+
+    def __init__(self, reader: Any, size: int = 3000, overlap: int = 300) -> None:
+        super().__init__()
+        self.reader, self.size, self.overlap = reader, size, overlap
+
+    def forward(self, text: str, title: str = "") -> dspy.Prediction:
+        """The statements of all pieces."""
+        pieces = chunks(text, self.size, self.overlap)
+        triples = [triple for piece in pieces for triple in read(self.reader(text=piece), "triples") or ()]
+        values = ({name: read(triple, name, None) for name in FIELDS} for triple in triples)
+        return dspy.Prediction(triples=merge(values, title))
+
+    def to_demo(self, example: dspy.Example) -> dict[str, object]:
+        """A gold example as the reader's demonstration."""
+        return dict(self.reader.to_demo(example))
