@@ -17,7 +17,7 @@ import dspy
 from pydantic import Field, create_model
 
 from goldassay.lm import Copied
-from goldassay.measures.triples import Comparing, match
+from goldassay.measures.triples import TripleMatching, match
 from goldassay.wikidata.alignment import PropertyAlignmentTable
 from goldassay.wikidata.reading import ArticleReader
 
@@ -169,7 +169,7 @@ class PatternTriples(dspy.Module):  # type: ignore[misc]
         for example in train:
             for rule, triple in fitted.matches(example["text"]):
                 tried[rule] += 1
-                right[rule] += bool(match(example, {"triples": [triple]}, Comparing(excluded=())).pairs)
+                right[rule] += bool(match(example, {"triples": [triple]}, TripleMatching(excluded=())).pairs)
         fitted.rates = {rule: (right[rule] + 1) / (tried[rule] + 2) for rule in tried}
         return fitted
 
