@@ -23,6 +23,7 @@ from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm import Model, for_program
 from goldassay.progress import heartbeat
 from goldassay.reporting import summary, terminal
+from goldassay.reporting.cells import with_interval
 from goldassay.running import Run, new_folder
 from goldassay.running.evaluate import evaluate
 from goldassay.running.example import guarded, unguarded
@@ -94,7 +95,7 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
 def _print_table(rows: Sequence[Run]) -> None:
     """Each program's value on test and what it cost."""
     costs = [[row.cost.get("calls", 0), summary.tokens(row.cost), f"{row.cost.get('seconds', 0):.1f}"] for row in rows]
-    cells = [[row.name, terminal.with_interval(row, VALUE), *cost] for row, cost in zip(rows, costs, strict=True)]
+    cells = [[row.name, with_interval(row, VALUE), *cost] for row, cost in zip(rows, costs, strict=True)]
     terminal.print_table(f"{TASK} on test", ["program", f"{VALUE} [95 %]", "calls", "tokens", "seconds"], cells)
 
 

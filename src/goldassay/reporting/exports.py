@@ -17,8 +17,8 @@ import re
 import warnings
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,16 +26,15 @@ from xml.etree import ElementTree
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
-from goldassay.reporting import summary
+from goldassay.reporting import rows, summary
+from goldassay.reporting.cells import written
 from goldassay.reporting.ranking import Ranking, leader
 from goldassay.reporting.ranking import to_csv as csv_of
-from goldassay.reporting.runs import difference_rows, ranking_rows, value_rows
-from goldassay.reporting.tables import convention, titled
-from goldassay.reporting.terminal import bounds, number, written
+from goldassay.reporting.tables import titled
 from goldassay.reporting.verdicts import against, run_sentence
 from goldassay.running.comparing import RunComparisons
 from goldassay.running.run import Run
-from goldassay.scorecard import Cell, Scorecard, latex_table
+from goldassay.scorecard import Cell, Displayed, Scorecard, latex_table
 from goldassay.tuning.verdict import Audit
 
 TAG_LENGTH = 5000  # MLflow's limit
@@ -234,36 +233,48 @@ def mlflow_name(text: str) -> str:
     return re.sub(r"[^\w./ :-]", "_", text.replace("@", "_at_"))
 
 
-def card(result: object) -> str:
-    """A result as a card for a notebook: its verdict in a sentence, its values in a table, readable on light and dark.
+@dataclass
+class Card:
+    """The content of a notebook's card: sentences with their verdicts, a table, and notes."""
+
+    sentences: list[tuple[str, str]]
+    table: rows.Columns = field(default_factory=lambda: ([], []))
+    notes: Sequence[str] = ()
+
+
+def card(result: Displayed) -> str:
+    """A result as HTML for a notebook: its verdict in a sentence, its values in a table, readable on light and dark.
 
     It needs nothing else, and everything in it is escaped.
     """
     from goldassay.reporting.pages.document import environment
 
-    sentences, columns = [("", escape(repr(result)))], [""]
-    rows: list[list[Any]] = []
-    notes: Sequence[str] = ()
+    content = _content(result)
+    columns, cells = content.table
+    context = {
+        "sentences": content.sentences,
+        "columns": columns,
+        "rows": [list(map(written, row)) for row in cells],
+        "notes": content.notes,
+    }
+    return environment().get_template("notebook.html").render(context)
+
+
+def _content(result: Displayed) -> Card:
     if isinstance(result, Run):
-        sentences, notes = [("", run_sentence(result, result.name))], summary.warnings(result)
-        columns, rows = value_rows(summary.values(result))
-    elif isinstance(result, RunComparisons):
-        sentences = [(each.verdict, each.sentence) for each in against(result)]
-        columns, rows = difference_rows(result)
-        columns, rows = ["run", *columns], [[each.run.name, *row] for each, row in zip(result, rows, strict=True)]
-    elif isinstance(result, Ranking):
+        values = rows.of_values(summary.values(result))
+        return Card([("", run_sentence(result, result.name))], values, summary.warnings(result))
+    if isinstance(result, RunComparisons):
+        columns, cells = rows.of_differences(result)
+        named = [[each.run.name, *row] for each, row in zip(result, cells, strict=True)]
+        return Card([(each.verdict, each.sentence) for each in against(result)], (["run", *columns], named))
+    if isinstance(result, Ranking):
         first, *notes = leader(result)
-        sentences, (columns, rows) = [("", first)], ranking_rows(result)
-    elif isinstance(result, Audit):
+        return Card([("", first)], rows.of_ranking(result), notes)
+    if isinstance(result, Audit):
         first, *notes = result.lines()
         verdict = {"helped": "better", "made it worse": "worse"}.get(result.verdict, "")
-        sentences = [(verdict, f"{first[:1].upper()}{first[1:]}.")]
-    elif isinstance(result, Scorecard):
-        sentences, columns, notes = [("", titled(result))], ["value", "[95 %]", "convention"], result.warnings
-        rows = [
-            [name, number(value) + bounds(result.intervals.get(name)), convention(result, name)]
-            for name, value in result.values.items()
-        ]
-    cells = [list(map(written, row)) for row in rows]
-    context = {"sentences": sentences, "columns": columns, "rows": cells, "notes": notes}
-    return environment().get_template("notebook.html").render(context)
+        return Card([(verdict, f"{first[:1].upper()}{first[1:]}.")], notes=notes)
+    if isinstance(result, Scorecard):
+        return Card([("", titled(result))], rows.of_scorecard(result), result.warnings)
+    return Card([("", repr(result))])

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from goldassay.exceptions import ConventionError, GoldassayError
+from goldassay.reporting.cells import estimate
 from goldassay.reporting.summary import labels, tokens
-from goldassay.reporting.terminal import estimate
 from goldassay.running.comparing import check_comparable
 from goldassay.running.run import Run
 from goldassay.scorecard import Displayed

@@ -16,7 +16,7 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS, target_met
-from goldassay.reporting.terminal import estimate, labelled, number
+from goldassay.reporting.cells import estimate, labelled, number
 from goldassay.running.run import Run
 from goldassay.statistics import Interval
 from goldassay.tally import Confusion, Counts, Evidence

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from goldassay.reporting.terminal import (
-    bounds,
-    console,
-    echo,
-    estimate,
-    labelled,
-    line,
-    number,
-    p_value,
-    print_table,
-    shortened,
-    warn,
-)
+from goldassay.reporting import rows
+from goldassay.reporting.cells import Value, bounds, estimate, labelled, number, p_value, shortened
+from goldassay.reporting.terminal import console, echo, line, print_table, warn
 
 if TYPE_CHECKING:  # a table loads nothing of what it shows
     from goldassay.gold.agreement import Agreement
@@ -26,51 +16,57 @@ if TYPE_CHECKING:  # a table loads nothing of what it shows
     from goldassay.judges.agreement import JudgeAgreement, JudgedRate, LabelPlan, MeanGrade
     from goldassay.judges.audit import JudgeAudit
     from goldassay.scorecard import Scorecard
+    from goldassay.statistics import Interval
+    from goldassay.statistics.ppi import Corrected
 
-RATES = ("precision", "recall", "f1")
-WIDE = 120  # columns from which a value's convention stands beside it
-COUNTS = ("tp", "fp", "fn", "support", "predicted")
+INTERVAL = " [95 %]"
+WIDE = 120  # columns of a terminal that has room for conventions
 METHODS = {
     "wilson": "Wilson",
     "effective": "Wilson at the effective sample size",
     "t": "Student's t",
     "macro": "combined from those of the labels, open for one that does not occur",
 }
-FINDINGS, DISAGREEMENTS = 50, 20
-NamedValues = Mapping[str, float | None]
+FINDINGS = 50
+DISAGREEMENTS = 20
 
 
 def scorecard(card: Scorecard) -> None:
     """The values of a scorecard with their intervals, on a wide terminal their conventions, and the breakdowns."""
     wide = console().width >= WIDE
-    interval, columns = " [95 %]" if card.intervals else "", ["convention"] if wide else []
-
-    def cells(label: str, *names: str) -> list[str]:
-        last = names[-1]
-        lower = last in card.measures and card.measures[last].lower_is_better
-        label = labelled(label, lower) + " *" * (last in card.undefined)
-        values = [*map(number, map(card.values.get, names))]
-        return [label, *values[:-1], values[-1] + bounds(card.intervals.get(last)), *[convention(card, last)] * wide]
-
+    last = f"f1{INTERVAL}" if card.intervals else "f1"
+    columns = ["convention"] if wide else []
     prefixes = [name.removesuffix("f1") for name in card.values if name == "f1" or name.endswith("_f1")]
-    families = {prefix: [f"{prefix}{rate}" for rate in RATES] for prefix in prefixes}
+    families = {prefix: [f"{prefix}{rate}" for rate in rows.RATES] for prefix in prefixes}
     families = {prefix: names for prefix, names in families.items() if all(name in card.values for name in names)}
-    rows = [cells(prefix.rstrip("_") or card.task, *names) for prefix, names in families.items()]
-    print_table(titled(card), ["", *RATES[:2], f"f1{interval}", *columns], rows)
     in_family = {name for names in families.values() for name in names}
+    cells = [_values(card, prefix.rstrip("_") or card.task, names, wide) for prefix, names in families.items()]
+    print_table(titled(card), ["", "precision", "recall", last, *columns], cells)
     title = None if families and not card.protocol else titled(card)
-    rows = [cells(name, name) for name in card.values if name not in in_family]
-    print_table(title, ["", f"value{interval}", *columns], rows)
+    cells = [_values(card, name, [name], wide) for name in card.values if name not in in_family]
+    print_table(title, ["", last.replace("f1", "value"), *columns], cells)
     if card.intervals:
         echo(f"[95 %]: {'; '.join(dict.fromkeys(METHODS.get(name, name) for name in card.methods.values()))}")
     if any(name in card.values for name in card.undefined):
         echo(f"* not defined by the protocol {card.protocol}; goldassay's own")
     for facet, keys in card.by.items():
         if facet == "confusion":
-            _confusions(keys, f"largest confusions{' *' if card.undefined else ''}")
+            title = "largest confusions *" if card.undefined else "largest confusions"
+            print_table(title, *rows.of_confusions(keys), left=2, most=10)
         else:
-            _breakdown(f"by {facet}{_under(card)}", facet, keys)
+            print_table(f"by {facet}{_under(card)}", *rows.of_breakdown(facet, keys), most=30)
     warn(*card.warnings)
+
+
+def _values(card: Scorecard, label: str, names: Sequence[str], wide: bool) -> list[str]:
+    """The row of some values, the last of which has its interval and, on a wide terminal, its convention."""
+    last = names[-1]
+    lower = last in card.measures and card.measures[last].lower_is_better
+    label = labelled(label, lower)
+    values = [number(card.values.get(name)) for name in names]
+    row = [f"{label} *" if last in card.undefined else label, *values]
+    row[-1] += bounds(card.intervals.get(last))
+    return [*row, rows.convention(card, last)] if wide else row
 
 
 def titled(card: Scorecard) -> str:
@@ -87,41 +83,6 @@ def _under(card: Scorecard) -> str:
     return f", protocol {card.protocol}" if card.protocol else ""
 
 
-def convention(card: Scorecard, name: str) -> str:
-    """The parameters of a value's convention, without its name."""
-    return card.conventions.get(name, "").partition("[")[2].removesuffix("]")
-
-
-def _breakdown(title: str, facet: str, keys: Mapping[str, NamedValues]) -> None:
-    """A facet's keys and their values, one row a key; the largest support first where there is one."""
-    rows = sorted(keys.items(), key=lambda row: -(row[1].get("support") or 0))
-    names = list(dict.fromkeys(name for _, values in rows for name in values))
-    if len(names) > 6:
-        names = [name for name in names if name.endswith(("f1", "support", "value"))][:6] or names[:6]
-    cells = [[key, *(_cell(name, values.get(name)) for name in names)] for key, values in rows]
-    print_table(title, [facet, *names], cells, most=30)
-
-
-def _cell(name: str, value: float | None) -> str:
-    """A value of a breakdown; counts are printed as counts, however small.
-
-    >>> _cell("support", 1.0), _cell("f1", 1.0), _cell("pairs", 12.0)
-    ('1', '1.0000', '12')
-    """
-    count = name in COUNTS or isinstance(value, int)
-    return f"{value:g}" if value is not None and (count or value > 1) else number(value)
-
-
-def _confusions(rows: Mapping[str, NamedValues], title: str) -> None:
-    """The commonest wrong predictions."""
-    pairs = sorted((-n, gold, label) for gold, row in rows.items() for label, n in row.items() if n and gold != label)
-    of_gold = {gold: sum(n or 0 for n in row.values()) for gold, row in rows.items() if gold != "SPURIOUS"}
-    cells = [
-        [gold, label, f"{-n:g}", f"{-n / of_gold[gold]:.0%}" if gold in of_gold else "–"] for n, gold, label in pairs
-    ]
-    print_table(title, ["gold", "predicted", "times", "of gold"], cells, left=2, most=10)
-
-
 def gold_audit(result: Audit) -> None:
     """The findings, and how many there are of each kind."""
     from goldassay.gold.audit import KINDS
@@ -130,14 +91,15 @@ def gold_audit(result: Audit) -> None:
     if result.clean:
         line(f"{result.name}: no problems ({counts or 'no records'})")
         return
-    rows = [
+    findings = [
         [finding.kind, finding.place, finding.message, "{start}:{end}".format(**finding.fix) if finding.fix else ""]
         for finding in result.findings
     ]
-    title = f"{result.name}: {len(rows)} finding{'s' if len(rows) != 1 else ''} ({counts})"
-    print_table(title, ["kind", "where", "what", "fix"], rows, left=4, most=FINDINGS)
+    title = f"{result.name}: {len(findings)} finding{'s' if len(findings) != 1 else ''} ({counts})"
+    print_table(title, ["kind", "where", "what", "fix"], findings, left=4, most=FINDINGS)
     kinds = sorted(result.kinds.items(), key=lambda item: -item[1])
-    print_table(None, ["kind", "meaning", "findings"], [[kind, KINDS[kind], n] for kind, n in kinds], left=2)
+    meanings: rows.Rows = [[kind, KINDS[kind], n] for kind, n in kinds]
+    print_table(None, ["kind", "meaning", "findings"], meanings, left=2)
 
 
 def gold_stats(result: Mapping[str, Any]) -> None:
@@ -151,18 +113,17 @@ def gold_stats(result: Mapping[str, Any]) -> None:
                 line(f"  {key}: {shortened([f'{group} {count:,}' for group, count in counts.items()], 30)}")
         for facet, keys in task["by"].items():
             columns = [facet, *dict.fromkeys(("records", task["unit"]))]
-            rows = [[key, *counts[: len(columns) - 1]] for key, counts in sorted(keys.items())]
-            print_table(None, columns, rows, most=FINDINGS)
+            cells = [[key, *counts[: len(columns) - 1]] for key, counts in sorted(keys.items())]
+            print_table(None, columns, cells, most=FINDINGS)
 
 
 def gold_split(result: Split) -> None:
     """The sizes, and how far each factor deviates."""
     n = len(result.of)
-    sides = result.sizes.items()
-    rows = [[side, result.ratios[side], size, size / n] for side, size in sides]
-    print_table(f"{n:,} ids, {result.groups:,} groups kept whole", ["side", "target", "ids", "share"], rows)
-    rows = [[row[name] for name in ("factor", "at", "mean", "most")] for row in result.deviations]
-    print_table("deviation of the shares", ["factor", "largest at", "mean", "largest"], rows, left=2)
+    sides: rows.Rows = [[side, result.ratios[side], size, size / n] for side, size in result.sizes.items()]
+    print_table(f"{n:,} ids, {result.groups:,} groups kept whole", ["side", "target", "ids", "share"], sides)
+    factors = [[row[name] for name in ("factor", "at", "mean", "most")] for row in result.deviations]
+    print_table("deviation of the shares", ["factor", "largest at", "mean", "largest"], factors, left=2)
     if result.empty:
         line(f"{', '.join(result.empty)} empty: there are fewer groups than sides")
 
@@ -171,33 +132,33 @@ def agreement(result: Agreement) -> None:
     """The figures with their intervals, and the first disagreements."""
     from goldassay.statistics import wilson
 
-    rows = []
+    figures: rows.Rows = []
     for figure in result.figures:
         between = "all" if len(figure.between) == len(result.annotators) else " – ".join(figure.between)
         value = number(figure.value) + bounds(figure.interval)
-        rows.append([figure.name, between, figure.type or "", figure.units, value])
+        figures.append([figure.name, between, figure.type or "", figure.units, value])
     title = f"{result.task}, {result.records} records, {', '.join(result.annotators)}"
-    print_table(title, ["figure", "between", "type", "units", "value [95 %]"], rows, left=3)
+    print_table(title, ["figure", "between", "type", "units", "value [95 %]"], figures, left=3)
     if any(figure.value == 1.0 and figure.name == "observed" for figure in result.figures):
         n = result.records
         line(f"All {n} records agree, so the bootstrap has no width; Wilson's interval is [{wilson(n, n)[0]:.4f}, 1].")
     if any(figure.name == "word_kappa" for figure in result.figures):
         line("word_kappa counts every word outside of spans as agreement, so it is too high; use F1.")
-    rows = [
-        [row.record, row.where, *(row.values.get(name, "") or "–" * (name in row.values) for name in result.annotators)]
-        for row in result.disagreements
-    ]
+    cells = []
+    for row in result.disagreements:
+        labels = [(row.values[name] or "–") if name in row.values else "" for name in result.annotators]
+        cells.append([row.record, row.where, *labels])
     columns = ["record", "where", *result.annotators]
-    print_table(f"{len(rows)} disagreements", columns, rows, left=len(columns), most=DISAGREEMENTS)
+    print_table(f"{len(cells)} disagreements", columns, cells, left=len(columns), most=DISAGREEMENTS)
     warn(*result.warnings)
 
 
 def judged(result: JudgedRate) -> None:
     """A judge's verdicts, and the rate of positive items."""
     rated = result.n - result.unknown
-    rows = [[name, count, count / rated if rated else None] for name, count in result.verdicts.items()]
+    verdicts: rows.Rows = [[name, n, n / rated if rated else None] for name, n in result.verdicts.items()]
     title = f"{result.question}: {result.n} items, judged by {result.judge}"
-    print_table(title, ["verdict", "items", "share"], [*rows, ["unknown", result.unknown, ""]])
+    print_table(title, ["verdict", "items", "share"], [*verdicts, ["unknown", result.unknown, ""]])
     _corrected(f"share of {result.positive!r}", result.corrected, result.naive)
     mean_grade(result.mean)
     cached = f", {result.cached} answers from the cache" if result.cached else ""
@@ -210,12 +171,18 @@ def judged(result: JudgedRate) -> None:
 def judge_agreement(judge: str, result: JudgeAgreement) -> None:
     """A judge's agreement with people, its errors and corrected rates."""
     line(f"{judge} on {result.question}, positive: {result.positive}")
-    names = ("accuracy", "sensitivity", "specificity", "kappa", "alpha", "people")
-    rows = [["alpha of people" if name == "people" else name, getattr(result, name)] for name in names]
+    values: dict[str, Value] = {
+        "accuracy": result.accuracy,
+        "sensitivity": result.sensitivity,
+        "specificity": result.specificity,
+        "kappa": result.kappa,
+        "alpha": result.alpha,
+        "alpha of people": result.people,
+    }
     title = f"{result.n} labels with a verdict, {result.unlabelled} items without a label"
-    print_table(title, ["value", "estimate [95 %]"], rows)
+    print_table(title, *rows.of_named(values))
     columns = list(next(iter(result.confusion.values())))
-    counts = [[label, *(row[column] for column in columns)] for label, row in result.confusion.items()]
+    counts: rows.Rows = [[label, *(row[column] for column in columns)] for label, row in result.confusion.items()]
     print_table("people (rows), judge (columns)", ["", *columns], counts)
     _corrected(f"share of {result.positive!r}", result.corrected)
     if result.mean and result.mean.corrected:
@@ -228,19 +195,15 @@ def judge_agreement(judge: str, result: JudgeAgreement) -> None:
 def judge_audit(result: JudgeAudit) -> None:
     """The checks of a judge, each with the share it needs to pass."""
     verdicts = {None: "–", True: "pass", False: "FAIL"}
-    rows = [
-        [
-            check.name,
-            verdicts[check.passed] + "?" * (check.passed is not None and not check.sure),
-            check.rate,
-            check.rate.n if check.rate else 0,
-            check.unknown,
-            check.mark,
-        ]
-        for check in result.checks
-    ]
+    checks: rows.Rows = []
+    for check in result.checks:
+        verdict = verdicts[check.passed]
+        if check.passed is not None and not check.sure:
+            verdict += "?"
+        rated = check.rate.n if check.rate else 0
+        checks.append([check.name, verdict, check.rate, rated, check.unknown, check.mark])
     title = f"audit of {result.judge}, {result.probes} probes"
-    print_table(title, ["check", "", "correct [95 %]", "n", "unknown", "pass mark"], rows, left=2)
+    print_table(title, ["check", "", "correct [95 %]", "n", "unknown", "pass mark"], checks, left=2)
     if not result.passed:
         line("Not passed. (?: the interval includes the pass mark, so more probes could change the verdict)")
     elif all(check.rate for check in result.checks):
@@ -262,20 +225,10 @@ def mean_grade(result: MeanGrade | None) -> None:
         warn("no correction: it needs 2 labels or more, and an item without a label")
 
 
-def _corrected(title: str, corrected: Any, naive: Any = None) -> None:
+def _corrected(title: str, corrected: Corrected | None, naive: Interval | None = None) -> None:
     """A judge's rate or mean, as it is and corrected by people's labels."""
-    values = {"verdicts as they are": naive}
-    if corrected:
-        values = {
-            f"corrected (PPI++), λ {corrected.trust:.2f}": corrected.corrected,
-            "corrected (Rogan–Gladen)": corrected.rogan_gladen,
-            "labels by verdict": corrected.by_verdict,
-            "verdicts as they are": corrected.naive,
-            "labels alone": corrected.people_only,
-        }
-    rows = [[name, value] for name, value in values.items() if value]
     head = title.split()[0]
-    print_table(title, ["from", f"{head} [95 %]"], rows)
+    print_table(title, *rows.of_rate(head, corrected, naive))
     if corrected and corrected.why:
         like = f"labelled and other items have the same verdicts: p {p_value(corrected.exchangeable_p)}"
         line(f"The {head} to report: {estimate(corrected.chosen)}, since {corrected.why} ({like}).")

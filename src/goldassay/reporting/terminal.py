@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import accumulate
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any, Protocol, TypeVar
 
 from rich.console import Console
 from rich.table import Table
@@ -22,11 +22,9 @@ from rich.theme import Theme
 from goldassay import jsonl
 from goldassay.progress import bar as progressing
 from goldassay.progress import heartbeat, watched
-from goldassay.progress import quiet as asked_to_be_quiet
+from goldassay.progress import quiet as is_quiet
+from goldassay.reporting.cells import Cell, Row, Value, written
 from goldassay.secrets import redact, scrub
-
-if TYPE_CHECKING:  # the command line prints without loading what runs programs
-    from goldassay.running.run import Run
 
 ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -52,7 +50,11 @@ class Screen(Console):
     """A console that shows data as data: a label such as ``[loc]`` is text, and an escape sequence has no effect."""
 
     def on_broken_pipe(self) -> None:
-        """The reader of the pipe (``| head``) has gone."""
+        """Called when the reader of the pipe (``| head``) has gone.
+
+        Raises:
+            BrokenPipeError: Always, so that the command ends.
+        """
         raise BrokenPipeError
 
     def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override]
@@ -68,19 +70,32 @@ def console(error: bool = False) -> Console:
 _answers: IO[str] | None = None
 
 
-def answer(value: object) -> None:
+def answer(value: Mapping[str, Any]) -> None:
     """Prints the one JSON object of a command under ``--json``, without secrets."""
     text = jsonl.dumps(value)
     text = text if redact(text) == text else jsonl.dumps(scrub(json.loads(text)))
     print(text, file=_answers or sys.stdout)
 
 
-def output(result: Any, json: bool, table: Callable[[Any], None]) -> None:
+class Result(Protocol):
+    """A result of the library that is also printed as JSON."""
+
+    def state(self) -> Mapping[str, Any]:
+        """The result as JSON."""
+        ...
+
+
+R = TypeVar("R", bound="Result | Mapping[str, Any]")
+
+
+def output(result: R, json: bool, table: Callable[[R], None]) -> None:
     """Prints a result: as JSON (its state, if it is no mapping), or as a table."""
-    if json:
-        answer(result if isinstance(result, Mapping) else result.state())
-    else:
+    if not json:
         table(result)
+    elif isinstance(result, Mapping):
+        answer(result)
+    else:
+        answer(result.state())
 
 
 @contextmanager
@@ -101,32 +116,7 @@ def answers_alone() -> Iterator[None]:
         os.close(stdout)
 
 
-class Cell(str):
-    """Data in a cell: ``better``, ``worse`` or another style of Rich's, and a dim line of detail below."""
-
-    style: str
-    detail: str
-
-    def __new__(cls, text: object, style: str = "", detail: str = "") -> Cell:
-        cell = super().__new__(cls, text)
-        cell.style, cell.detail = style, detail
-        return cell
-
-
-def written(cell: object) -> str:
-    """A cell as text: an interval with its value, numbers with four places, counts with commas, a dash for None.
-
-    >>> written(0.61764), written(12000), written(None)
-    ('0.6176', '12,000', '–')
-    """
-    if isinstance(cell, int):
-        return f"{cell:,}"
-    if hasattr(cell, "value"):
-        return estimate(cell)
-    return number(cell) if cell is None or isinstance(cell, float) else str(cell)
-
-
-def _text(cell: object) -> Text:
+def _text(cell: Value) -> Text:
     text = Text(visible(written(cell)))
     if isinstance(cell, Cell):
         text.stylize(cell.style)
@@ -137,104 +127,52 @@ def _text(cell: object) -> Text:
 def print_table(
     title: str | None,
     columns: Sequence[str],
-    rows: Sequence[Sequence[object]],
+    rows: Sequence[Row],
     *,
     left: int = 1,
     most: int | None = None,
 ) -> None:
-    """Prints rows, if any, under a title. Columns that do not fit stand in tables below, each after the first columns.
+    """Prints rows, if any, under a title. Columns that do not fit go into tables below, each after the first columns.
 
     Args:
-        title: Stands above the table, which is at least as wide.
+        title: Printed above the table, which is at least as wide.
         columns: The heads.
         rows: The cells, as `written` writes them; a `Cell` has a style.
-        left: So many columns are aligned left and fold where they are too wide; the others are aligned right, and
+        left: How many columns are aligned left and fold where they are too wide; the others are aligned right, and
             nothing in them is ever cut.
-        most: Only so many rows; a line below says how many there are more.
+        most: Print only so many rows; a line below counts the others.
     """
     if not rows:
         return
     screen = console()
-    heads, *cells = [list(map(_text, row)) for row in (columns, *rows[:most])]
+    heads = list(map(_text, columns))
+    cells = [list(map(_text, row)) for row in rows[:most]]
     widths = [
         PADDING + max(screen.measure(cell).maximum for cell in column) for column in zip(heads, *cells, strict=True)
     ]
     fixed = 1 + sum(min(NAME + PADDING, width) for width in widths[:left])
-    first, rest = range(len(widths))[:left], range(len(widths))[left:]
+    rest = list(range(left, len(widths)))
     while True:
-        fitting = sum(fixed + width <= screen.width for width in accumulate(widths[place] for place in rest))
+        # at least one column is printed, even where it is wider than the screen
+        fitting = sum(fixed + width <= screen.width for width in accumulate(widths[place] for place in rest)) or 1
         table = Table(title=title, title_justify="left", min_width=min(len(title or ""), screen.width))
-        places = [*first, *rest[: max(1, fitting)]]
+        places = [*range(min(left, len(widths))), *rest[:fitting]]
         for place in places:
-            options: Any = {"overflow": "fold"} if place < left else {"justify": "right", "no_wrap": True}
-            table.add_column(heads[place], **options)
+            if place < left:
+                table.add_column(heads[place], overflow="fold")
+            else:
+                table.add_column(heads[place], justify="right", no_wrap=True)
         for row in cells:
             table.add_row(*(row[place] for place in places))
         screen.print(table)
-        rest, title = rest[max(1, fitting) :], None
+        title = None
+        rest = rest[fitting:]
         if not rest:
             break
     if any("↓" in row[0].plain for row in cells):
         echo("↓: lower is better")
     if most and len(rows) > most:
         echo(f"and {len(rows) - most} more (all with --json)")
-
-
-def number(value: float | None, places: int = 4) -> str:
-    """A value with four places; a dash without evidence."""
-    return "–" if value is None else f"{value:.{places}f}"
-
-
-def bounds(interval: Any, sign: str = "") -> str:
-    """The ends of an interval, with a blank before; empty for None, and if it has none.
-
-    >>> bounds((0.4713, 0.7654)), bounds(None)
-    (' [0.471, 0.765]', '')
-    """
-    ends: Any = interval if isinstance(interval, tuple) else interval and (interval.low, interval.high)
-    return f" [{ends[0]:{sign}.3f}, {ends[1]:{sign}.3f}]" if ends and ends[0] is not None else ""
-
-
-def estimate(value: Any, places: int = 4) -> str:
-    """A value with its 95 % interval, ``0.6176 [0.471, 0.765]``; a dash for None."""
-    return number(value and value.value, places) + bounds(value)
-
-
-def with_interval(run: Run, name: str) -> str:
-    """The same of a run's measure."""
-    return number(run.values.get(name)) + bounds(run.intervals.get(name))
-
-
-def p_value(p: float | None) -> str:
-    """A p-value with three places; a dash for None.
-
-    >>> p_value(0.0314), p_value(0.0001), p_value(None)
-    ('0.031', '<0.001', '–')
-    """
-    return "<0.001" if p is not None and p < 0.001 else number(p, 3)
-
-
-def signed(value: float, interval: Any = None, places: int = 3) -> str:
-    """A difference with its sign, and with its interval if it has one.
-
-    >>> signed(0.05), signed(-0.2, (-0.31, -0.1))
-    ('+0.050', '-0.200 [-0.310, -0.100]')
-    """
-    return f"{value:+.{places}f}{bounds(interval, '+')}"
-
-
-def labelled(name: str, lower_is_better: bool) -> str:
-    """A value's name in a table: with an arrow if lower is better."""
-    return f"{name} ↓" if lower_is_better else name
-
-
-def shortened(names: Sequence[object], most: int = 10) -> str:
-    """The first names of a list, and how many more there are.
-
-    >>> shortened(["a", "b", "c"], 2)
-    'a, b and 1 more'
-    """
-    return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def line(*texts: str, style: str | None = None) -> None:
@@ -245,8 +183,8 @@ def line(*texts: str, style: str | None = None) -> None:
 
 def _whole(text: Text | str, *, error: bool = False) -> None:
     """One line however long it is; a terminal breaks it between words, so that no number and no path is cut."""
-    out = console(error)
-    out.print(text, no_wrap=not out.is_terminal, overflow="ignore", crop=False)
+    screen = console(error)
+    screen.print(text, no_wrap=not screen.is_terminal, overflow="ignore", crop=False)
 
 
 def echo(*texts: str) -> None:
@@ -264,28 +202,31 @@ def warn(*texts: str) -> None:
 @contextmanager
 def working(text: str) -> Iterator[None]:
     """A spinner on standard error while something long runs; lines if that is no terminal; nothing if quiet."""
-    out = console(error=True)
-    if watched(out.file):
-        with out.status(text):
+    screen = console(error=True)
+    if watched(screen.file):
+        with screen.status(text):
             yield
         return
-    if not asked_to_be_quiet():
-        out.print(text)
+    if not is_quiet():
+        screen.print(text)
     with heartbeat(lambda: text):
         yield
 
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """A bar on standard error, or lines if that is no terminal. Call the result with how much is done and what comes
-    next."""
-    out, state = console(error=True), [0, what]
+    """A bar on standard error, or lines if that is no terminal. Call the result with how many steps are done and the
+    name of the next."""
+    step = what
+    completed = 0
 
     def update(done: int, then: str = what) -> None:
-        state[:] = done, then
+        nonlocal step, completed
+        step = then
+        completed = done
         bar.update(task, completed=done, description=then)
 
-    with progressing(out) as bar, heartbeat(lambda: f"{state[1]}, {state[0]} of {total}"):
+    with progressing(console(error=True)) as bar, heartbeat(lambda: f"{step}, {completed} of {total}"):
         task = bar.add_task(what, total=total)
         yield update
 

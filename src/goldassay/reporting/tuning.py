@@ -1,6 +1,6 @@
-"""Tuning: what a folder of it holds for a report, and what it gained, error patterns and patches on the terminal.
+"""Tuning: its folder as a report shows it, and its gain, error patterns and patches on the terminal.
 
-What was tested comes from the tuning's ledger; a tuning without one (by a DSPy optimizer) has no tests to list.
+The tests come from the tuning's ledger; a tuning without one (by a DSPy optimizer) has no tests to list.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
-from goldassay.reporting.terminal import Cell, bounds, echo, line, number, p_value, print_table, signed, with_interval
+from goldassay.reporting.cells import Cell, Row, bounds, number, p_value, signed, with_interval
+from goldassay.reporting.terminal import echo, line, print_table
 
 if TYPE_CHECKING:  # a terminal that shows a run loads nothing of tuning
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.patterns import Pattern
-    from goldassay.tuning.saved import Tuned
+    from goldassay.tuning.saved import Trial, Tuned
     from goldassay.tuning.verdict import Audit
 
 LONGEST = 2000  # characters of an edit
@@ -45,20 +46,23 @@ class Tuning:
         files = {patch.id: patch for patch in map(read, sorted((folder / "patches").glob("*.yaml")))}
         order = dict.fromkeys([entry["id"] for entry in about.get("patches", ()) if entry["id"] in files] + [*files])
         patches = {name: {"id": name, "edit": files[name].edit, **files[name].model_dump()} for name in order}
-        diff, ledger = folder / "prompt.diff", folder / "ledger.jsonl"
+        ledger = folder / "ledger.jsonl"
         entries = list(jsonl.rows(ledger)) if ledger.is_file() else []
-        return cls(about, patches, entries, diff.read_text(encoding="utf-8") if diff.is_file() else "", folder)
+        prompts = folder / "prompt.diff"
+        diff = prompts.read_text(encoding="utf-8") if prompts.is_file() else ""
+        return cls(about, patches, entries, diff, folder)
 
     @property
     def title(self) -> str:
-        """With what it tuned."""
+        """The name of the optimizer."""
         return f"Tuning with {self.about.get('optimizer') or 'an optimizer'}"
 
     @property
     def sentence(self) -> str:
-        """What the tuning came to, with what it took."""
+        """The outcome of the tuning, with what it cost."""
         split = "test" if self.about.get("test") else "dev"
-        part, cost = self.about.get(split) or {}, self.about.get("cost") or {}
+        part = self.about.get(split) or {}
+        cost = self.about.get("cost") or {}
         spent = f"{cost.get('calls', 0):,} calls, {cost.get('seconds', 0) or 0:.0f} s"
         if not part:
             return f"{self.title} changed nothing ({spent})."
@@ -75,34 +79,43 @@ class Tuning:
 
     @property
     def tests(self) -> list[dict[str, Any]]:
-        """What was tested, in order: name, outcome, reason, effect, edits; then the edits that no test names."""
+        """The tests in order: name, outcome, reason, effect and edits; then the edits that no test names."""
         tests = []
         for entry in self.ledger:
-            split, effect = next(((key, part) for key, part in entry.items() if isinstance(part, Mapping)), ("", None))
             names = zip(map(str, entry["patches"]), entry["edits"], strict=True)
             edits = [self.patches.get(name, {"id": name, "edit": str(text)}) for name, text in names]
-            tests.append((entry["candidate"], entry, effect, split, edits))
+            split = next((key for key, part in entry.items() if isinstance(part, Mapping)), "")
+            tests.append(_test(entry["candidate"], entry, entry.get(split), split, edits))
         tested = {name for entry in self.ledger for name in entry["patches"]}
         for name, patch in self.patches.items():
             if name not in tested:
                 effect = (patch.get("effects") or [None])[-1]
-                tests.append((name, patch, effect, effect["split"] if effect else "", [patch]))
-        return [
-            {
-                "name": str(name),
-                "good": str(about["status"]) in GOOD,
-                "word": WORDS.get(about["status"], str(about["status"])),
-                "reason": str(about["reason"]),
-                "effect": effect,
-                "split": split,
-                "edits": list(map(_edit, edits)),
-            }
-            for name, about, effect, split, edits in tests
-        ]
+                tests.append(_test(name, patch, effect, effect["split"] if effect else "", [patch]))
+        return tests
+
+
+def _test(
+    name: object,
+    about: Mapping[str, Any],
+    effect: Mapping[str, Any] | None,
+    split: str,
+    edits: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """A test of edits as the page shows it; ``about`` holds its status and the reason."""
+    status = str(about["status"])
+    return {
+        "name": str(name),
+        "good": status in GOOD,
+        "word": WORDS.get(status, status),
+        "reason": str(about["reason"]),
+        "effect": effect,
+        "split": split,
+        "edits": list(map(_edit, edits)),
+    }
 
 
 def _edit(patch: Mapping[str, Any]) -> dict[str, Any]:
-    """An edit as removed and added lines, with why it was proposed and how it ended."""
+    """An edit as removed and added lines, with the reason for it and its outcome."""
     example = patch.get("example")
     if example and patch.get("action") == "show_nearest":  # a choice among all of train is shown in words
         example = example["examples"] if len(example["examples"]) <= example["k"] else None
@@ -116,36 +129,44 @@ def _edit(patch: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def tuned(result: Tuned, folder: object) -> None:
+def tuned(result: Tuned, folder: Path | str) -> None:
     """The values before and after on dev and on test, the patches, the verdict, the cost and the folder."""
     from goldassay.reporting.summary import noise_lines, spent
 
-    rows: list[list[str]] = []
+    values: list[list[str]] = []
     sentences = ["The metric before and after, and the paired difference [95 %]:"]
     for split, trial in (("dev", result.dev), ("test", result.test)):
         if trial is None:
             continue
-        before, after, test = trial.before, trial.after, trial.difference
-        for name, value in after.values.items():
-            rows.append([split, name, with_interval(before, name)])
-            rows[-1].append(number(value) if trial.chosen else with_interval(after, name))
-        size = f"n {test.n}" if test.unit == "examples" else f"{test.n} {test.unit}"
-        sure = f", {size}; it also chose, so no interval"
-        if not trial.chosen:
-            detectable = f", detectable {test.smallest_detectable:.3f}" if test.smallest_detectable else ""
-            sure = f"{bounds(test.interval, '+')}, p {p_value(test.p)}, {size}{detectable}"
-        sentences.append(f"{split:<5}{number(before.value)} → {number(after.value)}, {test.difference:+.4f}{sure}")
-        sentences += [f"{split}, after: {text}" for text in noise_lines(after)]
-    print_table(f"tuned with {result.optimizer}", ["split", "value", "before [95 %]", "after [95 %]"], rows, left=2)
+        for name, value in trial.after.values.items():
+            after = number(value) if trial.chosen else with_interval(trial.after, name)
+            values.append([split, name, with_interval(trial.before, name), after])
+        sentences.append(f"{split:<5}{_trial(trial)}")
+        sentences += [f"{split}, after: {text}" for text in noise_lines(trial.after)]
+    print_table(f"tuned with {result.optimizer}", ["split", "value", "before [95 %]", "after [95 %]"], values, left=2)
     echo(*sentences)
     if result.ledger.patches:
         patches(result.ledger.patches)
         line(result.ledger.verdict.sentence)
-    notes = [f"Note: {result.note}"] if result.note else []
-    notes += [*result.beside, *([f"The gain is {result.verdict}."] if result.test is not None else [])]
-    for text in [*notes, *([f"Stopped early: {result.stopped}."] if result.stopped else [])]:
-        line(text)
+    if result.note:
+        line(f"Note: {result.note}")
+    line(*result.beside)
+    if result.test is not None:
+        line(f"The gain is {result.verdict}.")
+    if result.stopped:
+        line(f"Stopped early: {result.stopped}.")
     echo(f"{spent(result.cost)} to tune. Folder: {folder}")
+
+
+def _trial(trial: Trial) -> str:
+    """The metric before and after with the paired test; no interval if the same examples also chose the program."""
+    test = trial.difference
+    size = f"n {test.n}" if test.unit == "examples" else f"{test.n} {test.unit}"
+    change = f"{number(trial.before.value)} → {number(trial.after.value)}, {test.difference:+.4f}"
+    if trial.chosen:
+        return f"{change}, {size}; it also chose, so no interval"
+    detectable = f", detectable {test.smallest_detectable:.3f}" if test.smallest_detectable else ""
+    return f"{change}{bounds(test.interval, '+')}, p {p_value(test.p)}, {size}{detectable}"
 
 
 def audit(result: Audit) -> None:
@@ -154,14 +175,16 @@ def audit(result: Audit) -> None:
     line(first)
     line(*(f"- {text}" for text in rest))
     if costs := result.details.get("costs"):
-        rows = [[name, *(f"{costs[side][name]:.4g}" for side in ("before", "after"))] for name in costs["before"]]
-        print_table("an example costs", ["", "before", "after"], rows)
+        before = costs["before"]
+        after = costs["after"]
+        cells = [[name, f"{before[name]:.4g}", f"{after[name]:.4g}"] for name in before]
+        print_table("an example costs", ["", "before", "after"], cells)
         _diff(str(result.details["diff"]).splitlines() or ["The prompts are the same."])
 
 
 def patterns(patterns: Sequence[Pattern], most: int = 8) -> None:
     """Error patterns, the most costly first: examples, how many errors, in how many examples, the loss."""
-    rows = []
+    rows: list[Row] = []
     for pattern in patterns:
         types = " → ".join(dict.fromkeys(part for part in (pattern.gold_type, pattern.pred_type) if part))
         name = Cell(f"{pattern.kind} {types}", detail="\n".join(f"  {text}" for text in _details(pattern)))
@@ -184,19 +207,25 @@ def _details(pattern: Pattern) -> list[str]:
 
 
 def patches(patches: Sequence[Patch]) -> None:
-    """Patches with what they change, the measured effect and the status."""
+    """Patches with their edit, the measured effect and the status."""
     rows = []
     for patch in patches:
-        effect = patch.effects[-1] if patch.effects else None
         reason = patch.reason if "program" in patch.reason else ""
-        rows.append([Cell(patch.id, detail=patch.edit[:160]), Cell(patch.status, detail=reason), "–", ""])
-        if effect:
-            on = f"on {effect.split}, {effect.size}{', which chose it' * effect.chosen}"
-            p = "" if effect.chosen else p_value(effect.p)
-            rows[-1][2:] = Cell(signed(effect.difference, effect), detail=on), p
+        rows.append([Cell(patch.id, detail=patch.edit[:160]), Cell(patch.status, detail=reason), *_effect(patch)])
     print_table("patches", ["patch", "status", "effect [95 %]", "p"], rows, left=2)
     if not rows:
         echo("No patches yet. To make some:  goldassay patch propose TASK --run RUN")
+
+
+def _effect(patch: Patch) -> list[str]:
+    """The cells of a patch's latest effect and its p-value; a patch that was chosen on these examples has none."""
+    if not patch.effects:
+        return ["–", ""]
+    effect = patch.effects[-1]
+    examples = f"on {effect.split}, {effect.size}"
+    if effect.chosen:
+        return [Cell(signed(effect.difference, effect), detail=f"{examples}, which chose it"), ""]
+    return [Cell(signed(effect.difference, effect), detail=examples), p_value(effect.p)]
 
 
 def patch(patch: Patch, diff: Sequence[str]) -> None:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
+from goldassay.reporting.cells import bounds, number, signed
 from goldassay.reporting.summary import RunSummary, formula, labels, overall, values
-from goldassay.reporting.terminal import bounds, number, signed
 from goldassay.running.comparing import RunComparison, RunComparisons
 from goldassay.running.comparing import compare as compare_runs
 from goldassay.running.rows import facets
@@ -64,6 +64,13 @@ class PartDifference(NamedTuple):
     def size(self) -> float:
         """The absolute difference."""
         return abs(self.after - self.before)
+
+    @property
+    def change(self) -> str:
+        """``better`` or ``worse`` if the interval excludes 0, else empty."""
+        if self.low > 0:
+            return "better"
+        return "worse" if self.high < 0 else ""
 
 
 class Difference:

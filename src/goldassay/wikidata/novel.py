@@ -20,7 +20,8 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples import VERDICTS, novel_discovery_rate
 from goldassay.reporting import terminal
-from goldassay.reporting.terminal import number, print_table
+from goldassay.reporting.cells import number
+from goldassay.reporting.terminal import print_table
 from goldassay.wikidata.results import bounds
 from goldassay.wikidata.scoring import NO_MATCH, NOVEL, VerdictKey, verdict_key
 

@@ -21,7 +21,8 @@ from goldassay.cache import age
 from goldassay.exceptions import DataError
 from goldassay.measures.triples import novel_discovery_rate, scorecard
 from goldassay.reporting import terminal
-from goldassay.reporting.terminal import number, print_table
+from goldassay.reporting.cells import number
+from goldassay.reporting.terminal import print_table
 from goldassay.scorecard import Scorecard, from_evidence, rates
 from goldassay.statistics.evidence import chosen
 from goldassay.statistics.intervals import interval

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.reporting import summary
+from goldassay.reporting.cells import shortened
 from goldassay.reporting.pages import charts, data
 from goldassay.reporting.pages.document import code, packed, page
 from goldassay.reporting.ranking import RankedRun, leader
-from goldassay.reporting.terminal import shortened
 from goldassay.reporting.tuning import Tuning
 from goldassay.reporting.verdicts import FEW, differences, metric_title, run_sentence
 from goldassay.running.folder import run_at

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from goldassay.reporting.cells import bounds, number, signed
 from goldassay.reporting.pages.document import typeset
-from goldassay.reporting.terminal import bounds, number, signed
 
 Chart = dict[str, Any]
 Interval = Sequence[float]

@@ -21,9 +21,9 @@ from markupsafe import Markup
 
 from goldassay import __version__
 from goldassay.measures.classification.records import institutions
-from goldassay.reporting import terminal
+from goldassay.reporting import cells
+from goldassay.reporting.cells import number, p_value
 from goldassay.reporting.summary import gold_name, model_name, tokens
-from goldassay.reporting.terminal import number, p_value
 
 HERE = Path(__file__).parent
 EMPTY = "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="  # of no text: the style element that plotly fills itself
@@ -97,7 +97,7 @@ def rate(value: float | None) -> str:
 
 def signed(value: float | None) -> str:
     """A difference with its sign; a dash for None."""
-    return "–" if value is None else typeset(terminal.signed(value))
+    return "–" if value is None else typeset(cells.signed(value))
 
 
 def typeset(text: str) -> str:
