@@ -316,7 +316,7 @@ FILES = {
 
 def files(draws: int) -> Iterator[str]:
     """Files of documents through `goldassay score`, with the documents named and without."""
-    from goldassay.cli.score import scored
+    import goldassay
 
     yield "| file | value | documents | named | not named |"
     yield "|---|---|---|---|---|"
@@ -330,7 +330,7 @@ def files(draws: int) -> Iterator[str]:
                     with TemporaryDirectory() as folder:
                         both = write(rng.random((documents, PER_DOCUMENT)) < quality, named, Path(folder))
                         measures: dict[str, Any] = {"measures": [value]} if task == "answering" else {}
-                        ends.append(scored(task, *both, **measures).intervals[value])
+                        ends.append(goldassay.score(task, *both, **measures).intervals[value])
                 held, width = _held(ends, MEAN)
                 shown.append(f"{held:.3f} ({width:.2f})" if held >= LEAST else f"**{held:.3f}** ({width:.2f})")
             yield f"| {title} | {value} | {documents} | {' | '.join(shown)} |"

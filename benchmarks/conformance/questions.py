@@ -18,8 +18,8 @@ from typing import Any
 
 from benchmarks.conformance.official import SuiteResult
 
+import goldassay
 from goldassay import files
-from goldassay.cli.score import scored
 from goldassay.measures.answering.protocols import drop as drop_rates
 
 KILT = {
@@ -62,7 +62,7 @@ def expected(protocol: str) -> Callable[[Path], SuiteResult]:
 
 
 def _values(protocol: str, gold: Path, pred: Path) -> Mapping[str, float | None]:
-    return scored("answering", gold, pred, protocol=protocol, intervals=False).values
+    return goldassay.score("answering", gold, pred, protocol=protocol, intervals=False).values
 
 
 def drop(data: Path) -> SuiteResult:

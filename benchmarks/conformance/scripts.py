@@ -23,8 +23,8 @@ from pathlib import Path
 
 from benchmarks.conformance.official import SuiteResult
 
+import goldassay
 from goldassay import files
-from goldassay.cli.score import scored
 from goldassay.exceptions import GoldassayError
 
 CONFIGURATION = "CorefMetricTestConfig.pm"
@@ -63,7 +63,7 @@ def coreference(data: Path) -> SuiteResult:
         if case is None:
             continue
         name, *pair = case.groups()
-        values = scored("linking", *(folder / file for file in pair), protocol="conll", intervals=False).values
+        values = goldassay.score("linking", *(folder / file for file in pair), protocol="conll", intervals=False).values
         for metric, numbers in VALUES.findall(block):
             rates = zip(("recall", "precision", "f1"), numbers.split(","), strict=True) if metric in METRICS else ()
             for rate, official in rates:
@@ -110,7 +110,7 @@ def printed(suite: str) -> Callable[[Path], SuiteResult]:
         if not texts:
             raise GoldassayError(f"{folder} has no NAME.txt with what the script printed for NAME{Path(gold).suffix}")
         for text in texts:
-            values = scored(
+            values = goldassay.score(
                 task, folder / gold, text.with_suffix(Path(gold).suffix), protocol=protocol, intervals=False
             )
             for name, official in parse(files.text(text)):

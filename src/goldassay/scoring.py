@@ -1,40 +1,31 @@
 """``score``: predictions that exist against gold, in files or in memory; several systems side by side.
 
-`explain` says why another tool gives another number for the same predictions (``score --claimed NAME=VALUE``). It
-computes a value again under every other convention of the same quantity that we know: one parameter of the
-measure chosen differently, another average, other data (a type left out, labels without case, …), files read
-differently. Those that give the claimed number are the candidates. An F1 is never explained by a precision or a ROUGE.
-
-A claim of few digits agrees with many of them by chance. So candidates stand in the order in which such changes are the
-reason, those that change least first, and the number of values close to the claim says how many agree by chance.
+The command line scores by the same functions: `read` reads both sides, `card_of` measures them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, fields, replace
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from functools import partial
 from importlib import import_module
+from inspect import Parameter, signature
 from numbers import Number
-from operator import eq, ne
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from goldassay import workspace
+from goldassay import protocols, workspace
 from goldassay.exceptions import GoldassayError
-from goldassay.gold import Pairs, pairs
-from goldassay.measure import TASKS, Measure, parse, registered
-from goldassay.scorecard import Batches, Scorecard, Scorecards, fold
+from goldassay.gold import Pairs, formats, pairs
+from goldassay.gold.formats.tables import institutional
+from goldassay.gold.reading import is_file
+from goldassay.measure import TASKS, Measure, parse, registered, target_met
+from goldassay.scorecard import Scorecard, Scorecards, fold
 
 INTERVALS_UP_TO = 2000  # examples for which intervals are computed by default
 BARE = {"classification": "label", "records": "record"}
 """The field that a bare value of a list is: a label, or a record as JSON text."""
 MEASURED = ("retrieval", "answering")  # tasks whose scorecards take names of measures
+READING = ("split", "map", "column", "na_probs", "train", "skip_bad", "malformed", "scheme", "adjacent")
+"""Options of how files are read (`goldassay.gold.pairs`)."""
 
 
 def score(
@@ -62,7 +53,14 @@ def score(
         map: The columns of gold's fields, such as ``{"label": "category"}``.
         format: The format of files; guessed if not given.
         intervals: Whether to compute intervals; by default of up to 2,000 examples.
-        options: Those of the task's scorecard: ``measures``, ``protocol``, ``labels`` ….
+        options: ``protocol``, an official protocol (`goldassay.protocols`); how files are read (`READING`); those of
+            the task's scorecard: ``measures``, ``labels`` ….
+
+    Returns:
+        A `Scorecard`, or `Scorecards` of several systems.
+
+    Raises:
+        GoldassayError: There is no such task, protocol or option, or a side cannot be read.
 
     >>> score("classification", ["museum", "archive"], ["museum", "museum"])["accuracy"]
     0.5
@@ -74,10 +72,77 @@ def score(
     if isinstance(predictions, Mapping):
         shared: dict[str, Any] = {"split": split, "map": map, "format": format, "intervals": intervals, **options}
         return Scorecards({name: score(task, gold, part, **shared) for name, part in predictions.items()})
+    aligned, chosen = read(task, gold, predictions, format=format, split=split, map=map, **options)
+    return card_of(task, aligned, chosen, intervals)
+
+
+def read(
+    task: str,
+    gold: Any,
+    predictions: Any,
+    *,
+    format: str | None = None,
+    protocol: str | None = None,
+    **options: Any,
+) -> tuple[Pairs, dict[str, Any]]:
+    """Both sides, aligned, and the options of the task's scorecard: the one reader of `score` and the command line.
+
+    Args:
+        task: The task.
+        gold: The gold, a file or records.
+        predictions: The predictions.
+        format: The format of files; guessed if not given.
+        protocol: An official protocol by its name.
+        options: Those of `score`; ``None`` counts as not given.
+
+    Raises:
+        GoldassayError: There is no such task, protocol or option, or a side cannot be read.
+    """
     if task not in workspace.tasks():
         raise GoldassayError(f"no task {task!r}{workspace.nearest(task, workspace.tasks())}")
-    gold, predictions = _named(gold, BARE.get(task)), _named(predictions, BARE.get(task))
-    return card_of(task, pairs(task, gold, predictions, split=split, map=map, format=format), options, intervals)
+    chosen = {name: value for name, value in options.items() if value is not None}
+    official = None if protocol is None else protocols.named(protocol, task)
+    reading = {name: chosen.pop(name) for name in READING if name in chosen}
+    _check_options(task, reading, chosen, in_files=is_file(gold) or is_file(predictions))
+    gold = _named(gold, BARE.get(task))
+    predictions = _named(predictions, BARE.get(task))
+    if is_file(gold):
+        layout = format or (official.layout(gold, task) if official else None)
+        gold_format = layout or formats.guess(gold, task)
+        pred_format = layout or (formats.guess(predictions, task) if is_file(predictions) else gold_format)
+        if "na_probs" in reading and {gold_format, pred_format} != {"squad"}:
+            raise GoldassayError("na_probs is for files of the format squad; elsewhere a prediction has its confidence")
+        if (
+            task == "classification"
+            and "labels" not in chosen
+            and gold_format in ("tsv", "csv")
+            and institutional(gold)
+        ):
+            chosen["labels"] = "institutions"
+        if official and gold_format == "hipe":
+            reading["protocol"] = official.name  # decides which rows are tokens, and what bounds a linked mention
+    else:
+        layout = format
+    aligned = pairs(task, gold, predictions, format=layout, **reading)
+    if reading.get("malformed") == "strict":
+        aligned.warnings.append("tags were read as their scheme is written (malformed=strict)")
+    if official:
+        chosen["protocol"] = official.name
+    return aligned, chosen
+
+
+def _check_options(task: str, reading: Mapping[str, Any], chosen: Mapping[str, Any], *, in_files: bool) -> None:
+    """Raises for an option that nothing would use."""
+    unused = next((name for name in reading if name not in ("split", "map")), None)
+    if unused and not in_files:
+        raise GoldassayError(f"{unused} says how a file is read, and both sides are records")
+    if task not in TASKS:
+        return
+    parameters = signature(import_module(f"goldassay.measures.{task}").scorecard).parameters
+    names = [name for name, parameter in parameters.items() if parameter.kind is Parameter.KEYWORD_ONLY]
+    open_ended = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
+    if unknown := next((name for name in chosen if name not in (*names, "measures") and not open_ended), None):
+        raise GoldassayError(f"{task} has no option {unknown!r}{workspace.nearest(unknown, [*names, *READING])}")
 
 
 def _named(data: Any, field: str | None) -> Any:
@@ -99,7 +164,8 @@ def card_of(task: str, aligned: Pairs, options: Mapping[str, Any], intervals: bo
         intervals: Whether to compute intervals; by default of up to `INTERVALS_UP_TO` examples.
     """
     chosen = dict(options)
-    names = None if task in MEASURED else chosen.pop("measures", None)
+    passed_on = task in MEASURED and "protocol" not in chosen
+    names = None if passed_on else chosen.pop("measures", None)
     if task in TASKS:
         card: Scorecard = import_module(f"goldassay.measures.{task}").scorecard(aligned.gold, aligned.pred, **chosen)
     else:
@@ -117,11 +183,14 @@ def choose(card: Scorecard, names: Sequence[str], weight: str = "") -> None:
     """Keep the values of these names, or that begin with one of them (``strict`` keeps ``strict_f1`` and its rates).
 
     A name that no value has may be that of another measure of the task, or its repr.
+
+    Raises:
+        GoldassayError: The task has no measure of a name.
     """
-    others: dict[str, Any] = {}
+    others: dict[str, Measure[Any]] = {}
     if card.task in TASKS:
         others = {measure.key: measure for measure in reversed(registered(f"goldassay.measures.{card.task}"))}
-    more = {}
+    more: dict[str, Measure[Any]] = {}
     for name in names:
         if any(value == name or value.startswith(f"{name}_") for value in card.values):
             continue
@@ -129,254 +198,33 @@ def choose(card: Scorecard, names: Sequence[str], weight: str = "") -> None:
             near = get_close_matches(name, {**card.values, **others}, 3) or list(card.values)
             raise GoldassayError(f"{card.task} has no measure {name!r}; there are {', '.join(near)}")
         more[name] = others[name] if name in others else parse(f"{card.task}.{name}")
-    cards = [card, fold(card.task, more, card.shared, weight=weight)] if more and card.shared else [card]
+    cards = [card]
+    if more and card.shared:
+        cards.append(fold(card.task, more, card.shared, weight=weight))
     for part in ("values", "conventions", "measures", "tallies", "totals"):
-        every = {value: content for one in cards for value, content in getattr(one, part).items()}
+        every = {value: content for each in cards for value, content in getattr(each, part).items()}
         chosen = [value for value in every if any(value == name or value.startswith(f"{name}_") for name in names)]
         setattr(card, part, {value: every[value] for value in chosen})
 
 
-NEAR = 5.5  # the neighbourhood of a claim, in units of its last digit
-MOST = 30  # types that are tried one by one
-QUANTITY = ("rate", "statistic", "value", "part", "kind", "bound", "score")  # another choice is another quantity
-OPEN = {"k": (1, 3, 5, 10, 20, 100, None), "rel": (1, 2, 3), "labels": ("seen", "institutions")}
-"""What parameters may be that have no closed list of choices."""
-FIELDS = {
-    "extraction": ("entities", "entities"),
-    "classification": ("label", "label"),
-    "linking": ("links", "links"),
-    "retrieval": ("relevant", "results"),
-    "answering": ("answers", "answer"),
-    "triples": ("triples", "triples"),
-    "records": ("record", "record"),
-}
-"""What gold and a prediction hold."""
-Sides = tuple[Sequence[Any], Sequence[Any]]
-Change = Callable[..., Any]
-Edit = tuple[Change | None, Change | None]
-
-
-class Claim(NamedTuple):
-    """A reported number, and the size of its last digit."""
-
-    name: str
-    text: str
-    value: float
-    unit: float
-
-    @classmethod
-    def read(cls, text: str) -> Claim:
-        """``strict_f1=.7435``, or ``strict_f1=74.35`` in percent.
-
-        >>> Claim.read("strict_f1=74.35").value, Claim.read("strict_f1=74.35").fits(0.743549)
-        (0.7435, True)
-        """
-        name, _, digits = (part.strip() for part in text.partition("="))
-        try:
-            number = Decimal(digits.rstrip("%"))
-        except InvalidOperation:
-            raise GoldassayError(f"a claim is NAME=VALUE such as strict_f1=.7435, got {text!r}") from None
-        percent = 100 if abs(number) > 1 or digits.endswith("%") else 1
-        return cls(name, digits, float(number / percent), 10.0 ** int(number.as_tuple().exponent) / percent)
-
-    def fits(self, value: float | None) -> bool:
-        """Whether the value becomes the claim, rounded or cut off."""
-        return value is not None and -self.unit / 2 - 1e-9 <= value - self.value < self.unit - 1e-9
-
-
-class Candidate(NamedTuple):
-    """A value under changed conventions, and the changes."""
-
-    value: float
-    name: str
-    changes: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{self.value:.6g} is {self.name}: {'; '.join(self.changes)}."
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """A claim, our value, and what other conventions give."""
-
-    claim: Claim
-    value: float | None
-    tried: tuple[Candidate, ...]
-
-    @property
-    def candidates(self) -> list[Candidate]:
-        """Those that agree, least changes first; one that changes more than another one is left out."""
-        agree = sorted((way for way in self.tried if self.claim.fits(way.value)), key=lambda way: len(way.changes))
-        return [way for way in agree if not any(set(other.changes) < set(way.changes) for other in agree)]
-
-    def lines(self, most: int = 5) -> list[str]:
-        """In sentences, the likeliest candidate first."""
-        claim, ways = self.claim, self.candidates
-        ours = "no value" if self.value is None else f"{self.value:.6g}"
-        first = f"{claim.name} is {ours} here; {claim.text} is claimed"
-        if claim.fits(self.value):
-            return [f"{first}: the same number."]
-        if not ways:
-            why = "the data differ, or the other tool computes something else"
-            return [f"{first}; none of {len(self.tried)} other conventions gives it: {why}."]
-        near = sum(0.5 < abs(way.value - claim.value) / claim.unit <= NEAR for way in self.tried)
-        by_chance = near / (2 * NEAR - 1)  # how many would agree with any number near the claim
-        count = f"{len(ways)} of {len(self.tried)} other conventions give it, about {by_chance:.0f} by chance"
-        lines = [f"{first}; {count}."]
-        if by_chance > len(ways) / 2:
-            return [*lines, "None of them stands out; claim the number with more digits (the JSON has all of them)."]
-        lines += [f"{at}. {way}" for at, way in enumerate(ways[:most], start=1)]
-        return lines + ([f"… and {len(ways) - most} more (the JSON has all of them)"] if len(ways) > most else [])
-
-    def state(self) -> dict[str, object]:
-        """As JSON."""
-        return {
-            "name": self.claim.name,
-            "claimed": self.claim.value,
-            "value": self.value,
-            "same": self.claim.fits(self.value),
-            "ways": [way._asdict() | {"sentence": str(way)} for way in self.candidates],
-            "tried": len(self.tried),
-        }
-
-
-def explain(
-    card: Scorecard,
-    gold: Sequence[Any],
-    pred: Sequence[Any],
-    claimed: str,
-    *,
-    readings: Mapping[str, Sides] | None = None,
-) -> Explanation:
-    """Find the conventions that give a claimed value.
-
-    Args:
-        card: The scorecard of ``gold`` and ``pred``.
-        gold: The gold examples, as mappings.
-        pred: The predictions, aligned.
-        claimed: ``NAME=VALUE``.
-        readings: The same files read differently, by a description of the difference.
+def below(card: Scorecard, floors: Mapping[str, float]) -> list[str]:
+    """A message for each value that misses its floor; that of an error rate, which is better lower, is a ceiling.
 
     Raises:
-        GoldassayError: The card has no value of that name.
+        GoldassayError: The card has no value of a name.
 
-    >>> from goldassay.measures import extraction
-    >>> rows = [(0, 3, "A"), (4, 5, "A"), (6, 7, "B")], [(0, 3, "A"), (4, 5, "A"), (6, 8, "B")]
-    >>> gold, pred = ([{"entities": [dict(zip(("start", "end", "type"), row)) for row in side]}] for side in rows)
-    >>> explanation = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.5000")
-    >>> explanation.value, explanation.candidates[0].name
-    (0.6666666666666666, 'strict_macro_f1')
-    >>> print(explanation.candidates[0])
-    0.5 is strict_macro_f1: over=gold; average=macro by type.
+    >>> below(Scorecard("extraction", 1, values={"strict_f1": 0.75}), {"strict_f1": 0.8})
+    ['strict_f1 is 0.7500, under 0.8']
     """
-    claim = Claim.read(claimed)
-    if claim.name not in card.measures:
-        raise GoldassayError(f"no value {claim.name!r} to explain; there are {', '.join(card.measures)}")
-    measure = card.measures[claim.name]
-    others = {"": measure} | {repr(other): other for other in _other_conventions(measure)}
-    tried: list[Candidate] = []
-    for change, sides in {"": (gold, pred), **(readings or {}), **dict(_other_data(card.task, gold, pred))}.items():
-        with suppress(GoldassayError, ValueError):  # the changed data cannot be measured
-            for name, value, different in _values(fold(card.task, others, Batches(*sides)), measure):
-                if changes := tuple(filter(None, (change, different))):
-                    tried.append(Candidate(value, name, changes))
-    return Explanation(claim, card.values[claim.name], tuple(tried))
-
-
-def _other_conventions(measure: Measure[Any]) -> Iterator[Measure[Any]]:
-    """The measure with one parameter chosen differently, so that it is still the same quantity."""
-    for name in [each.name for each in fields(measure) if each.name not in QUANTITY]:
-        for choice in OPEN.get(name, measure.choices.get(name, ())):
-            if choice != getattr(measure, name):
-                with suppress(GoldassayError):
-                    yield replace(measure, **{name: choice})
-
-
-def _values(card: Scorecard, measure: Measure[Any]) -> Iterator[tuple[str, float, str]]:
-    """The measure's value, those of its other conventions, and other averages; with what is different."""
-    ours, averages = _conventions(measure), list[tuple[str, float, str]]()
-    for name, other in card.measures.items():
-        if (value := card.values[name]) is not None:
-            different = "; ".join(part for part in _conventions(other) if part not in ours) or repr(other)
-            yield other.key, value, different if name else ""
-        total = card.totals[name]
-        if total and hasattr(total, "mean_of") and getattr(other, "rate", "") == "f1":
-            p, r = total.mean_of("precision"), total.mean_of("recall")
-            what = f"F1 of the precision and the recall of {other.key}, not the mean of F1"
-            averages.append((other.key, 2 * p * r / (p + r) if p + r else 0.0, what))
-    yield from averages
-    values, weights = (np.asarray(getattr(card.tallies[""], part), float) for part in ("value", "weight"))
-    if values.shape == weights.shape == (card.examples,) and (weights > 0).any():
-        mean = float(values[weights > 0].mean())
-        yield measure.key, mean, "the mean of the examples' own values, those without evidence left out"
-
-
-def _conventions(measure: Measure[Any]) -> list[str]:
-    """A measure's conventions one by one."""
-    return measure.conventions.partition("[")[2].removesuffix("]").split(", ")
-
-
-def _other_data(task: str, gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[tuple[str, Sides]]:
-    """The examples with a change in them, by its description."""
-    ours, theirs = FIELDS[task]
-    pairs = list(zip(gold, pred, strict=True))
-    changed = {
-        "without the examples that have nothing in gold": [pair for pair in pairs if pair[0].get(ours)],
-        "without the examples that have no prediction": [pair for pair in pairs if pair[1].get(theirs)],
-    }
-    edits = _span_edits(pairs) if task == "extraction" else EDITS.get(task, {})
-    for description, (of_gold, of_pred) in edits.items():
-        changed[description] = [(_with(left, ours, of_gold), _with(right, theirs, of_pred)) for left, right in pairs]
-    for description, others in changed.items():
-        if others and others != pairs:
-            yield description, ([left for left, _ in others], [right for _, right in others])
-
-
-def _with(record: Mapping[str, Any], name: str, change: Change | None) -> Mapping[str, Any]:
-    return {**record, name: change(record[name])} if change and record.get(name) else record
-
-
-def _fold(label: object) -> str:
-    return str(label).casefold()
-
-
-def _flat(relevant: Any) -> Any:
-    return {name: float(grade > 0) for name, grade in relevant.items()} if isinstance(relevant, Mapping) else relevant
-
-
-EDITS: dict[str, dict[str, Edit]] = {
-    "classification": {"labels compared without case": (_fold, _fold)},
-    "retrieval": {"grades flattened to 0 and 1": (_flat, None)},
-    "answering": {"only the first answer of gold": (lambda answers: answers[:1], None)},
-}
-"""By task and description, the changes of what gold and predictions hold."""
-
-
-def _span_edits(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Edit]:
-    """Types left out or folded, duplicates, ends."""
-    in_gold, in_pred = (
-        Counter(span["type"] for pair in pairs for span in pair[side].get("entities") or ()) for side in (0, 1)
-    )
-
-    def among(test: Change) -> Change:
-        return lambda spans: [span for span in spans if test(span["type"])]
-
-    def each(name: str, change: Change) -> Change:
-        return lambda spans: [{**span, name: change(span[name])} for span in spans]
-
-    later = each("end", lambda end: end + 1)
-    both = {
-        "types compared without case": each("type", _fold),
-        "types cut at the first dot": each("type", lambda name: name.partition(".")[0]),
-        "duplicates counted once": lambda spans: list({repr(span): span for span in spans}.values()),
-    }
-    for name, _ in (in_gold + in_pred).most_common(MOST):
-        both |= {
-            f"without the type {name}": among(partial(ne, name)),
-            f"only the type {name}": among(partial(eq, name)),
-        }
-    return {description: (change, change) for description, change in both.items()} | {
-        "predictions of a type that gold does not have left out": (None, among(in_gold.__contains__)),
-        "ends of gold read as inclusive": (later, None),
-        "ends of predictions read as inclusive": (None, later),
-    }
+    messages = []
+    for name, floor in floors.items():
+        if name not in card.values:
+            near = get_close_matches(name, card.values, 3) or list(card.values)[:5]
+            raise GoldassayError(f"no value {name!r} for the floor {floor:g}; there are {', '.join(near)} and others")
+        value = card.values[name]
+        lower = name in card.measures and card.measures[name].lower_is_better
+        if value is None:
+            messages.append(f"{name} has no value, so it does not reach {floor:g}")
+        elif not target_met(value, floor, lower_is_better=lower):
+            messages.append(f"{name} is {value:.4f}, {'over' if lower else 'under'} {floor:g}")
+    return messages

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+import goldassay
 from goldassay import jsonl, scorecard
-from goldassay.cli.score import scored
 from goldassay.exceptions import DataError
 from goldassay.gold import pairs, reading
 from goldassay.reporting import tables
@@ -129,9 +129,9 @@ def test_every_number_is_the_same_to_the_last_bit(
     task: str, order: str, tmp_path: Path, small: Callable[[], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold, pred = written(tmp_path, task, order)
-    whole = scored(task, gold, pred, intervals=True)
+    whole = goldassay.score(task, gold, pred, intervals=True)
     small()
-    chunked = scored(task, gold, pred, intervals=True)
+    chunked = goldassay.score(task, gold, pred, intervals=True)
     assert isinstance(pairs(task, gold, pred).gold, reading.RecordFile)
     assert chunked.intervals
     assert told(chunked, capsys) == told(whole, capsys)
@@ -152,9 +152,9 @@ def test_with_options_too(
     task: str, options: Record, tmp_path: Path, small: Callable[[], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold, pred = written(tmp_path, task, "same")
-    whole = scored(task, gold, pred, intervals=True, **options)
+    whole = goldassay.score(task, gold, pred, intervals=True, **options)
     small()
-    assert told(scored(task, gold, pred, intervals=True, **options), capsys) == told(whole, capsys)
+    assert told(goldassay.score(task, gold, pred, intervals=True, **options), capsys) == told(whole, capsys)
 
 
 @pytest.mark.parametrize(
@@ -174,10 +174,10 @@ def test_what_is_wrong_is_said_in_the_same_words(
     lines = [one for one in lines if json.loads(one)["id"] != "r1"] if '"r1"' in line else lines
     pred.write_text("\n".join([*lines, line]))
     with pytest.raises(DataError, match=said) as whole:
-        scored("extraction", gold, pred)
+        goldassay.score("extraction", gold, pred)
     small()
     with pytest.raises(DataError) as chunked:
-        scored("extraction", gold, pred)
+        goldassay.score("extraction", gold, pred)
     assert str(chunked.value) == str(whole.value)
 
 
@@ -201,10 +201,10 @@ def test_a_run_is_read_some_rows_at_a_time_too(
 ) -> None:
     gold, pred = written(tmp_path, task, "same")
     run = as_run(pred)
-    whole = scored(task, gold, run, intervals=True)
+    whole = goldassay.score(task, gold, run, intervals=True)
     small()
     for place in (run, run / "rows.jsonl"):
-        chunked = scored(task, gold, place, intervals=True)
+        chunked = goldassay.score(task, gold, place, intervals=True)
         assert isinstance(pairs(task, gold, place).pred, reading.RecordFile)
         assert told(chunked, capsys) == told(whole, capsys)
 
@@ -227,10 +227,10 @@ def test_what_is_wrong_with_a_row_is_said_in_the_same_words(
     rows = as_run(pred) / "rows.jsonl"
     rows.write_bytes(rows.read_bytes() + b"\n" + line.encode("latin-1"))
     with pytest.raises(DataError, match=said) as whole:
-        scored("extraction", gold, rows.parent)
+        goldassay.score("extraction", gold, rows.parent)
     small()
     with pytest.raises(DataError) as chunked:
-        scored("extraction", gold, rows.parent)
+        goldassay.score("extraction", gold, rows.parent)
     assert str(chunked.value) == str(whole.value)
 
 
@@ -238,6 +238,6 @@ def test_gold_as_its_own_prediction(
     tmp_path: Path, small: Callable[[], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold, _ = written(tmp_path, "linking", "same")
-    whole = scored("linking", gold, gold)
+    whole = goldassay.score("linking", gold, gold)
     small()
-    assert told(scored("linking", gold, gold), capsys) == told(whole, capsys)
+    assert told(goldassay.score("linking", gold, gold), capsys) == told(whole, capsys)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import goldassay
 from goldassay.cli import app
-from goldassay.cli.score import scored
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import read
 
@@ -225,7 +225,7 @@ def test_the_36_cases_of_the_coreference_scorer(tmp_path: Path) -> None:
         files = tmp_path / f"{case}.key", tmp_path / f"{case}.response"
         for file, chains in zip(files, (key, response), strict=True):
             file.write_text(coref(*chains.split()), encoding="utf-8")
-        values = scored("linking", *files, protocol="conll", intervals=False).values
+        values = goldassay.score("linking", *files, protocol="conll", intervals=False).values
         for metric, (recall, precision) in expected.items():
             f1 = 2 * recall * precision / (recall + precision) if recall else 0.0
             found = [values[f"{metric}_{rate}"] for rate in ("recall", "precision", "f1")]
@@ -252,7 +252,7 @@ def test_nested_mentions_and_lines_of_a_coreference_file(tmp_path: Path) -> None
         ("triples", json.dumps([DOCUMENT]), json.dumps([{"title": "T"}]), DOCRED, "h_idx"),
         ("triples", json.dumps([{**DOCUMENT, "labels": [{"h": 7, "t": 0, "r": "P"}]}]), "[]", DOCRED, "docred"),
         ("triples", CARB, "x\t1\tr\ta\nx\t.5\tr\ta\nx\thigh\tr\ta\n", ("--protocol", "carb"), "could not convert"),
-        ("triples", CARB, CARB, ("--format", "carb", "--protocol", "crab"), "protocol is text2kgbench, docred, carb"),
+        ("triples", CARB, CARB, ("--format", "carb", "--protocol", "crab"), "no protocol 'crab'"),
         ("linking", coref("ab"), coref("ab").replace("#end", "#the end"), CONLL, "does not end"),
         ("linking", coref("ab"), coref("ab").replace("(0)", "(0", 1), CONLL, "a mention of chain 0 does not end"),
         ("linking", coref("ab"), coref("ab").replace("(0)", "1|(2"), CONLL, "chains are written (1), (1 or 1)"),

@@ -17,7 +17,6 @@ import pytest
 from benchmarks.perfect import perfect_for
 
 from goldassay import Metric
-from goldassay.cli.score import below
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
 from goldassay.measures import answering
@@ -28,6 +27,7 @@ from goldassay.running.gates import gate
 from goldassay.running.run import Run
 from goldassay.scorecard import Batches, fold
 from goldassay.scores import Score
+from goldassay.scoring import below
 from goldassay.statistics.sequential import sequential_test
 from goldassay.testing import MarkedTest
 from goldassay.tuning.measuring import Bench, effect

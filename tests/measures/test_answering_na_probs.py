@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goldassay.cli.score import scored
+import goldassay
 from goldassay.cli.settings import settings
 from goldassay.exceptions import DataError, GoldassayError
 
@@ -30,7 +30,9 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
 
 
 def test_the_probabilities_come_from_a_file(both: tuple[Path, Path], tmp_path: Path) -> None:
-    card = scored("answering", *both, na_probs=saved(tmp_path / "na.json", {"a": 0.125, "b": 0.75}), intervals=False)
+    card = goldassay.score(
+        "answering", *both, na_probs=saved(tmp_path / "na.json", {"a": 0.125, "b": 0.75}), intervals=False
+    )
     assert card.values["exact_match"] == 0.5
     assert card.values["brier"] == pytest.approx((0.125**2 + 0.25**2) / 2)
 
@@ -46,13 +48,13 @@ def test_the_probabilities_come_from_a_file(both: tuple[Path, Path], tmp_path: P
 )
 def test_what_is_wrong_with_them_is_one_line(both: tuple[Path, Path], tmp_path: Path, content: Any, said: str) -> None:
     with pytest.raises(DataError) as caught:
-        scored("answering", *both, na_probs=saved(tmp_path / "na.json", content))
+        goldassay.score("answering", *both, na_probs=saved(tmp_path / "na.json", content))
     assert said in str(caught.value)
 
 
 def test_they_are_for_squad_alone(both: tuple[Path, Path], tmp_path: Path) -> None:
     other = saved(tmp_path / "p.jsonl", {"id": "a", "answer": "1784"})
-    with pytest.raises(GoldassayError, match="--option na_probs is for format squad"):
-        scored("answering", both[0], other, na_probs=saved(tmp_path / "na.json", {}))
+    with pytest.raises(GoldassayError, match="na_probs is for files of the format squad"):
+        goldassay.score("answering", both[0], other, na_probs=saved(tmp_path / "na.json", {}))
     with pytest.raises(GoldassayError, match="--option na_probs is for answering"):
         settings(["na_probs=na.json"], "retrieval")

@@ -181,7 +181,7 @@ def test_a_protocol_by_name_takes_records_of_ours(tmp_path: Path) -> None:
     want = {"em": 0.0, "f1": 2 / 3, "prec": 1.0, "recall": 0.5, "joint_em": 0.0, "joint_f1": 2 / 3}
     assert {name: values[name] for name in want} == pytest.approx(want)
     with pytest.raises(GoldassayError, match="protocol is hotpotqa, musique"):
-        answering.scorecard([record], [{"answer": "x"}], measures="squad")
+        answering.scorecard([record], [{"answer": "x"}], protocol="squad")
 
 
 def paragraphs(*supporting: int) -> list[dict[str, Any]]:

@@ -123,12 +123,11 @@ def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
 
 def _measured(task: str, systems: SystemOptions) -> list[Run]:
     """A run of each file of predictions, by the values asked for."""
-    from goldassay.cli.score import read
     from goldassay.gold import Pairs
     from goldassay.gold.records import INPUTS
     from goldassay.reporting.ranking import STORED
     from goldassay.running.comparing import from_predictions
-    from goldassay.scoring import card_of
+    from goldassay.scoring import card_of, read
 
     if not systems.pred:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")

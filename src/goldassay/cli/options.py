@@ -171,7 +171,7 @@ class FileOptions(FormatOptions):
     option: Settings = None
 
     def chosen(self, task: str) -> dict[str, Any]:
-        """The options that were set, for a task, as keyword arguments of `goldassay.cli.score.read`."""
+        """The options that were set, for a task, as keyword arguments of `goldassay.scoring.read`."""
         own = {"protocol": self.protocol, "measures": self.measures}
         options = {**own, **self.reading(), **settings(self.option, task)}
         return {name: value for name, value in options.items() if value}

@@ -26,8 +26,6 @@ from goldassay.measure import TASKS
 NAMES: dict[str, dict[str, str]] = files.resource("formats.json")
 MODULES, EXTENSIONS = NAMES["modules"], NAMES["extensions"]
 TASK_OF_FIELD = NAMES["task_of_field"]  # a question comes first, because it may name entities
-OF_PROTOCOL = NAMES["of_protocol"]
-"""The format of the files that an official scorer reads."""
 QUESTIONS = tuple(name for name, module in MODULES.items() if module == "answering" and name != "squad")
 """Data sets of questions whose files are laid out in their own way."""
 SPLITS = {"train": "train", "dev": "dev", "test": "test", "validation": "dev"}

@@ -75,7 +75,8 @@ def scorecard(
     gold: Sequence[object],
     pred: Sequence[object],
     *,
-    measures: Sequence[str | Measure[Any]] | str | None = None,
+    measures: Sequence[str | Measure[Any]] | None = None,
+    protocol: str | None = None,
     embedder: Embedder | str | None = None,
     tokens: TokenEmbedder | str | None = None,
     baseline: Baseline | None = None,
@@ -86,7 +87,8 @@ def scorecard(
         gold: questions with their answers.
         pred: the answers, one for each question.
         measures: only these: names of values (``rouge1``, ``semantic_similarity``), measures, or their reprs
-            (``"ROUGE('Lsum')"``); or the name of an official protocol (`PROTOCOLS`), under whose names they stand.
+            (``"ROUGE('Lsum')"``).
+        protocol: an official protocol (`PROTOCOLS`): its values instead, under the names of its script.
         embedder: makes the vectors of semantic similarity; ``"auto"`` is what is on this machine.
         tokens: makes those of BERTScore; ``"auto"`` likewise.
         baseline: BERTScore is rescaled by it.
@@ -101,10 +103,11 @@ def scorecard(
     (0.5, 0.8333, None)
     """
     shared = Batches(gold, pred)
-    if isinstance(measures, str):
-        check_choice("protocol", measures, (*PROTOCOLS,))
-        card = fold("answering", PROTOCOLS[measures], shared)
-        card.values, card.protocol = {key: value for key, value in card.values.items() if value is not None}, measures
+    if protocol is not None:
+        check_choice("protocol", protocol, (*PROTOCOLS,))
+        card = fold("answering", PROTOCOLS[protocol], shared)
+        card.protocol = protocol
+        card.values = {key: value for key, value in card.values.items() if value is not None}
         return card
     asked = {name for name in measures or () if isinstance(name, str)}
     models, missing = _models(asked, embedder, tokens, baseline)

@@ -12,12 +12,12 @@ import pytest
 from benchmarks.conformance import cases
 from typer.testing import CliRunner
 
-from goldassay import scoring
+from goldassay import claimed
+from goldassay.claimed import Claim, Explanation
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.gold import pairs
 from goldassay.measures import answering, classification, extraction, retrieval
-from goldassay.scoring import Claim, Explanation
 
 
 def explain(card: Any, gold: Sequence[Any], pred: Sequence[Any], claim: str) -> Explanation:
@@ -31,7 +31,7 @@ def explain(card: Any, gold: Sequence[Any], pred: Sequence[Any], claim: str) -> 
         ]
         return {**record, "entities": named} if spans else record
 
-    return scoring.explain(card, [plain(one) for one in gold], [plain(one) for one in pred], claim)
+    return claimed.explain(card, [plain(one) for one in gold], [plain(one) for one in pred], claim)
 
 
 TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O", "O"]
@@ -78,7 +78,7 @@ def test_the_same_number_needs_no_explanation(tmp_path: Path) -> None:
     found = explain(card, both.gold, both.pred, f"strict_f1={value:.4f}")
     assert found.lines()[0].endswith("the same number.")
     far = explain(card, both.gold, both.pred, "strict_f1=.012345678")
-    assert not far.candidates
+    assert not far.alternatives
     assert far.lines()[0].endswith("the data differ, or the other tool computes something else.")
 
 
@@ -87,18 +87,18 @@ def test_left_out_types_flattened_grades_skipped_queries_and_cases_are_found() -
     pred: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 8, "B"), (8, 9, "C"), (10, 12, "C")]}]
     # without B: 3 of 3 found, 4 predicted: F1 = 6/7
     found = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.857143")
-    assert found.candidates[0].changes == ("without the type B",)
+    assert found.alternatives[0].changes == ("without the type B",)
     ranked = [{"relevant": {"a": 3, "b": 1}}, {"relevant": {"a": 1}}]
     results: list[Any] = [{"results": ["b", "a"]}, {"results": []}]
     card = retrieval.scorecard(ranked, results, measures=["nDCG@10"])
     # (1 + 3/log2 3) / (3 + 1/log2 3) = 0.796708 for the first query, the second is left out
-    assert explain(card, ranked, results, "nDCG@10=.796708").candidates[0].changes[0].startswith("missing=skip")
-    assert explain(card, ranked, results, "nDCG@10=50").candidates[0].changes == ("grades flattened to 0 and 1",)
+    assert explain(card, ranked, results, "nDCG@10=.796708").alternatives[0].changes[0].startswith("missing=skip")
+    assert explain(card, ranked, results, "nDCG@10=50").alternatives[0].changes == ("grades flattened to 0 and 1",)
     labels, answers = [{"label": "A"}, {"label": "B"}], [{"label": "a"}, {"label": "B"}]
     card = classification.scorecard(labels, answers, labels=["A", "B"])
-    assert explain(card, labels, answers, "accuracy=1.00").candidates[0].changes == ("labels compared without case",)
+    assert explain(card, labels, answers, "accuracy=1.00").alternatives[0].changes == ("labels compared without case",)
     # F1 of A is 0, of B 1, of a 0: one third over what is seen, one half over the list
-    assert any("labels=seen" in str(c) for c in explain(card, labels, answers, "macro_f1=.333333").candidates[:2])
+    assert any("labels=seen" in str(c) for c in explain(card, labels, answers, "macro_f1=.333333").alternatives[:2])
 
 
 def test_a_claim_is_read_with_its_rounding() -> None:
@@ -135,10 +135,10 @@ def test_what_agrees_by_chance_is_not_named_and_what_speaks_for_itself_is() -> N
     assert macro is not None
     assert strict is not None
     sharp = explain(card, gold, pred, f"strict_f1={macro:.5f}")
-    assert sharp.candidates[0].name.startswith("strict_macro_f1")
+    assert sharp.alternatives[0].name.startswith("strict_macro_f1")
     assert any("average=macro by type" in line for line in sharp.lines())
     vague = explain(card, gold, pred, f"strict_f1={strict - 0.02:.2f}")
-    assert len(vague.candidates) > 10
+    assert len(vague.alternatives) > 10
     assert vague.lines()[1].startswith("None of them stands out; claim the number with more digits")
     assert len(vague.lines()) == 2
 
@@ -147,7 +147,9 @@ def test_a_way_that_does_more_for_the_same_value_is_left_out() -> None:
     gold: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 7, "B"), (8, 9, "C")]}]
     pred: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 8, "B"), (8, 9, "C"), (10, 12, "C")]}]
     found = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.857143")
-    assert [way.changes for way in found.candidates if "without the type B" in way.changes] == [("without the type B",)]
+    assert [way.changes for way in found.alternatives if "without the type B" in way.changes] == [
+        ("without the type B",)
+    ]
     assert explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.6").lines() == [
         "strict_f1 is 0.666667 here; .6 is claimed: the same number."
     ]
@@ -168,4 +170,4 @@ def test_only_the_same_quantity_explains_a_number_and_otherwise_nothing_does() -
     spans: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A")]}]
     found: list[Any] = [{"entities": [(0, 3, "A")]}]
     precision = explain(extraction.scorecard(spans, found), spans, found, "strict_f1=1.0000")  # P is 1, F1 is 2/3
-    assert not precision.candidates
+    assert not precision.alternatives

@@ -1,0 +1,45 @@
+"""Every protocol is known by its name and aliases in any case, and its task computes it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import formats
+from goldassay.measure import TASKS
+from goldassay.protocols import PROTOCOLS, named
+
+
+@pytest.mark.parametrize("task", ["extraction", "linking", "answering", "triples"])
+def test_the_table_lists_what_the_scorecard_computes(task: str) -> None:
+    scorecard: Any = import_module(f"goldassay.measures.{task}.scorecard")
+    assert {name for name, each in PROTOCOLS.items() if task in each.tasks} == {*scorecard.PROTOCOLS} - {None}
+
+
+def test_names_and_aliases_are_taken_in_any_case() -> None:
+    names = {alias: each for each in PROTOCOLS.values() for alias in (each.name, *each.aliases)}
+    assert len(names) == sum(1 + len(each.aliases) for each in PROTOCOLS.values())
+    for name, each in names.items():
+        assert named(name.upper(), each.tasks[0]) is each
+
+
+def test_formats_of_protocols_hold_their_tasks() -> None:
+    for each in PROTOCOLS.values():
+        assert {*each.tasks} <= {*TASKS}
+        for task in each.tasks if each.format else ():
+            formats.named(each.format, task)
+
+
+def test_another_name_lists_all_with_their_tasks() -> None:
+    with pytest.raises(
+        GoldassayError, match=r"no protocol 'mine'; .*hipe \(extraction and linking\).*carb \(triples\)"
+    ):
+        named("mine", "extraction")
+
+
+def test_a_protocol_of_another_task_names_those_of_the_task() -> None:
+    with pytest.raises(GoldassayError, match="docred is for triples; extraction has hipe, hipe2020"):
+        named("docred", "extraction")
