@@ -223,7 +223,7 @@ def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str
     return pd.DataFrame.from_dict(dict(rows), orient="index", columns=list(columns), dtype=float)
 
 
-def no_facts(part: Batches, first: Measure[Any]) -> Mapping[Hashable, int]:
+def no_facts(part: Batches, first: Measure[Any]) -> Mapping[Any, int]:
     """For a scorecard that counts nothing beside its measures."""
     return {}
 
@@ -243,7 +243,7 @@ class Sections:
     ['2 of 3 texts are long']
     """
 
-    facts: Callable[[Batches, Any], Mapping[Hashable, int]] = no_facts
+    facts: Callable[[Batches, Any], Mapping[Any, int]] = no_facts
     by: Mapping[str, Callable[[Scorecard], Mapping[str, Any] | None]] = field(default_factory=dict)
     warnings: Mapping[str, str] = field(default_factory=dict)
 

@@ -75,10 +75,10 @@ def test_probabilities(seed: int) -> None:
     brier = sk.brier_score_loss(truth, table, labels=LABELS, scale_by_half=False)
     assert corpus(c.MulticlassBrier(), gold, pred) == pytest.approx(brier)
     sure, right = table.max(axis=1), np.array([p["label"] == g for p, g in zip(pred, truth, strict=True)], float)
-    assert corpus(c.Calibration(statistic="brier"), gold, pred) == pytest.approx(np.mean((sure - right) ** 2))
+    assert corpus(c.LabelCalibration(statistic="brier"), gold, pred) == pytest.approx(np.mean((sure - right) ** 2))
     bins = np.minimum((sure * 10).astype(int), 9)
     ece = sum(abs(right[bins == b].mean() - sure[bins == b].mean()) * (bins == b).mean() for b in set(bins.tolist()))
-    assert corpus(c.Calibration(statistic="ece"), gold, pred) == pytest.approx(ece)
+    assert corpus(c.LabelCalibration(statistic="ece"), gold, pred) == pytest.approx(ece)
 
 
 def test_a_failed_example_is_ranked_last() -> None:

@@ -177,7 +177,7 @@ def test_tallies_serve_a_bootstrap_and_travel() -> None:
         assert np.allclose(resampled.value, by_hand), zero
     sent = pickle.dumps(Labelled({("a", "b"): 1.0}, ("a", "b", "c")))
     travelled = pickle.loads(sent)  # noqa: S301  our own, as a worker process sends it
-    assert travelled.given == ("a", "b", "c")
+    assert travelled.listed == ("a", "b", "c")
     assert (travelled + Labelled({("a", "a"): 1.0})).counted == ("a", "b", "c")
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import Concatenate, ParamSpec, TypeVar
 
+B = TypeVar("B")
 T = TypeVar("T")
+P = ParamSpec("P")
 Examples = Sequence[object]
 """Gold examples or predictions, aligned."""
 
 
-def cached(method: Callable[..., T]) -> Callable[..., T]:
-    """A method of a batch that counts once for all measures that share the batch; its arguments stand in their order.
+def cached(method: Callable[Concatenate[B, P], T]) -> Callable[Concatenate[B, P], T]:
+    """A method of a batch that counts once for all measures that share the batch.
 
     The numbers stay with the batch: `functools.cache` would keep all examples alive.
     """
 
-    def call(batch: Any, *arguments: object) -> T:
-        cache, key = vars(batch).setdefault("cache", {}), (method, *arguments)
+    def call(batch: B, /, *arguments: P.args, **options: P.kwargs) -> T:
+        cache: dict[Hashable, T] = vars(batch).setdefault("cache", {})
+        key = (method, *arguments, *options.items())
         if key not in cache:
-            cache[key] = method(batch, *arguments)
-        counts: T = cache[key]
-        return counts
+            cache[key] = method(batch, *arguments, **options)
+        return cache[key]
 
     return call

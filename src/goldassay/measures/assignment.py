@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import scipy
@@ -13,8 +13,18 @@ import scipy
 Edge = TypeVar("Edge", bound=tuple[Any, ...])
 
 
-def overlapping(gold: Sequence[Any], pred: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    """The numbers of the spans that share a character; each side in the order of starts, -1 is not in the text."""
+class Placed(Protocol):
+    """Characters ``start`` to ``end`` of a text; ``start`` is -1 for words that are not in it."""
+
+    @property
+    def start(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+
+def overlapping(gold: Sequence[Placed], pred: Sequence[Placed]) -> Iterator[tuple[int, int]]:
+    """The numbers of the spans that share a character; each side in the order of starts."""
     first = 0
     for i, span in enumerate(gold):
         # a prediction that begins earlier may be a long one that reaches the next spans, too
@@ -34,26 +44,28 @@ def heaviest(weights: Mapping[Edge, float]) -> list[Edge]:
     [('a', 2), ('b', 1)]
     """
     # Rows and columns that no path of edges connects cannot compete: each such component is a small problem of its own.
-    size, ends = len(weights), [[edge[end] for edge in weights] for end in (0, 1)]
-    if all(len({*nodes}) == size for nodes in ends):
+    size = len(weights)
+    rows = _numbers([edge[0] for edge in weights])
+    columns = _numbers([edge[1] for edge in weights])
+    if len({*rows}) == len({*columns}) == size:
         return list(weights)
-    row, column = (_numbers(nodes) for nodes in ends)
-    graph = scipy.sparse.coo_array((np.ones(size), (row, np.array(column) + size)), shape=(2 * size, 2 * size))
-    component = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][row].tolist()
+    graph = scipy.sparse.coo_array((np.ones(size), (rows, np.array(columns) + size)), shape=(2 * size, 2 * size))
+    component = scipy.sparse.csgraph.connected_components(graph, directed=False)[1][rows].tolist()
     groups = defaultdict(list)
     for edge, number in zip(weights, component, strict=True):
         groups[number].append(edge)
     chosen: set[Edge] = set()
     for group in groups.values():
-        row, column = (_numbers([edge[end] for edge in group]) for end in (0, 1))
-        best = _heaviest(tuple(zip(row, column, [weights[edge] for edge in group], strict=True)))
+        rows = _numbers([edge[0] for edge in group])
+        columns = _numbers([edge[1] for edge in group])
+        best = _heaviest(tuple(zip(rows, columns, [weights[edge] for edge in group], strict=True)))
         chosen.update(group[at] for at in best)
     return [edge for edge in weights if edge in chosen]
 
 
-def _numbers(nodes: Sequence[Any]) -> list[int]:
+def _numbers(nodes: Sequence[Hashable]) -> list[int]:
     """Nodes as 0, 1, 2 … in the order of their first appearance."""
-    numbers: dict[Any, int] = {}
+    numbers: dict[Hashable, int] = {}
     return [numbers.setdefault(node, len(numbers)) for node in nodes]
 
 
@@ -97,6 +109,7 @@ def assign(candidates: Mapping[int, Sequence[int]]) -> dict[int, int]:
         while free is not None:
             row = reached_from[free]
             previous = column_of.get(row)
-            owner[free], column_of[row] = row, free
+            owner[free] = row
+            column_of[row] = free
             free = previous if row != start else None
     return column_of

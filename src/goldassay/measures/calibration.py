@@ -40,22 +40,27 @@ Scored = tuple[Number, Number]
 
 
 class ByConfidence(dict[float, Scored]):
-    """For each confidence (or probability) that was given the evidence of its questions; it adds up exactly.
+    """For each confidence (or probability) that occurs the evidence of its questions; it adds up exactly.
 
-    Of many examples it holds the sums, and ``rows``: the confidence and the two numbers of each. Their arrays, one
-    column a confidence, are made only where somebody resamples.
+    Of many examples it holds the sums, and ``rows``: the confidence of each, and its two numbers (shape (examples, 2)).
+    Their arrays, one column a confidence, are made only where somebody resamples.
     """
 
     rows: tuple[Floats, Floats] | None = None
 
     @classmethod
     def of(cls, sure: ArrayLike, evidence: ArrayLike) -> Self:
-        """The evidence of many examples; one without a question says nothing.
+        """The evidence of many examples; one without a question contributes nothing.
+
+        Args:
+            sure: The confidence of each example.
+            evidence: Shape (examples, 2): how many questions each has, and the sum of their scores.
 
         >>> ByConfidence.of([0.5, 0.9, 0.5], [(1, 1.0), (1, 0.0), (1, 0.0)])
         {0.5: (2.0, 1.0), 0.9: (1.0, 0.0)}
         """
-        confidences, rows = np.asarray(sure, float), np.asarray(evidence, float).reshape(-1, 2)
+        confidences = np.asarray(sure, float)
+        rows = np.asarray(evidence, float).reshape(-1, 2)
         counts = rows[:, 0] > 0
         levels, place = np.unique(confidences[counts], return_inverse=True)
         sums = [np.bincount(place, column, len(levels)).tolist() for column in rows[counts].T]
@@ -96,7 +101,7 @@ class ByConfidence(dict[float, Scored]):
         return sum(n for n, _ in self.values())
 
     def columns(self) -> Floats:
-        """The evidence, the highest confidence first: the two numbers by confidence (and by resample)."""
+        """The evidence, the highest confidence first: shape (2, confidences), or (2, confidences, resamples)."""
         levels = sorted(self, reverse=True)
         return np.stack([np.array([self[level][side] for level in levels], float) for side in range(2)])
 
@@ -114,19 +119,16 @@ class ByConfidence(dict[float, Scored]):
 
     def from_state(self, state: State) -> Self:
         """The evidence again."""
-        return type(self)({float(x): (one["n"], one["score"]) for x, one in state.items()})
+        return type(self)({float(level): (row["n"], row["score"]) for level, row in state.items()})
 
 
-def plain(value: Any) -> Number:
+def scalar(value: Number) -> Number:
     """A value of one corpus as a float; of many resamples the array."""
     return float(value) if np.ndim(value) == 0 else value
 
 
 class Risk(ByConfidence):
     """``value`` is the area under the risk–coverage curve.
-
-    A group of m answers after K others, W of them wrong, has the errors W + j·e at K + j for j = 1 … m, where e is its
-    error rate; its share of the area is e·m + (W − e·K)(H(K + m) − H(K)), H being the harmonic numbers.
 
     >>> round(Risk.of([0.9, 0.1, 0.5], [(1, 1), (1, 0), (1, 0)]).value, 4)      # (0 + 1/2 + 2/3) / 3
     0.3889
@@ -139,11 +141,16 @@ class Risk(ByConfidence):
             return 1.0
         n, right = self.columns()
         wrong = n - right
-        before, lost = np.cumsum(n, axis=0) - n, np.cumsum(wrong, axis=0) - wrong
+        before = np.cumsum(n, axis=0) - n
+        lost = np.cumsum(wrong, axis=0) - wrong
+        # m = n answers of one confidence come after K = before others, of which W = lost are wrong. Of the first j of
+        # them e j are expected to be wrong, e = rate, so they add Σ (W + e j) / (K + j) over j = 1 … m. Since e j is
+        # e (K + j) − e K, each term is e + (W − e K) / (K + j), and the sum is e m + (W − e K) (H(K + m) − H(K)) with
+        # the harmonic numbers H: no loop over the answers.
         harmonic = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, round(float((before + n).max())) + 1))))
-        grown = harmonic[np.rint(before + n).astype(int)] - harmonic[np.rint(before).astype(int)]
+        growth = harmonic[np.rint(before + n).astype(int)] - harmonic[np.rint(before).astype(int)]
         rate = divide(wrong, n)
-        return plain(divide((rate * n + (lost - rate * before) * grown).sum(axis=0), n.sum(axis=0), empty=1.0))
+        return scalar(divide((rate * n + (lost - rate * before) * growth).sum(axis=0), n.sum(axis=0), empty=1.0))
 
 
 @dataclass(frozen=True)
@@ -196,7 +203,8 @@ class CalibrationMeasure(Measure[Any]):
         """The evidence of each example."""
         n, row, confidence, correct = self.confidences(batch)
         if self.statistic.startswith("brier"):
-            weight, loss = np.bincount(row, minlength=n).astype(float), np.bincount(row, (confidence - correct) ** 2, n)
+            weight = np.bincount(row, minlength=n).astype(float)
+            loss = np.bincount(row, (confidence - correct) ** 2, n)
             return Mean(loss if self.statistic == "brier" else weight - loss, weight)
         if self.statistic == "aurc":
             evidence = np.zeros((n, 3))

@@ -25,6 +25,7 @@ from typing import Any, Self
 import numpy as np
 
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.statistics.agreement import disagreement
 from goldassay.tally import Keyed, Number, divide
 
 Unit = Sequence[Any]  # one value an annotator, None if one gave none
@@ -89,6 +90,8 @@ class Coefficient(Keyed[Any, Number]):
 
     def _disagreement(self) -> tuple[Any, Any]:
         """The disagreement that was observed, and that by chance: for numbers, mean squared differences."""
+        if self.kind == "cohen":
+            return disagreement(self)
         n: Any = self.weight
         first: dict[Any, Any] = {}
         second: dict[Any, Any] = {}

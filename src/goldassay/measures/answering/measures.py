@@ -35,7 +35,7 @@ from goldassay.fields import read
 from goldassay.measure import Review, pred_field
 from goldassay.measures.answering.matching import KINDS, PARTS, AnswerBatch, Answering, agreement, overlap, rouge
 from goldassay.measures.answering.records import answer, answers, question, references
-from goldassay.measures.calibration import plain
+from goldassay.measures.calibration import scalar
 from goldassay.tally import By, Counts, Mean, Number, divide, positive
 from goldassay.text import normal
 from goldassay.text.words import TOKENIZERS
@@ -262,7 +262,7 @@ class NGrams(By[str, Mean]):
             logs = logs + np.log(share) - 1e9 * (1.0 - positive(order.weight))
         length, matches = self.get("length", Mean()), self.get("1", Mean()).total
         brevity = np.exp(np.minimum(0.0, 1.0 - divide(length.weight, length.total, empty=1e9)))
-        return plain(brevity * np.exp(logs / ORDERS) * positive(matches) + (1.0 - positive(self.weight)))
+        return scalar(brevity * np.exp(logs / ORDERS) * positive(matches) + (1.0 - positive(self.weight)))
 
 
 @dataclass(frozen=True)
@@ -310,7 +310,7 @@ class CharacterGrams(By[str, Counts]):
         both = [positive(counts.predicted) * positive(counts.support) for counts in self.values()]
         pairs = list(zip(self.values(), both, strict=True))
         p, r = (divide(sum(getattr(c, rate) * w for c, w in pairs), sum(both)) for rate in ("precision", "recall"))
-        return plain(divide(5.0 * p * r, 4.0 * p + r) + (1.0 - positive(self.weight)))
+        return scalar(divide(5.0 * p * r, 4.0 * p + r) + (1.0 - positive(self.weight)))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Classification: one label for a text, and secondary ones.
 
 Read in this order: `records` (what is read from a pair; the list of labels, its groups and its keywords, as data),
-`tally` and `measures` (what counts), `multilabel` (sets of labels, what is said about all of them), `mistakes` (errors
+`tally` and `measures` (what counts), `multilabel` (sets of labels, probabilities of all of them), `mistakes` (errors
 in words), `scorecard` (everything over a set).
 """
 
@@ -22,9 +22,9 @@ from goldassay.measures.classification.measures import (
     OrdinalError,
 )
 from goldassay.measures.classification.multilabel import (
-    Calibration,
     Curve,
     HammingLoss,
+    LabelCalibration,
     MulticlassBrier,
     RankingPrecision,
     SetF1,
@@ -44,7 +44,6 @@ __all__ = [
     "MCC",
     "MEASURES",
     "Accuracy",
-    "Calibration",
     "Correlation",
     "Cost",
     "Curve",
@@ -53,6 +52,7 @@ __all__ = [
     "HierarchyGap",
     "Kappa",
     "Label",
+    "LabelCalibration",
     "LabelF1",
     "MulticlassBrier",
     "OrdinalError",

@@ -13,7 +13,7 @@ of the corpus, which DSPy's ``Evaluate`` sees as such. An example without a pred
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ import numpy as np
 from goldassay.measure import EMPTY, Measure, Review, check_choice, plain
 from goldassay.measures import Examples
 from goldassay.measures.classification.mistakes import review
-from goldassay.measures.classification.records import Batch, indicators, institutions
+from goldassay.measures.classification.records import LabelBatch, indicators, institutions
 from goldassay.measures.classification.tally import CORRELATIONS, NONE, Agreement, Correlated, Gap, Labelled, RootMean
 from goldassay.statistics.evidence import means
 from goldassay.tally import RATES, Counts, Mean
@@ -34,7 +34,7 @@ Hierarchy = str | tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def set_counts(sets: Sequence[tuple[frozenset[str], frozenset[str]]], rate: str) -> Counts:
-    """What each example's gold set and predicted set share, and what one of them has alone."""
+    """The labels that each example's gold set and predicted set share, and those that one of them has alone."""
     rows = [(len(gold & pred), len(pred - gold), len(gold - pred)) for gold, pred in sets]
     return RATES[rate](*np.array(rows, float).reshape(-1, 3).T)
 
@@ -49,31 +49,31 @@ def groups(hierarchy: Hierarchy) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ClassificationMeasure(Measure[Any]):
-    """What all measures of classification share: a batch that reads what they ask for."""
+    """A measure of classification: its batch reads what measures need."""
 
     task = "classification"
     zero: ClassVar[Any] = Mean()
     counted = ""  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
-    def batch(self, gold: Examples, pred: Examples) -> Batch:
+    def batch(self, gold: Examples, pred: Examples) -> LabelBatch:
         """The labels, sets, probabilities or grades of every example."""
-        return Batch(gold, pred)
+        return LabelBatch(gold, pred)
 
 
 @dataclass(frozen=True)
 class LabelMeasure(ClassificationMeasure):
-    """What measures of one label share: they count pairs of labels, and their errors are put in words.
+    """A measure of one label an example: it counts pairs of labels, and its errors are put in words.
 
     Source: Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0
     """
 
-    def tallies(self, batch: Batch) -> Any:
+    def tallies(self, batch: LabelBatch) -> Any:
         """Which gold label got which prediction in each example."""
         return self.zero.with_items(batch.pairs)
 
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+    def review(self, gold: object, pred: object, batch: LabelBatch) -> Review:
         """Which label was taken for which."""
-        return review(batch.read[0])
+        return review(batch.labels[0])
 
 
 @dataclass(frozen=True)
@@ -104,19 +104,19 @@ class Accuracy(LabelMeasure):
 
     @property
     def conventions(self) -> str:
-        """With what is compared."""
+        """The name, with what is compared."""
         match = "predicted label among gold's" if self.match == "any" else self.match
         tree = f"hierarchy={plain(self.hierarchy)}, " if self.match == "group" else ""
         return f"{self.key}[{tree}match={match}, case=as written, missing=error]"
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: LabelBatch) -> Mean:
         """Right or not, of each example."""
         group = groups(self.hierarchy) if self.match == "group" else {}
         return means(
-            read.gold == read.pred
-            or (self.match == "any" and read.pred in read.gold_others)
-            or group.get(read.gold, NONE) == group.get(read.pred)
-            for read in batch.read
+            pair.gold == pair.pred
+            or (self.match == "any" and pair.pred in pair.gold_others)
+            or group.get(pair.gold, NONE) == group.get(pair.pred)
+            for pair in batch.labels
         )
 
 
@@ -168,13 +168,14 @@ class LabelF1(LabelMeasure):
         """No evidence."""
         if self.average == "micro":
             return RATES[self.rate]()
-        codes = institutions() if self.labels == INSTITUTIONS else () if self.labels == "seen" else self.labels
-        return Labelled({}, tuple(codes), "weighted" if self.average == "weighted" else self.over, self.rate)
+        codes: Iterable[str] = institutions() if self.labels == INSTITUTIONS else self.labels
+        listed = () if self.labels == "seen" else tuple(codes)
+        return Labelled({}, listed, "weighted" if self.average == "weighted" else self.over, self.rate)
 
-    def tallies(self, batch: Batch) -> Any:
+    def tallies(self, batch: LabelBatch) -> Any:
         """Which gold label got which prediction in each example, or the counts over its labels."""
         if self.average == "micro":
-            return set_counts([(read.gold_set, read.pred_set) for read in batch.read], self.rate)
+            return set_counts([(pair.gold_set, pair.pred_set) for pair in batch.labels], self.rate)
         return super().tallies(batch)
 
     @property
@@ -184,7 +185,7 @@ class LabelF1(LabelMeasure):
 
     @property
     def conventions(self) -> str:
-        """With the list and what the average runs over."""
+        """The name, with the list and what the average runs over."""
         if self.average == "micro":
             return f"{self.key}[labels=primary and secondary, average=micro, case=as written, empty={EMPTY}]"
         absent = ", absent=0" if self.over == "all" and self.labels != "seen" else ""
@@ -208,9 +209,10 @@ class HierarchyGap(LabelMeasure):
     zero = Gap()
     fixed = {"better": "lower"}
 
-    def tallies(self, batch: Batch) -> Gap:
+    def tallies(self, batch: LabelBatch) -> Gap:
         """Right groups, right labels."""
-        group, exact = Accuracy("group", self.hierarchy).tallies(batch), Accuracy().tallies(batch)
+        group = Accuracy("group", self.hierarchy).tallies(batch)
+        exact = Accuracy().tallies(batch)
         return Gap(group.total, exact.total, exact.weight)
 
 
@@ -247,7 +249,7 @@ class Kappa(LabelMeasure):
 
     @property
     def fixed(self) -> dict[str, str]:  # type: ignore[override]
-        """What a missing prediction counts, and agreement that chance explains."""
+        """How a missing prediction counts, and agreement that chance explains."""
         missing = "its own label" if self.weights == "none" else "as far away as can be"
         return {"case": "as written", "missing": missing, "one label throughout": "1"}
 
@@ -321,10 +323,10 @@ class Cost(LabelMeasure):
         """Up to the highest cost."""
         return 0.0, max([1.0, *(cost for *_, cost in self.costs)])
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: LabelBatch) -> Mean:
         """The cost of each example."""
         table = {(gold, pred): cost for gold, pred, cost in self.costs}
-        return means(table.get((read.gold, read.pred), float(read.gold != read.pred)) for read in batch.read)
+        return means(table.get((pair.gold, pair.pred), float(pair.gold != pair.pred)) for pair in batch.labels)
 
 
 @dataclass(frozen=True)
@@ -351,7 +353,7 @@ class Correlation(ClassificationMeasure):
         """No evidence."""
         return Correlated({}, self.statistic)
 
-    def tallies(self, batch: Batch) -> Correlated:
+    def tallies(self, batch: LabelBatch) -> Correlated:
         """Which pair of numbers each example has."""
         pairs = [None if pred is None else (repr(gold), repr(pred)) for gold, pred in batch.grades]
         return self.zero.with_items(indicators(pairs))
@@ -381,7 +383,7 @@ class GradedError(ClassificationMeasure):
         """No evidence."""
         return Mean() if self.statistic == "mae" else RootMean()
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: LabelBatch) -> Mean:
         """The error of each example."""
         power = 1 if self.statistic == "mae" else 2
         tally = means(None if pred is None else abs(gold - pred) ** power for gold, pred in batch.grades)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from goldassay.measure import Error, Review
-from goldassay.measures.classification.records import Read, institutions, signs
+from goldassay.measures.classification.records import LabelPair, institutions, signs
 from goldassay.measures.classification.tally import NONE
 
-AROUND = 30  # characters of the text shown on each side
-SHOWN = 3  # words that are named as evidence
+AROUND = 30  # characters of the text on each side
+MOST = 3  # words that are named as evidence
 
 
-def review(read: Read) -> Review:
+class Clue(NamedTuple):
+    """The place of the first word that speaks for a label, such words as a clause, and the text around."""
+
+    start: int | None = None
+    end: int | None = None
+    clause: str = ""
+    around: str = ""
+
+
+def review(pair: LabelPair) -> Review:
     """The errors of one example, and what was right; secondary labels only if the program gives any.
 
     >>> from goldassay.measures.classification.records import sides
@@ -18,42 +29,50 @@ def review(read: Read) -> Review:
     >>> print(mistakes[0].message)
     A (Archive) was taken for M (Museum): "Stadsarchief" speaks for A, in "Het Stadsarchief van Delft".
     """
-    gold, pred, codes = _title(read.gold), _title(read.pred), institutions()
-    mistakes, right = [], (f"label {gold}",) if read.gold == read.pred else ()
+    mistakes: list[Error] = []
+    right = [f"label {_title(pair.gold)}"] if pair.gold == pair.pred else []
     if not right:
-        kind, message = "wrong_label", f"{gold} was taken for {pred}"
-        if read.pred == NONE:
-            kind, message = "no_label", f"{gold} was not answered: no label came back"
-        elif read.gold in codes and read.pred not in codes:
-            kind = "unknown_label"
-            message = f"{gold} was answered with {read.pred!r}, which is not in the list of labels"
-        elif read.pred in read.gold_others:
-            kind, message = "secondary_label", f"{message}, which is only a secondary label here"
-        start, end, clause, around = _clue(read.text, read.gold)
-        message += f': {clause} for {read.gold}, in "{around}".' if clause else "."
-        predicted = "" if read.pred == NONE else read.pred
-        mistakes.append(Error(kind, message, "", "", read.gold, predicted, start, end, around, "label"))
-    for label in sorted(read.gold_others - read.pred_set) if read.pred_others else ():
-        start, end, clause, around = _clue(read.text, label)
-        message = f"the secondary label {_title(label)} was missed" + (f": {clause} for it." if clause else ".")
-        mistakes.append(Error("missed", message, "", "", label, "", start, end, around, "secondary_labels"))
-    for label in sorted(read.pred_others - read.gold_set):
+        kind, message = _wrong_label(pair)
+        clue = _clue(pair.text, pair.gold)
+        message += f': {clue.clause} for {pair.gold}, in "{clue.around}".' if clue.clause else "."
+        predicted = "" if pair.pred == NONE else pair.pred
+        mistakes.append(Error(kind, message, "", "", pair.gold, predicted, clue.start, clue.end, clue.around, "label"))
+    for label in sorted(pair.gold_others - pair.pred_set) if pair.pred_others else ():
+        clue = _clue(pair.text, label)
+        message = f"the secondary label {_title(label)} was missed" + (f": {clue.clause} for it" if clue.clause else "")
+        place = (clue.start, clue.end, clue.around)
+        mistakes.append(Error("missed", f"{message}.", "", "", label, "", *place, "secondary_labels"))
+    for label in sorted(pair.pred_others - pair.gold_set):
         message = f"{_title(label)} is not among the secondary labels."
         mistakes.append(Error("spurious", message, "", "", "", label, field="secondary_labels"))
-    return tuple(mistakes), right
+    return tuple(mistakes), tuple(right)
 
 
-def _clue(text: str, label: str) -> tuple[int | None, int | None, str, str]:
-    """Where the first word stands that speaks for a label, such words as a clause, and the text around."""
+def _wrong_label(pair: LabelPair) -> tuple[str, str]:
+    """The kind of error and the message for a label that is not gold's."""
+    gold = _title(pair.gold)
+    codes = institutions()
+    if pair.pred == NONE:
+        return "no_label", f"{gold} was not answered: no label came back"
+    if pair.gold in codes and pair.pred not in codes:
+        return "unknown_label", f"{gold} was answered with {pair.pred!r}, which is not in the list of labels"
+    message = f"{gold} was taken for {_title(pair.pred)}"
+    if pair.pred in pair.gold_others:
+        return "secondary_label", f"{message}, which is only a secondary label here"
+    return "wrong_label", message
+
+
+def _clue(text: str, label: str) -> Clue:
     clues = signs(text, label)
     if not clues:
-        return None, None, "", ""
-    words = list(dict.fromkeys(text[sign.start : sign.end] for sign in clues))[:SHOWN]
+        return Clue()
+    words = list(dict.fromkeys(text[sign.start : sign.end] for sign in clues))[:MOST]
     clause = ", ".join(f'"{word}"' for word in words) + (" speaks" if len(words) == 1 else " speak")
     _, start, end = clues[0]
-    before, after = max(0, start - AROUND), end + AROUND
+    before = max(0, start - AROUND)
+    after = end + AROUND
     around = " ".join(text[before:after].split())
-    return start, end, clause, f"{'…' if before else ''}{around}{'…' if after < len(text) else ''}"
+    return Clue(start, end, clause, f"{'…' if before else ''}{around}{'…' if after < len(text) else ''}")
 
 
 def _title(code: str) -> str:

@@ -1,6 +1,6 @@
-"""Several labels an example: sets of labels, and what a program says about every label.
+"""Several labels an example: sets of labels, and a program's probabilities of every label.
 
-For sets, gold and prediction hold a plain list ``labels``, in any order. An example may have no label; where both sides
+For sets, gold and prediction have a plain list ``labels``, in any order. An example may have no label; where both sides
 have none, it is right. A program that failed gave no label.
 
 ``probabilities`` of a prediction are a number for each label (any numbers serve `TopK` and `Curve`). A program that
@@ -19,7 +19,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measure import Error, Measure, Review, pred_field
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.measures.classification.measures import ClassificationMeasure, LabelMeasure, set_counts
-from goldassay.measures.classification.records import Batch, institutions
+from goldassay.measures.classification.records import LabelBatch, institutions
 from goldassay.measures.classification.tally import NONE, Curves, Ranking
 from goldassay.statistics.evidence import means, stacked
 from goldassay.tally import RATES, Counts, Macro, Mean
@@ -30,7 +30,7 @@ CURVES = ("auroc", "average_precision")
 
 @dataclass(frozen=True)
 class SetMeasure(ClassificationMeasure):
-    """What measures of sets of labels share: their errors are put in words.
+    """A measure of sets of labels: its errors are put in words.
 
     Source: Tsoumakas et al. 2010; scikit-learn with zero_division=1
     """
@@ -38,7 +38,7 @@ class SetMeasure(ClassificationMeasure):
     fixed = {"case": "as written", "empty": "right if both are"}
     counted = Measure.counted  # type: ignore[assignment]
 
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+    def review(self, gold: object, pred: object, batch: LabelBatch) -> Review:
         """The labels that are missing and those that are too many."""
         expected, predicted = batch.sets[0]
         missed = [Error("missed", f"{x} was missed.", x, "", x, "", field="labels") for x in expected - predicted]
@@ -73,7 +73,7 @@ class SetF1(SetMeasure):
         kinds = {"micro": RATES[self.rate](), "macro": Macro(rate=self.rate, share="seen"), "samples": Mean()}
         return kinds[self.average]
 
-    def tallies(self, batch: Batch) -> Any:
+    def tallies(self, batch: LabelBatch) -> Any:
         """The counts of each example, or its rate."""
         if self.average == "macro":
             rows = [
@@ -97,7 +97,7 @@ class SubsetAccuracy(SetMeasure):
 
     name = "subset_accuracy"
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: LabelBatch) -> Mean:
         """Whether both sets are equal."""
         return means(float(g == p) for g, p in batch.sets)
 
@@ -120,7 +120,7 @@ class HammingLoss(SetMeasure):
         if not self.labels:
             raise GoldassayError("hamming_loss is over a list of labels: HammingLoss(labels=('a', 'b', …))")
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: LabelBatch) -> Mean:
         """The wrong labels of each example."""
         return means(len(g ^ p) / len(self.labels) for g, p in batch.sets)
 
@@ -139,11 +139,11 @@ class RankingPrecision(SetMeasure):
     name = "lrap"
     fixed = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
 
-    def review(self, gold: object, pred: object, batch: Batch) -> Review:
+    def review(self, gold: object, pred: object, batch: LabelBatch) -> Review:
         """None: a ranking has no wrong label."""
         return (), ()
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: LabelBatch) -> Mean:
         """The mean precision at the gold labels of each example."""
         return means(_precision(*pair) for pair in zip(batch.gold_sets, batch.probabilities, strict=True))
 
@@ -171,7 +171,7 @@ class TopK(LabelMeasure):
     k: int = 3
     fixed = {"ties": "the later label first (scikit-learn)", "failed": "0"}
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: LabelBatch) -> Mean:
         """Whether the gold label is among the first."""
         ranked = ((gold, sorted(p, key=lambda label: (p[label], label))[-self.k :]) for gold, p in batch.likely)
         return means(float(gold in first) for gold, first in ranked)
@@ -193,7 +193,7 @@ class MulticlassBrier(LabelMeasure):
     lower_is_better = True
     fixed = {"scale": "not halved", "failed": "2"}
 
-    def tallies(self, batch: Batch) -> Mean:
+    def tallies(self, batch: LabelBatch) -> Mean:
         """The loss of each example."""
         return means(
             sum((p - (label == gold)) ** 2 for label, p in {gold: 0.0, **numbers}.items()) if numbers else 2.0
@@ -202,12 +202,12 @@ class MulticlassBrier(LabelMeasure):
 
 
 @dataclass(frozen=True)
-class Calibration(CalibrationMeasure, LabelMeasure):  # type: ignore[misc,override]
+class LabelCalibration(CalibrationMeasure, LabelMeasure):  # type: ignore[misc,override]
     """Calibration of the predicted label: ``statistic`` ``ece`` (ten bins), ``brier`` and so on.
 
     Its confidence is the prediction's ``confidence``, else its probability; examples without either are left out.
 
-    >>> Calibration(statistic="brier")("M", {"label": "M", "confidence": 0.75}).tally.value
+    >>> LabelCalibration(statistic="brier")("M", {"label": "M", "confidence": 0.75}).tally.value
     0.0625
     """
 
@@ -217,16 +217,16 @@ class Calibration(CalibrationMeasure, LabelMeasure):  # type: ignore[misc,overri
         bins = {} if self.statistic.startswith("brier") else {"bins": str(self.edges)}
         return {"without a confidence": "left out", "failed": "left out", **bins}
 
-    def confidences(self, batch: Batch) -> Confidences:
+    def confidences(self, batch: LabelBatch) -> Confidences:
         """The labels that have a confidence."""
         rows = []
-        for place, (read, pred) in enumerate(zip(batch.read, batch.pred, strict=True)):
-            sure = None if read.pred == NONE else pred_field(pred, "confidence", None)
-            if sure is None and read.pred != NONE and pred_field(pred, "probabilities", None) is not None:
-                sure = batch.probabilities[place].get(read.pred)
-            rows += [] if sure is None else [(place, float(sure), float(read.pred == read.gold))]
+        for place, (pair, answer) in enumerate(zip(batch.labels, batch.pred, strict=True)):
+            sure = None if pair.pred == NONE else pred_field(answer, "confidence", None)
+            if sure is None and pair.pred != NONE and pred_field(answer, "probabilities", None) is not None:
+                sure = batch.probabilities[place].get(pair.pred)
+            rows += [] if sure is None else [(place, float(sure), float(pair.pred == pair.gold))]
         row, confidence, correct = np.array(rows, float).reshape(-1, 3).T
-        return Confidences(len(batch.read), row.astype(int), confidence, correct)
+        return Confidences(len(batch.labels), row.astype(int), confidence, correct)
 
 
 @dataclass(frozen=True)
@@ -255,7 +255,7 @@ class Curve(LabelMeasure):
         """No evidence."""
         return Curves({}, self.statistic)
 
-    def tallies(self, batch: Batch) -> Curves:
+    def tallies(self, batch: LabelBatch) -> Curves:
         """For each label its probability in each example, and whether it is right."""
         rows = batch.likely
         curves = {"": Ranking.of(np.zeros(len(rows)), [(1.0, 0.0)] * len(rows))}
@@ -272,7 +272,7 @@ def listed(labels: tuple[str, ...]) -> list[Measure[Any]]:
 
 
 RANKED = (TopK(2), TopK(3), *map(Curve, CURVES), MulticlassBrier())
-CALIBRATED = (Calibration(statistic="ece"), Calibration(statistic="brier"))
+CALIBRATED = (LabelCalibration(statistic="ece"), LabelCalibration(statistic="brier"))
 MEASURES: tuple[Measure[Any], ...] = (
     *(SetF1(average, rate) for average in AVERAGES for rate in RATES),
     *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision()),

@@ -1,14 +1,14 @@
 """What the measures of classification read: labels, sets of labels, probabilities and grades; and the list of labels.
 
 A list of labels is data: names, the groups that they belong to, and keywords. The institution types GLAMORCUBESFIXPHDNT
-stand in ``goldassay/data/glamorcubesfixphdnt.json``.
+are in ``goldassay/data/glamorcubesfixphdnt.json``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import chain
@@ -25,7 +25,7 @@ from goldassay.measures.classification.tally import NONE
 LONG = 5  # a keyword of at least so many letters also counts inside a compound: "Stadsarchief"
 
 
-class Read(NamedTuple):
+class LabelPair(NamedTuple):
     """The labels of one example, on both sides; ``pred`` is ``(none)`` if nothing was predicted."""
 
     gold: str
@@ -45,30 +45,40 @@ class Read(NamedTuple):
         return self.pred_others | ({self.pred} - {NONE})
 
 
-def sides(gold: object, pred: object) -> Read:
+def sides(gold: object, pred: object) -> LabelPair:
     """The labels of a pair of records, or of two bare labels.
 
     A missing prediction (``None``, empty) is an error wherever it is counted: it never matches a gold label, not even
     one that means "unknown".
 
+    Raises:
+        FieldError: A record has no ``label``, or one that is neither a text nor a number.
+
     >>> sides({"label": "U"}, {"label": None}).pred, sides({"label": 3}, {"label": "3"}).pred
     ('(none)', '3')
     """
-    gold, pred = ({"label": side} if isinstance(side, (str, int)) else side for side in (gold, pred))
-    both = gold_field(gold, "label"), pred_field(pred, "label")
-    label, predicted = (str(each).strip() if isinstance(each, (str, int)) else each for each in both)
-    if not label or not isinstance(label, str):
-        raise FieldError(f"a gold label is a number or a text that is not empty, not {both[0]!r}")
-    if not isinstance(predicted, (str, type(None))):
+    if isinstance(gold, (str, int)):
+        gold = {"label": gold}
+    if isinstance(pred, (str, int)):
+        pred = {"label": pred}
+    label = gold_field(gold, "label")
+    predicted = pred_field(pred, "label")
+    if not isinstance(label, (str, int)) or not str(label).strip():
+        raise FieldError(f"a gold label is a number or a text that is not empty, not {label!r}")
+    if not isinstance(predicted, (str, int, type(None))):
         raise FieldError(f"a predicted label is a text, not {predicted!r}")
-    predicted = predicted or NONE
+    label = str(label).strip()
+    predicted = str("" if predicted is None else predicted).strip() or NONE
     others = label_set(gold_field(gold, "secondary_labels", None), "gold secondary_labels") - {label}
     theirs = label_set(pred_field(pred, "secondary_labels", None), "predicted secondary_labels") - {predicted}
-    return Read(label, predicted, others, theirs, str(gold_field(gold, "text", "") or ""))
+    return LabelPair(label, predicted, others, theirs, str(gold_field(gold, "text", "") or ""))
 
 
-def label_set(labels: Any, side: str) -> frozenset[str]:
+def label_set(labels: Iterable[str | int] | None, side: str) -> frozenset[str]:
     """A plain list of labels, which may be empty.
+
+    Raises:
+        DataError: It is something else.
 
     >>> sorted(label_set([3, "b "], "gold labels"))
     ['3', 'b']
@@ -81,6 +91,9 @@ def label_set(labels: Any, side: str) -> frozenset[str]:
 def probabilities(pred: object) -> dict[str, float]:
     """The number of each label; none if the program failed.
 
+    Raises:
+        FieldError: The prediction has no ``probabilities``, or something else under this name.
+
     >>> probabilities({"label": "M", "probabilities": {"M": 0.75, "L": 0.25}})
     {'M': 0.75, 'L': 0.25}
     """
@@ -90,35 +103,38 @@ def probabilities(pred: object) -> dict[str, float]:
     return {str(label): float(number) for label, number in numbers.items()}
 
 
-def grade(value: Any, side: str) -> float | None:
-    """A number; None if a prediction has none."""
-    if side == "predicted" and value in (None, ""):
-        return None
+def grade(value: float | str, side: str) -> float:
+    """A number.
+
+    Raises:
+        FieldError: It is none.
+    """
     try:
         return float(value)
     except (TypeError, ValueError):
         raise FieldError(f"the {side} score is a number, not {value!r}") from None
 
 
-class Batch:
-    """Many examples; each thing that measures need is read when it is first asked for.
+class LabelBatch:
+    """Many examples; each thing that measures need is read when it is first needed.
 
-    >>> Batch(["M", "M"], ["M", "G"]).pairs["M", "G"].tolist()
+    >>> LabelBatch(["M", "M"], ["M", "G"]).pairs["M", "G"].tolist()
     [0, 1]
     """
 
     def __init__(self, gold: Examples, pred: Examples) -> None:
-        self.gold, self.pred = gold, pred
+        self.gold = gold
+        self.pred = pred
 
     @cached_property
-    def read(self) -> list[Read]:
+    def labels(self) -> list[LabelPair]:
         """The labels."""
         return [sides(*pair) for pair in zip(self.gold, self.pred, strict=True)]
 
     @cached_property
     def pairs(self) -> dict[tuple[str, str], NDArray[np.int8]]:
         """For each (gold, predicted) that occurs, 1 at the examples that have it; in alphabetical order."""
-        return dict(sorted(indicators([(read.gold, read.pred) for read in self.read]).items()))
+        return dict(sorted(indicators([(pair.gold, pair.pred) for pair in self.labels]).items()))
 
     @cached_property
     def gold_sets(self) -> list[frozenset[str]]:
@@ -139,16 +155,15 @@ class Batch:
     @property
     def likely(self) -> list[tuple[str, dict[str, float]]]:
         """Each gold label, and the predicted numbers."""
-        return [(read.gold, numbers) for read, numbers in zip(self.read, self.probabilities, strict=True)]
+        return [(pair.gold, numbers) for pair, numbers in zip(self.labels, self.probabilities, strict=True)]
 
     @cached_property
-    def grades(self) -> list[tuple[Any, float | None]]:
-        """The numbers of both sides."""
-        predicted = (grade(pred_field(answer, "score"), "predicted") for answer in self.pred)
-        return [
-            (grade(gold_field(example, "score"), "gold"), number)
-            for example, number in zip(self.gold, predicted, strict=True)
-        ]
+    def grades(self) -> list[tuple[float, float | None]]:
+        """The numbers of both sides; None if a prediction has none."""
+        gold = [grade(gold_field(example, "score"), "gold") for example in self.gold]
+        answers = [pred_field(answer, "score") for answer in self.pred]
+        pred = [None if answer in (None, "") else grade(answer, "predicted") for answer in answers]
+        return list(zip(gold, pred, strict=True))
 
 
 def indicators(pairs: Sequence[tuple[str, str] | None]) -> dict[tuple[str, str], NDArray[np.int8]]:
@@ -160,7 +175,7 @@ def indicators(pairs: Sequence[tuple[str, str] | None]) -> dict[tuple[str, str],
 
 
 class Sign(NamedTuple):
-    """A word of a text that speaks for a label, and where it stands."""
+    """A word of a text that speaks for a label, and its place."""
 
     label: str
     start: int

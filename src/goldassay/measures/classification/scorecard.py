@@ -23,9 +23,9 @@ from goldassay.measures.classification.measures import (
     Listed,
     OrdinalError,
 )
-from goldassay.measures.classification.records import Batch, institutions
+from goldassay.measures.classification.records import LabelBatch, institutions
 from goldassay.measures.classification.tally import NONE, OTHER, Labelled
-from goldassay.scorecard import Batches, Scorecard, by_key, fold
+from goldassay.scorecard import Batches, Scorecard, Sections, by_key, fold
 from goldassay.tally import Confusion
 
 CHOICES = frozenset("ABCDEFGHI")  # what the answers of a multiple choice are called, and some institution types, too
@@ -59,8 +59,9 @@ def scorecard(
     >>> card.values["accuracy"], card.values["category_accuracy"], card.by["label"]["M"]["f1"]
     (0.5, 1.0, 1.0)
     """
-    batches, warnings = Batches(gold, pred), list[str]()
-    kind, seen, stated = _contents(batches)
+    shared = Batches(gold, pred)
+    warnings: list[str] = []
+    kind, seen, stated = _contents(shared)
     probable = stated["probabilities"] == stated["any"] > 0
     if kind == "label":
         listed, warnings = _listed(labels, seen)
@@ -75,33 +76,33 @@ def scorecard(
         measures += [multilabel.RankingPrecision()] if probable else []
     else:
         measures = GRADED
-    card = fold("classification", measures, batches, weight=weight)
+    card = fold("classification", measures, shared, weight=weight, sections=SECTIONS[kind])
     if kind == "label":
-        _tabulate(card)
-    elif kind == "labels":
-        card.by["label"] = by_key(card.totals["set_macro_f1"])
-    elif lacking := card.examples - stated["score"]:
+        _complete(card)
+    elif kind == "score" and (lacking := card.examples - stated["score"]):
         warnings = [f"{lacking} of {card.examples} examples have no predicted score and are left out"]
     card.warnings += warnings
     return card
 
 
-def _contents(batches: Batches) -> tuple[str, set[str], Counter[str]]:
-    """What gold has (``label``, ``labels`` or ``score``), its labels, and how many predictions state what."""
-    stated, seen = Counter[str](), set[str]()
-    first = batches.gold[0] if len(batches.gold) else ""
-    kinds = ("label",) if isinstance(first, (str, int)) else (k for k in KINDS if read(first, k, None) is not None)
-    kind = next(iter(kinds), "score")
-    for part in batches.chunks():
+def _contents(shared: Batches) -> tuple[str, set[str], Counter[str]]:
+    """The field that gold has (``label``, ``labels`` or ``score``), its labels, and how many predictions state what."""
+    stated = Counter[str]()
+    seen = set[str]()
+    first = shared.gold[0] if len(shared.gold) else ""
+    kind = "label"
+    if not isinstance(first, (str, int)):
+        kind = next((name for name in KINDS if read(first, name, None) is not None), "score")
+    for part in shared.chunks():
         answers = [answer for answer in part.pred if not failed(answer)]
         stated.update(any=len(answers))
         stated.update(name for answer in answers for name in STATED if read(answer, name, None) is not None)
-        batch: Batch = part.of(Accuracy())
+        batch: LabelBatch = part.of(Accuracy())
         if kind == "label":
-            seen |= {labels.gold for labels in batch.read}
-            stated["secondary_labels"] += any(labels.gold_others for labels in batch.read)
+            seen |= {pair.gold for pair in batch.labels}
+            stated["secondary_labels"] += any(pair.gold_others for pair in batch.labels)
         elif kind == "labels":
-            seen |= {label for pair in batch.sets for label in frozenset.union(*pair)}
+            seen |= {label for gold, pred in batch.sets for label in gold | pred}
     return kind, seen, stated
 
 
@@ -130,33 +131,57 @@ def _measures(listed: Listed, tree: Hierarchy, seen: set[str], stated: Counter[s
     ]
 
 
-def _tabulate(card: Scorecard) -> None:
-    """Put the values by label and the confusions on a scorecard of labels, with warnings about both."""
+def _by_label(card: Scorecard) -> dict[str, dict[str, float]]:
     confusion: Labelled = card.totals["macro_f1"]
-    over, by_label = confusion.counted, confusion.by_label()
-    counts = confusion.by_label(over)
-    card.by["label"] = {
+    return {
         label: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "support": int(c.support)}
-        for label, c in counts.items()
+        for label, c in confusion.by_label(confusion.counted).items()
     }
-    rows = {g: {p: n for p, n in row.items() if n} for g, row in matrix(confusion, over).items()}
-    card.by["confusion"] = {g: row for g, row in rows.items() if row}
+
+
+def _confusions(card: Scorecard) -> dict[str, dict[str, int]]:
+    confusion: Labelled = card.totals["macro_f1"]
+    table = matrix(confusion, confusion.counted).items()
+    rows = {gold: {pred: n for pred, n in row.items() if n} for gold, row in table}
+    return {gold: row for gold, row in rows.items() if row}
+
+
+def _complete(card: Scorecard) -> None:
+    """Put on a scorecard of labels how many are right, and warnings about labels outside the list."""
+    confusion: Labelled = card.totals["macro_f1"]
+    over = confusion.counted
+    by_label = confusion.by_label()
+    counts = confusion.by_label(over)
     right = card.totals["accuracy"]
     card.counts["label"] = {"right": right.total, "all": right.weight}
     if not any(c.support for c in counts.values()):
         card.values["weighted_f1"] = 0.0
         card.warnings.append("no label of the list occurs in gold; weighted_f1 is 0")
     absent = sum(not c.weight for c in counts.values())
-    if absent and confusion.given:
-        what = f"{absent} of {len(over)} labels of the list do not occur"
-        card.warnings.append(f"{what}: macro_f1 counts them 0, and the upper end of its interval 1")
+    if absent and confusion.listed:
+        lacking = f"{absent} of {len(over)} labels of the list do not occur"
+        card.warnings.append(f"{lacking}: macro_f1 counts them 0, and the upper end of its interval 1")
     for side, rate in (("gold", "support"), ("predicted", "predicted")):
         outside = Counter({label: int(getattr(c, rate)) for label, c in by_label.items() if label not in (*over, NONE)})
         if number := outside.total():
-            named = ", ".join(repr(label) for label, n in outside.most_common(3) if n)
-            card.warnings.append(f"{number} {side} labels are outside the list and count as OTHER: {named}")
-    if NONE in by_label and (missing := int(by_label[NONE].predicted)):
-        card.warnings.append(f"{missing} examples have no predicted label and count as errors")
+            examples = ", ".join(repr(label) for label, n in outside.most_common(3) if n)
+            card.warnings.append(f"{number} {side} labels are outside the list and count as OTHER: {examples}")
+
+
+def _unanswered(part: Batches, first: Accuracy) -> dict[str, int]:
+    batch: LabelBatch = part.of(first)
+    return {"unanswered": sum(pair.pred == NONE for pair in batch.labels)}
+
+
+SECTIONS = {
+    "label": Sections(
+        facts=_unanswered,
+        by={"label": _by_label, "confusion": _confusions},
+        warnings={"unanswered": "{n} examples have no predicted label and count as errors"},
+    ),
+    "labels": Sections(by={"label": lambda card: by_key(card.totals["set_macro_f1"])}),
+    "score": Sections(),
+}
 
 
 def matrix(confusion: Confusion, labels: Sequence[str]) -> dict[str, dict[str, int]]:

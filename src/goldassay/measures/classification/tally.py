@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, Self
 
 import numpy as np
 
 from goldassay.exceptions import GoldassayError
-from goldassay.measures.calibration import ByConfidence, plain
+from goldassay.measures.calibration import ByConfidence, scalar
+from goldassay.statistics.agreement import disagreement
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import By, Confusion, Counts, Mean, Number, Sums, divide, mean, occurs, positive
 
-NONE = "(none)"  # stands for a prediction that was not made
+NONE = "(none)"  # the label of a prediction that was not made
 CORRELATIONS = ("pearson", "spearman", "kendall")
-SIDES = ("support", "predicted")
-OTHER = "OTHER"  # stands, in a matrix, for what the list does not have
+OTHER = "OTHER"  # the row and column of a matrix for labels outside the list
 
 
 class Labelled(Confusion):
@@ -25,8 +24,8 @@ class Labelled(Confusion):
 
     Args:
         pairs: The counts.
-        given: The labels that count; those that occur on either side without them.
-        average: ``all``: every label that counts weighs the same, and one of a given list that does not occur has the
+        listed: The labels that count; those that occur on either side without them.
+        average: ``all``: every label that counts weighs the same, and one of the list that does not occur has the
             rate 0. ``supported``: over the labels that occur in gold. ``weighted``: weighted by how often each occurs
             in gold; 0 if none of them does.
         rate: ``f1``, ``precision`` or ``recall``.
@@ -38,25 +37,27 @@ class Labelled(Confusion):
     def __init__(
         self,
         pairs: Mapping[tuple[str, str], Number] = {},
-        given: tuple[str, ...] = (),
+        listed: tuple[str, ...] = (),
         average: str = "all",
         rate: str = "f1",
     ) -> None:
         super().__init__(pairs)
-        self.given, self.average, self.rate = given, average, rate
+        self.listed = listed
+        self.average = average
+        self.rate = rate
 
     @property
     def counted(self) -> tuple[str, ...]:
-        """The labels that count: those given, else those that occur on either side."""
-        return self.given or tuple(label for label in self.labels if label != NONE)
+        """The labels that count: those listed, else those that occur on either side."""
+        return self.listed or tuple(label for label in self.labels if label != NONE)
 
     @property
     def shares(self) -> list[tuple[Counts, Number]]:
         """Each label against all others, and what its rate weighs in the mean."""
         if self.average == "all":
             every = self.by_label(self.counted).values()
-            return [(counts, positive(self.weight if self.given else counts.weight)) for counts in every]
-        in_gold = self.by_label(self.given or tuple(sorted({gold for gold, _ in self}))).values()
+            return [(counts, positive(self.weight if self.listed else counts.weight)) for counts in every]
+        in_gold = self.by_label(self.listed or tuple(sorted({gold for gold, _ in self}))).values()
         return [(c, c.support if self.average == "weighted" else positive(c.support)) for c in in_gold]
 
     @property
@@ -101,10 +102,15 @@ class Agreement(Confusion):
         self, pairs: Mapping[tuple[str, str], Number] = {}, statistic: str = "none", order: tuple[str, ...] = ()
     ) -> None:
         super().__init__(pairs)
-        self.statistic, self.order = statistic, order
+        self.statistic = statistic
+        self.order = order
 
     def scale(self) -> dict[str, float]:
-        """Where each label stands: for ``mae`` its number, if all are numbers, else its place."""
+        """The place of each label in the order; for ``mae`` its number, if all are numbers.
+
+        Raises:
+            GoldassayError: A gold label is not in the order.
+        """
         seen = [label for label in self.labels if label != NONE]
         try:
             numbers = {label: float(label) for label in seen}
@@ -121,32 +127,31 @@ class Agreement(Confusion):
     @property
     def value(self) -> Number:
         """The statistic; where both sides gave one and the same label throughout, 1 if they agree."""
-        n, by_label = self.weight, self.by_label()
         if self.statistic == "mcc":
-            both = sum(c.support * c.predicted for c in by_label.values())
-            gold, pred = (n * n - sum(getattr(c, side) ** 2 for c in by_label.values()) for side in SIDES)
-            right = 1.0 - positive(n - self.correct)
-            return divide(self.correct * n - both, (gold * pred) ** 0.5) + right * (1.0 - positive(gold * pred))
-        scale = {} if self.statistic == "none" else self.scale()
+            return self._matthews()
+        if self.statistic == "none":
+            return 1.0 - divide(*disagreement(self))
+        scale = self.scale()
 
         def distance(gold: str, pred: str) -> float:
-            """How wrong one label is for another; one outside the scale is as far away as can be."""
-            if self.statistic == "none":
-                return float(gold != pred)
-            if gold not in scale:
-                gold, pred = pred, gold
+            """How wrong a label is for one of the scale; one outside the scale is as far away as can be."""
             far = [scale[pred]] if pred in scale else scale.values()
-            steps = max(abs(scale[gold] - place) for place in far) if gold in scale else 0.0
+            steps = max(abs(scale[gold] - place) for place in far)
             return steps**2 if self.statistic == "quadratic" else steps
 
-        observed = sum(distance(*pair) * count for pair, count in self.items())
         if self.statistic == "mae":
-            return divide(observed, n)
-        expected = sum(
-            distance(gold, pred) * by_label[gold].support * by_label[pred].predicted
-            for gold, pred in product(by_label, repeat=2)
-        )
-        return 1.0 - divide(observed * n, expected, empty=0.0)
+            return divide(sum(distance(*pair) * count for pair, count in self.items()), self.weight)
+        return 1.0 - divide(*disagreement(self, distance))
+
+    def _matthews(self) -> Number:
+        """Gorodkin's R_K; 1 where one label throughout is right."""
+        n = self.weight
+        by_label = self.by_label().values()
+        both = sum(counts.support * counts.predicted for counts in by_label)
+        gold = n * n - sum(counts.support**2 for counts in by_label)
+        pred = n * n - sum(counts.predicted**2 for counts in by_label)
+        right = 1.0 - positive(n - self.correct)
+        return divide(self.correct * n - both, (gold * pred) ** 0.5) + right * (1.0 - positive(gold * pred))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +193,7 @@ class Correlated(Confusion):
     0.5
     """
 
-    def __init__(self, pairs: Any = {}, statistic: str = "pearson") -> None:
+    def __init__(self, pairs: Mapping[tuple[str, str], Number] = {}, statistic: str = "pearson") -> None:
         super().__init__(pairs)
         self.statistic = statistic
 
@@ -198,22 +203,35 @@ class Correlated(Confusion):
         if not self:
             return 1.0
         counts = np.stack([np.asarray(count, float) for count in self.values()])
-        numbers = np.array([[float(a), float(b)] for a, b in self]).T
+        gold, pred = np.array([[float(a), float(b)] for a, b in self]).T
+        # All three are Σ x y / √(Σ x² Σ y²). For r, x and y are deviations from the mean, summed over the examples; for
+        # ρ those of the mid-ranks. For τ_b they are the signs of the differences of two examples, summed over the pairs
+        # of examples: x y is 1 for a concordant pair and −1 for a discordant one, x² is 0 for a tie. ``counts`` has the
+        # shape (pairs of numbers,), or (pairs of numbers, resamples): a sum over axis 0 leaves a number a resample.
         if self.statistic == "kendall":
-            signs = [np.sign(side[:, None] - side) for side in numbers]
-            products = signs[0] * signs[1], signs[0] ** 2, signs[1] ** 2
-            shared, one, other = ((counts * np.tensordot(each, counts, 1)).sum(axis=0) for each in products)
+            x = np.sign(gold[:, None] - gold)
+            y = np.sign(pred[:, None] - pred)
+
+            def total(products: Floats) -> Number:
+                return (counts * np.tensordot(products, counts, 1)).sum(axis=0)
         else:
-            columns = [
-                _ranks(side, counts) if self.statistic == "spearman" else side.reshape(-1, *[1] * (counts.ndim - 1))
-                for side in numbers
-            ]
-            n = counts.sum(axis=0)
-            left, right = (side - divide((side * counts).sum(axis=0), n) for side in columns)
-            shared, one, other = ((each * counts).sum(axis=0) for each in (left * right, left**2, right**2))
-        constant = np.asarray(one * other) <= 0
-        equal = constant * (counts.T @ (numbers[0] != numbers[1]) == 0)
-        return plain(divide(shared, np.sqrt(np.where(constant, 0.0, one * other))) + equal)
+            x = self._deviations(gold, counts)
+            y = self._deviations(pred, counts)
+
+            def total(products: Floats) -> Number:
+                return (products * counts).sum(axis=0)
+
+        spread = np.asarray(total(x**2) * total(y**2))
+        constant = spread <= 0
+        equal = constant * (counts.T @ (gold != pred) == 0)
+        return scalar(divide(total(x * y), np.sqrt(np.where(constant, 0.0, spread))) + equal)
+
+    def _deviations(self, side: Floats, counts: Floats) -> Floats:
+        """Numbers, or their ranks, less their mean in each resample."""
+        ranked = self.statistic == "spearman"
+        column = _ranks(side, counts) if ranked else side.reshape(-1, *[1] * (counts.ndim - 1))
+        deviations: Floats = column - divide((column * counts).sum(axis=0), counts.sum(axis=0))
+        return deviations
 
 
 def _ranks(side: Floats, counts: Floats) -> Floats:
@@ -253,14 +271,14 @@ class Ranking(ByConfidence):
         n, right = self.columns()
         wrong = n - right
         below = wrong.sum(axis=0) - np.cumsum(wrong, axis=0)
-        return plain(divide((right * (below + wrong / 2)).sum(axis=0), self.pairs, empty=1.0))
+        return scalar(divide((right * (below + wrong / 2)).sum(axis=0), self.pairs, empty=1.0))
 
     @property
     def average_precision(self) -> Number:
         """Σ (R_k − R_{k−1}) P_k over the thresholds k, ties taken together."""
         n, right = self.columns()
         precision = divide(np.cumsum(right, axis=0), np.cumsum(n, axis=0))
-        return plain(divide((right * precision).sum(axis=0), right.sum(axis=0), empty=1.0))
+        return scalar(divide((right * precision).sum(axis=0), right.sum(axis=0), empty=1.0))
 
     value = auroc
 
@@ -268,8 +286,8 @@ class Ranking(ByConfidence):
 class Curves(By[str, Ranking]):
     """A curve for each label; ``value`` is their mean over labels that have examples of both kinds.
 
-    An example stands in the curves of its gold label and of those that it has a number for; ``""`` counts all examples,
-    so those that a curve lacks are at 0 in it.
+    An example is in the curves of its gold label and of those that it has a number for; ``""`` counts all examples, so
+    those that a curve lacks are at 0 in it.
     """
 
     inner = Ranking()

@@ -66,8 +66,9 @@ def evaluate_tags(
     parts = [split(tag, name) for tag in ids]
     types = sorted({kind for letter, kind in parts if letter != "O"})
     table = np.array([step(name, mode, a, b, kind == other) for a, kind in parts for b, other in parts])
+    opens, inside, well = table.T.copy()
     kinds = np.array([types.index(kind) if kind in types else -1 for _, kind in parts])
-    steps = Steps(*table.T.copy(), kinds)
+    steps = Steps(opens, inside, well, kinds)
     left = _entities(gold_codes, steps)
     right = _entities(pred_codes, steps)
     same = _entities(same_codes, steps)

@@ -28,7 +28,7 @@ import scipy
 
 from goldassay.fields import read
 from goldassay.measure import EMPTY, Review
-from goldassay.measures.calibration import plain
+from goldassay.measures.calibration import scalar
 from goldassay.measures.triples import mistakes
 from goldassay.measures.triples.measures import TripleMeasure
 from goldassay.measures.triples.objects import written
@@ -193,7 +193,7 @@ class Thresholds(Confusion):
             best = len(f1) - 1 - np.argmax(f1[::-1], axis=0)  # of equals, the lowest confidence
             chosen = {"precision": precision, "recall": recall, "f1": f1}[self.rate]
             value = np.take_along_axis(chosen, best[None], axis=0)[0] * (predicted[-1] > 0)
-        return plain(np.where(gold > 0, value, 1.0))
+        return scalar(np.where(gold > 0, value, 1.0))
 
 
 @dataclass(frozen=True)
