@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import dspy
 from benchmarks.harness import close, versus
@@ -23,7 +23,9 @@ from goldassay.running.evaluate import evaluate
 class Hit(Measure[Counts]):
     """One comparison, no errors in words."""
 
-    task, name, zero = "extraction", "hit", Counts()
+    task = "extraction"
+    name = "hit"
+    zero: ClassVar[Counts] = Counts()
 
     def tally(self, gold: Any, pred: Any) -> Counts:
         same = gold["label"] == pred["label"]

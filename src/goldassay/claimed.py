@@ -28,6 +28,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold import formats, pairs
 from goldassay.measure import Measure
 from goldassay.scorecard import Batches, Scorecard, fold
+from goldassay.tally import Macro
 
 NEAR = 5.5  # the neighbourhood of a claim, in units of its last digit
 MOST = 30  # types that are tried one by one
@@ -244,7 +245,7 @@ def _values(card: Scorecard, measure: Measure[Any]) -> Iterator[tuple[str, float
             different = "; ".join(part for part in _conventions(other) if part not in ours) or repr(other)
             yield other.key, value, different if name else ""
         total = card.totals[name]
-        if total and hasattr(total, "mean_of") and getattr(other, "rate", "") == "f1":
+        if isinstance(total, Macro) and total and getattr(other, "rate", "") == "f1":
             p, r = total.mean_of("precision"), total.mean_of("recall")
             what = f"F1 of the precision and the recall of {other.key}, not the mean of F1"
             averages.append((other.key, 2 * p * r / (p + r) if p + r else 0.0, what))

@@ -7,7 +7,9 @@ import importlib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar, Generic, cast
+
+from typing_extensions import TypeVar
 
 from goldassay import tally
 from goldassay.exceptions import FieldError, GoldassayError
@@ -67,36 +69,68 @@ Review = tuple[tuple[Error, ...], tuple[str, ...]]
 """The errors of one example, and what is right in it."""
 
 
+B = TypeVar("B", default=Any)  # what `Measure.batch` returns; pairs, if a measure has no batch of its own
+
+
 @dataclass(frozen=True)
-class Measure(Generic[T]):
+class Measure(Generic[T, B]):
     """A definition, as a value: hashable; its repr names every convention and reads back as the same measure.
 
     Subclasses are frozen dataclasses whose fields are the conventions that can be chosen; they set ``task``, ``name``,
-    ``zero`` and ``fixed`` (conventions that cannot be chosen); their docstring has the lines ``Formula:`` and
-    ``Source:``. They count in ``tallies``, many examples at once, or in ``tally``, one pair at a time; ``errors`` names
-    the errors of a pair. One example is a batch of one: there is no second way to a number.
+    ``zero`` and ``fixed`` (conventions that cannot be chosen), each as an attribute of the class or, where it follows
+    from the fields, as a property; their docstring has the lines ``Formula:`` and ``Source:``. They count in
+    ``tallies``, many examples at once, or in ``tally``, one pair at a time; ``errors`` names the errors of a pair. One
+    example is a batch of one: there is no second way to a number.
 
     ``batch`` does the work that measures of a task share (matching, ranking) before ``tallies`` counts in it. Measures
     with the same ``batch`` function share its result where the conventions named in ``shares`` are equal.
     """
 
     task: ClassVar[str]
-    name: ClassVar[str]
-    zero: ClassVar[Any]
-    fixed: ClassVar[Mapping[str, str]] = {}
-    limits: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    attains_one: ClassVar[bool] = True  # precision at 10 cannot, where fewer than 10 are relevant
-    lower_is_better: ClassVar[bool] = False  # an error or a rate of mistakes: see `worst`
+    name: ClassVar[str]  # of its value: see `key`
     shares: ClassVar[tuple[str, ...]] = ()  # the conventions that ``batch`` depends on
-    in_key: ClassVar[tuple[str, ...]] = ()  # the fields that the key states already; the conventions leave them out
-    choices: ClassVar[Mapping[str, tuple[object, ...]]] = {}  # what a field may be
-    breakdown: ClassVar[Mapping[str, Measure[Any]]] = {}  # by facet, the measure of the same with counts by key
+    choices: ClassVar[Mapping[str, tuple[object, ...]]] = {}  # the values that a field may have
+
+    @property
+    def zero(self) -> T:
+        """The tally of no evidence."""
+        raise NotImplementedError(f"{type(self).__name__} needs a zero: the tally of no evidence")
+
+    @property
+    def fixed(self) -> Mapping[str, str]:
+        """The conventions that cannot be chosen."""
+        return {}
+
+    @property
+    def in_key(self) -> tuple[str, ...]:
+        """The fields that the key states already; the conventions leave them out."""
+        return ()
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the greatest value that there can be."""
+        return (0.0, 1.0)
+
+    @property
+    def attains_one(self) -> bool:
+        """Whether perfect predictions have the value 1; precision at 10 has not where fewer than 10 are relevant."""
+        return True
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether the value is an error or a rate of mistakes: see `worst`."""
+        return False
+
+    @property
+    def breakdown(self) -> Mapping[str, Measure[Any]]:
+        """By facet, the measure of the same that counts by key."""
+        return {}
 
     def __post_init__(self) -> None:
         for name, choices in self.choices.items():
             check_choice(name, getattr(self, name, choices[0]), choices)
 
-    def __call__(self, gold: object, pred: object, /, batch: Any = None) -> Assessment[T]:
+    def __call__(self, gold: object, pred: object, /, batch: B | None = None) -> Assessment[T]:
         """The evidence and the errors of one pair: a batch of one.
 
         Args:
@@ -109,7 +143,7 @@ class Measure(Generic[T]):
         batch = self.batch([gold], [pred]) if batch is None else batch
         return Assessment(row(self.tallies(batch), 0), *self.review(gold, pred, batch))
 
-    def review(self, gold: object, pred: object, batch: Any) -> Review:
+    def review(self, gold: object, pred: object, batch: B) -> Review:
         """`errors`, for a measure that can take them from the batch of this pair."""
         return self.errors(gold, pred)
 
@@ -117,20 +151,20 @@ class Measure(Generic[T]):
         """The errors of one pair and what is right in it, in words, for feedback."""
         return (), ()
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> Any:
-        """What measures share over aligned examples; without work to share, the pairs themselves."""
-        return list(zip(gold, pred, strict=True))
+    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> B:
+        """The work that measures share over aligned examples; without any, the list of pairs."""
+        return cast("B", list(zip(gold, pred, strict=True)))
 
     def tally(self, *pair: Any, **options: Any) -> T:
         """The evidence of one (gold, prediction) pair, for a measure without a faster way over many."""
         raise GoldassayError(f"{type(self).__name__} defines neither tally nor tallies")
 
-    def tallies(self, batch: Any) -> T:
+    def tallies(self, batch: B) -> T:
         """The evidence of every example of a batch: one tally whose fields are arrays, a number an example."""
         from goldassay.statistics.evidence import stacked
 
-        tallies: T = stacked([self.tally(*pair) for pair in batch], self.zero)
-        return tallies
+        pairs = cast("list[tuple[Any, ...]]", batch)
+        return stacked([self.tally(*pair) for pair in pairs], self.zero)
 
     @property
     def known_limits(self) -> tuple[float, float] | None:
@@ -241,18 +275,18 @@ class Returned(Measure[Any]):
 
     called: str = "score"
     kind: str = "Mean"
-    lower_is_better: bool = field(default=False, kw_only=True)  # type: ignore[misc]
+    lower_is_better: bool = field(default=False, kw_only=True)
     most: float | None = field(default=None, kw_only=True)
     task = OWN
     name = "{called}"
 
     @property
-    def zero(self) -> Any:  # type: ignore[override]
+    def zero(self) -> Any:
         """No evidence of this kind."""
         return getattr(tally, self.kind)()
 
     @property
-    def limits(self) -> tuple[float, float]:  # type: ignore[override]
+    def limits(self) -> tuple[float, float]:
         return (-math.inf, math.inf) if self.most is None else (0.0, self.most)
 
     @property

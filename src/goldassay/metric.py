@@ -37,7 +37,7 @@ from goldassay.measure import (
 )
 from goldassay.scorecard import Batches, Scorecard, by_key, from_evidence
 from goldassay.scores import Score
-from goldassay.tally import Counts, Evidence, Mean, worst_values
+from goldassay.tally import Counts, Evidence, Mean, Tally, worst_values
 
 Assessments = dict[str, Assessment[Any]]
 BLAMELESS: tuple[type[Exception], ...] = (MetricError, ModelError, MissingExtra, StorageError, *DSPY_ERRORS)
@@ -352,7 +352,7 @@ class FunctionMetric(Metric):
     @staticmethod
     def _returned(key: str, value: Any, worst: Mapping[str, float | None]) -> Returned:
         """The measure of a value that was returned under this name."""
-        kind = type(value).__name__ if hasattr(value, "from_state") else "Mean"
+        kind = type(value).__name__ if isinstance(value, Tally) else "Mean"
         return Returned(key, kind, lower_is_better=key in worst, most=worst.get(key))
 
     def _tally(self, key: str, value: Any) -> Any:
@@ -360,7 +360,7 @@ class FunctionMetric(Metric):
             worst = dict.fromkeys([key]) if self.measures[self.main].lower_is_better else {}
             self.weights = {**self.weights, key: 0.0}
             self.measures = {**self.measures, key: self._returned(key, value, worst)}
-        if not hasattr(value, "from_state"):
+        if not isinstance(value, Tally):
             return Mean.of(_number(value))
         if type(value) is not type(self.measures[key].zero):
             kind = type(value).__name__
@@ -396,7 +396,7 @@ def _number(value: Any) -> float:
 
 def _part(value: Any) -> Any:
     """A value of a dict: evidence as it is, anything else as a number."""
-    return value if hasattr(value, "from_state") else _number(value)
+    return value if isinstance(value, Tally) else _number(value)
 
 
 def _overall(parts: Sequence[Any]) -> Any:
@@ -415,7 +415,7 @@ def _return_kind(function: Callable[..., Any]) -> str:
     if typing.get_origin(kind) in (dict, Mapping):
         kind = typing.get_args(kind)[-1]
     name = getattr(kind, "__name__", "")
-    return name if getattr(tally, name, None) is kind and hasattr(kind, "from_state") else "Mean"
+    return name if getattr(tally, name, None) is kind and isinstance(kind, type) and issubclass(kind, Tally) else "Mean"
 
 
 def extra_arguments(function: Callable[..., Any]) -> int:

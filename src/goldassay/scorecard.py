@@ -23,7 +23,7 @@ from typing import Any
 from goldassay.exceptions import DataError, MissingExtra
 from goldassay.fields import clusters, shared_text, unit
 from goldassay.measure import Measure, gold_field
-from goldassay.tally import Counts
+from goldassay.tally import Counts, flat
 
 RATES = ("precision", "recall", "f1")
 CHUNK = 10_000  # records of a file that are in memory at once
@@ -314,7 +314,7 @@ def from_evidence(
     task: str, measures: Mapping[str, Measure[Any]], tallies: Mapping[str, Any], shared: Batches
 ) -> Scorecard:
     """The scorecard of evidence: by name the tallies of every example, whose fields are arrays."""
-    from goldassay.statistics.evidence import flat, summed
+    from goldassay.statistics.evidence import summed
 
     totals = {name: summed(tallies[name]) for name in tallies}
     card = Scorecard(task, len(shared.gold), shared=shared, measures=dict(measures), tallies=tallies, totals=totals)

@@ -11,11 +11,12 @@ since where there was nothing to find nothing was got wrong (``empty=1``). The b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from operator import add, attrgetter
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar
 
 Number: TypeAlias = Any
 """A number, or an array of numbers, one an example or a resample: one formula serves both."""
@@ -24,29 +25,138 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-@runtime_checkable
-class Tally(Protocol):
-    """Evidence that adds up. ``T()`` is zero; ``+`` is associative and commutative."""
+Path = tuple[str, ...]
+Share = Callable[[Collection[str]], float]
+"""Which share of an example's errors is repaired: of those of some sides (``gold``, ``pred``, ``both``), or of all."""
+WRONG: dict[str, tuple[str, tuple[str, ...]]] = {
+    "fn": ("tp", ("gold", "both")),
+    "fp": ("", ("pred", "both")),
+    "incorrect": ("correct", ("both",)),
+    "partial": ("correct", ("both",)),
+    "missed": ("correct", ("gold",)),
+    "spurious": ("", ("pred",)),
+    "false": ("true", ("pred", "both")),
+    "unknown": ("true", ("pred", "both")),
+}
+"""What tallies count as wrong: what it becomes when it is repaired, and the side of the errors that cause it."""
 
-    def __add__(self, other: Self, /) -> Self: ...
+
+class Tally(ABC):
+    """Evidence that adds up. ``T()`` is zero; ``+`` is associative and commutative.
+
+    A tally of your own defines the five abstract members. Its numbers may be arrays, one number an example: `state`
+    and `from_state` pass them on as they are. The other members have defaults that follow from these five.
+
+    >>> @dataclass(frozen=True)
+    ... class Longest(Tally):
+    ...     letters: Number = 0.0
+    ...     words: Number = 0.0
+    ...     def __add__(self, other):
+    ...         return Longest(self.letters + other.letters, self.words + other.words)
+    ...     @property
+    ...     def value(self):
+    ...         return divide(self.letters, self.words, empty=1.0)
+    ...     @property
+    ...     def weight(self):
+    ...         return self.words
+    ...     def state(self):
+    ...         return {"letters": self.letters, "words": self.words}
+    ...     def from_state(self, state):
+    ...         return Longest(**state)
+    >>> (Longest(9, 2) + Longest(3, 1)).value
+    4.0
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __add__(self, other: Self, /) -> Self:
+        """The evidence of both together."""
 
     @property
+    @abstractmethod
     def value(self) -> Number:
         """The rate that this evidence gives."""
-        ...
 
     @property
+    @abstractmethod
     def weight(self) -> Number:
         """How much evidence there is; 0 is not applicable."""
-        ...
 
+    @abstractmethod
     def state(self) -> dict[str, Any]:
         """The evidence as nested dicts of numbers, for JSON and for resampling."""
-        ...
 
+    @abstractmethod
     def from_state(self, state: State) -> Self:
         """A tally of the same kind with this evidence (numbers or arrays)."""
-        ...
+
+    def to_columns(self) -> dict[str, Any]:
+        """The evidence of many examples as nested dicts of arrays, one number an example, for choosing and weighing."""
+        return self.state()
+
+    def from_columns(self, columns: State) -> Self:
+        """The tally that has these columns (see `to_columns`)."""
+        return self.from_state(columns)
+
+    @property
+    def summed(self) -> Self:
+        """The evidence of all examples together, of a tally whose fields are arrays."""
+        import numpy as np
+
+        return self.from_state(nested({path: np.sum(column).item() for path, column in flat(self.state()).items()}))
+
+    @property
+    def classes(self) -> tuple[list[Counts], str]:
+        """The counts of the classes over which the value is a plain mean of a rate, and the rate; none for others."""
+        return [], ""
+
+    def repaired(self, share: Share, lower: bool = False) -> Self:
+        """What to add to an example's evidence so that a share of its errors is gone.
+
+        By default a count of errors (`WRONG`) goes down by the share of the errors that cause it, and a ``total`` moves
+        by the share towards its weight.
+
+        Args:
+            share: The share of the errors.
+            lower: Lower values are better, so that a ``total`` moves towards 0.
+        """
+        state = self.state()
+        change = dict.fromkeys(state, 0.0)
+        for wrong, (becomes, sides) in WRONG.items():
+            if wrong in change and becomes in (*change, ""):
+                amount = state[wrong] * share(sides)
+                change[wrong] -= amount
+                if becomes:
+                    change[becomes] += amount
+        if "total" in change:
+            best = 0.0 if lower else self.weight
+            change["total"] = (best - state["total"]) * share(())
+        return self.from_state(change)
+
+
+def flat(state: Mapping[str, object]) -> dict[Path, Any]:
+    """The numbers (or arrays) of a nested state by their paths.
+
+    >>> nested(flat({"MUS": {"tp": 1, "fp": 0}})) == {"MUS": {"tp": 1, "fp": 0}}
+    True
+    """
+    columns: dict[Path, Any] = {}
+    for key, value in state.items():
+        inner = flat(value) if isinstance(value, Mapping) else {(): value}
+        columns |= {(key, *path): number for path, number in inner.items()}
+    return columns
+
+
+def nested(columns: Mapping[Path, object]) -> dict[str, object]:
+    """The nested state that these numbers (or arrays) by path came from."""
+    state: dict[str, Any] = {}
+    for path, column in columns.items():
+        branch = state
+        for key in path[:-1]:
+            branch = branch.setdefault(key, {})
+        branch[path[-1]] = column
+    return state
 
 
 T = TypeVar("T", bound=Tally)
@@ -94,7 +204,7 @@ def _values(kind: Any) -> Callable[[object], tuple[Number, ...]]:
     return attrgetter(*kind.__dataclass_fields__)
 
 
-class Sums:
+class Sums(Tally):
     """Adds field by field; the fields of the dataclass are the evidence."""
 
     __slots__ = ()
@@ -138,16 +248,20 @@ class Mean(Sums):
         return divide(self.total, self.weight, empty=1.0)
 
 
-class Keyed(dict[K, V]):
-    """Evidence by key, which adds up key by key. What else a tally holds are its settings."""
+class Keyed(dict[K, V], Tally):
+    """Evidence by key, which adds up key by key.
+
+    ``settings`` names the attributes that say what ``value`` is; the constructor takes each under its name.
+    """
 
     add: Callable[[Any, Any], Any] = staticmethod(add)
+    settings: ClassVar[tuple[str, ...]] = ()
 
     def with_items(self, items: Mapping[K, V]) -> Self:
         """A tally of the same kind and settings that holds these items."""
-        other = type(self)(items)
-        vars(other).update(vars(self))
-        return other
+        kind: Any = type(self)
+        tally: Self = kind(items, **{name: getattr(self, name) for name in self.settings})
+        return tally
 
     def __add__(self, other: Mapping[K, V], /) -> Self:
         if not isinstance(other, dict):
@@ -179,12 +293,14 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
     """
 
     add = staticmethod(lambda mine, more: tuple(map(add, mine, more)))
+    settings = ("statistic", "edges")
 
     def __init__(
         self, items: Mapping[int, tuple[Number, Number, Number]] = {}, statistic: str = "calibration", edges: int = 4
     ) -> None:
         super().__init__(items)
-        self.statistic, self.edges = statistic, edges
+        self.statistic = statistic
+        self.edges = edges
 
     @classmethod
     def of(cls, confidence: float, correct: float) -> Self:
@@ -244,6 +360,10 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
 
     def from_state(self, state: State) -> Self:
         return self.with_items({int(i): (s["n"], s["confidence"], s["correct"]) for i, s in state.items()})
+
+    def repaired(self, share: Share, lower: bool = False) -> Self:
+        """More correct predictions in each bin, whatever their confidence."""
+        return self.with_items({key: (0.0, 0.0, (n - right) * share(())) for key, (n, _, right) in self.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +479,16 @@ class Confusion(Keyed[tuple[str, str], Number]):
     def from_state(self, state: State) -> Self:
         return self.with_items({(gold, pred): count for gold, row in state.items() for pred, count in row.items()})
 
+    def repaired(self, share: Share, lower: bool = False) -> Self:
+        """The share of the counts off the diagonal moves to the gold label's own cell."""
+        change = self.with_items({})
+        for (gold, pred), count in self.items():
+            if gold != pred:
+                amount = count * share(())
+                change += {(gold, gold): amount}
+                change += {(gold, pred): -amount}
+        return change
+
 
 class By(Keyed[K, T]):
     """Tallies by type, stratum or measure name; itself a tally.
@@ -418,15 +548,20 @@ class Macro(By[str, Counts]):
     0.5
     """
 
+    settings = ("rate", "share")
+
     def __init__(self, items: Mapping[str, Counts] = {}, rate: str = "f1", share: str = "gold") -> None:
         super().__init__(items)
-        self.rate, self.share = rate, share
+        self.rate = rate
+        self.share = share
 
     @property
-    def classes(self) -> list[Counts] | None:
-        """The counts of the keys that the mean is over, for its interval; None if their weights differ."""
+    def classes(self) -> tuple[list[Counts], str]:
+        """The counts of the keys over which the value is a mean, and the rate; none if their weights differ."""
+        if self.share == "support":
+            return [], ""
         share = SHARES[self.share]
-        return None if self.share == "support" else [counts for counts in self.values() if occurs(share(counts))]
+        return [counts for counts in self.values() if occurs(share(counts))], self.rate
 
     def mean_of(self, rate: str) -> Number:
         """The mean of a rate over the keys."""
@@ -458,6 +593,8 @@ class Evidence(By[str, Tally]):
     (0.5, 0.75, 0.625)
     """
 
+    settings = ("weights", "worst")
+
     def __init__(
         self,
         tallies: Mapping[str, Tally] = {},
@@ -465,7 +602,8 @@ class Evidence(By[str, Tally]):
         worst: Mapping[str, float] = {},
     ) -> None:
         super().__init__(tallies)
-        self.weights, self.worst = dict(weights), dict(worst)
+        self.weights = dict(weights)
+        self.worst = dict(worst)
 
     @classmethod
     def empty(cls, measures: Mapping[str, Any], weights: Mapping[str, float] = {}) -> Self:
@@ -473,8 +611,9 @@ class Evidence(By[str, Tally]):
         return cls({key: measure.zero for key, measure in measures.items()}, weights, worst_values(measures))
 
     def with_items(self, items: Mapping[str, Tally]) -> Self:
-        settings: Any = self if self.weights or self.worst else items
-        return type(self)(items, getattr(settings, "weights", {}), getattr(settings, "worst", {}))
+        if isinstance(items, Evidence) and not (self.weights or self.worst):
+            return type(self)(items, items.weights, items.worst)
+        return super().with_items(items)
 
     def __add__(self, other: Mapping[str, Tally], /) -> Self:
         return super().__add__(other) if self else self.with_items(other)

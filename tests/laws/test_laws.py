@@ -18,8 +18,8 @@ from goldassay.gold import load
 from goldassay.measure import TASKS, Measure, parse, stored
 from goldassay.metric import failed_with
 from goldassay.running.rows import example_row
-from goldassay.statistics.evidence import flat, stacked
-from goldassay.tally import Evidence
+from goldassay.statistics.evidence import stacked
+from goldassay.tally import Evidence, flat
 from goldassay.tuning.patterns import repair
 
 GOLD = Path(__file__).resolve().parents[2] / "gold"

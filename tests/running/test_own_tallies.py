@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import dspy
 import pytest
 
-from goldassay import Metric
+from goldassay import Metric, Tally
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
 from goldassay.reporting.pages import report
@@ -21,7 +21,7 @@ from goldassay.tuning.measuring import effect
 
 
 @dataclass(frozen=True)
-class Seen:
+class Seen(Tally):
     """Right answers out of all, at least one of which is asked for."""
 
     right: float = 0
@@ -55,8 +55,9 @@ class Whole(Seen):
 class Same(Measure[Seen]):
     """Whether the label is right."""
 
-    task, name, zero = "own", "same", Seen()
-    formula, source = "right / asked", "here"
+    task = "own"
+    name = "same"
+    zero: ClassVar[Seen] = Seen()
 
     def tally(self, gold: Any, pred: Any) -> Seen:
         return Seen(float(gold["label"] == pred["label"]), 1)
@@ -93,7 +94,7 @@ def test_it_works_wherever_a_tally_does(gold: list[Any]) -> None:
 
 def test_a_tally_that_cannot_hold_arrays_is_refused_before_any_call() -> None:
     class Rounded(Same):
-        zero = Whole()
+        zero: ClassVar[Whole] = Whole()
 
     with pytest.raises(GoldassayError, match=r"^Whole.from_state takes numbers, and arrays of them"):
         Metric(Rounded())

@@ -13,9 +13,9 @@ from scipy.stats import binom, ks_2samp
 from goldassay import Counts, Mean
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics import compare, interval
-from goldassay.statistics.evidence import Evidences, flat, nested
+from goldassay.statistics.evidence import Evidences
 from goldassay.statistics.resampling import resampled, swapped
-from goldassay.tally import Evidence
+from goldassay.tally import Evidence, flat, nested
 
 RNG = np.random.default_rng(5)
 DRAWS = 40_000

@@ -17,7 +17,7 @@ from goldassay.judges.questions import question, rubric
 from goldassay.measure import Assessment, Error, gold_field
 from goldassay.measures.answering.records import answer as answer_of
 from goldassay.measures.answering.records import question as question_of
-from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
+from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, unknown
 
 __all__ = ["Criterion", "Preference", "Rubric"]
 
@@ -85,7 +85,7 @@ class Preference(Rated):
     """
 
     name: ClassVar[str] = "preference"
-    fixed: ClassVar[Mapping[str, str]] = {**JudgedMeasure.fixed, "orders": "both", "orders disagree": "tie"}
+    fixed: ClassVar[Mapping[str, str]] = {"unknown": UNKNOWN, "orders": "both", "orders disagree": "tie"}
 
     over: str = "reference"
 

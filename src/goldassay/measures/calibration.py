@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from goldassay.measure import Measure
 from goldassay.statistics.evidence import Floats, Ints
-from goldassay.tally import Bins, Mean, Number, State, divide
+from goldassay.tally import Bins, Mean, Number, Share, State, Tally, divide
 
 
 class Confidences(NamedTuple):
@@ -39,7 +39,7 @@ Scored = tuple[Number, Number]
 """How many questions, and the sum of their scores."""
 
 
-class ByConfidence(dict[float, Scored]):
+class ByConfidence(dict[float, Scored], Tally):
     """For each confidence (or probability) that occurs the evidence of its questions; it adds up exactly.
 
     Of many examples it holds the sums, and ``rows``: the confidence of each, and its two numbers (shape (examples, 2)).
@@ -47,6 +47,9 @@ class ByConfidence(dict[float, Scored]):
     """
 
     rows: tuple[Floats, Floats] | None = None
+
+    def __init__(self, items: Mapping[float, Scored] = {}) -> None:
+        super().__init__(items)
 
     @classmethod
     def of(cls, sure: ArrayLike, evidence: ArrayLike) -> Self:
@@ -64,7 +67,7 @@ class ByConfidence(dict[float, Scored]):
         counts = rows[:, 0] > 0
         levels, place = np.unique(confidences[counts], return_inverse=True)
         sums = [np.bincount(place, column, len(levels)).tolist() for column in rows[counts].T]
-        tally = cls(zip(levels.tolist(), zip(*sums, strict=True), strict=True))
+        tally = cls(dict(zip(levels.tolist(), zip(*sums, strict=True), strict=True)))
         tally.rows = confidences, rows
         return tally
 
@@ -77,16 +80,16 @@ class ByConfidence(dict[float, Scored]):
             total[level] = mine[0] + n, mine[1] + score
         return total
 
-    def repaired(self, share: float) -> Self:
+    def repaired(self, share: Share, lower: bool = False) -> Self:
         """What this share of the errors takes away: scores below 1."""
-        return type(self)({level: (0.0, (n - score) * share) for level, (n, score) in self.items()})
+        return type(self)({level: (0.0, (n - score) * share(())) for level, (n, score) in self.items()})
 
     @property
     def summed(self) -> Self:
         """The evidence of all examples together."""
         return type(self)(self)
 
-    def to_columns(self) -> dict[str, object]:
+    def to_columns(self) -> dict[str, Any]:
         """The rows, one column each: all that the evidence of many examples comes from."""
         confidences, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 2)))
         return {"confidence": confidences, **dict(zip(NAMES, rows.T, strict=True))}
@@ -165,7 +168,7 @@ class CalibrationMeasure(Measure[Any]):
     Source: Brier, Monthly Weather Review 1950; Naeini et al., AAAI 2015; Geifman et al., ICLR 2019
     """
 
-    in_key = ("statistic",)
+    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
     choices: ClassVar[Mapping[str, tuple[object, ...]]] = {
         "statistic": ("brier", "brier_skill", "ece", "calibration", "pearson")
     }
@@ -179,19 +182,19 @@ class CalibrationMeasure(Measure[Any]):
         return "calibration_pearson" if self.statistic == "pearson" else self.statistic
 
     @property
-    def zero(self) -> Any:  # type: ignore[override]
+    def zero(self) -> Any:
         """No evidence."""
         if self.statistic == "aurc":
             return Risk()
         return Mean() if self.statistic.startswith("brier") else Bins({}, self.statistic, self.edges)
 
     @property
-    def limits(self) -> tuple[float, float]:  # type: ignore[override]
+    def limits(self) -> tuple[float, float]:
         """A correlation may be negative."""
         return (-1.0 if self.statistic == "pearson" else 0.0, 1.0)
 
     @property
-    def lower_is_better(self) -> bool:  # type: ignore[override]
+    def lower_is_better(self) -> bool:
         """Whether it is an error."""
         return self.statistic in ("brier", "ece", "aurc")
 

@@ -90,9 +90,13 @@ class JudgedMeasure(Measure[JudgedMean]):
     """
 
     judge: Any  # each measure declares it as a field of its own, so that its conventions can stand before it
-    zero = JudgedMean()
-    fixed: ClassVar[Mapping[str, str]] = {"unknown": UNKNOWN}
+    zero: ClassVar[JudgedMean] = JudgedMean()
     optional: ClassVar[bool] = False
+
+    @property
+    def fixed(self) -> Mapping[str, str]:
+        """What an unknown verdict counts."""
+        return {"unknown": UNKNOWN}
 
     @property
     def of_failed(self) -> dict[str, str]:

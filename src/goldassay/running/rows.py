@@ -16,8 +16,8 @@ from typing import Any
 from goldassay import jsonl
 from goldassay.fields import cluster, identity, read
 from goldassay.measure import Assessment
-from goldassay.statistics.evidence import flat, joined, nested, stacked
-from goldassay.tally import Evidence
+from goldassay.statistics.evidence import joined, stacked
+from goldassay.tally import Evidence, flat, nested
 
 Row = dict[str, Any]
 FEW = 20_000  # rows that stay in memory too

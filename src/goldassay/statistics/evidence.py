@@ -21,13 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
-from goldassay.tally import Counts, Mean, Sums, T
+from goldassay.tally import Counts, Mean, Path, Sums, T, Tally, flat, nested
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 Values = Sequence[Any] | NDArray[Any]
-Path = tuple[str, ...]
 
 
 class Evidences:
@@ -63,9 +62,8 @@ class Evidences:
 
     def classes(self, rows: Floats) -> tuple[list[Counts], str]:
         """The counts of the classes that the value of these rows is a mean over, a number a row, and their rate."""
-        if not hasattr(self.zero, "classes"):
-            return [], ""
-        return self.tally(rows).classes or [], self.zero.rate
+        counts, rate = self.tally(rows).classes
+        return counts, rate
 
     def values(self, sums: Floats) -> Floats:
         """The value of each row of summed evidence.
@@ -105,7 +103,7 @@ def _numbers(values: Values) -> tuple[list[Path], Floats]:
 
 def _matrix(tallies: Any) -> tuple[list[Path], Floats]:
     """A row for each tally, or each entry of one whose fields are arrays; a path that a tally lacks is 0."""
-    if hasattr(tallies, "from_state"):
+    if isinstance(tallies, Tally):
         columns = flat(tallies.state())
         if not any(map(np.size, columns.values())):
             raise GoldassayError("no evidence: there are no examples")
@@ -132,30 +130,6 @@ def clustered(matrix: Floats, clusters: Sequence[object]) -> Floats:
     sums = np.zeros((len(names), matrix.shape[1]))
     np.add.at(sums, index, matrix)
     return sums
-
-
-def flat(state: Mapping[str, object]) -> dict[Path, Any]:
-    """The numbers (or arrays) of a nested state by their paths.
-
-    >>> nested(flat({"MUS": {"tp": 1, "fp": 0}})) == {"MUS": {"tp": 1, "fp": 0}}
-    True
-    """
-    columns: dict[Path, Any] = {}
-    for key, value in state.items():
-        inner = flat(value) if isinstance(value, Mapping) else {(): value}
-        columns |= {(key, *path): number for path, number in inner.items()}
-    return columns
-
-
-def nested(columns: Mapping[Path, object]) -> dict[str, object]:
-    """The nested state that these numbers (or arrays) by path came from."""
-    state: dict[str, Any] = {}
-    for path, column in columns.items():
-        branch = state
-        for key in path[:-1]:
-            branch = branch.setdefault(key, {})
-        branch[path[-1]] = column
-    return state
 
 
 def means(values: Iterable[float | None]) -> Mean:
@@ -224,20 +198,16 @@ def summed(tally: T) -> T:
     >>> summed(stacked([Counts(1, 0, 0), Counts(1, 2, 0)], Counts()))
     Counts(tp=2.0, fp=2.0, fn=0.0)
     """
-    own: T | None = getattr(tally, "summed", None)
-    if own is not None:  # a tally that has its sums already
-        return own
-    return tally.from_state(nested({path: np.sum(column).item() for path, column in flat(tally.state()).items()}))
+    return tally.summed
 
 
-def _rows(tally: Any) -> dict[Path, Any]:
+def _rows(tally: Tally) -> dict[Path, Any]:
     """The columns of a tally, from which `_from_columns` makes it again."""
-    return flat(tally.to_columns() if hasattr(tally, "to_columns") else tally.state())
+    return flat(tally.to_columns())
 
 
 def _from_columns(zero: T, columns: Mapping[Path, object]) -> T:
-    tally: T = getattr(zero, "from_columns", zero.from_state)(nested(columns))
-    return tally
+    return zero.from_columns(nested(columns))
 
 
 def scaled(tallies: T, weights: Sequence[float]) -> T:
@@ -278,7 +248,7 @@ class Chunks(Mapping[str, Any]):
         self.zeros, self.sizes = zeros, list[int]()
         self._parts: dict[str, list[dict[Path, tuple[Any, Any]]]] = {name: [] for name in zeros}
 
-    def add(self, tallies: Mapping[str, object], size: int) -> None:
+    def add(self, tallies: Mapping[str, Tally], size: int) -> None:
         """The next chunk, of ``size`` examples."""
         for name, tally in tallies.items():
             columns = {path: np.broadcast_to(column, size) for path, column in _rows(tally).items()}

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from goldassay.measure import RECORD_ERRORS, Error
 from goldassay.running.run import Case
-from goldassay.tally import Bins, By, Confusion
+from goldassay.tally import By, Evidence, T
 
 GOLD_KINDS, PRED_KINDS = (
     ("missed", "missing_field", "missing_item"),
@@ -24,17 +24,6 @@ GOLD_KINDS, PRED_KINDS = (
 )
 SIDES = dict.fromkeys(GOLD_KINDS, "gold") | dict.fromkeys(PRED_KINDS, "pred")  # errors of other kinds are of both sides
 BY_FIELD = set(RECORD_ERRORS) - {"wrong_value"}  # the field is what went wrong, whatever its value is
-WRONG = {
-    "fn": ("tp", ("gold", "both")),
-    "fp": ("", ("pred", "both")),
-    "incorrect": ("correct", ("both",)),
-    "partial": ("correct", ("both",)),
-    "missed": ("correct", ("gold",)),
-    "spurious": ("", ("pred",)),
-    "false": ("true", ("pred", "both")),
-    "unknown": ("true", ("pred", "both")),
-}
-"""What tallies count as wrong: what it becomes when it is repaired, and the side of the errors that cause it."""
 
 
 @dataclass(frozen=True)
@@ -138,41 +127,23 @@ def _clusters(members: list[tuple[int, Error]]) -> list[list[tuple[int, Error]]]
     return list(clusters.values())
 
 
-def repair(tally: Any, errors: Sequence[Error], of: Sequence[Error], lower: bool = False) -> Any:
+def repair(tally: T, errors: Sequence[Error], of: Sequence[Error], lower: bool = False) -> T:
     """What to add to an example's evidence so that these errors are gone; ``of`` are all errors of the example.
 
     A count goes down by its errors: false negatives by those that have a gold side, false positives by those that have
     a predicted one, in a tally by type only those of the type. A count that has fewer than there are such errors (an
     overlap is right, though its boundary is not) goes down by their share, and so does the distance of a mean from 1,
-    or from 0 where ``lower`` is better. Tallies of another kind say it themselves (``repaired``).
+    or from 0 where ``lower`` is better (`goldassay.tally.Tally.repaired`).
     """
     if isinstance(tally, By):
-        worst = getattr(tally, "worst", {})
+        worst = tally.worst if isinstance(tally, Evidence) else {}
         typed = any(_of_type(key, of) for key in tally)
         sides = {key: (_of_type(key, errors), _of_type(key, of)) if typed else (errors, of) for key in tally}
         return tally.with_items({key: repair(tally[key], *sides[key], lower=key in worst) for key in tally})
-    share = _share(errors, of)
-    if hasattr(tally, "repaired"):
-        return tally.repaired(share)
-    if isinstance(tally, Bins):
-        return type(tally)({key: (0.0, 0.0, (n - right) * share) for key, (n, _, right) in tally.items()})
-    if isinstance(tally, Confusion):
-        moved = {pair: count * share for pair, count in tally.items() if pair[0] != pair[1]}
-        right = sum((type(tally)({(gold, gold): count}) for (gold, _), count in moved.items()), type(tally)())
-        return right + type(tally)({pair: -count for pair, count in moved.items()})
-    change = dict.fromkeys(tally.state(), 0.0)
-    for wrong, (becomes, causes) in WRONG.items():
-        if wrong in change and becomes in (*change, ""):
-            amount = getattr(tally, wrong) * _share(errors, of, causes)
-            change[wrong] -= amount
-            if becomes:
-                change[becomes] += amount
-    if "total" in change:
-        change["total"] = ((0.0 if lower else tally.weight) - tally.total) * share
-    return tally.from_state(change)
+    return tally.repaired(partial(_share, errors, of), lower)
 
 
-def _share(errors: Sequence[Error], of: Sequence[Error], sides: Collection[str] = ()) -> float:
+def _share(errors: Sequence[Error], of: Sequence[Error], sides: Collection[str]) -> float:
     """Which share of an example's errors of these sides these are; of all its errors if none is of these sides."""
     some = [error for error in of if SIDES.get(error.kind, "both") in sides] or of
     return sum(error.size for error in errors if error in some) / max(1, sum(error.size for error in some))

@@ -44,6 +44,8 @@ class Coefficient(Keyed[Any, Number]):
     0.5
     """
 
+    settings = ("kind",)
+
     def __init__(self, pairs: Mapping[Any, Number] = {}, kind: str = "nominal") -> None:
         super().__init__(pairs)
         self.kind = kind

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -248,19 +248,19 @@ class ClaimRate(JudgedMeasure):
     name = "{rate}"
     task = "answering"
     optional = True
-    in_key = ("rate",)
+    in_key: ClassVar[tuple[str, ...]] = ("rate",)
     choices = {"rate": tuple(RATES)}
 
     rate: str = "faithfulness"
     judge: Any = None
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """The average, and what an unknown verdict counts."""
-        return {"average": "answers", "no claims": "left out", **self.of_failed, **JudgedMeasure.fixed}
+        return {"average": "answers", "no claims": "left out", **self.of_failed, "unknown": UNKNOWN}
 
     @property
-    def lower_is_better(self) -> bool:  # type: ignore[override]
+    def lower_is_better(self) -> bool:
         """Whether the rate is of something wrong."""
         return self.rate in LOWER
 
@@ -329,10 +329,10 @@ class Relevance(JudgedMeasure):
     judge: Any = None
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """What each level counts."""
         levels = "full=1, partial=0.5, none=0, evasion=0"
-        return {"levels": levels, "average": "answers", **self.of_failed, **JudgedMeasure.fixed}
+        return {"levels": levels, "average": "answers", **self.of_failed, "unknown": UNKNOWN}
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """How well one answer answers, with the judge's reason if it is not in full."""
@@ -371,9 +371,9 @@ class CitationRate(Assessed[JudgedMean]):
     """
 
     name = "citation_{rate}"
-    zero = JudgedMean()
-    fixed = {"average": "answers", "failed": "left out", "unknown": UNKNOWN}
-    in_key = ("rate",)
+    zero: ClassVar[JudgedMean] = JudgedMean()
+    fixed: ClassVar[Mapping[str, str]] = {"average": "answers", "failed": "left out", "unknown": UNKNOWN}
+    in_key: ClassVar[tuple[str, ...]] = ("rate",)
     choices = {"rate": ("recall", "precision")}
 
     rate: str = "recall"

@@ -18,7 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from rapidfuzz.distance import LCSseq
 
@@ -28,7 +28,7 @@ from goldassay.measure import Assessment, Error, failed, gold_field
 from goldassay.measures.answering.matching import Answering, Assessed
 from goldassay.measures.answering.measures import ExactMatch
 from goldassay.measures.answering.records import answer, answers, contexts, evidence, extra, reference
-from goldassay.measures.judged import JudgedMean, JudgedMeasure, unknown
+from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
 from goldassay.text import normal
 from goldassay.text.words import NE_PAIRS, NEGATIONS, found_entities, sentences, statement
@@ -63,7 +63,12 @@ class ContextEntityRecall(JudgedMeasure):
 
     task = "answering"
     name = "context_entity_recall"
-    fixed = {"duplicates": "once", "empty_reference": "skip", "failed": "left out", **JudgedMeasure.fixed}
+    fixed: ClassVar[Mapping[str, str]] = {
+        "duplicates": "once",
+        "empty_reference": "skip",
+        "failed": "left out",
+        "unknown": UNKNOWN,
+    }
     optional = True
     choices = {"match": MATCHES}
 
@@ -149,7 +154,7 @@ class LexicalSupport(Assessed[Mean]):
     """
 
     name = "lexical_support"
-    fixed = {
+    fixed: ClassVar[Mapping[str, str]] = {
         "unit": "sentence",
         "match": "ordered words",
         "negation": "parity",
@@ -260,7 +265,7 @@ class FactualAccuracy(Assessed[Mean]):
     """
 
     name = "factual_accuracy"
-    fixed = {
+    fixed: ClassVar[Mapping[str, str]] = {
         "outcomes": "+".join(OUTCOMES),
         "match": "words",
         "average": "claims",
@@ -299,8 +304,8 @@ class LostByRetrieval(Answering[Mean]):
     """
 
     name = "lost_by_retrieval"
-    fixed = {"lost": "exact_match=0, answerable", "no documents": "skip"}
-    lower_is_better = True
+    fixed: ClassVar[Mapping[str, str]] = {"lost": "exact_match=0, answerable", "no documents": "skip"}
+    lower_is_better: ClassVar[bool] = True
 
     def tally(self, gold: object, pred: object) -> Mean:
         """One wrong answer."""

@@ -293,12 +293,16 @@ class AnswerBatch:
         return Mean(np.array(means), np.array([float(bool(several)) for several in self.texts]))
 
 
-class Answering(Measure[T]):
+class Answering(Measure[T, AnswerBatch]):
     """A measure of answering, which counts in an `AnswerBatch`: many questions in `tallies`, or one pair in `tally`."""
 
     task = "answering"
-    zero: ClassVar[Any] = Mean()
     enough: ClassVar[float] = 0.0  # an answer with a lower value is an error
+
+    @property
+    def zero(self) -> Any:
+        """No evidence of a mean."""
+        return Mean()
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> AnswerBatch:
         """Both sides, read once."""

@@ -101,13 +101,13 @@ class ExactMatch(Answering[Mean]):
         return self.base if self.normalisation == "squad" else f"{self.normalisation}_{self.base}"
 
     @property
-    def in_key(self) -> tuple[str, ...]:  # type: ignore[override]
+    def in_key(self) -> tuple[str, ...]:
         """The parameters of the other normalisations say nothing."""
         own = {"unicode": "articles", "mlqa": "language"}.get(self.normalisation)
         return tuple(name for name in ("normalisation", "articles", "language", "empty") if name != own)
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """The rules, and what an empty answer counts."""
         empty = {"empty golds": EMPTY[self.empty], "unanswerable": "empty is right", "failed": "0"}
         return {"normalisation": NORMALISATIONS[self.normalisation][0], "golds": "best", **empty}
@@ -192,7 +192,7 @@ class ROUGE(Answering[Mean]):
 
     enough = 1.0
     choices = {"kind": KINDS, "part": PARTS, "tokenizer": TOKENIZERS}
-    fixed = {"golds": "best by F1", "unanswerable": "skip", "failed": "0"}
+    fixed: ClassVar[Mapping[str, str]] = {"golds": "best by F1", "unanswerable": "skip", "failed": "0"}
 
     kind: str = "L"
     part: str = "f"
@@ -200,7 +200,7 @@ class ROUGE(Answering[Mean]):
     tokenizer: str = "rouge-score"
 
     @property
-    def attains_one(self) -> bool:  # type: ignore[override]
+    def attains_one(self) -> bool:
         """Not ROUGE-2: an answer of one word has no neighbours, and 0 even against itself."""
         return self.kind != "2"
 
@@ -277,9 +277,9 @@ class BLEU(Answering[NGrams]):
     """
 
     name = "bleu"
-    attains_one = False  # answers of fewer than four words have no n-gram of each order
-    zero = NGrams()
-    fixed = {
+    attains_one: ClassVar[bool] = False  # answers of fewer than four words have no n-gram of each order
+    zero: ClassVar[NGrams] = NGrams()
+    fixed: ClassVar[Mapping[str, str]] = {
         "tokens": "13a",
         "case": "mixed",
         "smoothing": "exp",
@@ -325,8 +325,8 @@ class ChrF(Answering[CharacterGrams]):
     """
 
     name = "chrf"
-    zero = CharacterGrams()
-    fixed = {
+    zero: ClassVar[CharacterGrams] = CharacterGrams()
+    fixed: ClassVar[Mapping[str, str]] = {
         "characters": "1 to 6",
         "words": "none",
         "beta": "2",

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -71,9 +72,9 @@ class SupportingFacts(Answering[Mean]):
     """
 
     name = "{of}_{rate}"
-    attains_one = False  # F1 of no facts is 0, also where there are none
+    attains_one: ClassVar[bool] = False  # F1 of no facts is 0, also where there are none
     choices = {"rate": RATES, "of": ("facts", "answer", "joint")}
-    fixed = {
+    fixed: ClassVar[Mapping[str, str]] = {
         "facts": "sets",
         "normalisation": "SQuAD (ASCII)",
         "yes, no, noanswer": "whole",
@@ -144,7 +145,7 @@ class Drop(Answering[Mean]):
 
     name = "drop_{rate}"
     choices = {"rate": ("exact", "f1")}
-    fixed = {
+    fixed: ClassVar[Mapping[str, str]] = {
         "spans": "aligned",
         "numbers": "equal",
         "rounding": "2 places",
@@ -209,9 +210,9 @@ class Kilt(Answering[Mean]):
     """
 
     name = "kilt_{of}"
-    attains_one = False
+    attains_one: ClassVar[bool] = False
     choices = {"of": ("r_precision", "recall@5", "rouge_l")}
-    fixed = {"documents": "sets", "failed": "0"}
+    fixed: ClassVar[Mapping[str, str]] = {"documents": "sets", "failed": "0"}
 
     of: str = "r_precision"
 
@@ -283,25 +284,34 @@ class Conditional(Answering[Mean]):
     """
 
     choices = {"on": ("provenance", "answerable")}
-    fixed = {"elsewhere": "0"}
+    fixed: ClassVar[Mapping[str, str]] = {"elsewhere": "0"}
 
     measure: Any
     on: str = "provenance"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        inner = self.measure if isinstance(self.measure, Measure) else parse(self.measure)
-        for name, value in {"measure": stored(inner), "inner": inner, "attains_one": inner.attains_one}.items():
-            object.__setattr__(self, name, value)
+        text = stored(self.measure) if isinstance(self.measure, Measure) else stored(parse(self.measure))
+        object.__setattr__(self, "measure", text)
+
+    @cached_property
+    def inner(self) -> Measure[Any]:
+        """The other measure."""
+        return parse(self.measure)
+
+    @property
+    def attains_one(self) -> bool:
+        """As the other measure."""
+        return self.inner.attains_one
 
     @property
     def key(self) -> str:
         """``exact_match_on_provenance`` and so on."""
-        return f"{self.inner.key}_on_{self.on}"  # type: ignore[attr-defined]
+        return f"{self.inner.key}_on_{self.on}"
 
     def tallies(self, batch: Any) -> Mean:
         """The value of each question."""
-        tally, holds = self.inner.tallies(batch), [_holds(self.on, *pair) for pair in batch]  # type: ignore[attr-defined]
+        tally, holds = self.inner.tallies(batch), [_holds(self.on, *pair) for pair in batch]
         counted, right = (np.array([each in values for each in holds], float) for values in ((True, False), (True,)))
         return Mean(tally.total * right, tally.weight * counted)
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,8 +75,8 @@ class SemanticSimilarity(Answering[Mean]):
 
     name = "semantic_similarity"
     enough = 0.8
-    limits = (-1.0, 1.0)
-    fixed = {"golds": "best", "unanswerable": "skip", "empty": "0", "failed": "0"}
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    fixed: ClassVar[Mapping[str, str]] = {"golds": "best", "unanswerable": "skip", "empty": "0", "failed": "0"}
 
     embedder: str = DEFAULT
 
@@ -97,9 +97,9 @@ class BERTScore(Answering[Mean]):
     Source: Zhang et al., ICLR 2020; bert-score 0.3.13
     """
 
-    limits = (-math.inf, 1.0)
+    limits: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
     choices = {"part": PARTS}
-    fixed = {"golds": "best by F1", "unanswerable": "skip", "empty": "0", "failed": "0"}
+    fixed: ClassVar[Mapping[str, str]] = {"golds": "best by F1", "unanswerable": "skip", "empty": "0", "failed": "0"}
 
     model: str = DEFAULT
     layer: int | None = None
@@ -157,8 +157,8 @@ class Confidence(Assessed[Owned]):
     """
 
     name = "confidence"
-    zero = Owned()
-    fixed = {
+    zero: ClassVar[Owned] = Owned()
+    fixed: ClassVar[Mapping[str, str]] = {
         "empty": "no letter or digit",
         "failed": "0",
         "without a confidence": "left out; all answers so: no value",
@@ -191,7 +191,7 @@ class Speed(Answering[Mean]):
     """
 
     name = "speed"
-    fixed = {"warm-up": "left out", "failed": "left out"}
+    fixed: ClassVar[Mapping[str, str]] = {"warm-up": "left out", "failed": "left out"}
 
     limit: float = 2000.0
 
@@ -215,7 +215,7 @@ class Robustness(Answering[Mean]):
     """
 
     name = "robustness"
-    fixed = {"empty": "no letter or digit", "failed": "0"}
+    fixed: ClassVar[Mapping[str, str]] = {"empty": "no letter or digit", "failed": "0"}
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The rule for one answer."""
@@ -255,8 +255,8 @@ class FinalScore(Answering[Five]):
     """
 
     name = "final_score"
-    zero = Five({name: Owned() if name == "confidence" else Mean() for name in FIVE})
-    counted = ""  # pyright: ignore[reportAssignmentType]
+    zero: ClassVar[Five] = Five({name: Owned() if name == "confidence" else Mean() for name in FIVE})
+    counted: ClassVar[str] = ""
 
     embedder: str = DEFAULT
     model: str = DEFAULT
@@ -288,7 +288,7 @@ class Calibration(CalibrationMeasure, Answering[Any]):
     choices = {"statistic": ("brier", "ece", "aurc")}
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """What is correct, and which questions count."""
         own = {"aurc": {"ties": "every order"}, "ece": {"bins": str(self.edges)}}.get(self.statistic, {})
         return {"correct": "exact_match", "over": "answered with a confidence", "failed": "left out", **own}

@@ -13,7 +13,7 @@ of the corpus, which DSPy's ``Evaluate`` sees as such. An example without a pred
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -48,12 +48,20 @@ def groups(hierarchy: Hierarchy) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class ClassificationMeasure(Measure[Any]):
+class ClassificationMeasure(Measure[Any, LabelBatch]):
     """A measure of classification: its batch reads what measures need."""
 
     task = "classification"
-    zero: ClassVar[Any] = Mean()
-    counted = ""  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
+
+    @property
+    def zero(self) -> Any:
+        """No evidence of a mean."""
+        return Mean()
+
+    @property
+    def counted(self) -> str:
+        """No counts: tables by label have them."""
+        return ""
 
     def batch(self, gold: Examples, pred: Examples) -> LabelBatch:
         """The labels, sets, probabilities or grades of every example."""
@@ -164,7 +172,7 @@ class LabelF1(LabelMeasure):
         return "balanced_accuracy" if self.rate == "recall" else f"macro_{self.rate}_supported"
 
     @property
-    def zero(self) -> Any:  # type: ignore[override]
+    def zero(self) -> Any:
         """No evidence."""
         if self.average == "micro":
             return RATES[self.rate]()
@@ -179,7 +187,7 @@ class LabelF1(LabelMeasure):
         return super().tallies(batch)
 
     @property
-    def counted(self) -> str:  # type: ignore[override]
+    def counted(self) -> str:
         """The three rates over sets of labels have the same counts; averages over labels are in a table."""
         return "multilabel" if self.average == "micro" else ""
 
@@ -206,8 +214,8 @@ class HierarchyGap(LabelMeasure):
 
     hierarchy: Hierarchy = INSTITUTIONS
     name = "hierarchy_gap"
-    zero = Gap()
-    fixed = {"better": "lower"}
+    zero: ClassVar[Gap] = Gap()
+    fixed: ClassVar[Mapping[str, str]] = {"better": "lower"}
 
     def tallies(self, batch: LabelBatch) -> Gap:
         """Right groups, right labels."""
@@ -235,7 +243,7 @@ class Kappa(LabelMeasure):
     weights: str = "none"
     labels: tuple[str, ...] = ()
     choices = {"weights": ("none", "linear", "quadratic")}
-    limits = (-1.0, 1.0)
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
     @property
     def key(self) -> str:
@@ -243,12 +251,12 @@ class Kappa(LabelMeasure):
         return "kappa" if self.weights == "none" else f"{self.weights}_kappa"
 
     @property
-    def zero(self) -> Agreement:  # type: ignore[override]
+    def zero(self) -> Agreement:
         """No evidence."""
         return Agreement({}, self.weights, self.labels)
 
     @property
-    def fixed(self) -> dict[str, str]:  # type: ignore[override]
+    def fixed(self) -> dict[str, str]:
         """How a missing prediction counts, and agreement that chance explains."""
         missing = "its own label" if self.weights == "none" else "as far away as can be"
         return {"case": "as written", "missing": missing, "one label throughout": "1"}
@@ -266,9 +274,9 @@ class MCC(LabelMeasure):
     """
 
     name = "mcc"
-    zero = Agreement({}, "mcc")
-    limits = (-1.0, 1.0)
-    fixed = {
+    zero: ClassVar[Agreement] = Agreement({}, "mcc")
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    fixed: ClassVar[Mapping[str, str]] = {
         "case": "as written",
         "missing": "its own label",
         "one label throughout": "1 if right (scikit-learn: 0)",
@@ -287,16 +295,16 @@ class OrdinalError(LabelMeasure):
 
     labels: tuple[str, ...] = ()
     name = "ordinal_mae"
-    lower_is_better = True
-    fixed = {"missing": "as far away as can be"}
+    lower_is_better: ClassVar[bool] = True
+    fixed: ClassVar[Mapping[str, str]] = {"missing": "as far away as can be"}
 
     @property
-    def limits(self) -> tuple[float, float]:  # type: ignore[override]
+    def limits(self) -> tuple[float, float]:
         """Up to the length of the order, where there is one."""
         return 0.0, float(len(self.labels) - 1) if self.labels else float("inf")
 
     @property
-    def zero(self) -> Agreement:  # type: ignore[override]
+    def zero(self) -> Agreement:
         """No evidence."""
         return Agreement({}, "mae", self.labels)
 
@@ -315,11 +323,11 @@ class Cost(LabelMeasure):
 
     costs: tuple[tuple[str, str, float], ...] = ()
     name = "cost"
-    lower_is_better = True
-    fixed = {"other pairs": "1"}
+    lower_is_better: ClassVar[bool] = True
+    fixed: ClassVar[Mapping[str, str]] = {"other pairs": "1"}
 
     @property
-    def limits(self) -> tuple[float, float]:  # type: ignore[override]
+    def limits(self) -> tuple[float, float]:
         """Up to the highest cost."""
         return 0.0, max([1.0, *(cost for *_, cost in self.costs)])
 
@@ -343,13 +351,17 @@ class Correlation(ClassificationMeasure):
 
     name = "{statistic}"
     statistic: str = "pearson"
-    in_key = ("statistic",)
+    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
     choices = {"statistic": CORRELATIONS}
-    limits = (-1.0, 1.0)
-    fixed = {"ties": "mid-ranks, τ_b", "constant": "1 if equal, else 0", "failed": "left out"}
+    limits: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    fixed: ClassVar[Mapping[str, str]] = {
+        "ties": "mid-ranks, τ_b",
+        "constant": "1 if equal, else 0",
+        "failed": "left out",
+    }
 
     @property
-    def zero(self) -> Correlated:  # type: ignore[override]
+    def zero(self) -> Correlated:
         """No evidence."""
         return Correlated({}, self.statistic)
 
@@ -372,14 +384,14 @@ class GradedError(ClassificationMeasure):
 
     name = "{statistic}"
     statistic: str = "mae"
-    in_key = ("statistic",)
+    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
     choices = {"statistic": ("mae", "rmse")}
-    fixed = {"failed": "left out"}
-    limits = (0.0, float("inf"))
-    lower_is_better = True
+    fixed: ClassVar[Mapping[str, str]] = {"failed": "left out"}
+    limits: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    lower_is_better: ClassVar[bool] = True
 
     @property
-    def zero(self) -> Mean:  # type: ignore[override]
+    def zero(self) -> Mean:
         """No evidence."""
         return Mean() if self.statistic == "mae" else RootMean()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,8 +35,12 @@ class SetMeasure(ClassificationMeasure):
     Source: Tsoumakas et al. 2010; scikit-learn with zero_division=1
     """
 
-    fixed = {"case": "as written", "empty": "right if both are"}
-    counted = Measure.counted  # type: ignore[assignment]
+    fixed: ClassVar[Mapping[str, str]] = {"case": "as written", "empty": "right if both are"}
+
+    @property
+    def counted(self) -> str:
+        """The counts of its labels."""
+        return self.key
 
     def review(self, gold: object, pred: object, batch: LabelBatch) -> Review:
         """The labels that are missing and those that are too many."""
@@ -68,7 +72,7 @@ class SetF1(SetMeasure):
     choices = {"average": AVERAGES, "rate": tuple(RATES)}
 
     @property
-    def zero(self) -> Any:  # type: ignore[override]
+    def zero(self) -> Any:
         """No evidence."""
         kinds = {"micro": RATES[self.rate](), "macro": Macro(rate=self.rate, share="seen"), "samples": Mean()}
         return kinds[self.average]
@@ -114,7 +118,7 @@ class HammingLoss(SetMeasure):
 
     labels: tuple[str, ...] = ()
     name = "hamming_loss"
-    lower_is_better = True
+    lower_is_better: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.labels:
@@ -137,7 +141,7 @@ class RankingPrecision(SetMeasure):
     """
 
     name = "lrap"
-    fixed = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
+    fixed: ClassVar[Mapping[str, str]] = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
 
     def review(self, gold: object, pred: object, batch: LabelBatch) -> Review:
         """None: a ranking has no wrong label."""
@@ -169,7 +173,7 @@ class TopK(LabelMeasure):
 
     name = "top{k}_accuracy"
     k: int = 3
-    fixed = {"ties": "the later label first (scikit-learn)", "failed": "0"}
+    fixed: ClassVar[Mapping[str, str]] = {"ties": "the later label first (scikit-learn)", "failed": "0"}
 
     def tallies(self, batch: LabelBatch) -> Mean:
         """Whether the gold label is among the first."""
@@ -189,9 +193,9 @@ class MulticlassBrier(LabelMeasure):
     """
 
     name = "multiclass_brier"
-    limits = (0.0, 2.0)
-    lower_is_better = True
-    fixed = {"scale": "not halved", "failed": "2"}
+    limits: ClassVar[tuple[float, float]] = (0.0, 2.0)
+    lower_is_better: ClassVar[bool] = True
+    fixed: ClassVar[Mapping[str, str]] = {"scale": "not halved", "failed": "2"}
 
     def tallies(self, batch: LabelBatch) -> Mean:
         """The loss of each example."""
@@ -212,7 +216,7 @@ class LabelCalibration(CalibrationMeasure, LabelMeasure):  # type: ignore[misc,o
     """
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """Which examples count, and how many bins there are."""
         bins = {} if self.statistic.startswith("brier") else {"bins": str(self.edges)}
         return {"without a confidence": "left out", "failed": "left out", **bins}
@@ -246,12 +250,12 @@ class Curve(LabelMeasure):
 
     name = "{statistic}"
     statistic: str = "auroc"
-    in_key = ("statistic",)
+    in_key: ClassVar[tuple[str, ...]] = ("statistic",)
     choices = {"statistic": CURVES}
-    fixed = {"average": "labels against the rest", "label without a number": "0"}
+    fixed: ClassVar[Mapping[str, str]] = {"average": "labels against the rest", "label without a number": "0"}
 
     @property
-    def zero(self) -> Curves:  # type: ignore[override]
+    def zero(self) -> Curves:
         """No evidence."""
         return Curves({}, self.statistic)
 

@@ -12,7 +12,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measures.calibration import ByConfidence, scalar
 from goldassay.statistics.agreement import disagreement
 from goldassay.statistics.evidence import Floats
-from goldassay.tally import By, Confusion, Counts, Mean, Number, Sums, divide, mean, occurs, positive
+from goldassay.tally import By, Confusion, Counts, Mean, Number, Share, Sums, divide, mean, occurs, positive
 
 NONE = "(none)"  # the label of a prediction that was not made
 CORRELATIONS = ("pearson", "spearman", "kendall")
@@ -33,6 +33,8 @@ class Labelled(Confusion):
     >>> Labelled({("pos", "neg"): 1, ("pos", "(none)"): 1}).counted
     ('neg', 'pos')
     """
+
+    settings = ("given", "average", "rate")
 
     def __init__(
         self,
@@ -61,11 +63,11 @@ class Labelled(Confusion):
         return [(c, c.support if self.average == "weighted" else positive(c.support)) for c in in_gold]
 
     @property
-    def classes(self) -> list[Counts] | None:
-        """The counts of the labels that the mean is over, for its interval; None if their weights differ."""
+    def classes(self) -> tuple[list[Counts], str]:
+        """The counts of the labels over which the value is a mean, and the rate; none if their weights differ."""
         if self.average == "weighted":
-            return None
-        return [counts for counts, share in self.shares if self.average == "all" or occurs(share)]
+            return [], ""
+        return [counts for counts, share in self.shares if self.average == "all" or occurs(share)], self.rate
 
     @property
     def weight(self) -> Number:
@@ -97,6 +99,8 @@ class Agreement(Confusion):
     >>> ratings.value, ratings.scale()
     (0.75, {'1': 1.0, '2': 2.0, '3': 3.0})
     """
+
+    settings = ("statistic", "order")
 
     def __init__(
         self, pairs: Mapping[tuple[str, str], Number] = {}, statistic: str = "none", order: tuple[str, ...] = ()
@@ -193,6 +197,8 @@ class Correlated(Confusion):
     0.5
     """
 
+    settings = ("statistic",)
+
     def __init__(self, pairs: Mapping[tuple[str, str], Number] = {}, statistic: str = "pearson") -> None:
         super().__init__(pairs)
         self.statistic = statistic
@@ -256,13 +262,14 @@ class Ranking(ByConfidence):
         n, right = self.columns().sum(axis=1)
         return right * (n - right)
 
-    def repaired(self, share: float) -> Self:
+    def repaired(self, share: Share, lower: bool = False) -> Self:
         """What this share of the errors takes away: positives below 1, the others above 0."""
         moved = type(self)()
+        part = share(())
         for level, (n, right) in self.items():
-            moved += {level: (-n * share, -right * share)}
-            moved += {1.0: (right * share, right * share)}
-            moved += {0.0: ((n - right) * share, 0.0)}
+            moved += {level: (-n * part, -right * part)}
+            moved += {1.0: (right * part, right * part)}
+            moved += {0.0: ((n - right) * part, 0.0)}
         return moved
 
     @property
@@ -292,6 +299,8 @@ class Curves(By[str, Ranking]):
 
     inner = Ranking()
 
+    settings = ("statistic",)
+
     def __init__(self, items: Mapping[str, Ranking] = {}, statistic: str = "auroc") -> None:
         super().__init__(items)
         self.statistic = statistic
@@ -301,7 +310,7 @@ class Curves(By[str, Ranking]):
         """The evidence of all examples together."""
         return self.with_items({label: curve.summed for label, curve in self.items()})
 
-    def to_columns(self) -> dict[str, object]:
+    def to_columns(self) -> dict[str, Any]:
         """The rows by label."""
         return {label: curve.to_columns() for label, curve in self.items()}
 

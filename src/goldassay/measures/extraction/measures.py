@@ -17,8 +17,9 @@ does not depend on order (`matching`), or in the order of the official HIPE scor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Measure, Review, check_choice
@@ -43,7 +44,7 @@ SEMEVAL_RATES = {"f1": SemEvalCounts, "precision": SemEvalPrecision, "recall": S
 
 
 @dataclass(frozen=True)
-class SpanMeasure(Measure[T]):
+class SpanMeasure(Measure[T, SpanBatch]):
     """What all measures of extraction share: spans of both sides are read, matched, and their errors put in words.
 
     ``matching`` is ``one-to-one`` (that with the most true positives, whatever the order) or ``hipe`` (in the order of
@@ -123,7 +124,7 @@ class SpanF1(SpanMeasure[Any]):
         return "_".join(part for part in parts if part)
 
     @property
-    def zero(self) -> Any:  # type: ignore[override]
+    def zero(self) -> Any:
         """No evidence."""
         if self.average in AVERAGES:
             return Macro(rate=self.rate, share=AVERAGES[self.average])
@@ -191,7 +192,7 @@ class SemEval(SpanMeasure[SemEvalCounts]):
     schema: str = "strict"
     rate: str = "f1"
     choices = {**SpanMeasure.choices, "schema": SCHEMAS, "rate": tuple(RATES)}
-    fixed = {
+    fixed: ClassVar[Mapping[str, str]] = {
         "average": "micro",
         "partial credit": "0.5",
         "repeated": REPEATED,
@@ -209,7 +210,7 @@ class SemEval(SpanMeasure[SemEvalCounts]):
         return f"semeval_{self.schema}"
 
     @property
-    def zero(self) -> SemEvalCounts:  # type: ignore[override]
+    def zero(self) -> SemEvalCounts:
         """No evidence."""
         return SEMEVAL_RATES[self.rate]()
 

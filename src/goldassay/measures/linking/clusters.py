@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations
 from math import fsum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from goldassay.measures.assignment import heaviest
 from goldassay.measures.linking.matching import OVER, Matching
 from goldassay.measures.linking.measures import KEY, LinkMeasure
 from goldassay.measures.linking.records import NIL, Mention, plain
-from goldassay.tally import RATES, By, Confusion, Number, Sums, divide, positive
+from goldassay.tally import RATES, By, Confusion, Number, Share, Sums, divide, positive
 
 METRICS = {name: (name,) for name in ("muc", "b_cubed", "ceaf_m", "ceaf_e", "lea")} | {
     "conll": ("muc", "b_cubed", "ceaf_e")  # of which it is the mean
@@ -58,9 +58,10 @@ class Overlap(Sums):
     def value(self) -> Number:
         return self.rate("f1") + (1.0 - positive(self.weight))
 
-    def repaired(self, share: float) -> Overlap:
+    def repaired(self, share: Share, lower: bool = False) -> Overlap:
         """What this share of the errors takes away."""
-        return Overlap((self.gold - self.recalled) * share, 0.0, (self.predicted - self.right) * share, 0.0)
+        part = share(())
+        return Overlap((self.gold - self.recalled) * part, 0.0, (self.predicted - self.right) * part, 0.0)
 
 
 class Overlaps(By[str, Overlap]):
@@ -71,7 +72,12 @@ class Overlaps(By[str, Overlap]):
     """
 
     inner = Overlap()
-    metric, rate = "b_cubed", "f1"
+    settings = ("metric", "rate")
+
+    def __init__(self, items: Mapping[str, Overlap] = {}, metric: str = "b_cubed", rate: str = "f1") -> None:
+        super().__init__(items)
+        self.metric = metric
+        self.rate = rate
 
     @property
     def value(self) -> Number:
@@ -82,7 +88,12 @@ class Overlaps(By[str, Overlap]):
 class Clusterings(Confusion):
     """Shared mentions by (gold cluster, predicted cluster) of a whole corpus; ``value`` is that of its clusters."""
 
-    metric, rate = "b_cubed", "f1"
+    settings = ("metric", "rate")
+
+    def __init__(self, items: Table = {}, metric: str = "b_cubed", rate: str = "f1") -> None:
+        super().__init__(items)
+        self.metric = metric
+        self.rate = rate
 
     @property
     def value(self) -> Number:
@@ -106,9 +117,7 @@ def overlaps(table: Table, metric: str, rate: str = "f1") -> Overlaps:
             pred[right] += n  # type: ignore[assignment]
     del gold[""], pred[""]
     common = {pair: n for pair, n in table.items() if n > 0 and all(pair)}
-    total = Overlaps({name: _overlap(name, common, gold, pred) for name in METRICS[metric]})
-    total.metric, total.rate = metric, rate
-    return total
+    return Overlaps({name: _overlap(name, common, gold, pred) for name in METRICS[metric]}, metric, rate)
 
 
 def _overlap(metric: str, common: Table, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> Overlap:
@@ -165,7 +174,7 @@ class Clusters(LinkMeasure[Any]):
     scope: str = field(default="document", kw_only=True)
     typed: bool = field(default=False, kw_only=True)
     name = "{start}{metric}{among}_{rate}"
-    in_key = ("metric", "rate", "typed")
+    in_key: ClassVar[tuple[str, ...]] = ("metric", "rate", "typed")
     choices = {
         "metric": tuple(METRICS),
         "rate": tuple(RATES),
@@ -175,21 +184,20 @@ class Clusters(LinkMeasure[Any]):
     }
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """What a mention without a name is follows from the scope."""
         return {"unnamed": "together" if self.scope == "corpus" else "alone", "key": KEY, "empty": EMPTY}
 
     @property
-    def attains_one(self) -> bool:  # type: ignore[override]
+    def attains_one(self) -> bool:
         """Not the mean of CoNLL: where no cluster has two mentions MUC is 0."""
         return self.metric != "conll"
 
     @property
-    def zero(self) -> Any:  # type: ignore[override]
+    def zero(self) -> Any:
         """No evidence."""
-        zero: Any = Clusterings() if self.scope == "corpus" else Overlaps()
-        zero.metric, zero.rate = self.metric, self.rate
-        return zero
+        kind = Clusterings if self.scope == "corpus" else Overlaps
+        return kind({}, self.metric, self.rate)
 
     def tally(self, matching: Matching) -> Any:
         """The clusters of one document."""
@@ -334,9 +342,14 @@ class ConsistencyRate(LinkMeasure[Consistency]):
     """
 
     name = "consistency_rate"
-    counted = "consistency"
-    zero = Consistency()
-    fixed = {"bases": "+".join(BASES), "resolver": "gold's own links", "failed": "left out", "empty": EMPTY}
+    counted: ClassVar[str] = "consistency"
+    zero: ClassVar[Consistency] = Consistency()
+    fixed: ClassVar[Mapping[str, str]] = {
+        "bases": "+".join(BASES),
+        "resolver": "gold's own links",
+        "failed": "left out",
+        "empty": EMPTY,
+    }
 
     def tally(self, matching: Matching) -> Consistency:
         """The predicted links of one document."""
@@ -360,8 +373,8 @@ class CoverageRate(ConsistencyRate):
     """
 
     name = "coverage_rate"
-    zero = Identified()
-    attains_one = False  # gold's NIL carries no id
+    zero: ClassVar[Identified] = Identified()
+    attains_one: ClassVar[bool] = False  # gold's NIL carries no id
 
 
 def _answer(answer: Mention) -> Bases:

@@ -34,7 +34,7 @@ NAMES = {  # how a way to match begins a name, and what the field calls it
 
 
 @dataclass(frozen=True)
-class LinkMeasure(Measure[T]):
+class LinkMeasure(Measure[T, list[tuple[Matching]]]):
     """A measure over the mentions and answers of a document.
 
     Source: Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)
@@ -44,7 +44,6 @@ class LinkMeasure(Measure[T]):
     shares = ("equivalent", "bounds", "typed")
     # what a measure without such a field does: all mentions count, by overlap, document by document, without types
     over, match, scope, rate, k, typed = "all", "overlap", "document", "f1", 1, False
-    counted: ClassVar[str] = ""  # type: ignore[override]
     choices = {
         "bounds": ("given", "word"),
         "over": OVER,
@@ -60,6 +59,11 @@ class LinkMeasure(Measure[T]):
         super().__post_init__()
         if not isinstance(self.k, int) or self.k < 1:
             raise GoldassayError(f"k is a whole number from 1, not {self.k!r}")
+
+    @property
+    def counted(self) -> str:
+        """No counts, but for those of links."""
+        return ""
 
     def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[Matching]]:
         """Every document, read and matched once: what `tally` takes."""
@@ -97,8 +101,8 @@ class LinkMeasure(Measure[T]):
 class _Ranked(LinkMeasure[Mean]):
     """A mean over the gold mentions that count."""
 
-    zero = Mean()
-    fixed = {
+    zero: ClassVar[Mean] = Mean()
+    fixed: ClassVar[Mapping[str, str]] = {
         "key": KEY,
         "denominator": "every gold mention",
         "NIL": "right at 1 if answered NIL",
@@ -167,7 +171,7 @@ class Coverage(_Ranked):
 
     over: str = "all"
     name = "coverage{among}"
-    fixed = {"key": KEY, "repeated": MERGED}
+    fixed: ClassVar[Mapping[str, str]] = {"key": KEY, "repeated": MERGED}
 
     def gain(self, matching: Matching, mention: int) -> float:
         return mention in matching.answered
@@ -178,7 +182,7 @@ class _Counted(LinkMeasure[Counts]):
     """Precision, recall or F1 of counts; ``rate`` says which."""
 
     @property
-    def zero(self) -> Counts:  # type: ignore[override]
+    def zero(self) -> Counts:
         """No evidence."""
         return RATES[self.rate]()
 
@@ -197,9 +201,9 @@ class NILF1(_Counted):
 
     name = "nil_{rate}"
     rate: str = "f1"
-    counted = "nil"
-    in_key = ("rate",)
-    fixed = {"key": KEY, "average": "micro", "repeated": MERGED, "empty": EMPTY}
+    counted: ClassVar[str] = "nil"
+    in_key: ClassVar[tuple[str, ...]] = ("rate",)
+    fixed: ClassVar[Mapping[str, str]] = {"key": KEY, "average": "micro", "repeated": MERGED, "empty": EMPTY}
 
     def tally(self, matching: Matching) -> Counts:
         """Answered NIL and NIL; answered NIL and not (or no mention); NIL and not answered NIL."""
@@ -233,15 +237,15 @@ class LinkF1(_Counted):
     rate: str = field(default="f1", kw_only=True)
     typed: bool = field(default=False, kw_only=True)
     name = "{start}link{among}_{rate}{at}"
-    in_key = ("match", "rate", "typed")
+    in_key: ClassVar[tuple[str, ...]] = ("match", "rate", "typed")
 
     @property
-    def counted(self) -> str:  # type: ignore[override]
+    def counted(self) -> str:
         """``link``, ``strong_link@3`` and so on."""
         return self.named(self.name.replace("_{rate}", ""))
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """How a pair matches."""
         return {"match": f"{self.match}+id", "average": "micro", "repeated": MERGED, "empty": EMPTY}
 
@@ -269,10 +273,10 @@ class MacroDocLink(LinkMeasure[Mean]):
     match: str = "overlap"
     matching: str = "one-to-one"
     name = "macro_doc_{start}link_{rate}"
-    zero = Mean()
+    zero: ClassVar[Mean] = Mean()
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """What an empty document counts is part of the protocol."""
         empty = "left out" if self.matching == "hipe" else "1"
         return {"average": "macro by document", "repeated": MERGED, "empty document": empty, "failed": "0"}

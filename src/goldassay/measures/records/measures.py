@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from goldassay.measure import EMPTY, Measure, Review
 from goldassay.measures import Examples
@@ -47,7 +47,7 @@ class RecordBatch:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordMeasure(Measure[T]):
+class RecordMeasure(Measure[T, RecordBatch]):
     """A measure on pairs of records.
 
     ``schema``: a pydantic model, a DSPy signature or a JSON Schema (kept as its text); with one, a prediction that it
@@ -146,17 +146,17 @@ rate='f1', average='micro')
         return "field" if self.average == "micro" else ""
 
     @property
-    def zero(self) -> Any:  # type: ignore[override]
+    def zero(self) -> Any:
         """No evidence."""
         return RATES[self.rate]() if self.average == "micro" else Macro(rate=self.rate)
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """What is averaged."""
         return {"average": "micro" if self.average == "micro" else "fields with gold", "empty": EMPTY}
 
     @property
-    def breakdown(self) -> Mapping[str, Measure[Any]]:  # type: ignore[override]
+    def breakdown(self) -> Mapping[str, Measure[Any]]:
         """The counts of each field."""
         return {"field": replace(self, average="macro")} if self.key == "field_f1" else {}
 
@@ -180,7 +180,7 @@ class RecordAccuracy(RecordMeasure[Mean]):
     """
 
     name = "record_accuracy"
-    zero = Mean()
+    zero: ClassVar[Mean] = Mean()
 
     def tallies(self, batch: RecordBatch) -> Mean:
         """1 for a right record."""
@@ -202,7 +202,7 @@ class SchemaValid(RecordMeasure[Mean]):
     """
 
     name = "schema_valid"
-    zero = Mean()
+    zero: ClassVar[Mean] = Mean()
     named = ("schema",)
 
     def tallies(self, batch: RecordBatch) -> Mean:
@@ -228,9 +228,9 @@ class TreeEdit(RecordMeasure[Mean]):
     """
 
     name = "tree_edit_accuracy"
-    zero = Mean()
+    zero: ClassVar[Mean] = Mean()
     named = ("schema", "invalid")
-    fixed = {"normalisation": "Donut's", "average": "mean over records"}
+    fixed: ClassVar[Mapping[str, str]] = {"normalisation": "Donut's", "average": "mean over records"}
 
     def tallies(self, batch: RecordBatch) -> Mean:
         """The accuracy of each pair; a pair of empty records has none."""

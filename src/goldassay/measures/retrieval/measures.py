@@ -6,8 +6,9 @@ queries. A query without relevant documents counts 0, as in trec_eval, except fo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from goldassay.tally import Mean, Number, divide
 
 
 @dataclass(frozen=True)
-class Ranked(Measure[Mean]):
+class Ranked(Measure[Mean, RankingBatch]):
     """A measure of ranked results.
 
     Args:
@@ -31,8 +32,8 @@ class Ranked(Measure[Mean]):
     """
 
     task = "retrieval"
-    zero = Mean()
-    fixed = {"unjudged": "irrelevant", "no_relevant": "0"}
+    zero: ClassVar[Mean] = Mean()
+    fixed: ClassVar[Mapping[str, str]] = {"unjudged": "irrelevant", "no_relevant": "0"}
     choices = {"ties": TIES, "missing": (0, "skip")}
 
     ties: str = field(default="docno_desc", kw_only=True)
@@ -166,7 +167,7 @@ class R(Ranked):
     0.0
     """
 
-    fixed = {**Ranked.fixed, "no_relevant": "skip"}
+    fixed: ClassVar[Mapping[str, str]] = {**Ranked.fixed, "no_relevant": "skip"}
 
     k: int | None = 10
     rel: float = 1
@@ -237,7 +238,7 @@ class Bpref(Ranked):
     0.75
     """
 
-    fixed = {**Ranked.fixed, "unjudged": "left out"}
+    fixed: ClassVar[Mapping[str, str]] = {**Ranked.fixed, "unjudged": "left out"}
 
     rel: float = 1
 
@@ -307,7 +308,7 @@ class Judged(Ranked):
     0.5
     """
 
-    fixed = {"no_results": "0"}
+    fixed: ClassVar[Mapping[str, str]] = {"no_results": "0"}
 
     k: int = 10
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,18 @@ class TripleMeasure(Measure[T]):
     task = "triples"
 
 
+MATCHED = {
+    "match": "one-to-one",
+    "repeated": "spurious",
+    "subjects": "id or whole name",
+    "texts": "normalised, same numbers, ratio from threshold on",
+    "ranks": "not deprecated",
+    "unaligned": "left out",
+    "empty": EMPTY,
+}
+"""The conventions of every measure on the one-to-one matching."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Matched(TripleMatching, TripleMeasure[T]):
     """A measure on the one-to-one matching, whose options say how statements compare (`TripleMatching`).
@@ -44,17 +56,13 @@ class Matched(TripleMatching, TripleMeasure[T]):
     Source: Wikidata's data types (https://www.wikidata.org/wiki/Help:Data_type), matched one to one
     """
 
-    fixed = {
-        "match": "one-to-one",
-        "repeated": "spurious",
-        "subjects": "id or whole name",
-        "texts": "normalised, same numbers, ratio from threshold on",
-        "ranks": "not deprecated",
-        "unaligned": "left out",
-        "empty": EMPTY,
-    }
     shares = OPTIONS
     choices = {"times": ("gold", "coarser"), "rate": tuple(RATES), "bound": ("min", "max")}
+
+    @property
+    def fixed(self) -> Mapping[str, str]:
+        """How statements match."""
+        return MATCHED
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,7 +115,7 @@ class F1(Matched[Counts]):
         return f"{self.rate}_supported" if self.supported else self.rate
 
     @property
-    def in_key(self) -> tuple[str, ...]:  # type: ignore[override]
+    def in_key(self) -> tuple[str, ...]:
         """The fields that the key states."""
         return ("rate",) if self.rate == "recall" else ("rate", "supported")
 
@@ -117,7 +125,7 @@ class F1(Matched[Counts]):
         return self.key if self.supported else "triples"
 
     @property
-    def zero(self) -> Counts:  # type: ignore[override]
+    def zero(self) -> Counts:
         """No evidence."""
         return RATES[self.rate]()
 
@@ -144,13 +152,13 @@ class MacroF1(Matched[Macro]):
     """
 
     name = "macro_{rate}"
-    in_key = ("rate",)
-    fixed = {**Matched.fixed, "average": "properties with gold"}
+    in_key: ClassVar[tuple[str, ...]] = ("rate",)
+    fixed: ClassVar[Mapping[str, str]] = {**MATCHED, "average": "properties with gold"}
 
     rate: str = "f1"
 
     @property
-    def zero(self) -> Macro:  # type: ignore[override]
+    def zero(self) -> Macro:
         """No evidence."""
         return Macro(rate=self.rate)
 
@@ -206,20 +214,20 @@ class PrecisionBound(Matched[Known]):
     """
 
     name = "precision_{bound}"
-    in_key = ("bound",)
-    counted = "known"  # pyright: ignore[reportAssignmentType]
+    in_key: ClassVar[tuple[str, ...]] = ("bound",)
+    counted: ClassVar[str] = "known"
 
     bound: str = "min"
 
     @property
-    def zero(self) -> Known:  # type: ignore[override]
+    def zero(self) -> Known:
         """No evidence."""
         return BOUNDS[self.bound][0]()
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """What an unknown statement is taken for."""
-        return {**Matched.fixed, "unaligned": "unknown", "failed": "left out", "unknown": BOUNDS[self.bound][1]}
+        return {**MATCHED, "unaligned": "unknown", "failed": "left out", "unknown": BOUNDS[self.bound][1]}
 
     def tally(self, matching: MatchedTriples) -> Known:
         """What is known about the predictions of one example."""
@@ -239,9 +247,14 @@ class NovelDiscovery(Matched[PrecisionCounts]):
     """
 
     name = "novel_discovery_rate"
-    zero = PrecisionCounts()
-    counted = ""  # pyright: ignore[reportAssignmentType]
-    fixed = {**Matched.fixed, "uncertain": "left out", "in_wikidata": "left out", "failed": "left out"}
+    zero: ClassVar[PrecisionCounts] = PrecisionCounts()
+    counted: ClassVar[str] = ""
+    fixed: ClassVar[Mapping[str, str]] = {
+        **MATCHED,
+        "uncertain": "left out",
+        "in_wikidata": "left out",
+        "failed": "left out",
+    }
 
     def tally(self, matching: MatchedTriples) -> PrecisionCounts:
         """Correct as tp, incorrect as fp."""
@@ -264,14 +277,14 @@ class Calibration(CalibrationMeasure, Matched[Any]):  # type: ignore[override]
     """
 
     edges = 4
-    counted = ""  # pyright: ignore[reportAssignmentType]
+    counted: ClassVar[str] = ""
     choices = {**Matched.choices, **CalibrationMeasure.choices}
 
     @property
-    def fixed(self) -> Mapping[str, str]:  # type: ignore[override]
+    def fixed(self) -> Mapping[str, str]:
         """What counts as right, and how many bins there are."""
         bins = {} if self.statistic.startswith("brier") else {"buckets": str(self.edges)}
-        return {**Matched.fixed, "unaligned": "wrong", "uncertain": "left out", "failed": "left out", **bins}
+        return {**MATCHED, "unaligned": "wrong", "uncertain": "left out", "failed": "left out", **bins}
 
     def confidences(self, batch: list[tuple[MatchedTriples]]) -> Confidences:
         """The predictions that have a confidence and a known truth."""
@@ -310,8 +323,8 @@ class OntologyConformance(TripleMeasure[Mean]):
     """
 
     name = "ontology_conformance"
-    zero = Mean()
-    fixed = {"failed": "left out", "empty": EMPTY}
+    zero: ClassVar[Mean] = Mean()
+    fixed: ClassVar[Mapping[str, str]] = {"failed": "left out", "empty": EMPTY}
 
     relations: tuple[str, ...] = ()
 
@@ -341,7 +354,7 @@ class RelationHallucination(OntologyConformance):
     """
 
     name = "relation_hallucination"
-    lower_is_better = True
+    lower_is_better: ClassVar[bool] = True
 
     def tally(self, gold: object, pred: object) -> Mean:
         """The predictions of one example."""
@@ -366,10 +379,10 @@ class Hallucination(TripleMeasure[Mean]):
     """
 
     name = "{part}_hallucination"
-    zero = Mean()
-    fixed = OntologyConformance.fixed
-    lower_is_better = True
-    attains_one = False
+    zero: ClassVar[Mean] = Mean()
+    fixed: ClassVar[Mapping[str, str]] = OntologyConformance.fixed
+    lower_is_better: ClassVar[bool] = True
+    attains_one: ClassVar[bool] = False
     choices = {"part": ("subject", "object")}
 
     part: str = "subject"

@@ -17,11 +17,11 @@ crowdsourced benchmark for open IE, EMNLP 2019, and https://github.com/dair-iitd
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import fsum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -34,7 +34,7 @@ from goldassay.measures.triples.measures import TripleMeasure
 from goldassay.measures.triples.objects import written
 from goldassay.measures.triples.records import MatchedTriples, Triple, as_written, statements
 from goldassay.statistics.evidence import Floats
-from goldassay.tally import Confusion, Counts, Number, Sums, divide
+from goldassay.tally import Confusion, Counts, Number, Share, Sums, divide
 
 PARTS = ("subject", "predicate", "object")
 
@@ -84,8 +84,13 @@ class DocRED(TripleMeasure[Any]):
     [0.5, 0.0, 0.4]
     """
 
-    fixed = {"repeated": "once", "match": "ids, else words", "average": "micro", "empty": EMPTY}
-    in_key = ("of",)
+    fixed: ClassVar[Mapping[str, str]] = {
+        "repeated": "once",
+        "match": "ids, else words",
+        "average": "micro",
+        "empty": EMPTY,
+    }
+    in_key: ClassVar[tuple[str, ...]] = ("of",)
     choices = {"of": ("relations", "ign", "evidence")}
 
     of: str = "relations"
@@ -96,7 +101,7 @@ class DocRED(TripleMeasure[Any]):
         return f"docred_{self.of}_f1".replace("relations_", "")
 
     @property
-    def zero(self) -> Any:  # type: ignore[override]
+    def zero(self) -> Any:
         """No evidence."""
         return Unseen() if self.of == "ign" else Counts()
 
@@ -163,11 +168,13 @@ class Thresholds(Confusion):
     (0.6666666666666666, 0.5)
     """
 
-    def __init__(self, items: Any = {}, rate: str = "f1") -> None:
+    settings = ("rate",)
+
+    def __init__(self, items: Mapping[tuple[str, str], Number] = {}, rate: str = "f1") -> None:
         super().__init__(items)
         self.rate = rate
 
-    def repaired(self, share: float) -> Thresholds:
+    def repaired(self, share: Share, lower: bool = False) -> Thresholds:
         """Nothing: the errors of other measures are not errors of words."""
         return Thresholds({}, self.rate)
 
@@ -213,21 +220,21 @@ class CaRB(TripleMeasure[Any]):
     """
 
     name = "carb_{rate}"
-    fixed = {
+    fixed: ClassVar[Mapping[str, str]] = {
         "match": "words of each part",
         "precision": "one to one, best first",
         "recall": "best of each",
         "no gold": "left out",
         "empty": EMPTY,
     }
-    in_key = ("rate",)
-    attains_one = False  # gold's external ids and addresses are no statements to extract
+    in_key: ClassVar[tuple[str, ...]] = ("rate",)
+    attains_one: ClassVar[bool] = False  # gold's external ids and addresses are no statements to extract
     choices = {"rate": RATES}
 
     rate: str = "f1"
 
     @property
-    def zero(self) -> Thresholds:  # type: ignore[override]
+    def zero(self) -> Thresholds:
         """No evidence."""
         return Thresholds({}, self.rate)
 

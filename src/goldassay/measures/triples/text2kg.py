@@ -23,13 +23,13 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from itertools import permutations
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -131,16 +131,16 @@ class Official(TripleMeasure[Mean]):
     """
 
     name = "{value}"
-    zero = Mean()
+    zero: ClassVar[Mean] = Mean()
     shares = ("ontology",)
-    counted = ""  # pyright: ignore[reportAssignmentType]
+    counted: ClassVar[str] = ""
     choices = {"value": VALUES}
 
     value: str = "f1"
     ontology: Ontology = NO_ONTOLOGY
 
     @property
-    def lower_is_better(self) -> bool:  # type: ignore[override]
+    def lower_is_better(self) -> bool:
         """Whether it counts hallucinations."""
         return self.value.endswith("hallucination")
 
@@ -247,9 +247,9 @@ class WebNLG(TripleMeasure[Mean]):
     """
 
     name = "webnlg_{matching}_{rate}"
-    zero = Mean()
-    fixed = {"pairs": "best mean F1 of the four", "average": "pairs", "empty": EMPTY}
-    in_key = ("matching", "rate")
+    zero: ClassVar[Mean] = Mean()
+    fixed: ClassVar[Mapping[str, str]] = {"pairs": "best mean F1 of the four", "average": "pairs", "empty": EMPTY}
+    in_key: ClassVar[tuple[str, ...]] = ("matching", "rate")
     choices = {"matching": MATCHINGS, "rate": RATES}
 
     matching: str = "strict"
