@@ -34,7 +34,7 @@ class Labelled(Confusion):
     ('neg', 'pos')
     """
 
-    settings = ("given", "average", "rate")
+    settings = ("listed", "average", "rate")
 
     def __init__(
         self,
