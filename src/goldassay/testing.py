@@ -106,10 +106,10 @@ class MarkedTest:
         return self._run
 
     def _evaluate(self, folder: Path | None) -> Run:
-        from goldassay.cli.evaluate import SplitExamples, examples, prepared
         from goldassay.lm import for_program
         from goldassay.running import new_folder
         from goldassay.running.evaluate import evaluate
+        from goldassay.systems import SplitExamples, examples, prepared
         from goldassay.tuning.saved import load_state, state_names
 
         gold, options = self.gold, self.options

@@ -8,33 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from goldassay import fields, workspace
+from goldassay import workspace
 from goldassay.cli import options as use
-from goldassay.cli.evaluate import SplitExamples, examples, prepared
 from goldassay.cli.settings import Setting, settings
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import TASKS
 from goldassay.reporting import tables, terminal
 
 if TYPE_CHECKING:
     from goldassay.running import Run
+    from goldassay.systems import SplitExamples, System
 
 HELP = "files are compared as: goldassay compare TASK --gold FILE --pred FILE --pred FILE"
 FIVE = "five"
-DEFAULT_VALUES = {
-    "extraction": ("strict_f1", "partial_f1"),
-    "classification": ("accuracy", "macro_f1"),
-    "linking": ("hits@1", "mrr", "nil_f1"),
-    "retrieval": ("nDCG@10", "RR", "AP"),
-    "answering": ("exact_match", "f1"),
-    "triples": ("precision", "recall", "f1"),
-    "records": ("field_f1", "record_accuracy", "tree_edit_accuracy"),
-}
-"""The values that files are compared by: each one more costs power, since the tests are corrected for their number."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +64,10 @@ def compare(
 
     With --metric five, --force asks models again for the answers that the folder has cached.
     """
-    task, out = runs[0], systems.out
+    from goldassay import systems as library
+
+    task = runs[0]
+    out = systems.out
     weights = use.numbers("--weight", systems.weight)
     if any(weight < 0 for weight in weights.values()):
         raise GoldassayError(f"--weight expects numbers of 0 or more, got {', '.join(systems.weight or ())}")
@@ -86,8 +77,16 @@ def compare(
                 "programs are compared as: goldassay compare TASK --program FILE --state FILE --lm MODEL"
             )
         out = out or Path("ranking")
-        data = examples(systems.gold, workspace.Target(task, Path(), "program"), systems.split, **systems.reading())
-        programs = _programs(task, systems, data)
+        target = workspace.Target(task, Path(), "program")
+        data = library.examples(systems.gold, target, systems.split, **systems.reading())
+        programs = library.systems(
+            task,
+            data,
+            programs=systems.program or (),
+            states=systems.state or (),
+            models=systems.lm or (),
+            alone=not systems.pred,
+        )
         if systems.metric == FIVE:
             _rank_by_five(task, systems, data, programs, weights, force, json)
             return
@@ -123,73 +122,16 @@ def _loaded(places: Sequence[str], systems: SystemOptions) -> list[Run]:
 
 def _measured(task: str, systems: SystemOptions) -> list[Run]:
     """A run of each file of predictions, by the values asked for."""
-    from goldassay.gold import Pairs
-    from goldassay.gold.records import INPUTS
-    from goldassay.reporting.ranking import STORED
-    from goldassay.running.comparing import from_predictions
-    from goldassay.scoring import card_of, read
+    from goldassay.running.predictions import from_file
 
     if not systems.pred:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
-    options, runs = systems.chosen(task), []
-    measures = options.pop("measures", [])
-    for file in systems.pred:
-        aligned, chosen = read(task, Path(str(systems.gold)), file, **options)
-        if task == "retrieval" and measures:
-            chosen["measures"] = measures
-        sides = aligned.gold[: systems.limit], aligned.pred[: systems.limit]
-        card = card_of(task, Pairs(*sides), chosen, intervals=False)
-        default = [name for name in DEFAULT_VALUES.get(task, ()) if name in card.measures]
-        names = measures or default or list(card.measures)  # a protocol has its own
-        if unknown := next((name for name in names if name not in card.measures), None):
-            raise GoldassayError(f"{task} has no value {unknown!r} here; there are {', '.join(card.measures)}")
-        terminal.warn(*(f"{file}: {warning}" for warning in aligned.warnings))
-        values = {name: card.measures[name] for name in names} if task in TASKS else workspace.metric(task)
-        run = from_predictions(*sides, values, name=file.name, file=file, protocol=options.get("protocol"))
-        run.about["settings"] |= {STORED: str(file)}
-        for row, evidence, *pair in zip(run.rows, run.evidence, *sides, strict=True):
-            record, prediction = ({name: fields.read(side, name) for name in fields.names(side)} for side in pair)
-            row["inputs"] = {name: record.pop(name) for name in (INPUTS.get(task),) if name in record}
-            row |= {"gold": record, "prediction": prediction, "score": float(evidence.value)}
-        runs.append(run)
-    return runs
-
-
-def _programs(task: str, systems: SystemOptions, data: SplitExamples) -> list[tuple[str, Any, Any, dict[str, Any]]]:
-    """Each program, in each saved state, with each model: label, program, model and settings of its run.
-
-    A program that asks no model stands once.
-    """
-    from goldassay.lm import for_program
-    from goldassay.tuning.saved import state_names
-
-    saved = systems.state or []
-    states: list[tuple[Path | None, str]] = [*zip(saved, (f"-{name}" for name in state_names(saved)), strict=True)]
-    places = systems.program or (["program"] if states else ["program", "baseline"])
-    if (len(places) == len(states) == 1 and not systems.pred) or not states:
-        states = [(None, ""), *states]  # one state is held against the program as it is
-    listed: list[tuple[str, Any, Any, dict[str, Any]]] = []
-    for place, (state, suffix) in product(places, states):
-        about: dict[str, Any] = {"program": place} | ({"state": str(state)} if state else {})
-        if state is None and (Path(place) / "state.json").is_file():  # the folder of a tuned program
-            target = workspace.target(f"{task}:program", task)
-            label, program = f"{target.label}-{Path(place).resolve().name}", prepared(target, data, Path(place))
-            about = {"program": task, "state": place}
-        else:
-            target = workspace.target(place if Path(place.partition(":")[0]).is_file() else f"{task}:{place}", task)
-            label, program = target.label, prepared(target, data, state)
-        label = label.replace(":", "-")
-        label += suffix
-        label += f"-{len(listed) + 1}" if label in {system[0] for system in listed} else ""
-        models = [(name, for_program(program, name)) for name in (systems.lm or (None,))]
-        for name, model in models if models[0][1].name is not None else models[:1]:
-            shown = str(name).partition(".yaml:")[2] or model.name  # the names of models.yaml are told apart
-            listed.append((label, program, model, {**about, "lm": shown if model.name else None}))
-    return listed
+    options = {"measures": (), **systems.chosen(task), "limit": systems.limit, "on_warning": terminal.warn}
+    return [from_file(task, Path(str(systems.gold)), file, **options) for file in systems.pred]
 
 
 def _run_all(
-    task: str, systems: SystemOptions, data: SplitExamples, programs: Sequence[Any], out: Path, seed: int
+    task: str, systems: SystemOptions, data: SplitExamples, programs: Sequence[System], out: Path, seed: int
 ) -> list[Run]:
     """A run of each program, in a folder of ``--out``, after the runs that exist."""
     from goldassay.running import new_folder
@@ -201,20 +143,20 @@ def _run_all(
         raise GoldassayError("compare needs two systems or more: add another --program, --state, --lm or --pred RUN")
     metric = workspace.metric(task, systems.metric)
     about = {"gold": data.name, "split": systems.split, "limit": systems.limit}
-    for label, program, model, own in programs:
-        with terminal.working(_name(label, own)):
+    for system in programs:
+        with terminal.working(system.name):
             run = evaluate(
-                program,
+                system.program,
                 data.examples[: systems.limit],
                 metric,
-                lm=model.lm,
-                adapter=model.adapter,
+                lm=system.model.lm,
+                adapter=system.model.adapter,
                 threads=systems.threads,
                 repeats=systems.repeats,
-                folder=new_folder(out / "runs", label, own["lm"]),
+                folder=new_folder(out / "runs", system.label, system.settings["lm"]),
                 seed=seed,
-                name=label,
-                settings={**own, **about},
+                name=system.label,
+                settings={**system.settings, **about},
                 progress=False,
                 max_failures=1.0,
             )
@@ -222,16 +164,11 @@ def _run_all(
     return runs
 
 
-def _name(label: str, about: Mapping[str, Any]) -> str:
-    """A program, and the model if it asks one."""
-    return f"{label} on {about['lm']}" if about["lm"] else label
-
-
 def _rank_by_five(
     task: str,
     systems: SystemOptions,
     data: SplitExamples,
-    programs: Sequence[Any],
+    programs: Sequence[System],
     weights: Mapping[str, float],
     again: bool,
     json: bool,
@@ -246,12 +183,14 @@ def _rank_by_five(
     if task != "answering" or systems.pred:
         raise GoldassayError("--metric five ranks programs: goldassay compare answering --metric five --program NAME")
     answering = {}
-    for label, program, model, about in programs:
-        name = _name(label, about)
-        answering[name.removeprefix("answering-")] = reading(program, model.lm, model.adapter)
-        if warning := leak_warning(find_leaks(program, data.examples), data.examples):
-            terminal.warn(f"{name}: {warning}")
-    searching, out = programs[0][1], systems.out or Path("ranking")
+    for system in programs:
+        answering[system.name.removeprefix("answering-")] = reading(
+            system.program, system.model.lm, system.model.adapter
+        )
+        if warning := leak_warning(find_leaks(system.program, data.examples), data.examples):
+            terminal.warn(f"{system.name}: {warning}")
+    searching = programs[0].program
+    out = systems.out or Path("ranking")
     ranking = ModelRanking(
         answering,
         lambda question: [passage["text"] for passage in searching.search(question)],

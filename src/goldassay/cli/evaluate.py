@@ -1,7 +1,4 @@
-"""``goldassay eval``: run a program over a gold set and measure it, as a whole or stage by stage.
-
-Other commands and the pytest plugin take a program and its examples from here, too (`examples`, `prepared`).
-"""
+"""``goldassay eval``: run a program over a gold set and measure it, as a whole or stage by stage."""
 
 from __future__ import annotations
 
@@ -11,20 +8,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from goldassay import files, workspace
 from goldassay.cli import options as use
-from goldassay.exceptions import DataError, GoldassayError
+from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal, tuning
 
 if TYPE_CHECKING:
-    import dspy
-
-    from goldassay.gold import TaskSet
     from goldassay.running import Run
-
-SPLITS = ("train", "dev", "test", "all")
 
 
 @dataclass(frozen=True)
@@ -77,6 +69,7 @@ def evaluate(
     from goldassay.lm import for_program
     from goldassay.running.evaluate import evaluate as measure
     from goldassay.running.gates import gates as hold_gates
+    from goldassay.systems import examples, prepared
     from goldassay.tuning.saved import state_names
 
     if result.sure and not result.gate:
@@ -164,49 +157,3 @@ def _stages(module: Any, chosen: Sequence[Any], metric: Any, options: dict[str, 
     else:
         tables.waterfall(losses)
         terminal.echo(f"Written: {page}")
-
-
-class SplitExamples(NamedTuple):
-    """The examples of a split, the training examples that a baseline may learn from, and the passages to search."""
-
-    name: str
-    examples: Sequence[dspy.Example]
-    train: Sequence[dspy.Example]
-    passages: list[dict[str, Any]]
-
-
-def task_gold(gold: str | None, target: workspace.Target, **reading: Any) -> tuple[str, TaskSet]:
-    """The gold of a program's task and its name: the one that is named, else ``gold/TASK``, else heritage."""
-    from goldassay.gold import load
-    from goldassay.gold.records import INPUTS
-
-    name = gold or (target.task if (workspace.root() / "gold" / target.task).is_dir() else "heritage")
-    part = load(name, task=target.task, **reading).task(target.task)
-    if part.task not in INPUTS and not part.program_inputs and workspace.inputs(part.task) is None:
-        part.program_inputs = workspace.taken(target.load()) or []  # a file outside a workspace
-    return name, part
-
-
-def examples(gold: str | None, target: workspace.Target, split: str, **reading: Any) -> SplitExamples:
-    """The examples of a split. A file without splits is taken whole; baselines learn nothing from it."""
-    if split not in SPLITS:
-        raise GoldassayError(f"no split {split!r}{workspace.nearest(split, SPLITS)}")
-    name, part = task_gold(gold, target, **reading)
-    if not part.splits:
-        return SplitExamples(name, part.all, [], part.passages)
-    chosen = part.all if split == "all" else part.split(split)
-    if not chosen:
-        raise DataError(f"the {split} split of {target.task} is empty", file=name)
-    return SplitExamples(name, chosen, part.train if "train" in part.splits else [], part.passages)
-
-
-def prepared(target: workspace.Target, data: SplitExamples | None = None, state: Path | None = None) -> dspy.Module:
-    """The program: over the gold's passages if it searches, with its tuned state, fitted on train if it can be."""
-    program: Any = target.load()
-    if data and data.passages and hasattr(program, "index"):
-        program = program.deepcopy().index(data.passages)  # the file's own stays as it is
-    if state is not None:
-        from goldassay.tuning import load_state
-
-        program = load_state(program, state)
-    return program.fit(data.train) if data and data.train and hasattr(program, "fit") else program

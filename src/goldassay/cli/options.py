@@ -138,7 +138,7 @@ class ModelOptions:
 
     lm: Lm = None
     state: Path | None = for_model("FILE|FOLDER", "A saved program: what program.save or tune wrote (JSON).")
-    judge_lm: str | None = for_model("MODEL", "The model for judged measures, or nli:MODEL; it is never --lm.")
+    judge_lm: str | None = for_model("MODEL", "The model for judged measures; it is never --lm.")
 
     def metric(self, task: str, place: str | None, folder: Path) -> tuple[Any, Any]:
         """The metric of a task, and the judge that it asks; the judge's verdicts are stored in the folder."""

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from goldassay import workspace
 from goldassay.cli import options as use
-from goldassay.cli.evaluate import examples
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
@@ -59,6 +58,7 @@ def propose(
     """Propose patches for the error patterns of a run, and write them as files."""
     from goldassay.lm import for_program
     from goldassay.running import Run
+    from goldassay.systems import examples
     from goldassay.tuning.edits import Edit
     from goldassay.tuning.instructions import reflection
     from goldassay.tuning.service import EDITS
@@ -101,15 +101,14 @@ def test(
     """
     from goldassay.lm import for_program
     from goldassay.running.evaluate import RunOptions
+    from goldassay.systems import examples, indexed
     from goldassay.tuning.service import SPLITS
 
     if source.split not in SPLITS:
         raise GoldassayError(f"patches are tested on dev, and on test for the final proof, not on {source.split}")
     target, folder = _folder(program, source.task)
     data = examples(source.gold, target, source.split)
-    module: Any = folder.program
-    if data.passages and hasattr(module, "index"):
-        folder.program = module.deepcopy().index(data.passages)
+    folder.program = indexed(folder.program, data.passages)
     model, metric = for_program(folder.current, source.lm), workspace.metric(target.task, source.metric)
     options = RunOptions(lm=model.lm, adapter=model.adapter, threads=source.threads)
     tested = folder.test(patches or [], data.examples, metric, source.split, options, any_version=force)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from goldassay import files, workspace
 from goldassay.cli import options as use
-from goldassay.cli.evaluate import examples, prepared, run_folder, task_gold
+from goldassay.cli.evaluate import run_folder
 from goldassay.exceptions import GoldassayError, RunStopped, StorageError
 from goldassay.reporting import terminal
 from goldassay.reporting import tuning as tables
@@ -68,6 +68,7 @@ def tune(
 ) -> None:
     """Tune a program on train, choose on dev, report once on test."""
     from goldassay.lm import for_program
+    from goldassay.systems import indexed, task_gold
     from goldassay.tuning import load_state
     from goldassay.tuning import tune as tune_program
     from goldassay.tuning.saved import RESUMABLE
@@ -81,8 +82,7 @@ def tune(
     target = workspace.target(str(program), source.task)
     student: Any = target.tunable()
     _, part = task_gold(source.gold, target, **source.reading())
-    if part.passages and hasattr(student, "index"):
-        student = student.deepcopy().index(part.passages)
+    student = indexed(student, part.passages)
     splits = {name: list(getattr(part, name))[: source.limit] for name in ("train", "dev", "test")}
     student = student if models.state is None else load_state(student, models.state)
     model = for_program(student, models.lm)
@@ -235,6 +235,7 @@ def _proven(results: list[Path], options: AuditOptions, seed: int) -> tuple[Audi
     """The verdict on two states of a program, run once on fresh examples, and the runs."""
     from goldassay.lm import for_program
     from goldassay.running import Run
+    from goldassay.systems import examples, prepared
     from goldassay.tuning.audit import prove
     from goldassay.tuning.tuner import TuneOptions
 

@@ -142,7 +142,7 @@ def evaluate(articles: EvaluationOptions, json: bool = False, seed: int = 0) -> 
 
 def _program(profile: Any) -> Any:
     """The program of a profile, in its tuned state."""
-    from goldassay.cli.evaluate import prepared
+    from goldassay.systems import prepared
 
     return prepared(workspace.target(profile.program, "triples"), state=profile.state)
 

@@ -19,14 +19,12 @@ import numpy as np
 from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.reporting.cells import estimate
 from goldassay.reporting.summary import labels, tokens
-from goldassay.running.comparing import check_comparable
+from goldassay.running.comparing import STORED, check_comparable
 from goldassay.running.run import Run
 from goldassay.scorecard import Displayed
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.paired import Rank, ranks
 from goldassay.tally import Evidence
-
-STORED = "predictions"  # the setting of a run of existing predictions: it took no time and cost nothing
 
 
 @dataclass

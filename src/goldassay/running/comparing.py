@@ -30,6 +30,9 @@ from goldassay.tally import Evidence
 if TYPE_CHECKING:
     from goldassay.metric import Metric
 
+STORED = "predictions"
+"""The setting of a run of existing predictions, which took no time and cost nothing."""
+
 
 @dataclass(frozen=True, repr=False)
 class RunComparison:
@@ -197,12 +200,15 @@ def from_predictions(
     else:
         named, weights = measures.measures, measures.weights
         assessed = [measures.assess_or_fail(*pair)[0] for pair in sides]
+    settings = {"protocol": protocol} if protocol else {}
+    if file is not None:
+        settings[STORED] = str(file)
     rows = [measured_row(at, *each) for at, each in enumerate(zip(gold, assessed, strict=True))]
     about = {
         "name": name,
         "status": "given",
         "gold": {"examples": len(gold), "sha256": gold_hash(gold)},
-        "settings": {"protocol": protocol} if protocol else {},
+        "settings": settings,
         "measures": described_measures(named, weights),
         **({"warnings": [warning]} if (warning := shared_text(gold)) else {}),
     }

@@ -1,0 +1,83 @@
+"""Runs of files of predictions, so that files are compared as runs are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from goldassay import fields, workspace
+from goldassay.exceptions import GoldassayError
+from goldassay.gold import Pairs
+from goldassay.gold.records import INPUTS
+from goldassay.measure import TASKS
+from goldassay.running.comparing import from_predictions
+from goldassay.running.run import Run
+from goldassay.scorecard import Scorecard
+from goldassay.scoring import card_of, read
+
+DEFAULT_VALUES = {
+    "extraction": ("strict_f1", "partial_f1"),
+    "classification": ("accuracy", "macro_f1"),
+    "linking": ("hits@1", "mrr", "nil_f1"),
+    "retrieval": ("nDCG@10", "RR", "AP"),
+    "answering": ("exact_match", "f1"),
+    "triples": ("precision", "recall", "f1"),
+    "records": ("field_f1", "record_accuracy", "tree_edit_accuracy"),
+}
+"""The values that files are compared by: each one more costs power, since the tests are corrected for their number."""
+
+
+def from_file(
+    task: str,
+    gold: Path,
+    file: Path,
+    *,
+    measures: Sequence[str] = (),
+    limit: int | None = None,
+    on_warning: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Run:
+    """The run of a file of predictions, by the values asked for.
+
+    Args:
+        task: The task.
+        gold: The file of gold.
+        file: The file of predictions.
+        measures: The names of values; by default `DEFAULT_VALUES`, or those of a protocol.
+        limit: Only so many examples.
+        on_warning: Called with each warning about the two files.
+        options: Those of `goldassay.score`.
+
+    Raises:
+        GoldassayError: A side cannot be read, or the task has no value of a name.
+    """
+    aligned, chosen = read(task, gold, file, **options)
+    if task == "retrieval" and measures:
+        chosen["measures"] = measures
+    sides = Pairs(aligned.gold[:limit], aligned.pred[:limit])
+    card = card_of(task, sides, chosen, intervals=False)
+    if task in TASKS:
+        names = _names(card, measures)
+        values: Any = {name: card.measures[name] for name in names}
+    else:
+        values = workspace.metric(task)
+    run = from_predictions(sides.gold, sides.pred, values, name=file.name, file=file, protocol=chosen.get("protocol"))
+    for warning in aligned.warnings if on_warning else ():
+        on_warning(f"{file}: {warning}")
+    for row, evidence, record, prediction in zip(run.rows, run.evidence, sides.gold, sides.pred, strict=True):
+        gold_fields = {name: fields.read(record, name) for name in fields.names(record)}
+        row["inputs"] = {name: gold_fields.pop(name) for name in (INPUTS.get(task),) if name in gold_fields}
+        row["gold"] = gold_fields
+        row["prediction"] = {name: fields.read(prediction, name) for name in fields.names(prediction)}
+        row["score"] = float(evidence.value)
+    return run
+
+
+def _names(card: Scorecard, measures: Sequence[str]) -> Sequence[str]:
+    """The values that a file is compared by."""
+    default = [name for name in DEFAULT_VALUES[card.task] if name in card.measures]
+    names = measures or default or list(card.measures)  # a protocol has its own
+    if unknown := next((name for name in names if name not in card.measures), None):
+        raise GoldassayError(f"{card.task} has no value {unknown!r} here; there are {', '.join(card.measures)}")
+    return names
