@@ -24,7 +24,7 @@ from pydantic import BaseModel
 from goldassay.gold import load
 from goldassay.lm import Asked, Copied
 from goldassay.measures.answering import F1, found_entities
-from goldassay.running.example import failure
+from goldassay.running.guard import failure
 from goldassay.search import BM25Index, DenseIndex, Encode, tokens
 from goldassay.text.words import sentences
 

@@ -37,7 +37,7 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     monkeypatch.setenv("COLUMNS", "160")
 
     def run(resolve: Any) -> str:
-        monkeypatch.setattr("goldassay.lm.resolve", resolve)
+        monkeypatch.setattr("goldassay.lm.models.resolve", resolve)
         demo.run(runs=tmp_path, limit=12)
         return capsys.readouterr().out
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from goldassay.metric import Metric
     from goldassay.running.comparing import acompare, compare
     from goldassay.running.evaluate import RunOptions, aevaluate, evaluate
-    from goldassay.running.example import guard
+    from goldassay.running.guard import guard
     from goldassay.scores import Score, Total
     from goldassay.scoring import score
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
@@ -47,7 +47,7 @@ _HOME = {
     "case": "testing",
     "compare": "running.comparing",
     "evaluate": "running.evaluate",
-    "guard": "running.example",
+    "guard": "running.guard",
     "load": "gold",
     "score": "scoring",
     "tune": "tuning",

@@ -26,7 +26,7 @@ from goldassay.reporting import summary, terminal
 from goldassay.reporting.cells import with_interval
 from goldassay.running import Run, new_folder
 from goldassay.running.evaluate import evaluate
-from goldassay.running.example import guarded, unguarded
+from goldassay.running.guard import guarded, unguarded
 from goldassay.statistics import compare
 from goldassay.tuning import Patches
 from goldassay.tuning.edits import nearest_examples

@@ -8,7 +8,6 @@ If a process is killed while it writes, the last line is cut off: reading leaves
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
@@ -23,10 +22,12 @@ from threading import Lock
 from typing import Any, BinaryIO
 
 import orjson
+from filelock import lock_descriptor, unlock_descriptor
 
 from goldassay.exceptions import DataError, StorageError
 
 DEEPEST = 50  # levels of an odd value that are written
+POLL = 0.002  # seconds after which a writer asks again for a file that another process is writing
 
 
 def value(text: str | bytes, *, file: object = None, line: int | None = None, unique: bool = True) -> Any:
@@ -187,7 +188,7 @@ class Log:
         """Append several lines that are JSON already, all or none; returns the byte offset of the first."""
         raw = "".join(f"{text}\n" for text in texts).encode()
         with self._lock, writing(self.file):
-            fcntl.flock(self._stream, fcntl.LOCK_EX)
+            lock_descriptor(self._stream.fileno(), poll_interval=POLL)
             try:
                 self.check_place()
                 end = self._cut_unfinished_line()
@@ -199,7 +200,7 @@ class Log:
                     raise
                 return end
             finally:
-                fcntl.flock(self._stream, fcntl.LOCK_UN)
+                unlock_descriptor(self._stream.fileno())
 
     def check_place(self) -> None:
         """Raise if somebody deleted or moved the file: what is written to it now would be lost."""
@@ -209,7 +210,10 @@ class Log:
     def _cut_unfinished_line(self) -> int:
         """Remove a last line that was being written when a process was killed; returns the size that is left."""
         size = self._stream.seek(0, os.SEEK_END)
-        if size and os.pread(self._stream.fileno(), 1, size - 1) != b"\n":
+        if not size:
+            return 0
+        self._stream.seek(-1, os.SEEK_END)
+        if self._stream.read(1) != b"\n":
             size = self.file.read_bytes().rfind(b"\n") + 1
             self._stream.truncate(size)
         return size

@@ -23,7 +23,7 @@ from goldassay.exceptions import GoldassayError
 
 if TYPE_CHECKING:
     from goldassay.metric import AnyMetric
-    from goldassay.running.example import Program
+    from goldassay.running.guard import Program
     from goldassay.running.run import Run
 
 MARK, CHECK = "goldassay", "goldassay_check"

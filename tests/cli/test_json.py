@@ -66,7 +66,7 @@ def workspace(
     """A workspace with a program that prints, a metric, texts and labels; every model is the scripted one."""
     learner.rule = "supported"
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
-    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
     monkeypatch.chdir(tmp_path)
     splits = ["train"] * 8 + ["dev"] * 8 + ["test"] * 8
     rows = [{**example.toDict(), "split": split} for example, split in zip(names_gold, splits, strict=False)]

@@ -15,7 +15,6 @@ import pytest
 from dspy.lm15 import Message, Response, TextPart, Usage
 from typer.testing import CliRunner
 
-import goldassay.lm
 from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 
@@ -48,8 +47,7 @@ class Engine:
 @pytest.fixture(autouse=True)
 def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        goldassay.lm,
-        "resolve",
+        "goldassay.lm.models.resolve",
         lambda name=None, **_: dspy.LM(name or "scripted/judge", engine=Engine(), cache=False),
     )
     monkeypatch.setenv("COLUMNS", "80")

@@ -67,7 +67,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names_gold: list[
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
-    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
     return tmp_path
 
 

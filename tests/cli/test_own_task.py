@@ -204,7 +204,7 @@ def tones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     assert run("init", "mine", "--task", "tone", "--from", "letters.csv", "--outputs", "tone").exit_code == 0
     monkeypatch.chdir(tmp_path / "mine")
     lm = dspy.LM("scripted/imitator", engine=Imitator(), cache=False)
-    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
     return tmp_path / "mine"
 
 

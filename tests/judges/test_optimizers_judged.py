@@ -21,8 +21,9 @@ from goldassay import Metric
 from goldassay.exceptions import ModelError
 from goldassay.judges.judge import Judge, Verdicts
 from goldassay.measures.answering import Relevance
+from goldassay.running.account import Account
+from goldassay.running.budget import BudgetSpent, Meter
 from goldassay.running.evaluate import evaluate
-from goldassay.running.example import Account, BudgetSpent, Meter
 
 
 class Engine:

@@ -67,7 +67,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Scripted
         server = Scripted(*replies)
         servers.append(server)
         address = f"http://127.0.0.1:{server.server_address[1]}"
-        monkeypatch.setattr("goldassay.lm.located", Path)
+        monkeypatch.setattr("goldassay.lm.models.located", Path)
         monkeypatch.setattr(local, "located", Path)
         monkeypatch.setattr(local, "_loaded", lambda *_: Server(server, address, "key", (2,)))
         return server

@@ -12,9 +12,8 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay import lm as limits
 from goldassay.exceptions import GoldassayError
-from goldassay.lm import Gate, RateLimit, limited, share_among, watch
+from goldassay.lm import EndpointLimit, RateLimit, limited, limits, share_among, watch
 
 
 @pytest.fixture
@@ -23,11 +22,11 @@ def one_process() -> Iterator[None]:
     share_among(1)
 
 
-def starts(gate: Gate, calls: int, prompt: float = 0.0) -> list[float]:
+def starts(limit: EndpointLimit, calls: int, prompt: float = 0.0) -> list[float]:
     """When so many calls of eight threads may start."""
 
     def call(_: int) -> float:
-        gate.enter(prompt)
+        limit.enter(prompt)
         return time.monotonic()
 
     with ThreadPoolExecutor(8) as pool:
@@ -35,33 +34,33 @@ def starts(gate: Gate, calls: int, prompt: float = 0.0) -> list[float]:
 
 
 def test_requests_a_minute_are_spread_evenly_over_threads() -> None:
-    times = starts(Gate(rpm=1200, tpm=None), 9)  # one each 0.05 s
+    times = starts(EndpointLimit(rpm=1200, tpm=None), 9)  # one each 0.05 s
     assert all(later - earlier > 0.025 for earlier, later in itertools.pairwise(times))
     assert times[-1] - times[0] > 0.38
 
 
 def test_tokens_a_minute_hold_by_what_answers_took() -> None:
-    gate = Gate(rpm=None, tpm=6000)  # 100 a second, 1500 at once
-    assert starts(gate, 3, 500)[-1] - time.monotonic() < 0.1
-    gate.leave(prompt=10, used=90)
-    assert gate.mean == 10  # an eighth of the 80 tokens of the answer
+    limit = EndpointLimit(rpm=None, tpm=6000)  # 100 a second, 1500 at once
+    assert starts(limit, 3, 500)[-1] - time.monotonic() < 0.1
+    limit.leave(prompt=10, used=90)
+    assert limit.mean == 10  # an eighth of the 80 tokens of the answer
     before = time.monotonic()
-    gate.enter(20)  # with the mean 30 tokens
+    limit.enter(20)  # with the mean 30 tokens
     assert 0.2 < time.monotonic() - before < 0.5
 
 
 def test_the_place_of_a_cached_call_is_free_again() -> None:
-    gate = Gate(rpm=1, tpm=None)
-    gate.enter(0)
-    gate.leave(0, None)
+    limit = EndpointLimit(rpm=1, tpm=None)
+    limit.enter(0)
+    limit.leave(0, None)
     before = time.monotonic()
-    gate.enter(0)
+    limit.enter(0)
     assert time.monotonic() - before < 1
 
 
 def test_processes_share_a_limit_in_equal_parts(one_process: None) -> None:
     share_among(2)
-    times = starts(Gate(rpm=1200, tpm=None), 4)
+    times = starts(EndpointLimit(rpm=1200, tpm=None), 4)
     assert times[-1] - times[0] > 0.28  # 0.3 at 600 a minute
 
 
@@ -69,9 +68,9 @@ def test_one_gate_for_an_endpoint() -> None:
     lm = limited(dspy.LM("openai/one", api_base="http://127.0.0.1:1/v1", api_key="k"), rpm=60)
     (limit,) = lm.callbacks
     again, other = lm.copy(temperature=0.5), dspy.LM("openai/one", api_base="http://127.0.0.1:2/v1", api_key="k")
-    assert limit.gate(lm) is limit.gate(again) is not limit.gate(other)
+    assert limit.endpoint(lm) is limit.endpoint(again) is not limit.endpoint(other)
     travelled: Any = pickle.loads(pickle.dumps(limit))  # noqa: S301
-    assert travelled.gate(lm) is limit.gate(lm)
+    assert travelled.endpoint(lm) is limit.endpoint(lm)
 
 
 def test_a_call_waits_and_a_cached_one_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +84,7 @@ def test_a_call_waits_and_a_cached_one_gives_its_place_back(monkeypatch: pytest.
     monkeypatch.setattr(limits, "history_entry", lambda *_: {"usage": {}})  # as for an answer from DSPy's cache
     limit.on_lm_start("d", lm, {"prompt": "?"})
     limit.on_lm_end("d", ["yes"])
-    assert limit.gate(lm).spare == 1
+    assert limit.endpoint(lm).spare == 1
 
 
 @pytest.mark.parametrize("wrong", [0, -1, float("nan"), "many", True])

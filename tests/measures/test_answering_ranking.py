@@ -20,7 +20,7 @@ from goldassay.measures.answering import (
     Speed,
     final_score,
 )
-from goldassay.running.example import failure
+from goldassay.running.guard import failure
 from goldassay.statistics.evidence import summed
 
 LONG = " ".join(["word"] * 51)

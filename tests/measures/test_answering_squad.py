@@ -14,7 +14,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.measure import parse, stored
 from goldassay.measures import answering
 from goldassay.measures.answering import F1, ExactMatch, squad
-from goldassay.running.example import failure
+from goldassay.running.guard import failure
 from goldassay.text import normal
 
 # gold, answer, exact match, F1 (P and R over words in the comment)

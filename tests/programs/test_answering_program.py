@@ -16,7 +16,7 @@ from goldassay.gold import load, read
 from goldassay.gold.formats.answering import passages
 from goldassay.measure import failed
 from goldassay.measures import answering
-from goldassay.running.example import failure
+from goldassay.running.guard import failure
 from goldassay.running.waterfall import waterfall
 
 PASSAGES = [

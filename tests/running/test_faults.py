@@ -423,10 +423,10 @@ def test_a_damaged_folder_is_one_line(tmp_path: Path, rows: str, says: str) -> N
     ("about", "says"),
     [
         (b"\xff\xfe", "run.json: not UTF-8 at byte 0"),
-        (b"[]", "run.json: not a run"),
+        (b"[]", "not a goldassay run.json"),
         (b"{}", "run.json: not a run: it lacks measures"),
         (b'{"measures": {"x": {"measure": "no.Such()", "weight": 1, "conventions": ""}}}', "no measure reads as"),
-        (b'{"measures": 7}', "not a run: this has another shape"),
+        (b'{"measures": 7}', "not a goldassay run.json"),
         (b"[" * 100_000, "not JSON that can be read"),
     ],
 )

@@ -85,7 +85,7 @@ def stranger(tmp_path: Path) -> Path:
 
 def test_reading_a_run_runs_nothing(stranger: Path, monkeypatch: pytest.MonkeyPatch, learner: Any) -> None:
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
-    monkeypatch.setattr("goldassay.lm.resolve", lambda name=None, **_: lm)
+    monkeypatch.setattr("goldassay.lm.models.resolve", lambda name=None, **_: lm)
     ended = {}
     with chdir(stranger):
         for line in COMMANDS.strip().splitlines():

@@ -11,7 +11,7 @@ import dspy
 import pytest
 
 from goldassay import workspace
-from goldassay.running.folder import _parts, code_hash
+from goldassay.running.hashing import code_hash, modules_of
 
 
 class Two(dspy.Module):  # type: ignore[misc]
@@ -23,15 +23,15 @@ class Two(dspy.Module):  # type: ignore[misc]
 
 def test_the_parts_are_those_that_dspy_names() -> None:
     program = Two()
-    assert {id(part) for part in _parts(program, [])} == {id(part) for _, part in program.named_sub_modules()}
-    assert _parts(lambda text: text, []) == []
+    assert {id(part) for part in modules_of(program)} == {id(part) for _, part in program.named_sub_modules()}
+    assert modules_of(lambda text: text) == []
 
 
 def test_what_a_program_was_asked_before_is_not_looked_through() -> None:
     program: Any = Two()
-    parts, code = _parts(program, []), code_hash(program)
+    parts, code = modules_of(program), code_hash(program)
     program.first.history += [{"messages": [{"content": "x"}], "module": dspy.Predict("a -> b")}] * 3
-    assert len(_parts(program, [])) == len(parts)
+    assert len(modules_of(program)) == len(parts)
     assert code_hash(program) == code
 
 

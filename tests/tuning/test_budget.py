@@ -6,7 +6,7 @@ import dspy
 import pytest
 
 from goldassay.exceptions import GoldassayError
-from goldassay.running.example import BudgetSpent, Meter
+from goldassay.running.budget import BudgetSpent, Meter
 from goldassay.tuning.optimizers import Watch
 
 

@@ -14,7 +14,7 @@ from goldassay import Counts, Metric
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import assign_folds, clusters
 from goldassay.measures import extraction
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.running.run import Case
 from goldassay.tally import Evidence
 from goldassay.tuning import Patches

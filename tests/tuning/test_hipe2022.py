@@ -21,7 +21,7 @@ import pytest
 from goldassay import Metric
 from goldassay.gold.reading import read
 from goldassay.measures import extraction
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.tuning import Patches, tune
 from goldassay.tuning.edits import Diagnosis, by_pattern
 from goldassay.tuning.instructions import rules

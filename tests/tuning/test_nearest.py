@@ -14,7 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from goldassay.exceptions import GoldassayError
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.tuning.wrappers import NearestDemos, Wrapped, demonstrations, rebuilt
 
 TRAIN = [

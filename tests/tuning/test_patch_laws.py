@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from goldassay.exceptions import GoldassayError
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.tuning.patches import Patch, Status, read, write
 from goldassay.tuning.service import PatchFolder
 

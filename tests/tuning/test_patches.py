@@ -9,7 +9,7 @@ import dspy
 import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.tuning.patches import Effect, Patch, Status, apply, read, write
 from goldassay.tuning.service import PatchFolder
 from goldassay.tuning.wrappers import NearestDemos

@@ -15,7 +15,7 @@ from goldassay import Metric, jsonl
 from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.lm.local import PromptTooLongError
 from goldassay.measures import answering, extraction
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.tuning import Patches, load_state, tune
 from goldassay.tuning.edits import Diagnosis, propose_patches
 from goldassay.tuning.instructions import reflection

@@ -9,7 +9,7 @@ import dspy
 import pytest
 
 from goldassay.lm.terse import TerseAdapter
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.tuning.edits import Diagnosis
 from goldassay.tuning.instructions import answer_form
 from goldassay.tuning.patches import Patch, apply

@@ -88,9 +88,9 @@ class JudgeOptions:
 
     def load(self) -> Any:
         """The judge or panel that answers."""
-        from goldassay import lm as models
         from goldassay.judges.judge import Judge, Panel, Verdicts
         from goldassay.judges.tuning import judge_of
+        from goldassay.lm import models
 
         logging.getLogger("dspy").setLevel(logging.ERROR)
         names: list[str | None] = [*self.lm] if self.lm else [None]
@@ -107,7 +107,8 @@ class JudgeOptions:
     @contextmanager
     def within_budget(self) -> Iterator[None]:
         """Count the calls of the judge against the budget; when it is spent, stored verdicts are kept."""
-        from goldassay.running.example import Account, BudgetSpent, Meter
+        from goldassay.running.account import Account
+        from goldassay.running.budget import BudgetSpent, Meter
 
         try:
             with Account(Meter(self.budget)).open():

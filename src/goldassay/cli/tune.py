@@ -43,7 +43,7 @@ class TuningOptions(use.WorkOptions):
 
     def keywords(self, seed: int) -> dict[str, Any]:
         """The keyword arguments that tuning a program and tuning a judge have in common."""
-        from goldassay import lm as models
+        from goldassay.lm import models
 
         reflection = models.resolve(self.reflection_lm) if self.reflection_lm else None
         options = {"reflection_lm": reflection, "budget": self.budget, "seed": seed, "threads": self.threads}
@@ -128,9 +128,9 @@ def _tune_judge(
     judge: str, source: use.GoldOptions, models: use.ModelOptions, tuning: TuningOptions, seed: int, json: bool
 ) -> None:
     """Tune a judge on the human labels of a file."""
-    from goldassay import lm
     from goldassay.cli.judge import labels_of, question
     from goldassay.judges.tuning import tune_judge
+    from goldassay.lm import models as lm
 
     chosen = {**vars(models), **vars(source), "resume": tuning.resume, "repeats": tuning.repeats > 1}
     if unused := next((name for name, value in chosen.items() if value and name not in FOR_JUDGES), None):

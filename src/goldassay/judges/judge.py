@@ -35,7 +35,7 @@ from goldassay.exceptions import GoldassayError, ModelError, one_line
 from goldassay.judges import questions
 from goldassay.judges.questions import SWAPPED, Question, count
 from goldassay.measures.judged import Verdict
-from goldassay.running.example import aside
+from goldassay.running.account import aside
 from goldassay.secrets import remember, scrub
 
 Fields = dict[str, Any]
@@ -359,8 +359,8 @@ def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", 
     """
     if not name.strip():
         raise GoldassayError("a judge needs a model's name, such as openai/gpt-4o-mini or local/smollm2-135m")
-    from goldassay import lm
+    from goldassay.lm import models
 
-    model = lm.resolve(name, **options)
+    model = models.resolve(name, **options)
     store = None if verdicts is None else Verdicts(verdicts)
-    return Judge(model, adapter=lm.adapter(model), version=version, verdicts=store)
+    return Judge(model, adapter=models.adapter(model), version=version, verdicts=store)

@@ -17,7 +17,8 @@ from goldassay.fields import check_unique, shared_text
 from goldassay.gold import formats, pairs
 from goldassay.measure import TASKS, Measure, parse
 from goldassay.running import asynchronous, logs
-from goldassay.running.folder import described_measures, gold_hash
+from goldassay.running.about import described_measures
+from goldassay.running.hashing import gold_hash
 from goldassay.running.rows import measured_row
 from goldassay.running.run import Run
 from goldassay.scorecard import Batches, Displayed, Scorecard, fold

@@ -29,8 +29,11 @@ from goldassay import jsonl
 from goldassay.exceptions import GoldassayError, MissingExtra, one_line
 from goldassay.lm import share_among
 from goldassay.metric import failed_with
-from goldassay.running.example import Account, Measuring, Meter, start
+from goldassay.running.account import Account
+from goldassay.running.budget import Meter
+from goldassay.running.example import Measuring
 from goldassay.running.rows import Row
+from goldassay.running.threads import start
 
 if TYPE_CHECKING:
     from goldassay.running.evaluate import RunOptions

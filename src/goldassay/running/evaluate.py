@@ -13,26 +13,21 @@ from typing import Any
 
 import dspy
 
-from goldassay import lm as models
 from goldassay._dspy_compat import input_keys, without_cache
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.fields import check_unique, shared_text
+from goldassay.lm import models
 from goldassay.measures.judged import JudgeLabels
 from goldassay.metric import AnyMetric, Metric
 from goldassay.progress import run_progress
 from goldassay.running import asynchronous
+from goldassay.running.about import SAME, about_run, different, now
+from goldassay.running.account import TOKENS, Account, current
+from goldassay.running.budget import BudgetSpent, Meter
 from goldassay.running.engines import Cluster, Failures, work_through
-from goldassay.running.example import (
-    TOKENS,
-    Account,
-    BudgetSpent,
-    Measuring,
-    Meter,
-    Program,
-    current,
-    with_fresh_answers,
-)
-from goldassay.running.folder import ABOUT, ROWS, SAME, Writer, about_run, different, now, read_about
+from goldassay.running.example import Measuring
+from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
+from goldassay.running.guard import Program, with_fresh_answers
 from goldassay.running.leaks import find_leaks, leak_warning
 from goldassay.running.rows import Row, Rows
 from goldassay.running.run import Run, stored

@@ -26,7 +26,7 @@ from scipy import special
 
 from goldassay import jsonl
 from goldassay.exceptions import GoldassayError
-from goldassay.running.folder import now
+from goldassay.running.about import now
 from goldassay.statistics.evidence import Evidences, Values
 from goldassay.statistics.intervals import Bounds, effective_sample_size, interval
 

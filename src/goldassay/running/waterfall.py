@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import dspy
 
     from goldassay.metric import AnyMetric
-    from goldassay.running.example import Program
+    from goldassay.running.guard import Program
 
 Oracle = Callable[[Any], Any]
 MOST = 5  # stages: 2^5 runs

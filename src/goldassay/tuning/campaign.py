@@ -24,7 +24,7 @@ from dspy import Example, Module
 from goldassay._dspy_compat import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError, LeakError
 from goldassay.fields import assign_folds, clusters, shuffled_documents
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import find_leaks
 from goldassay.running.run import Case
 from goldassay.tuning import instructions as words

@@ -24,7 +24,7 @@ from dspy import Example, Module
 
 from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import GoldassayError
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import text_of
 from goldassay.tuning.measuring import Race
 from goldassay.tuning.patches import Patch, apply

@@ -36,7 +36,7 @@ from goldassay.fields import clusters, read, shuffled_documents
 from goldassay.metric import AnyMetric, Metric
 from goldassay.running import Run
 from goldassay.running.evaluate import RunOptions, evaluate
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.running.run import Case
 from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages

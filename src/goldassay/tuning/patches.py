@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from goldassay import files
 from goldassay._dspy_compat import input_keys
 from goldassay.exceptions import DataError, GoldassayError
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import INPUTS, check_examples, check_instructions
 from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.wrappers import FORMS, Splits, predictors, wrapped

@@ -18,7 +18,6 @@ import difflib
 import hashlib
 import json
 import logging
-import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, suppress
@@ -35,7 +34,8 @@ from goldassay import __version__, jsonl
 from goldassay.exceptions import DataError, GoldassayError, StorageError
 from goldassay.fields import read
 from goldassay.running import Run
-from goldassay.running.folder import fingerprint, locked
+from goldassay.running.folder import locked
+from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import text_of
 from goldassay.secrets import scrub
 from goldassay.statistics import Comparison
@@ -285,19 +285,17 @@ def locked_folder(folder: Path | None) -> Iterator[None]:
         return
     with jsonl.writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    handle = locked(folder)
-    try:
-        with jsonl.writing(folder), chdir("."):  # a program may change the current folder
-            yield
-    except BaseException as error:
-        status = "interrupted" if isinstance(error, (KeyboardInterrupt, StorageError)) else "failed"
-        with suppress(GoldassayError):  # the first error is the one to report
-            about = read_about(folder / ABOUT)
-            if about.get("status") == "running":
-                _write(folder / ABOUT, {**about, "status": status})
-        raise
-    finally:
-        os.close(handle)
+    with locked(folder):
+        try:
+            with jsonl.writing(folder), chdir("."):  # a program may change the current folder
+                yield
+        except BaseException as error:
+            status = "interrupted" if isinstance(error, (KeyboardInterrupt, StorageError)) else "failed"
+            with suppress(GoldassayError):  # the first error is the one to report
+                about = read_about(folder / ABOUT)
+                if about.get("status") == "running":
+                    _write(folder / ABOUT, {**about, "status": status})
+            raise
 
 
 def save(tuned: Tuned, folder: Path, plan: Mapping[str, object], diff: str) -> None:

@@ -17,7 +17,7 @@ from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import identity
 from goldassay.running import Run
 from goldassay.running.evaluate import RunOptions
-from goldassay.running.folder import fingerprint
+from goldassay.running.hashing import fingerprint
 from goldassay.running.run import Case
 from goldassay.statistics import holm
 from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches

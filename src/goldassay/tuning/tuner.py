@@ -17,9 +17,11 @@ from goldassay.exceptions import DataError, GoldassayError, one_line
 from goldassay.fields import read, shared_text
 from goldassay.metric import AnyMetric
 from goldassay.running import Run, asynchronous, leaks
+from goldassay.running.account import Account
+from goldassay.running.budget import BudgetSpent, Meter
 from goldassay.running.evaluate import RunOptions
-from goldassay.running.example import Account, BudgetSpent, Meter, guarded, unguarded
-from goldassay.running.folder import fingerprint
+from goldassay.running.guard import guarded, unguarded
+from goldassay.running.hashing import fingerprint
 from goldassay.statistics import compare
 from goldassay.tuning import optimizers, saved
 from goldassay.tuning import plan as preflight

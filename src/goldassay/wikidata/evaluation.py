@@ -49,7 +49,7 @@ from goldassay.measures.triples.objects import TripleMatching
 from goldassay.metric import Metric
 from goldassay.progress import standard_error
 from goldassay.running.evaluate import RunOptions, evaluate
-from goldassay.running.folder import code_hash
+from goldassay.running.hashing import code_hash
 from goldassay.running.run import Run
 from goldassay.wikidata import results
 from goldassay.wikidata.alignment import OURS, PropertyAlignmentTable

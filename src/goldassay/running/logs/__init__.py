@@ -31,7 +31,9 @@ from goldassay.files import Faults
 from goldassay.gold import read
 from goldassay.gold.anyfields import ABOUT, mapping
 from goldassay.measure import Returned, check_choice
-from goldassay.running.folder import described_measures, gold_hash, run_at
+from goldassay.running.about import described_measures
+from goldassay.running.folder import run_at
+from goldassay.running.hashing import gold_hash
 from goldassay.running.logs.tools import KINDS, System, number, systems_in
 from goldassay.running.run import Run
 from goldassay.secrets import scrub

@@ -1,0 +1,97 @@
+"""Budgets: calls, tokens, money and minutes that a run or a tuning may use."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from goldassay.exceptions import GoldassayError
+
+UNITS = ("calls", "tokens", "usd", "minutes")
+
+
+class BudgetSpent(BaseException):
+    """The budget is spent. Not an ``Exception``: optimizers swallow those and continue with a score of 0."""
+
+
+class Meter:
+    """Counts what language models cost, and raises `BudgetSpent` before a call that the budget does not allow.
+
+    A budget is like ``calls=200,tokens=1e6,usd=2,minutes=5``, with any of these. A model without a price cannot be held
+    to a budget in money: the run stops after its first answer; ``unpriced`` names it. What is used also counts for
+    ``outer``, such as the meter of the tuning that evaluates.
+
+    Raises:
+        GoldassayError: The budget cannot be read.
+
+    >>> Meter("calls=200,minutes=5").limits
+    {'calls': 200.0, 'minutes': 5.0}
+    """
+
+    def __init__(self, budget: str | None = None, outer: Meter | None = None) -> None:
+        self.limits = _limits(budget or "")
+        self.outer = outer
+        self.unpriced = ""
+        self.used: dict[str, float] = {"calls": 0, "cached": 0, "tokens": 0, "usd": 0.0}
+        self.started = time.monotonic()
+        self._lock = threading.Lock()
+
+    def check(self) -> None:
+        """Check that something is left.
+
+        Raises:
+            BudgetSpent: Nothing is left, or that cannot be known.
+        """
+        if not self.limits:
+            return
+        if self.unpriced and "usd" in self.limits:
+            raise BudgetSpent(
+                f"{self.unpriced} has no known price, so a budget in usd cannot stop it; use calls, tokens or minutes"
+            )
+        used = {**self.used, "minutes": (time.monotonic() - self.started) / 60}
+        for unit, limit in self.limits.items():
+            if used[unit] >= limit:
+                raise BudgetSpent(f"the budget of {limit:g} {unit} is spent")
+
+    def take(self) -> None:
+        """Reserve one call, if the budget allows it.
+
+        Raises:
+            BudgetSpent: It does not.
+        """
+        if self.outer is not None:
+            self.outer.take()
+        with self._lock:
+            self.check()
+            self.used["calls"] += 1
+
+    def add(self, unpriced: str = "", **used: float) -> None:
+        """Add what calls used, and the name of a model whose price is not known.
+
+        A reserved call that the cache answered gives ``calls=-1, cached=1``.
+        """
+        if self.outer is not None:
+            self.outer.add(unpriced, **used)
+        with self._lock:
+            self.unpriced = self.unpriced or unpriced
+            for name, amount in used.items():
+                self.used[name] += amount
+
+    def state(self) -> dict[str, float]:
+        """What was used, as JSON."""
+        seconds = round(time.monotonic() - self.started, 3)
+        return {**self.used, "usd": round(self.used["usd"], 6), "seconds": seconds}
+
+
+def _limits(budget: str) -> dict[str, float]:
+    """The limits of a budget, by unit."""
+    limits: dict[str, float] = {}
+    for part in filter(None, budget.replace(" ", "").split(",")):
+        unit, _, amount = part.partition("=")
+        try:
+            limits[unit] = float(amount)
+        except ValueError:
+            raise GoldassayError(f"a budget reads like calls=200,minutes=5, not {part!r}") from None
+        if unit not in UNITS or not limits[unit] > 0:
+            raise GoldassayError(f"a budget has positive {', '.join(UNITS)}, not {part!r}")
+    return limits

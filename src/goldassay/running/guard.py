@@ -1,0 +1,130 @@
+"""Programs that never raise: a failed example is a prediction that carries its error.
+
+Whatever a program does with one example is a result of that example: it may raise (also ``SystemExit`` or
+``CancelledError``), or return what no measure can read. Only Ctrl-C and a spent budget propagate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import dspy
+
+from goldassay._dspy_compat import without_cache
+from goldassay.exceptions import one_line
+from goldassay.metric import failed_with
+from goldassay.running.budget import BudgetSpent
+
+Program: TypeAlias = dspy.Module | Callable[..., Any]  # what can be run: a DSPy module, or a function of the inputs
+Explain: TypeAlias = Callable[[BaseException], str]  # a note that goes before an error's text
+
+
+def as_prediction(output: object) -> dspy.Prediction:
+    """A program's output as a prediction: a dict gives its fields, any other value is the field ``output``.
+
+    A generator among the fields becomes a list; a coroutine is awaited.
+
+    >>> as_prediction({"label": "M"})
+    Prediction(
+        label='M'
+    )
+    """
+    if inspect.iscoroutine(output):
+        return as_prediction(asyncio.run(output))
+    if isinstance(output, dspy.Prediction):
+        for name, value in list(output.items()):
+            if isinstance(value, Iterator):  # the second measure would find it empty
+                output[name] = list(value)
+        return output
+    if output is None:
+        return failed_with("the program returned None")
+    if isinstance(output, Mapping) and output and all(isinstance(key, str) for key in output):
+        return as_prediction(dspy.Prediction(dict(output)))
+    return dspy.Prediction(output=output)
+
+
+def failure(error: BaseException, note: str = "") -> dspy.Prediction:
+    """The prediction of a program that raised: no field but the error."""
+    return failed_with(f"{note}{one_line(error)}")
+
+
+def attempt(program: Program, inputs: Mapping[str, Any], explain: Explain = lambda error: "") -> dspy.Prediction:
+    """The prediction of a program, or its failure with a note by ``explain``.
+
+    Raises:
+        BudgetSpent: The budget is spent.
+        KeyboardInterrupt: Somebody pressed Ctrl-C.
+    """
+    try:
+        return as_prediction(program(**inputs))
+    except (KeyboardInterrupt, BudgetSpent):
+        raise
+    except BaseException as error:  # noqa: BLE001  whatever a program raises is a result
+        return failure(error, explain(error))
+
+
+class Guard(dspy.Module):
+    """Runs a program and turns what it raises into an empty prediction with the error's text.
+
+    ``dspy.Evaluate`` gives a program that raised a constant score and forgets its gold; with a guard around it, all
+    gold of the failed example counts as missed.
+    """
+
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.program = program
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        return attempt(self.program, inputs)
+
+
+class _Guarded:
+    """Comes before a program's own class and catches what its ``forward`` raises."""
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        return attempt(super().forward, inputs)  # type: ignore[misc]
+
+
+def guard(program: Program) -> Guard:
+    """``program``, which never raises.
+
+    >>> guard(lambda text: 1 / 0)(text="x").goldassay_failure
+    'ZeroDivisionError: division by zero'
+    """
+    return program if isinstance(program, Guard) else Guard(program)
+
+
+def guarded(program: dspy.Module) -> dspy.Module:
+    """A deep copy of ``program`` of the same shape that never raises.
+
+    Unlike `guard` it wraps nothing: predictors keep their names, so an optimizer may work on it and its state loads
+    into the program that was passed in. `unguarded` gives the plain class back.
+    """
+    copy: Any = program.deepcopy()
+    for predictor in copy.predictors():  # a deep copy shares the signature class, and some optimizers write on it
+        predictor.signature = predictor.signature.with_instructions(predictor.signature.instructions)
+    plain = type(copy)
+    if not issubclass(plain, _Guarded):
+        copy.__class__ = type(plain.__name__, (_Guarded, plain), {"__module__": plain.__module__})
+    return copy
+
+
+def unguarded(program: dspy.Module) -> dspy.Module:
+    """The same program, of the class it had before `guarded`."""
+    if isinstance(program, _Guarded):
+        program.__class__ = type(program).__mro__[2]
+        vars(program).pop("forward", None)  # DSPy's tracing leaves the guarded method on the instance
+    return program
+
+
+def with_fresh_answers(program: Program) -> Program:
+    """``program``, or a copy of it if a predictor has a model of its own that would answer from DSPy's cache."""
+    if not isinstance(program, dspy.Module) or not any(getattr(p.lm, "cache", False) for p in program.predictors()):
+        return program
+    copy: Any = program.deepcopy()
+    for predictor in copy.predictors():
+        predictor.lm = predictor.lm and without_cache(predictor.lm)
+    return copy  # type: ignore[no-any-return]

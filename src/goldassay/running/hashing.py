@@ -1,0 +1,144 @@
+"""Hashes of gold, prompts and code, by which a run knows whether it may be resumed and what it may be compared with.
+
+Code is the source of the file that the program is in, and of the user's files that it imports, without the standard
+library and installed packages.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import json
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from goldassay.running.guard import Program
+
+
+def gold_hash(gold: Sequence[Any]) -> str:
+    """A hash of the gold examples, in their order."""
+    digest = hashlib.sha256()
+    for example in gold:
+        record = example.toDict() if hasattr(type(example), "toDict") else example
+        digest.update(json.dumps(record, sort_keys=True, default=str).encode())
+    return digest.hexdigest()
+
+
+def fingerprint(program: Program) -> str:
+    """A hash of all instructions, field descriptions and demonstrations: the version that a patch applies to.
+
+    A program whose prompts hold more than its predictors' demonstrations (such as the nearest examples of
+    `goldassay.tuning.wrappers`) returns that from a method ``prompt_parts``.
+    """
+    parts: list[Any] = []
+    module: Any = program
+    for name, predictor in module.named_predictors():
+        fields = {key: str(info.json_schema_extra.get("desc", "")) for key, info in predictor.signature.fields.items()}
+        demos = [{key: demo[key] for key in demo.keys()} for demo in predictor.demos or []]  # noqa: SIM118
+        parts.append([name, predictor.signature.instructions, fields, demos])
+    if hasattr(type(program), "prompt_parts"):
+        parts.append(module.prompt_parts())
+    return _digest(parts)
+
+
+def settings_hash(program: Program) -> str | None:
+    """A hash of the strings and switches that a program was made with, and of its predictors' options for the model.
+
+    Numbers are left out: a program may count in them.
+    """
+    settings = []
+    for part in modules_of(program):
+        own = {} if type(part).__module__.startswith("dspy.") else vars(part)
+        chosen = {key: value for key, value in own.items() if isinstance(value, (str, bool)) and key[0] != "_"}
+        if config := getattr(part, "config", None):
+            chosen["config"] = config
+        settings.append(chosen)
+    return _digest(settings) if any(settings) else None
+
+
+def code_hash(code: Any) -> str:
+    """A hash of the user's own code that a program or a function consists of.
+
+    That is the source of the modules of its classes and of the modules that they import. Code without a file (a cell
+    of a notebook) counts by its own source.
+    """
+    parts = [code if inspect.isroutine(code) else type(code), *map(type, modules_of(code))]
+    digest = hashlib.sha256()
+    files = set[Path]()
+    for kind in dict.fromkeys(base for part in parts for base in getattr(part, "__mro__", (part,))):
+        module: Any = sys.modules.get(str(getattr(kind, "__module__", "")))
+        file: Any = getattr(module, "__file__", None)
+        if file and _own(Path(file)):
+            files.update(_sources(Path(file).resolve()))
+        elif not file or module.__name__ == "__main__":
+            with suppress(OSError, TypeError):  # a cell of a notebook has a source, a line at a prompt has none
+                digest.update(inspect.getsource(kind).encode())
+    for path in sorted(files, key=lambda path: (path.name, path)):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def modules_of(program: Program) -> list[Any]:
+    """The modules that a program consists of, itself included; not the histories, which hold thousands of prompts."""
+    modules: list[Any] = []
+    waiting: list[Any] = [program]
+    while waiting:
+        thing = waiting.pop(0)
+        inner: list[Any] = []
+        if isinstance(thing, dict):
+            inner = list(thing.values())
+        elif isinstance(thing, (list, tuple)):
+            inner = list(thing)
+        elif hasattr(thing, "named_sub_modules") and not any(thing is module for module in modules):
+            modules.append(thing)
+            inner = [value for name, value in vars(thing).items() if name != "history"]
+        waiting = inner + waiting
+    return modules
+
+
+def _digest(value: Sequence[Any] | Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _own(file: Path) -> bool:
+    """Whether a file holds the user's own code: not the standard library, an installed package, or ours."""
+    path = file.resolve()
+    paths = sysconfig.get_paths()
+    others = (paths["stdlib"], paths["platstdlib"], Path(__file__).parents[1])
+    installed = not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
+    return not installed and not any(path.is_relative_to(Path(other).resolve()) for other in others)
+
+
+def _sources(file: Path) -> list[Path]:
+    """A file and the user's own files that it imports, directly or not; nothing is imported here."""
+    files = [file]
+    for place in files:  # and those that are added meanwhile
+        for node in ast.walk(ast.parse(place.read_bytes())):
+            names: list[str] = []
+            folders: list[str] | None = None
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [f"{node.module or ''}.{alias.name}".lstrip(".") for alias in node.names]
+                folders = [str(place.parents[node.level - 1])] if node.level else None
+            files += [origin for name in names for origin in _origins(name, folders) if origin not in files]
+    return files
+
+
+def _origins(name: str, folders: Sequence[str] | None) -> Iterator[Path]:
+    """The user's own files that an import of this name runs: packages, then the module, looked for in these folders."""
+    for part in name.split("."):
+        spec = PathFinder.find_spec(part, folders)
+        origin = Path((spec and spec.origin) or "")
+        if origin.suffix == ".py" and _own(origin):
+            yield origin.resolve()
+        folders = spec and spec.submodule_search_locations
+        if not folders:
+            return

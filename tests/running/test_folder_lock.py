@@ -1,0 +1,41 @@
+"""The lock of a run folder: one process at a time, on every operating system."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.running.folder import LOCK, locked
+
+
+def test_a_second_lock_is_refused_until_the_first_is_released(tmp_path: Path) -> None:
+    with locked(tmp_path):
+        with pytest.raises(GoldassayError, match="being written by another run"), locked(tmp_path):
+            raise AssertionError("two owners")
+        assert (tmp_path / LOCK).exists()
+    assert not (tmp_path / LOCK).exists()
+    with locked(tmp_path):
+        assert (tmp_path / LOCK).exists()
+
+
+def test_a_process_that_was_killed_leaves_no_lock_behind(tmp_path: Path) -> None:
+    code = f"""
+import os
+from pathlib import Path
+from goldassay.running.folder import locked
+with locked(Path({str(tmp_path)!r})):
+    os._exit(9)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
+    with locked(tmp_path):
+        assert (tmp_path / LOCK).exists()
+
+
+def test_runs_are_imported_where_there_is_no_fcntl() -> None:
+    code = "import sys; sys.modules['fcntl'] = None; import goldassay.running, goldassay.running.evaluate"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
