@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from goldassay.measure import Measure, gold_field
 from goldassay.measures.answering import answers, reference
 from goldassay.measures.classification import HierarchyGap, LabelF1
 from goldassay.measures.extraction import sides
+from goldassay.measures.linking import sides as link_sides
 from goldassay.measures.records.records import record_of
 from goldassay.measures.retrieval import RBP, P, R, grades
 from goldassay.measures.triples.records import FIELDS, statements
@@ -21,7 +21,7 @@ def perfect_for(task: str) -> Callable[[Any], Any]:
     >>> perfect_for("extraction")({"text": "in Delft", "entities": [(3, 8, "TOP")]})["entities"][0].type
     'TOP'
     """
-    return PERFECT.get(task) or import_module(f"goldassay.measures.{task}").perfect  # type: ignore[no-any-return]
+    return PERFECT[task]
 
 
 def attains_one(measure: Measure[Any]) -> bool:
@@ -41,6 +41,20 @@ def _labels(gold: object) -> dict[str, object]:
     answer: dict[str, Any] = {name: each for name in names if (each := gold_field(gold, name, None)) is not None}
     labels = list(dict.fromkeys([*([answer["label"]] if "label" in answer else ()), *answer.get("labels", ())]))
     return {**answer, "probabilities": {label: float(label == labels[0]) for label in labels}} if labels else answer
+
+
+def _links(gold: object) -> dict[str, Any]:
+    links = [
+        {
+            "start": mention.start,
+            "end": mention.end,
+            "candidates": [{"id": id_} for ids in mention.bases.values() for id_ in ids],
+            "ids": mention.bases,
+            "type": mention.type,
+        }
+        for mention in link_sides(gold, (), typed=True).gold
+    ]
+    return {"links": links}
 
 
 def _ranking(gold: object) -> dict[str, Any]:
@@ -79,6 +93,7 @@ def _record(gold: object) -> dict[str, Any]:
 PERFECT: dict[str, Callable[[Any], Any]] = {
     "extraction": _entities,
     "classification": _labels,
+    "linking": _links,
     "retrieval": _ranking,
     "answering": _answer,
     "triples": _triples,

@@ -47,7 +47,7 @@ def test_the_official_results_come_out(
     assert {"ALL", *(name for document in found_fates for name, _ in document)} == set(official)
     for name, schemes in official.items():
         for theirs, ours in SCHEMES.items():
-            rows = [[fate for fate in document if name in ("ALL", fate[0])] for document in found_fates]
+            rows = [[outcome for id_, outcome in document if name in ("ALL", id_)] for document in found_fates]
             each = [hipe(document, ours) for document in rows if document or name == "ALL"]
             found, want = sum(each, SemEvalCounts(0, 0, 0, 0, 0)), schemes[theirs]
             for field in COUNTS:

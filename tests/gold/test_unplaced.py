@@ -48,7 +48,7 @@ def test_a_mention_that_is_not_in_the_text_is_spurious(tmp_path: Path) -> None:
     found = score("linking", gold, save(tmp_path / "pred.jsonl", {"id": "a", "links": answers}))
     assert found["values"]["link_precision"] == 0.5
     assert found["values"]["link_recall"] == 1.0
-    assert "1 predicted mentions do not stand in their text and count as spurious" in found["warnings"]
+    assert "1 predicted mentions are not in their text and count as spurious" in found["warnings"]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
+from benchmarks.perfect import perfect_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ from goldassay.compat import linking_accuracy, mean_reciprocal_rank, nil_detecti
 from goldassay.exceptions import DataError, FieldError, GoldassayError
 from goldassay.gold import read
 from goldassay.measures import linking as ln
-from goldassay.measures.linking.records import canonical, plain
+from goldassay.measures.linking.records import bare_id, canonical
 
 Link = dict[str, Any]
 
@@ -131,7 +132,7 @@ def test_equivalent_ids_are_a_table_that_is_given() -> None:
 
 
 def test_ids_are_read_whatever_their_address() -> None:
-    assert [plain(x) for x in ("https://www.wikidata.org/wiki/Q5", "https://viaf.org/viaf/123/", "nil", "")] == [
+    assert [bare_id(x) for x in ("https://www.wikidata.org/wiki/Q5", "https://viaf.org/viaf/123/", "nil", "")] == [
         "Q5", "123", "NIL", "NIL",
     ]  # fmt: skip
     assert value(ln.HitsAt(1), [mention(0, 1, "Q5")], [answer(0, 1, "http://www.wikidata.org/entity/Q5")]) == 1.0
@@ -195,7 +196,7 @@ def test_overlapping_links_are_as_many_as_any_order_can_give(
 
 def test_a_scorecard_is_the_fold_of_the_measures(root: Any) -> None:
     gold = [one for one in read(root / "gold" / "heritage" / "linking.jsonl", task="linking") if one["split"] == "dev"]
-    pred = [ln.perfect(gold[(n + n % 3 // 2) % len(gold)]) for n in range(len(gold))]
+    pred = [perfect_for("linking")(gold[(n + n % 3 // 2) % len(gold)]) for n in range(len(gold))]
     card = ln.scorecard(gold, pred)
     for name, measure in card.measures.items():
         folded = sum((measure(g, p).tally for g, p in zip(gold, pred, strict=True)), measure.zero)
@@ -255,7 +256,7 @@ def test_errors_say_which_candidate_stood_where() -> None:
 
     rest = (answer(7, 12), answer(21, 27, "Q19675"))
     assert said(answer(0, 5, "Q90", "Q830149"), *rest) == [
-        ("wrong_link", f'"Paris" is Q830149, which stood at rank 2 below Q90, in "{text}".')
+        ("wrong_link", f'"Paris" is Q830149, which is at rank 2 below Q90, in "{text}".')
     ]
     ((kind, message),) = said(answer(0, 5, "Q1", "Q2", "Q3", "Q4"), *rest)
     assert (kind, "not among the candidates Q1, Q2, Q3 and 1 more" in message) == ("wrong_link", True)
@@ -265,7 +266,7 @@ def test_errors_say_which_candidate_stood_where() -> None:
     assert kinds == ["nil_spurious", "nil_missed", "spurious", "wrong_boundary"]
     assert [kind for kind, _ in said()] == ["missed"] * 3
     lost = ln.MRR()(gold, {"links": [{"start": None, "end": None, "text": "Lyon", "candidates": ["Q456"]}]}).errors
-    assert lost[-1].message == '"Lyon" (Q456) does not stand in the text: copy the words exactly.'
+    assert lost[-1].message == '"Lyon" (Q456) is not in the text: copy the words exactly.'
 
 
 @pytest.mark.parametrize(

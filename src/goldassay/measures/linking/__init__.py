@@ -2,8 +2,8 @@
 
 Read in this order: `records` (what is read from a pair, ids that mean the same), `matching` (which answers fit which
 mentions, also in the official scorer's order), `measures` (ranks, NIL, links), `clusters` (which mentions are one
-entity, and whether its ids in several knowledge bases belong together), `mistakes` (the errors, in words), `scorecard`
-(everything over a set).
+entity), `consistency` (whether its ids in several knowledge bases belong together), `mistakes` (the errors, in words),
+`scorecard` (everything over a set).
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 from goldassay.measure import Measure
-from goldassay.measures.linking.clusters import METRICS, Clusters, ConsistencyRate, CoverageRate, cross_kb_consistency
+from goldassay.measures.linking.clusters import METRICS, Clusters
+from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate, cross_kb_consistency
 from goldassay.measures.linking.matching import Matching
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, MacroDocLink
-from goldassay.measures.linking.records import Document, Mention, perfect, rank, sides
+from goldassay.measures.linking.records import Document, Mention, rank, sides
 from goldassay.measures.linking.scorecard import scorecard
 
 # With scope="corpus" clusters are counted again in every resample, which takes a law half a minute: not among them.
-# CoverageRate is not among them: gold's NIL carries no id, and the laws say that gold against gold is best.
+# CoverageRate is not among them: gold's NIL has no id, and the laws say that gold against gold is best.
 MEASURES: tuple[Measure[Any], ...] = (
     *(HitsAt(k) for k in (1, 5, 10)),
     HitsAt(1, "inkb"),
@@ -62,7 +63,6 @@ __all__ = [
     "Matching",
     "Mention",
     "cross_kb_consistency",
-    "perfect",
     "rank",
     "scorecard",
     "sides",

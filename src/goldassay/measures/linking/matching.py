@@ -52,7 +52,9 @@ class Matching:
     """
 
     def __init__(self, document: Document) -> None:
-        self.document, self.gold, self.pred = document, document.gold, document.pred
+        self.document = document
+        self.gold = document.gold
+        self.pred = document.pred
 
     @cached_property
     def answered(self) -> dict[int, int]:
@@ -74,7 +76,7 @@ class Matching:
 
     @cached_property
     def review(self) -> Review:
-        """What is wrong and what is right in one-to-one pairs that share a character, as many as possible.
+        """The errors and what is right in one-to-one pairs that share a character, as many as possible.
 
         Same spans are paired first, then right ids.
         """
@@ -101,7 +103,8 @@ class Matching:
         if match == "entity":
             return self.entities(k)
         if matching == "hipe":
-            return hipe(self.fates(k, over), "type" if match == "overlap" else "strict").counts
+            outcomes = (outcome for _, outcome in self.fates(k, over))
+            return hipe(outcomes, "type" if match == "overlap" else "strict").counts
         pairs = _pairs(
             edge
             for edge in self.edges
@@ -119,7 +122,8 @@ class Matching:
         gold = {(mention.type, mention.ids) for mention in self.gold if not mention.nil}
         pred = {(answer.type, frozenset(answer.ids[:k])) for answer in self.pred if not answer.nil}
         hits = {(g, p) for g in gold for p in pred if g[0] == p[0] and not p[1].isdisjoint(g[1])}
-        right, used = {g for g, _ in hits}, {p for _, p in hits}
+        right = {g for g, _ in hits}
+        used = {p for _, p in hits}
         return Counts(len(right), len(pred - used), len(gold - right))
 
     @cached_property
@@ -136,7 +140,7 @@ class Matching:
         return index in right or (bool(parts) and all(self._complete(i, right) for i in parts))
 
     def fates(self, k: int = 1, over: str = "all") -> list[tuple[str, Outcome]]:
-        """What became of each answer, in the official order, and of each mention without one: its id and outcomes.
+        """The id and the outcomes of each answer, in the official order, and of each mention without one.
 
         >>> from goldassay.measures.extraction.matching import OVERLAPS
         >>> from goldassay.measures.linking.records import sides
@@ -146,29 +150,34 @@ class Matching:
         """
 
         def fit(mention: Mention, answer: Mention) -> Fit:
-            place, overlaps = rank(mention, answer), 0 <= answer.start < mention.end and mention.start < answer.end
+            place = rank(mention, answer)
+            overlaps = 0 <= answer.start < mention.end and mention.start < answer.end
             return mention[:2] == answer[:2], 0 < place <= k, place != 1, overlaps
 
         def name(side: Mention) -> str:
-            return NIL if side.nil else "|".join(side.ids) if side in gold else side.ids[0]
+            if side.nil:
+                return NIL
+            return "|".join(side.ids) if side in gold else side.ids[0]
 
-        gold, pred = ([each for each in side if each.is_over(over)] for side in (self.gold, self.pred))
+        gold = [mention for mention in self.gold if mention.is_over(over)]
+        pred = [answer for answer in self.pred if answer.is_over(over)]
         return decided(gold, pred, fit, name)
 
 
 def _pairs(edges: Iterable[Edge]) -> dict[int, int]:
+    """One-to-one pairs, as many as possible; earlier edges come first."""
     candidates = defaultdict(list)
     for edge in edges:
         candidates[edge.mention].append(edge.answer)
     return assign(candidates)
 
 
-def hipe(rows: Iterable[tuple[str, Outcome]], schema: str) -> SemEvalCounts:
+def hipe(outcomes: Iterable[Outcome], schema: str) -> SemEvalCounts:
     """SemEval's counts in a schema.
 
     >>> from goldassay.measures.extraction.matching import MISSED_ALL, OVERLAPS
-    >>> hipe([("Q1", OVERLAPS[True]), ("Q2", MISSED_ALL)], "type")
+    >>> hipe([OVERLAPS[True], MISSED_ALL], "type")
     SemEvalCounts(correct=1, incorrect=0, partial=0, missed=1, spurious=0)
     """
-    column = [outcome[SCHEMAS.index(schema)] for _, outcome in rows]
+    column = [outcome[SCHEMAS.index(schema)] for outcome in outcomes]
     return SemEvalCounts(*map(column.count, range(5)))

@@ -26,11 +26,7 @@ from goldassay.tally import RATES, Counts, Mean, T
 
 KEY = "document, start, end"
 MERGED = "one answer with the candidates of all"
-NAMES = {  # how a way to match begins a name, and what the field calls it
-    "overlap": ("", "HIPE fuzzy"),
-    "span": ("strong_", "HIPE strict"),
-    "entity": ("entity_", "TAC's entity_match"),
-}
+NAMES = {"overlap": "", "span": "strong_", "entity": "entity_"}  # how a way to match begins a name
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,13 @@ class LinkMeasure(Measure[T, list[tuple[Matching]]]):
 
     task = "linking"
     shares = ("equivalent", "bounds", "typed")
-    # what a measure without such a field does: all mentions count, by overlap, document by document, without types
-    over, match, scope, rate, k, typed = "all", "overlap", "document", "f1", 1, False
+    # of a measure without such a field: all mentions count, by overlap, document by document, without types
+    over = "all"
+    match = "overlap"
+    scope = "document"
+    rate = "f1"
+    k = 1
+    typed = False
     choices = {
         "bounds": ("given", "word"),
         "over": OVER,
@@ -83,8 +84,11 @@ class LinkMeasure(Measure[T, list[tuple[Matching]]]):
 
     def named(self, name: str) -> str:
         """A name whose ``{parts}`` say what the fields are."""
-        among, at = "" if self.over == "all" else f"_{self.over}", f"@{self.k}" if self.k > 1 else ""
-        start = "typed_" * self.typed + "corpus_" * (self.scope == "corpus") + NAMES[self.match][0]
+        among = "" if self.over == "all" else f"_{self.over}"
+        at = f"@{self.k}" if self.k > 1 else ""
+        typed = "typed_" if self.typed else ""
+        corpus = "corpus_" if self.scope == "corpus" else ""
+        start = f"{typed}{corpus}{NAMES[self.match]}"
         return name.format_map({**vars(self), "among": among, "at": at, "start": start})
 
     @property
@@ -208,7 +212,8 @@ class NILF1(_Counted):
     def tally(self, matching: Matching) -> Counts:
         """Answered NIL and NIL; answered NIL and not (or no mention); NIL and not answered NIL."""
         hits = sum(matching.gold[i].nil and matching.pred[j].nil for i, j in matching.answered.items())
-        answers, mentions = (sum(each.nil for each in side) for side in (matching.pred, matching.gold))
+        answers = sum(answer.nil for answer in matching.pred)
+        mentions = sum(mention.nil for mention in matching.gold)
         return RATES[self.rate](hits, answers - hits, mentions - hits)
 
 
@@ -277,15 +282,15 @@ class MacroDocLink(LinkMeasure[Mean]):
 
     @property
     def fixed(self) -> Mapping[str, str]:
-        """What an empty document counts is part of the protocol."""
+        """The protocol says what an empty document counts."""
         empty = "left out" if self.matching == "hipe" else "1"
         return {"average": "macro by document", "repeated": MERGED, "empty document": empty, "failed": "0"}
 
     def tally(self, matching: Matching) -> Mean:
         """The rate of one document."""
         counts = matching.counts(self.match, 1, "all", self.matching)
-        answers, mentions = counts.tp + counts.fp > 0, counts.tp + counts.fn > 0
-        answers |= matching.document.failed and mentions  # who failed did not leave it empty
+        mentions = counts.support > 0
+        answers = counts.predicted > 0 or (matching.document.failed and mentions)  # a failure is not left empty
         applies = {"precision": answers, "recall": mentions, "f1": answers and mentions}[self.rate]
         if self.matching == "hipe" and not applies:
             return Mean()

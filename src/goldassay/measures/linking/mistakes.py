@@ -1,15 +1,16 @@
-"""The errors of linking, in words: which candidate stood at which rank, and what was ranked above it."""
+"""The errors of linking, in words: the rank of the right candidate, and what was ranked above it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from goldassay.measure import Error, Review
 from goldassay.measures.linking.records import NIL, Document, Mention, rank
 from goldassay.text.words import quote
 
-SHOWN = 3  # candidates that are named
+MOST = 3  # candidates that are named
+Message = tuple[str, str]
+"""The kind of an error, and its message."""
 
 
 def errors(document: Document, pairs: Mapping[int, int]) -> Review:
@@ -20,7 +21,7 @@ def errors(document: Document, pairs: Mapping[int, int]) -> Review:
     >>> pred = [{"start": 0, "end": 5, "candidates": ["Q90", "Q830149"]}]
     >>> rows, _ = errors(sides(gold, pred), {0: 0})
     >>> print(rows[0].message)
-    "Paris" is Q830149, which stood at rank 2 below Q90, in "Paris, Texas".
+    "Paris" is Q830149, which is at rank 2 below Q90, in "Paris, Texas".
     """
     text = document.text
     rows: list[Error] = []
@@ -29,24 +30,31 @@ def errors(document: Document, pairs: Mapping[int, int]) -> Review:
         answer = document.pred[pairs[i]] if i in pairs else None
         if answer and rank(mention, answer) == 1 and mention[:2] == answer[:2]:
             right.append(f'"{_words(mention, text)}" ({_ids(mention)})')
-        else:
-            rows.append(_error(*_missed(mention, answer, text), mention, answer, text))
+            continue
+        message = _wrong(mention, answer, text) if answer else _missed(mention, text)
+        rows.append(_error(message, mention, answer, text))
     for j, answer in enumerate(document.pred):
         if j not in pairs.values():
-            kind, message = "spurious", "was linked to {}, but no mention is annotated there"
-            if answer.start < 0:
-                kind, message = "not_in_text", "({}) does not stand in the text: copy the words exactly"
-            message = f'"{_words(answer, text)}" {message.format(NIL if answer.nil else answer.ids[0])}'
-            rows.append(_error(kind, message, None, answer, text))
+            rows.append(_error(_spurious(answer, text), None, answer, text))
     rows.sort(key=lambda error: (len(text) if error.start is None else error.start, error.kind))
     return tuple(rows), tuple(right)
 
 
-def _missed(mention: Mention, answer: Mention | None, text: str) -> tuple[str, str]:
-    """The kind of error and the message for a mention whose answer is wrong, or that has none."""
-    words, gold = _words(mention, text), _ids(mention)
-    if answer is None:
-        return "missed", f'"{words}" ({gold}) was not answered'
+def _spurious(answer: Mention, text: str) -> Message:
+    words = _words(answer, text)
+    id_ = NIL if answer.nil else answer.ids[0]
+    if answer.start < 0:
+        return "not_in_text", f'"{words}" ({id_}) is not in the text: copy the words exactly'
+    return "spurious", f'"{words}" was linked to {id_}, but no mention is annotated there'
+
+
+def _missed(mention: Mention, text: str) -> Message:
+    return "missed", f'"{_words(mention, text)}" ({_ids(mention)}) was not answered'
+
+
+def _wrong(mention: Mention, answer: Mention, text: str) -> Message:
+    words = _words(mention, text)
+    gold = _ids(mention)
     place = rank(mention, answer)
     if place == 1:
         return "wrong_boundary", f'{gold} is right, but the mention is "{words}", not "{_words(answer, text)}"'
@@ -56,28 +64,42 @@ def _missed(mention: Mention, answer: Mention | None, text: str) -> tuple[str, s
         return "nil_missed", f'"{words}" is in no knowledge base (NIL), but was linked to {answer.ids[0]}'
     if answer.nil and not place:
         return "nil_spurious", f'"{words}" is {gold}, but was left without a link (NIL)'
-    listed = answer.ids[: place - 1] if place else answer.ids
-    rest = f" and {len(listed) - SHOWN} more" if len(listed) > SHOWN else ""
-    where = f"stood at rank {place} below" if place else "is not among the candidates"
-    return "wrong_link", f'"{words}" is {gold}, which {where} {", ".join(listed[:SHOWN])}{rest}'
+    above = answer.ids[: place - 1] if place else answer.ids
+    rest = f" and {len(above) - MOST} more" if len(above) > MOST else ""
+    where = f"is at rank {place} below" if place else "is not among the candidates"
+    return "wrong_link", f'"{words}" is {gold}, which {where} {", ".join(above[:MOST])}{rest}'
 
 
-def _error(kind: str, message: str, mention: Mention | None, answer: Mention | None, text: str) -> Error:
-    place: Any = mention or answer
-    start, end, context = None, None, ""
-    if place.start >= 0:
-        start, end, context = place.start, place.end, quote(text, place.start, place.end)
-    message += f', in "{context}".' if context else "."
-    # error patterns group by type; an id would be too specific
-    (gold, gold_type), (pred, pred_type) = (
-        (_words(side, text), NIL if side.nil else "linked") if side else ("", "") for side in (mention, answer)
+def _error(message: Message, mention: Mention | None, answer: Mention | None, text: str) -> Error:
+    kind, sentence = message
+    start, end = next((side[:2] for side in (mention, answer) if side), (-1, -1))
+    context = quote(text, start, end) if start >= 0 else ""
+    return Error(
+        kind,
+        f'{sentence}, in "{context}".' if context else f"{sentence}.",
+        _words(mention, text),
+        _words(answer, text),
+        _type(mention),
+        _type(answer),
+        start if start >= 0 else None,
+        end if start >= 0 else None,
+        context,
+        "links",
     )
-    return Error(kind, message, gold, pred, gold_type, pred_type, start, end, context, "links")
+
+
+def _type(side: Mention | None) -> str:
+    """``linked``, NIL or nothing: patterns of errors group by it, and an id would be too specific."""
+    if side is None:
+        return ""
+    return NIL if side.nil else "linked"
 
 
 def _ids(mention: Mention) -> str:
     return NIL if mention.nil else " or ".join(mention.ids)
 
 
-def _words(side: Mention, text: str) -> str:
-    return side.text or (text[side.start : side.end] if side.start >= 0 else "")
+def _words(side: Mention | None, text: str) -> str:
+    if side is None or side.text or side.start < 0:
+        return side.text if side else ""
+    return text[side.start : side.end]

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
@@ -22,6 +22,7 @@ from goldassay.measure import gold_field, pred_field
 from goldassay.text.spans import widened
 
 Ids = Mapping[str, Sequence[str]]
+Links = Sequence[object] | None
 IdPairs = tuple[tuple[str, str], ...]
 Scored = tuple[str, float | None]
 
@@ -89,21 +90,29 @@ def sides(
         bounds: ``word`` first widens the spans of both sides to whole words of the text (`widened`).
         typed: Whether types of links are read: then no answer is right that has another type.
 
+    Raises:
+        DataError: A link is not what it should be.
+        FieldError: A record has no ``links``.
+
     >>> gold = [{"start": 0, "end": 4, "ids": {"wikidata": ["Q1"]}}]
     >>> document = sides(gold, [{"start": 0, "end": 4, "candidates": ["Q1"]}])
     >>> rank(document.gold[0], document.pred[0])
     1
     """
-    bare = isinstance(gold, (list, tuple))
-    text = "" if bare else str(gold_field(gold, "text", "") or "")
-    left: Any = gold if bare else gold_field(gold, "links")
-    right: Any = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
-    same, words = canonical(equivalent), text if bounds == "word" else ""
+    text = ""
+    if isinstance(gold, (list, tuple)):
+        left: Links = gold
+    else:
+        text = str(gold_field(gold, "text", "") or "")
+        left = gold_field(gold, "links")
+    right: Links = pred if isinstance(pred, (list, tuple)) else pred_field(pred, "links")
+    same = canonical(equivalent)
+    words = text if bounds == "word" else ""
     mentions = []
     for mention, listed in _merged(left, "gold", words, typed):
         ids = sorted({same.get(id_, id_) for id_, _ in listed} - {NIL})
-        known = [id_ for id_ in ids if not id_.startswith(NIL)]
-        mentions.append(mention._replace(ids=tuple(known or ids[:1])))
+        in_base = [id_ for id_ in ids if not id_.startswith(NIL)]
+        mentions.append(mention._replace(ids=tuple(in_base or ids[:1])))
     answers = []
     for answer, listed in _merged(right, "predicted", words, typed):
         if all(score is not None for _, score in listed):
@@ -120,7 +129,7 @@ def rank(mention: Mention, answer: Mention) -> int:
     return next((place for place, is_right in enumerate(right, start=1) if is_right), 0)
 
 
-def _merged(links: Any, side: str, words: str, typed: bool) -> list[tuple[Mention, list[Scored]]]:
+def _merged(links: Links, side: str, words: str, typed: bool) -> list[tuple[Mention, list[Scored]]]:
     """The links of a side in the order of the text, those of one key together; an error says which of them is wrong."""
     merged: dict[tuple[object, ...], tuple[Mention, list[Scored]]] = {}
     predicted = side == "predicted"
@@ -131,50 +140,52 @@ def _merged(links: Any, side: str, words: str, typed: bool) -> list[tuple[Mentio
             raise error.at(field=f"{side} links[{number}]") from None
         key = (*mention[:2], mention.text if mention.start < 0 else "")
         first, before = merged.get(key, (mention, []))
-        kept = first if predicted else mention
-        merged[key] = kept._replace(bases={**first.bases, **mention.bases}), [*before, *listed]
+        counted = first if predicted else mention
+        merged[key] = counted._replace(bases={**first.bases, **mention.bases}), [*before, *listed]
     return sorted(merged.values(), key=lambda row: row[0][:2])
 
 
-def _link(link: Any, words: str, typed: bool, predicted: bool) -> tuple[Mention, list[Scored]]:
+def _link(link: object, words: str, typed: bool, predicted: bool) -> tuple[Mention, list[Scored]]:
     """A link, and its ids with their scores; a predicted one may have no place in the text."""
     get = link.get if isinstance(link, dict) else lambda name: read(link, name, None)
     start, end, ids, parent, candidates = map(get, ("start", "end", "ids", "parent", "candidates"))
-    text, type_, form = (str(get(name) or "") for name in ("text", "type", "form"))
+    text = str(get("text") or "")
     if predicted and start is None:
         start = end = -1
     elif not isinstance(start, int) or not isinstance(end, int) or not 0 <= start < end:
         raise DataError(f"a mention begins before it ends, not {start}–{end}")
     elif words and end <= len(words):
-        (start, end), text = widened(start, end, words), ""
+        start, end = widened(start, end, words)
+        text = ""
     if parent:
         first, last = parent
         parent = widened(first, last, words) if words else (first, last)
     bases = _bases(ids)
     if candidates is None or not predicted:
         candidates = [id_ for group in bases.values() for id_ in group]
-    mention = Mention(start, end, text, (), bases, type_ if typed else "", bool(get("optional")), parent, form)
+    kind = str(get("type") or "") if typed else ""
+    mention = Mention(start, end, text, (), bases, kind, bool(get("optional")), parent, str(get("form") or ""))
     return mention, list(map(_candidate, candidates))
 
 
-def _candidate(candidate: Any) -> Scored:
+def _candidate(candidate: object) -> Scored:
     if candidate is None or isinstance(candidate, (str, int)):
-        return plain(candidate), None
+        return bare_id(candidate), None
     id_, score = read(candidate, "id", read(candidate, "kb_id", ...)), read(candidate, "score", None)
     if id_ is ...:
         raise DataError("a candidate is {'id', 'score'}; this one has no id")
     if score is None:
-        return plain(id_), None
+        return bare_id(id_), None
     try:
         number = float(score)
     except (TypeError, ValueError):
         number = math.nan
     if math.isnan(number):
         raise DataError(f"expected a number as the score, got {score!r}")
-    return plain(id_), number
+    return bare_id(id_), number
 
 
-def _bases(ids: Any) -> dict[str, list[str]]:
+def _bases(ids: str | Iterable[str] | Mapping[str, str | int | Iterable[str]] | None) -> dict[str, list[str]]:
     """Ids by knowledge base; a bare id or list has no named base."""
     if isinstance(ids, str):
         ids = ids.split("|")
@@ -186,29 +197,14 @@ def _bases(ids: Any) -> dict[str, list[str]]:
     }
 
 
-def plain(id_: object) -> str:
+def bare_id(id_: str | int | None) -> str:
     """An id without the address of its knowledge base; ``NIL`` for none.
 
-    >>> plain("http://www.wikidata.org/entity/Q42"), plain("wd:Q42"), plain(None)
+    >>> bare_id("http://www.wikidata.org/entity/Q42"), bare_id("wd:Q42"), bare_id(None)
     ('Q42', 'Q42', 'NIL')
     """
     text = "" if id_ is None else str(id_).strip()
     return IRI.sub("", text).rstrip("/") if text and text.upper() != NIL else NIL
-
-
-def perfect(gold: object) -> dict[str, list[dict[str, object]]]:
-    """The prediction that gets everything right."""
-    links = [
-        {
-            "start": mention.start,
-            "end": mention.end,
-            "candidates": [{"id": id_} for ids in mention.bases.values() for id_ in ids],
-            "ids": mention.bases,
-            "type": mention.type,
-        }
-        for mention in sides(gold, (), typed=True).gold
-    ]
-    return {"links": links}
 
 
 @lru_cache(maxsize=64)
@@ -218,7 +214,7 @@ def canonical(table: IdPairs) -> dict[str, str]:
     >>> canonical((("Q1", "Q2"), ("Q2", "Q3"), ("Q8", "Q9"), ("Q9", "Q8")))
     {'Q1': 'Q3', 'Q2': 'Q3', 'Q8': 'Q8', 'Q9': 'Q8'}
     """
-    steps = {plain(a): plain(b) for a, b in table}
+    steps = {bare_id(a): bare_id(b) for a, b in table}
     counted = {}
     for start in steps:
         chain = [start]

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any
 
 from goldassay.measure import Measure, check_choice
 from goldassay.measures.extraction.matching import SCHEMAS
-from goldassay.measures.linking.clusters import METRICS, Clusterings, Clusters, ConsistencyRate, CoverageRate, overlaps
+from goldassay.measures.linking.clusters import METRICS, Clusterings, Clusters, overlaps
+from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate
 from goldassay.measures.linking.matching import OVER, Matching, hipe
 from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, LinkMeasure, MacroDocLink
 from goldassay.measures.linking.records import IdPairs
-from goldassay.scorecard import Batches, Scorecard, fold, valued
+from goldassay.scorecard import RATES, Batches, Scorecard, Sections, fold, valued
 
-RATES = ("precision", "recall", "f1")
 TAC: dict[str, Any] = {
     **{
         f"strong{typing}_{name}_match": LinkF1(1, over, match="span", typed=bool(typing))
@@ -41,12 +42,12 @@ PROTOCOLS: dict[str, dict[str, LinkMeasure[Any]]] = {
         for name, measure in TAC.items()
     },
 }
-"""What each official scorer prints, by name; HIPE's values are those of the scorecard, counted in its order."""
+"""The values of each official scorer, by name; HIPE's are those of the scorecard, counted in its order."""
 MATCHES = ("overlap", "span")
 HIPE_VALUES = ("link_", "strong_link_", "macro_doc_")  # what the HIPE scorer counts
 WARNINGS = {
-    "repeated": "predictions repeat a mention; their candidates were put together, each counts once",
-    "lost": "predicted mentions do not stand in their text and count as spurious",
+    "repeated": "{n} predictions repeat a mention; their candidates were put together, each counts once",
+    "lost": "{n} predicted mentions are not in their text and count as spurious",
 }
 
 
@@ -69,16 +70,17 @@ def scorecard(
             scorers instead, which are 0 where there is nothing to count.
         bounds: ``word`` first widens spans to whole words.
 
+    Raises:
+        GoldassayError: There is no such protocol.
+
     >>> gold = [{"text": "Paris", "links": [{"start": 0, "end": 5, "ids": {"wikidata": ["Q90"]}}]}]
     >>> card = scorecard(gold, [{"links": [{"start": 0, "end": 5, "candidates": ["Q1", "Q90"]}]}])
     >>> card.values["hits@1"], card.values["hits@5"], card.values["mrr"], card.values["link_f1"]
     (0.0, 1.0, 0.5, 0.0)
     """
     check_choice("protocol", protocol or "hipe", PROTOCOLS)
-    shared, same = (
-        Batches(gold, pred),
-        dict[str, Any](equivalent=tuple(sorted(dict(equivalent or ()).items())), bounds=bounds),
-    )
+    shared = Batches(gold, pred)
+    same: dict[str, Any] = {"equivalent": tuple(sorted(dict(equivalent or ()).items())), "bounds": bounds}
     if measures := PROTOCOLS.get(protocol or ""):
         card = fold("linking", {name: replace(measure, **same) for name, measure in measures.items()}, shared)
         for name, total in card.totals.items():
@@ -86,30 +88,43 @@ def scorecard(
             card.values[name] = card.values[name] if counts.weight else 0.0
         return card
     matching = "hipe" if protocol else "one-to-one"
-    fates, counts = list[Any](), Counter[str]()
-
-    def look(part: Batches) -> None:
-        batch: list[tuple[Matching]] = part.of(Coverage(**same))
-        for (matched,) in batch:
-            counts["repeated"] += matched.document.repeated
-            counts["lost"] += sum(answer.start < 0 for answer in matched.pred)
-            fates.extend(matched.fates() if protocol else ())
-
-    over = {over: _over(over, matching, same) for over in OVER}
-    every, beside = _measures(matching, same), [measure for measures in over.values() for measure in measures]
-    card = fold("linking", every, shared, look, beside={measure.key: measure for measure in beside})
+    over = {name: _over(name, matching, same) for name in OVER}
+    beside = {measure.key: measure for measures_over in over.values() for measure in measures_over}
+    by_over = {name: [measure.key for measure in measures_over] for name, measures_over in over.items()}
+    sections = Sections(_hipe_facts if protocol else _facts, {"over": partial(_values_over, by_over)}, WARNINGS)
+    card = fold("linking", _measures(matching, same), shared, beside=beside, sections=sections)
     card.counts["mentions"] = {"gold": card.totals["coverage"].weight, "answered": card.totals["coverage"].total}
-    card.by["over"] = {
-        name: {plain.key: valued(card.totals[measure.key]) for plain, measure in zip(over["all"], part, strict=True)}
-        | {"mentions": card.totals[Coverage(name).key].weight}
-        for name, part in over.items()
-    }
     if protocol:
         card.protocol = protocol
         card.undefined = tuple(name for name in card.values if not name.startswith(HIPE_VALUES))
-        card.counts |= {f"hipe_{schema}": hipe(fates, schema).state() for schema in SCHEMAS}
-    card.warnings += [f"{counts[name]} {message}" for name, message in WARNINGS.items() if counts[name]]
+        outcomes = [fact for fact in card.facts.elements() if isinstance(fact, tuple)]
+        card.counts |= {f"hipe_{schema}": hipe(outcomes, schema).state() for schema in SCHEMAS}
     return card
+
+
+def _facts(part: Batches, first: HitsAt) -> Counter[Any]:
+    facts = Counter[Any]()
+    batch: list[tuple[Matching]] = part.of(first)
+    for (matching,) in batch:
+        facts["repeated"] += matching.document.repeated
+        facts["lost"] += sum(answer.start < 0 for answer in matching.pred)
+    return facts
+
+
+def _hipe_facts(part: Batches, first: HitsAt) -> Counter[Any]:
+    """The same, and the outcome of each answer and each mention without one."""
+    batch: list[tuple[Matching]] = part.of(first)
+    outcomes = Counter(outcome for (matching,) in batch for _, outcome in matching.fates())
+    return _facts(part, first) + outcomes
+
+
+def _values_over(by_over: Mapping[str, Sequence[str]], card: Scorecard) -> dict[str, dict[str, float | None]]:
+    """The values of the mentions in the knowledge base, of NIL, and of all, under the names of those of all."""
+    return {
+        name: {all_key: valued(card.totals[key]) for all_key, key in zip(by_over["all"], keys, strict=True)}
+        | {"mentions": card.totals[Coverage(name).key].weight}
+        for name, keys in by_over.items()
+    }
 
 
 def _over(over: str, matching: str, same: Mapping[str, Any], cuts: Sequence[int] = (1,)) -> list[LinkMeasure[Any]]:
