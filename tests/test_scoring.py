@@ -70,7 +70,7 @@ def test_measures_are_chosen_of_a_protocol(tmp_path: Path) -> None:
         ({"protocol": "tac"}, "tac is for linking; extraction has hipe, hipe2020"),
     ],
 )
-def test_an_option_that_nothing_would_use_is_refused(options: dict[str, str], message: str) -> None:
+def test_an_option_that_nothing_would_use_is_refused(options: dict[str, Any], message: str) -> None:
     record = {"id": "a", "text": "Bern", "entities": []}
     with pytest.raises(GoldassayError, match=message):
         goldassay.score("extraction", [record], [record], **options)

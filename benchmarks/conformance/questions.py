@@ -21,6 +21,7 @@ from benchmarks.conformance.official import SuiteResult
 import goldassay
 from goldassay import files
 from goldassay.measures.answering.protocols import drop as drop_rates
+from goldassay.scorecard import Scorecard
 
 KILT = {
     ("gold1.out", "guess1_1.out"): {
@@ -62,7 +63,8 @@ def expected(protocol: str) -> Callable[[Path], SuiteResult]:
 
 
 def _values(protocol: str, gold: Path, pred: Path) -> Mapping[str, float | None]:
-    return goldassay.score("answering", gold, pred, protocol=protocol, intervals=False).values
+    card: Scorecard = goldassay.score("answering", gold, pred, protocol=protocol, intervals=False)
+    return card.values
 
 
 def drop(data: Path) -> SuiteResult:

@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 from rapidfuzz import fuzz, process
 
 from goldassay import files
-from goldassay.embedding import checked
+from goldassay.embedding import Vectors, checked
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.text import words
@@ -37,7 +36,6 @@ CHUNK = 100  # mentions that are scored at once: with 100,000 names a block of 8
 UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]+)")
 Hit = tuple[str, float]
 """The id of a passage and its score."""
-Vectors = npt.NDArray[np.float64]
 Encode = Callable[[Sequence[str]], Any]
 Collection = str | Path | Iterable[object]
 
@@ -244,9 +242,11 @@ class DenseIndex(BM25Index):
 
     def scores(self, query: str) -> Vectors:
         """The cosine of each passage, an array of shape (passages,)."""
-        return self._vectors @ self._unit_vectors([query])[0]
+        scores: Vectors = self._vectors @ self._unit_vectors([query])[0]
+        return scores
 
     def _unit_vectors(self, texts: Sequence[str]) -> Vectors:
         """The vectors of the texts, of length 1, an array of shape (texts, dimensions)."""
-        vectors = checked(self.embedder(texts), len(texts), self.source)
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
+        vectors: Vectors = checked(self.embedder(texts), len(texts), self.source)
+        unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
+        return unit

@@ -55,7 +55,7 @@ class SplitExamples(NamedTuple):
     passages: Passages
 
 
-def task_gold(gold: str | None, target: Target, **reading: str | None) -> tuple[str, TaskSet]:
+def task_gold(gold: str | None, target: Target, **reading: Any) -> tuple[str, TaskSet]:
     """The gold of a program's task and its name.
 
     Args:
@@ -70,7 +70,7 @@ def task_gold(gold: str | None, target: Target, **reading: str | None) -> tuple[
     return name, part
 
 
-def examples(gold: str | None, target: Target, split: str, **reading: str | None) -> SplitExamples:
+def examples(gold: str | None, target: Target, split: str, **reading: Any) -> SplitExamples:
     """The examples of a split. A file without splits is taken whole; baselines learn nothing from it.
 
     Raises:

@@ -64,8 +64,6 @@ def compare(
 
     With --metric five, --force asks models again for the answers that the folder has cached.
     """
-    from goldassay import systems as library
-
     task = runs[0]
     out = systems.out
     weights = use.numbers("--weight", systems.weight)
@@ -77,6 +75,8 @@ def compare(
                 "programs are compared as: goldassay compare TASK --program FILE --state FILE --lm MODEL"
             )
         out = out or Path("ranking")
+        from goldassay import systems as library
+
         target = workspace.Target(task, Path(), "program")
         data = library.examples(systems.gold, target, systems.split, **systems.reading())
         programs = library.systems(
@@ -126,7 +126,7 @@ def _measured(task: str, systems: SystemOptions) -> list[Run]:
 
     if not systems.pred:
         raise GoldassayError("compare needs two files of predictions or more: --pred FILE --pred FILE")
-    options = {"measures": (), **systems.chosen(task), "limit": systems.limit, "on_warning": terminal.warn}
+    options = {"measures": (), **systems.chosen(task), "limit": systems.limit}
     return [from_file(task, Path(str(systems.gold)), file, **options) for file in systems.pred]
 
 

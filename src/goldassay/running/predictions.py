@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ def from_file(
     *,
     measures: Sequence[str] = (),
     limit: int | None = None,
-    on_warning: Callable[[str], None] | None = None,
     **options: Any,
 ) -> Run:
     """The run of a file of predictions, by the values asked for.
@@ -46,7 +45,6 @@ def from_file(
         file: The file of predictions.
         measures: The names of values; by default `DEFAULT_VALUES`, or those of a protocol.
         limit: Only so many examples.
-        on_warning: Called with each warning about the two files.
         options: Those of `goldassay.score`.
 
     Raises:
@@ -63,8 +61,7 @@ def from_file(
     else:
         values = workspace.metric(task)
     run = from_predictions(sides.gold, sides.pred, values, name=file.name, file=file, protocol=chosen.get("protocol"))
-    for warning in aligned.warnings if on_warning else ():
-        on_warning(f"{file}: {warning}")
+    run.about["warnings"] = [*aligned.warnings, *run.about.get("warnings", ())]
     for row, evidence, record, prediction in zip(run.rows, run.evidence, sides.gold, sides.pred, strict=True):
         gold_fields = {name: fields.read(record, name) for name in fields.names(record)}
         row["inputs"] = {name: gold_fields.pop(name) for name in (INPUTS.get(task),) if name in gold_fields}
