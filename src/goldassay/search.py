@@ -25,7 +25,8 @@ from pydantic import BaseModel, ConfigDict
 from rapidfuzz import fuzz, process
 
 from goldassay import files
-from goldassay.embedding import Vectors, checked
+from goldassay.embedding import checked
+from goldassay.embedding.protocols import Vectors
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.text import words
