@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from goldassay.corpus_score import Score, Total
     from goldassay.exceptions import GoldassayError
     from goldassay.gold import load
     from goldassay.measure import Assessment, Error, Measure
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from goldassay.running.comparing import acompare, compare
     from goldassay.running.evaluate import RunOptions, aevaluate, evaluate
     from goldassay.running.guard import guard
-    from goldassay.scores import Score, Total
     from goldassay.scoring import score
     from goldassay.tally import Bins, By, Confusion, Counts, Mean, Tally
     from goldassay.testing import case
@@ -37,9 +37,9 @@ _HOME = {
     "Measure": "measure",
     "Metric": "metric",
     "RunOptions": "running.evaluate",
-    "Score": "scores",
+    "Score": "corpus_score",
     "Tally": "tally",
-    "Total": "scores",
+    "Total": "corpus_score",
     "acompare": "running.comparing",
     "aevaluate": "running.evaluate",
     "atune": "tuning",

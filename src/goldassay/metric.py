@@ -13,6 +13,7 @@ import dspy
 
 from goldassay import tally
 from goldassay._dspy_compat import DSPY_ERRORS, averages_scores
+from goldassay.corpus_score import Score
 from goldassay.exceptions import (
     GoldassayError,
     MetricError,
@@ -36,7 +37,6 @@ from goldassay.measure import (
     target_met,
 )
 from goldassay.scorecard import Batches, Scorecard, by_key, from_evidence
-from goldassay.scores import Score
 from goldassay.tally import Counts, Evidence, Mean, Tally, worst_values
 
 Assessments = dict[str, Assessment[Any]]

@@ -17,6 +17,7 @@ import pytest
 from benchmarks.perfect import perfect_for
 
 from goldassay import Metric
+from goldassay.corpus_score import Score
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Measure
 from goldassay.measures import answering
@@ -26,7 +27,6 @@ from goldassay.running.comparing import compare, from_predictions, ranked
 from goldassay.running.gates import gate
 from goldassay.running.run import Run
 from goldassay.scorecard import Batches, fold
-from goldassay.scores import Score
 from goldassay.scoring import below
 from goldassay.statistics.sequential import sequential_test
 from goldassay.testing import MarkedTest

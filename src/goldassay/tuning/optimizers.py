@@ -12,7 +12,7 @@ For a mean it is the example's own value. For any value of sums it is, to first 
 influence, so the mean of a candidate's credits is the candidate's corpus value, linearised at the reference. GEPA's
 minibatches and frontier, SIMBA's buckets and ReAnchor's averages see these numbers; what goes through ``dspy.Evaluate``
 (bootstrapping with random search, MIPROv2, COPRO, InferRules) is the corpus value itself, since scores add to a
-`goldassay.scores.Total`.
+`goldassay.corpus_score.Total`.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from dspy import Example, Module, teleprompt
 
 from goldassay import jsonl
 from goldassay._dspy_compat import BaseCallback
+from goldassay.corpus_score import Score
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra, ModelError, one_line
 from goldassay.measure import failed
 from goldassay.metric import Metric, extra_arguments, failed_with
 from goldassay.progress import bar, heartbeat, standard_error
-from goldassay.scores import Score
 from goldassay.tally import Evidence
 from goldassay.tuning.campaign import Patches, PatchOptions
 from goldassay.tuning.measuring import QUIET, evaluated
