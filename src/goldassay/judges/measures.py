@@ -15,8 +15,7 @@ from typing import Any, ClassVar
 from goldassay.exceptions import GoldassayError
 from goldassay.judges.questions import question, rubric
 from goldassay.measure import Assessment, Error, gold_field
-from goldassay.measures.answering.records import answer as answer_of
-from goldassay.measures.answering.records import question as question_of
+from goldassay.measures.answering.records import AnswerPair
 from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, unknown
 
 __all__ = ["Criterion", "Preference", "Rubric"]
@@ -53,11 +52,13 @@ class Rated(JudgedMeasure):
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The worth of one answer, with the judge's reason if it is not the highest."""
-        answer, asked = answer_of(pred, gold), self.asked(gold)
+        pair = AnswerPair(gold, pred)
+        answer = pair.answer
+        asked = self.asked(gold)
         if asked is None:
             return Assessment(JudgedMean())
         key = "first" if "second" in asked else "answer"
-        verdict = self.bound.verdict(self.name, **asked, **{"question": question_of(gold), key: answer})
+        verdict = self.bound.verdict(self.name, **asked, **{"question": pair.question, key: answer})
         if verdict.label is None:
             about = "Whether the answer is better than the other" if key == "first" else "How good the answer is"
             return Assessment(JudgedMean.of(None), (unknown(about),))

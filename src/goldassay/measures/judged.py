@@ -5,7 +5,7 @@ A judge is an object with a method ``verdict(question, **inputs)``, which gives 
 for measures of claims. A judge that answers some questions only names them in ``questions``. `goldassay.judges` has
 judges by language models; nothing here imports them. The measure keeps the judge, and its repr names it.
 
-A verdict that did not come back is *unknown*: it stays in the denominator and is never dropped. The value counts what
+A missing verdict is *unknown*: it stays in the denominator and is never dropped. The value counts what
 is certain; ``highest`` is what it would be if every unknown verdict went its way.
 
 A judge makes errors; people's labels of some of the same answers show how many. Together with the judge's verdicts on
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 from weakref import WeakValueDictionary
 
 from goldassay.exceptions import GoldassayError
@@ -32,11 +32,18 @@ NOBODY = "what stands with the prediction"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a judge said: ``label`` (``None`` is unknown), and the quote that it rests on, which stands in the text."""
+    """A judge's answer: ``label`` (``None`` is unknown), the quote of the text that it rests on, and the reason."""
 
     label: str | None
     quote: str = ""
     reason: str = ""
+
+
+class ClaimJudge(Protocol):
+    """A judge that splits a text into claims and says what supports them."""
+
+    def claims(self, text: str) -> list[str] | None: ...
+    def verdict(self, question: str, /, **inputs: Any) -> Verdict: ...
 
 
 def can_answer(judge: object, question: str) -> bool:
@@ -48,8 +55,8 @@ def can_answer(judge: object, question: str) -> bool:
 class JudgedMean(Sums):
     """Sums over ``weight`` judged items: of certain values, of the highest possible ones, and unknown verdicts.
 
-    >>> found = JudgedMean.of(1.0) + JudgedMean.of(0.5) + JudgedMean.of(None)
-    >>> found.value, found.highest, found.unknown        # (1 + 0.5 + 0) / 3 and (1 + 0.5 + 1) / 3
+    >>> verdicts = JudgedMean.of(1.0) + JudgedMean.of(0.5) + JudgedMean.of(None)
+    >>> verdicts.value, verdicts.highest, verdicts.unknown        # (1 + 0.5 + 0) / 3 and (1 + 0.5 + 1) / 3
     (0.5, 0.8333333333333334, 1.0)
     """
 
@@ -86,7 +93,7 @@ class JudgedMeasure(Measure[JudgedMean]):
     """A measure with a field ``judge``, its last or its first; in the repr, and stored, it is the judge's name.
 
     A measure that is read back from its repr knows its conventions; it judges again only while a judge of that name is
-    in use. ``optional`` measures work without a judge, from verdicts that stand with the prediction.
+    in use. ``optional`` measures work without a judge, from verdicts that come with the prediction.
     """
 
     judge: Any  # each measure declares it as a field of its own, so that its conventions can stand before it
@@ -115,7 +122,8 @@ class JudgedMeasure(Measure[JudgedMean]):
         if self.judge is None or self.judge == "":
             raise GoldassayError(f"{type(self).__name__} needs a judge: {type(self).__name__}(Judge(lm=…))")
         if not isinstance(self.judge, str):
-            live, name = self.judge, judge_name(self.judge)
+            live = self.judge
+            name = judge_name(live)
             LIVE[name] = live
             object.__setattr__(self, "_live", live)
             object.__setattr__(self, "judge", name)
@@ -166,8 +174,8 @@ def judge_name(judge: object) -> str:
 
 
 def unknown(what: str, field: str = "answer") -> Error:
-    """The error of a verdict that did not come back."""
-    return Error("unknown", f"{what} is not known: the judge's verdict did not come back.", field=field)
+    """The error of a missing verdict."""
+    return Error("unknown", f"{what} is not known: the judge's verdict is missing.", field=field)
 
 
 JudgeLabels = Mapping[str, Mapping[str, float | Sequence[float]]]
@@ -201,14 +209,16 @@ def corrected(
             raise GoldassayError(f"labels are for {name}, which no judge gives here with one verdict an example")
         pairs = zip(map(str, ids), rows, strict=True)
         judgements = {id_: float(row.value) for id_, row in pairs if row.weight and not row.unknown}
-        people, verdicts = [], []
+        people: list[float] = []
+        verdicts: list[float] = []
         for id_, label in by_id.items():
-            pair = (label, judgements.pop(id_, None)) if isinstance(label, (int, float)) else tuple(label)
-            if wrong := [each for each in pair if each is not None and not 0 <= each <= 1]:
-                raise GoldassayError(f"a label of {name} is a number from 0 to 1, not {wrong[0]!r} (example {id_})")
-            if pair[1] is not None:
-                people.append(float(pair[0]))
-                verdicts.append(float(pair[1]))
+            human, verdict = (label, judgements.pop(id_, None)) if isinstance(label, (int, float)) else tuple(label)
+            for number in (human, verdict):
+                if number is not None and not 0 <= number <= 1:
+                    raise GoldassayError(f"a label of {name} is a number from 0 to 1, not {number!r} (example {id_})")
+            if verdict is not None:
+                people.append(float(human))
+                verdicts.append(float(verdict))
         if len(people) > 1 and judgements:
             others = list(judgements.values())
             values[name] = by_labels(people, verdicts, others, level=level, bounds=(0.0, 1.0))

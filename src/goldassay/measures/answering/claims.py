@@ -2,7 +2,7 @@
 
 An answer has C claims, the gold answer G, and there are k passages. Each verdict says whether a text entails a claim:
 ``answer_by_gold`` (C), ``gold_by_answer`` (G), ``answer_by_context`` (C × k), ``gold_by_context`` (G × k). A verdict is
-``True``, ``False``, or ``None`` if it did not come back. With unknown verdicts a claim's standing may be unknown too; a
+``True``, ``False``, or ``None`` if it did not come back. With unknown verdicts a claim may be unknown too; a
 rate then counts what is certain, and ``most`` is what it would be if every unknown verdict went its way: the truth lies
 between.
 
@@ -32,20 +32,18 @@ import numpy as np
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error, failed
+from goldassay.measure import Assessment, Error
 from goldassay.measures.answering.matching import Assessed, harmonic
-from goldassay.measures.answering.records import answer, contexts, evidence, expected, extra, number, question
-from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, Verdict, unknown
+from goldassay.measures.answering.records import AnswerPair, FieldValue, extra
+from goldassay.measures.judged import UNKNOWN, ClaimJudge, JudgedMean, JudgedMeasure, Verdict, unknown
 from goldassay.statistics.evidence import Floats
 from goldassay.tally import divide
 
-Entailed = bool | None
-TABLES = BY_GOLD, BY_ANSWER, BY_CONTEXT, IN_CONTEXT = (
-    "answer_by_gold",
-    "gold_by_answer",
-    "answer_by_context",
-    "gold_by_context",
-)
+BY_GOLD = "answer_by_gold"
+BY_ANSWER = "gold_by_answer"
+BY_CONTEXT = "answer_by_context"
+IN_CONTEXT = "gold_by_context"
+TABLES = (BY_GOLD, BY_ANSWER, BY_CONTEXT, IN_CONTEXT)
 SHORT = 4  # an answer of fewer words means something only together with its question
 
 # Verdicts are numbers in Kleene's three-valued logic: true 1, unknown ½, false 0; "and" is the minimum, "or" the
@@ -67,17 +65,26 @@ def _share(truths: Floats) -> Share:
 
 def _f1(correct: Floats, recalled: Floats) -> Share:
     """0 if one side alone has claims, since what says nothing misses all."""
-    p, r = _share(correct), _share(recalled)
-    return (harmonic(p[0], r[0]), harmonic(p[1], r[1])) if p and r else (0.0, 0.0) if p or r else None
+    p = _share(correct)
+    r = _share(recalled)
+    if p and r:
+        return harmonic(p[0], r[0]), harmonic(p[1], r[1])
+    return (0.0, 0.0) if p or r else None
 
 
 def _utilization(recalled: Floats, useful: Floats) -> Share:
     """Of the gold claims that a passage has, the share that the answer has too."""
+    # A claim is retrieved and answered ("both"), retrieved and not answered ("lost"), or not retrieved. An unknown
+    # verdict may put it into either. The certain value is the least: of the claims that may be retrieved, only those
+    # that are certainly both count. The possible one is the greatest: every claim that may be both is, and only what
+    # is certainly lost stands against it; claims that may not even be retrieved leave the share.
     retrieved = _any(useful)
-    both, lost = np.minimum(retrieved, recalled), np.minimum(retrieved, 1 - recalled)
-    most, certain = int((both > 0).sum()), int((lost == 1).sum())
-    value = divide(int((both == 1).sum()), int((retrieved > 0).sum()))
-    return (value, divide(most, most + certain)) if len(retrieved) else None
+    both = np.minimum(retrieved, recalled)
+    lost = np.minimum(retrieved, 1 - recalled)
+    possible = int((both > 0).sum())
+    certainly_lost = int((lost == 1).sum())
+    least = divide(int((both == 1).sum()), int((retrieved > 0).sum()))
+    return (least, divide(possible, possible + certainly_lost)) if len(retrieved) else None
 
 
 def _noise(relevant: bool, correct: Floats, used: Floats, useful: Floats) -> Share:
@@ -125,8 +132,11 @@ AGAINST = {
 """The rates whose unsupported claims are errors: the kind of error, the field, and the message."""
 
 
-def read_tables(record: Any, name: object = None) -> Tables:
+def read_tables(record: Mapping[str, Any], name: str | int | None = None) -> Tables:
     """Those of the four tables that a record (of this name) has.
+
+    Raises:
+        DataError: a table is no list of verdicts, or two of them have different numbers of claims or passages.
 
     >>> read_tables({"answer_by_gold": [True, False, None]})["answer_by_gold"].tolist()
     [[1.0], [0.0], [0.5]]
@@ -161,11 +171,11 @@ def share(tables: Tables, rate: str) -> JudgedMean:
     return JudgedMean(ends[0], 1.0, ends[1], lost) if ends else JudgedMean()
 
 
-def _truths(verdicts: Any, record: object, field: str) -> list[float]:
+def _truths(verdicts: Sequence[bool | None], record: str | int | None, field: str) -> list[float]:
     """A list of verdicts as numbers: ``True``, ``False``, or ``None`` for one that did not come back."""
     if not isinstance(verdicts, (list, tuple)) or not all(verdict in (True, False, None) for verdict in verdicts):
-        what = "expected a list of verdicts (true, false or null)"
-        raise DataError(f"{what}, found {verdicts!r}", record=record, field=field)
+        message = f"expected a list of verdicts (true, false or null), found {verdicts!r}"
+        raise DataError(message, record=record, field=field)
     return [TRUTH[verdict] for verdict in verdicts]
 
 
@@ -178,11 +188,11 @@ Quotes = Mapping[str, Sequence[str]]  # by table what contradicts each claim
 
 
 def judge_claims(
-    judge: Any, answer: str, gold: str, contexts: Sequence[str], tables: Sequence[str] = TABLES
+    judge: ClaimJudge, answer: str, gold: str, contexts: Sequence[str], tables: Sequence[str] = TABLES
 ) -> tuple[Tables, Claims, Quotes]:
     """The verdicts that a judge gives, for the tables asked for; the claims, and what contradicts them.
 
-    If the claims of a text did not come back, it has one claim of unknown standing.
+    If the claims of a text did not come back, it has one claim, whose verdicts are unknown.
 
     Args:
         judge: splits texts into claims and says what supports them.
@@ -191,14 +201,16 @@ def judge_claims(
         contexts: the retrieved passages.
         tables: which of `TABLES` to make.
     """
-    texts, claims = {"answer": answer, "gold": gold}, dict[str, Sequence[str | None]]()
+    texts = {"answer": answer, "gold": gold}
     against = {BY_GOLD: [gold], BY_ANSWER: [answer], BY_CONTEXT: contexts, IN_CONTEXT: contexts}
-    support, quotes = {}, {}
+    claims: dict[str, Sequence[str | None]] = {}
+    support: dict[str, Floats] = {}
+    quotes: dict[str, list[str]] = {}
     for name in tables:
         side = name.partition("_")[0]
         if side not in claims:
-            listed = judge.claims(texts[side])
-            claims[side] = [None] if listed is None else listed
+            own = judge.claims(texts[side])
+            claims[side] = [None] if own is None else own
         rows = [
             [
                 Verdict(None) if claim is None else judge.verdict("support", text=text, claim=claim)
@@ -206,8 +218,8 @@ def judge_claims(
             ]
             for claim in claims[side]
         ]
-        support[name] = _array([[LABELS.get(each.label, TRUTH[None]) for each in row] for row in rows])
-        quotes[name] = [next((each.quote for each in row if each.label == "contradicted"), "") for row in rows]
+        support[name] = _array([[LABELS.get(verdict.label, TRUTH[None]) for verdict in row] for row in rows])
+        quotes[name] = [next((v.quote for v in row if v.label == "contradicted"), "") for row in rows]
     return support, claims, quotes
 
 
@@ -215,7 +227,7 @@ def judge_claims(
 class ClaimRate(JudgedMeasure):
     """A rate of claims, one of `RATES`; its mean over answers. Without a judge the verdicts come with the prediction.
 
-    They stand in a field ``support`` (or ``meta.support``) with the four tables. An unknown verdict stays in the
+    A field ``support`` (or ``meta.support``) has the four tables. An unknown verdict stays in the
     denominator and is not counted as true; `JudgedMean.highest` says what the value could be. The claims that
     precision, recall, faithfulness and retrieved recall count against are their errors.
 
@@ -266,41 +278,47 @@ class ClaimRate(JudgedMeasure):
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """The rate of one answer, and the claims that count against it."""
-        tables, claims, quotes = self._verdicts(gold, pred)
-        tally, errors = share(tables, self.rate), []
+        tables, claims, quotes = self._verdicts(AnswerPair(gold, pred))
+        tally = share(tables, self.rate)
         if not tally.weight or self.rate not in AGAINST:
             return Assessment(tally)
-        (table,), (kind, where, message) = RATES[self.rate][0], AGAINST[self.rate]
+        errors = []
+        (table,) = RATES[self.rate][0]
+        kind, field, message = AGAINST[self.rate]
         side = table.partition("_")[0]
-        texts, contradicts = (dict(enumerate(rows)) for rows in (claims.get(side, ()), quotes.get(table, ())))
+        texts = dict(enumerate(claims.get(side, ())))
+        contradicts = dict(enumerate(quotes.get(table, ())))
         for place, truth in enumerate(_any(tables[table])):
             text = texts.get(place) or f"claim {place + 1}"
             text = text if isinstance(text, str) else " ".join(map(str, text))
             if truth == TRUTH[None]:
-                errors.append(unknown(f"Whether “{text}” is supported", where))
+                errors.append(unknown(f"Whether “{text}” is supported", field))
             elif truth == TRUTH[False]:
                 quote = f" It says otherwise: “{contradicts[place]}”." if contradicts.get(place) else ""
                 sides = (text, "") if side == "gold" else ("", text)
-                errors.append(Error(kind, message.format(text) + quote, *sides, field=where))
+                errors.append(Error(kind, message.format(text) + quote, *sides, field=field))
         return Assessment(tally, tuple(errors))
 
-    def _verdicts(self, gold: object, pred: object) -> tuple[Tables, Claims, Quotes]:
+    def _verdicts(self, pair: AnswerPair) -> tuple[Tables, Claims, Quotes]:
         """The verdicts on an answer: the judge's, or those that come with the prediction."""
         if self.judge is None:
-            record, claims = (
-                evidence(pred, "support"),
-                {s: extra(pred, f"{s}_claims") or () for s in ("answer", "gold")},
-            )
-            return {} if record is None else read_tables(record, read(pred, "id", None)), claims, {}
-        tables, texts, asked = RATES[self.rate][0], None if failed(pred) else contexts(pred), question(gold)
-        by_gold, by_context = (any(side in table for table in tables) for side in ("gold", "context"))
-        if (by_gold and not expected(gold)) or (by_context and texts is None):
+            record = pair.evidence("support")
+            claims = {side: extra(pair.pred, f"{side}_claims") or () for side in ("answer", "gold")}
+            return {} if record is None else read_tables(record, pair.name), claims, {}
+        tables = RATES[self.rate][0]
+        contexts = None if pair.failed else pair.contexts
+        gold = pair.expected
+        lacks_gold = not gold and any("gold" in table for table in tables)
+        lacks_contexts = contexts is None and any("context" in table for table in tables)
+        if lacks_gold or lacks_contexts:
             return {}, {}, {}
-        mine, theirs = (
-            f"{asked} {text}" if asked and text and len(text.split()) < SHORT else text
-            for text in (answer(pred, gold), expected(gold))
-        )
-        return judge_claims(self.bound, mine, theirs, texts or (), tables)
+        return judge_claims(self.bound, _whole(pair, pair.answer), _whole(pair, gold), contexts or (), tables)
+
+
+def _whole(pair: AnswerPair, text: str) -> str:
+    """A text, with the question before it if it is short."""
+    is_short = pair.question and text and len(text.split()) < SHORT
+    return f"{pair.question} {text}" if is_short else text
 
 
 RELEVANCE = {"full": 1.0, "partial": 0.5, "none": 0.0, "evasion": 0.0}
@@ -336,26 +354,35 @@ class Relevance(JudgedMeasure):
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
         """How well one answer answers, with the judge's reason if it is not in full."""
-        asked, text, how, why, enough = question(gold), answer(pred, gold), "does not answer", "", 0.5
-        value: float | None = None
+        pair = AnswerPair(gold, pred)
+        question = pair.question
+        text = pair.answer
+        about = f"“{question}”" if question else "the question"
         if self.judge is None:
-            value = number(pred, "relevance", evidence(pred, "relevance"), "a judge's number from 0 to 1", 1.0)
-        elif asked and read(gold, "answers", None) not in ([], ()):
-            verdict = self.bound.verdict("relevance", question=asked, answer=text)
-            if verdict.label is None:
-                return Assessment(JudgedMean.of(None), (unknown("Whether the answer answers the question"),))
-            value, how, enough = RELEVANCE[verdict.label], HOW.get(verdict.label, ""), 1.0
-            why = f" The judge: {verdict.reason}" if verdict.reason else ""
-        if value is None:
+            number = FieldValue(pred, "relevance", pair.evidence("relevance"))
+            value = number.number("a judge's number from 0 to 1", 1.0)
+            error = Error("irrelevant", f"The answer does not answer {about}.", pred=text, field="answer")
+            return Assessment(JudgedMean() if value is None else JudgedMean.of(value), _below(value, 0.5, error))
+        if not question or read(gold, "answers", None) in ([], ()):
             return Assessment(JudgedMean())
-        message = f"The answer {how} {f'“{asked}”' if asked else 'the question'}.{why}"
+        verdict = self.bound.verdict("relevance", question=question, answer=text)
+        if verdict.label is None:
+            return Assessment(JudgedMean.of(None), (unknown("Whether the answer answers the question"),))
+        reason = f" The judge: {verdict.reason}" if verdict.reason else ""
+        message = f"The answer {HOW.get(verdict.label, '')} {about}.{reason}"
         error = Error("irrelevant", message, pred=text, field="answer")
-        return Assessment(JudgedMean.of(value), (error,) if value < enough else ())
+        value = RELEVANCE[verdict.label]
+        return Assessment(JudgedMean.of(value), _below(value, 1.0, error))
+
+
+def _below(value: float | None, enough: float, error: Error) -> tuple[Error, ...]:
+    """The error, if there is a value and it is too low."""
+    return () if value is None or value >= enough else (error,)
 
 
 @dataclass(frozen=True)
 class CitationRate(Assessed[JudgedMean]):
-    """Citation ``recall``, the share of sentences that their citations carry, or ``precision``.
+    """Citation ``recall``, the share of sentences that their citations support, or ``precision``.
 
     Precision is the share of citations that suffice or are needed. The prediction's ``citations`` have a row for each
     ``sentence`` with the verdicts on it: whether all cited passages entail it ``together``, each ``alone``, and the
@@ -378,23 +405,32 @@ class CitationRate(Assessed[JudgedMean]):
 
     rate: str = "recall"
 
-    def assess(self, gold: object, pred: object) -> Assessment[JudgedMean]:
-        """The citations of one answer; the sentences that their citations do not carry are errors."""
-        rows = evidence(pred, "citations") or ()
+    def assess(self, pair: AnswerPair) -> Assessment[JudgedMean]:
+        """The citations of one answer; the sentences that their citations do not support are errors.
+
+        Raises:
+            DataError: a sentence has other than one verdict ``alone`` and one ``without`` for each citation.
+        """
+        rows = pair.evidence("citations") or ()
         if not rows or not all(isinstance(row, Mapping) and "together" in row for row in rows):
             return Assessment(JudgedMean())
-        name, truths, lost, errors = read(pred, "id", None), list[float](), 0, []
+        truths: list[float] = []
+        lost = 0
+        errors = []
         for place, row in enumerate(rows):
-            where = f"citations[{place}]"
-            fields = {"together": [row["together"]], "alone": row.get("alone", ()), "without": row.get("without", ())}
-            (together,), alone, without = (_truths(each, name, f"{where}.{key}") for key, each in fields.items())
+            field = f"citations[{place}]"
+            (together,) = _truths([row["together"]], pair.name, f"{field}.together")
+            alone = _truths(row.get("alone", ()), pair.name, f"{field}.alone")
+            without = _truths(row.get("without", ()), pair.name, f"{field}.without")
             if len(alone) != len(without):
-                raise DataError("each citation has a verdict alone and one without it", record=name, field=where)
-            pairs = zip(alone, without, strict=True) if self.rate == "precision" else [(1.0, 0.0)]
-            truths += [min(together, max(single, 1 - rest)) for single, rest in pairs]
+                message = "each citation has a verdict alone and one without it"
+                raise DataError(message, record=pair.name, field=field)
+            citations = zip(alone, without, strict=True) if self.rate == "precision" else [(1.0, 0.0)]
+            truths += [min(together, max(single, 1 - rest)) for single, rest in citations]
             lost += [together, *alone, *without].count(TRUTH[None])
             if together < TRUTH[True]:
-                message = f"What “{row.get('sentence', '')}” cites does not carry it."
-                errors.append(Error("unsupported", message, pred=row.get("sentence", ""), field="citations"))
+                sentence = row.get("sentence", "")
+                message = f"The citations of “{sentence}” do not support it."
+                errors.append(Error("unsupported", message, pred=sentence, field="citations"))
         certain, possible = _share(np.array(truths)) or (0.0, 0.0)
         return Assessment(JudgedMean(certain, 1.0, possible, float(lost)), tuple(errors))

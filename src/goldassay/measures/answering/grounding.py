@@ -4,7 +4,7 @@
 * lexical support: how far the words of an answer, in their order, occur in the retrieved texts: the longest common
   subsequence with a context sentence, and nothing if one side has an odd number of negations and the other has not, or
   if a number is missing. It needs no model and is no faithfulness: it sees words, not meaning;
-* factual accuracy: each claim against the gold facts: correct if its words stand in a fact side by side, incorrect if a
+* factual accuracy: each claim against the gold facts: correct if a fact has its words side by side, incorrect if a
   number or a negation alone differs, else unsupported;
 * lost by retrieval: of the wrong answers, how many did retrieval lose? Retrieval itself is measured by
   `goldassay.measures.retrieval` in the same run, with ``columns``.
@@ -24,10 +24,10 @@ from rapidfuzz.distance import LCSseq
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
-from goldassay.measure import Assessment, Error, failed, gold_field
+from goldassay.measure import Assessment, Error, gold_field
 from goldassay.measures.answering.matching import Answering, Assessed
 from goldassay.measures.answering.measures import ExactMatch
-from goldassay.measures.answering.records import answer, answers, contexts, evidence, extra, reference
+from goldassay.measures.answering.records import AnswerPair, extra, reference
 from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, unknown
 from goldassay.tally import Mean
 from goldassay.text import normal
@@ -77,27 +77,41 @@ class ContextEntityRecall(JudgedMeasure):
     judge: Any = None
 
     def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
-        """The entities of one reference in one set of contexts; those that do not occur are errors."""
-        listed, texts, where = extra(pred, "context_entities"), contexts(pred), "retrieved_contexts"
-        if texts is None and listed is None:
+        """The entities of one reference in one set of contexts; those that do not occur are errors.
+
+        Raises:
+            GoldassayError: ids are compared, and the prediction does not list its ``context_entities``.
+        """
+        pair = AnswerPair(gold, pred)
+        context_entities = extra(pred, "context_entities")
+        texts = pair.contexts
+        if texts is None and context_entities is None:
             return Assessment(JudgedMean())
-        if self.match == "id" and listed is None:
+        if self.match == "id" and context_entities is None:
             raise GoldassayError("match='id' compares ids; the prediction must list its context_entities as {id, text}")
-        entities = gold_field(gold, "entities", None)
+        entities = self._entities(pair)
+        field = "retrieved_contexts"
         if entities is None:
-            text = reference(gold) or " ".join(answers(gold))
-            find: Any = (
-                getattr(self.bound, "entities", self.bound) if self.judge is not None and text else found_entities
-            )
-            entities = find(text)
-        if entities is None:
-            return Assessment(JudgedMean.of(None), (unknown("Which names the reference has", where),))
+            return Assessment(JudgedMean.of(None), (unknown("Which names the reference has", field),))
         keys = self._keyed(read(entities, "entities", entities))
-        present = self._occurring(keys, texts or ()) if listed is None else self._keyed(listed).keys()
+        if context_entities is None:
+            present = self._occurring(keys, texts or ())
+        else:
+            present = {*self._keyed(context_entities)}
         missing = [text for key, text in keys.items() if key not in present]
         message = "The retrieved texts lack “{}”."
-        errors = tuple(Error("not_retrieved", message.format(name), gold=name, field=where) for name in missing)
+        errors = tuple(Error("not_retrieved", message.format(name), gold=name, field=field) for name in missing)
         return Assessment(JudgedMean.of((len(keys) - len(missing)) / len(keys)) if keys else JudgedMean(), errors)
+
+    def _entities(self, pair: AnswerPair) -> Any:
+        """Gold's entities, else those that the judge finds in the reference."""
+        entities = gold_field(pair.gold, "entities", None)
+        if entities is not None:
+            return entities
+        text = reference(pair.gold) or " ".join(pair.answers)
+        if self.judge is None or not text:
+            return found_entities(text)
+        return getattr(self.bound, "entities", self.bound)(text)
 
     def _names(self, key: str) -> Sequence[str]:
         """The names that stand for an entity, as they are compared."""
@@ -108,8 +122,8 @@ class ContextEntityRecall(JudgedMeasure):
         """The first text of each entity by what it is compared by."""
         keyed: dict[str, str] = {}
         for entity in entities:
-            id_, text = (entity, entity) if isinstance(entity, str) else (read(entity, f, None) for f in ("id", "text"))
-            text = str(text or id_ or "")
+            id_ = entity if isinstance(entity, str) else read(entity, "id", None)
+            text = str((not isinstance(entity, str) and read(entity, "text", None)) or id_ or "")
             folded = text if self.match == "exact" else normal.unicode(text) or text
             keyed.setdefault(str(id_ or "") if self.match == "id" else self._names(folded)[0], text)
         keyed.pop("", None)
@@ -117,7 +131,9 @@ class ContextEntityRecall(JudgedMeasure):
 
     def _occurring(self, keys: Iterable[str], texts: Sequence[str]) -> set[str]:
         """The entities one of whose names occurs in a text, as whole words."""
-        edge, fold = (r"\w", str) if self.match == "exact" else (r"\S", normal.unicode)
+        exact = self.match == "exact"
+        edge = r"\w" if exact else r"\S"
+        fold = str if exact else normal.unicode
         searched = "\n".join(map(fold, texts))
         return {
             key
@@ -163,15 +179,15 @@ class LexicalSupport(Assessed[Mean]):
         "failed": "left out",
     }
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
+    def assess(self, pair: AnswerPair) -> Assessment[Mean]:
         """The mean over the sentences of one answer that have words; those without support are errors."""
-        texts = None if failed(pred) else contexts(pred)
+        texts = None if pair.failed else pair.contexts
         if texts is None:
             return Assessment(Mean())
         others = [statement(sentence) for text in texts for sentence in sentences(text)]
-        supports = [(s, _support(words, others)) for s in sentences(answer(pred, gold)) if (words := statement(s))]
+        supports = [(s, _support(words, others)) for s in sentences(pair.answer) if (words := statement(s))]
         errors = tuple(
-            Error("unsupported", f"“{sentence}” does not stand in the retrieved texts.", pred=sentence, field="answer")
+            Error("unsupported", f"The retrieved texts do not say “{sentence}”.", pred=sentence, field="answer")
             for sentence, value in supports
             if value < ENOUGH
         )
@@ -180,7 +196,8 @@ class LexicalSupport(Assessed[Mean]):
 
 def _support(words: Sequence[str], others: Sequence[Sequence[str]]) -> float:
     """How far the best of other sentences has the words of one in their order, if numbers and negations are alike."""
-    odd, numbers = negations(words) % 2, {word for word in words if any(map(str.isdigit, word))}
+    odd = negations(words) % 2
+    numbers = {word for word in words if any(map(str.isdigit, word))}
     fitting = (other for other in others if negations(other) % 2 == odd and numbers <= {*other})
     return max((LCSseq.similarity(words, other) / len(words) for other in fitting), default=0.0)
 
@@ -196,16 +213,21 @@ def outcome(claim: str, facts: Iterable[str]) -> str:
     >>> outcome("It did not open", ["It did open"]), outcome("It burned", ["It opened"]), outcome("", ["It opened"])
     ('incorrect', 'unsupported', 'unsupported')
     """
-    mine, *others = ([w for w in statement(text) if w not in normal.ARTICLES] for text in (claim, *facts))
+    words = _content(claim)
+    bare = _bare(words)
     outcomes = set()
-    for theirs in others if mine else ():
-        same = negations(mine) % 2 == negations(theirs) % 2
-        bare = _bare(mine)
-        if _inside(mine, theirs):
+    for fact in map(_content, facts) if words else ():
+        same = negations(words) % 2 == negations(fact) % 2
+        if _inside(words, fact):
             outcomes.add("correct" if same else "incorrect")
-        elif bare and len(bare) < len(mine) + (not same) and _inside(bare, _bare(theirs)):
+        elif bare and len(bare) < len(words) + (not same) and _inside(bare, _bare(fact)):
             outcomes.add("incorrect")
     return next((each for each in OUTCOMES if each in outcomes), "unsupported")
+
+
+def _content(text: str) -> list[str]:
+    """The words of a statement without articles."""
+    return [word for word in statement(text) if word not in normal.ARTICLES]
 
 
 def _bare(words: Sequence[str]) -> list[str]:
@@ -226,7 +248,8 @@ def factual_accuracy(generated_claims: Sequence[object], gold_facts: Sequence[ob
     >>> result["factual_accuracy"], result["correct_claims"], result["incorrect_claims"], result["unsupported_claims"]
     (0.5, 1, 0, 1)
     """
-    facts, claims = _texts(gold_facts, "fact"), _texts(generated_claims, "claim")
+    facts = _texts(gold_facts, "fact")
+    claims = _texts(generated_claims, "claim")
     counts = Counter(outcome(claim, facts) for claim in claims)
     return {
         "factual_accuracy": counts["correct"] / len(claims) if claims else None,
@@ -236,16 +259,17 @@ def factual_accuracy(generated_claims: Sequence[object], gold_facts: Sequence[ob
     }
 
 
-def _texts(rows: Any, name: str, record: object = None) -> list[str]:
+def _texts(rows: Sequence[object], name: str, record: str | int | None = None) -> list[str]:
     """The texts of claims or facts; of claims those that can be verified."""
-    listed = rows if isinstance(rows, (list, tuple)) else [None]
-    pairs = [
-        (row.get(name), row.get("verifiable", True)) if isinstance(row, Mapping) else (row, True) for row in listed
-    ]
-    texts: list[Any] = [text for text, verifiable in pairs if verifiable]
-    if not all(isinstance(text, str) for text in texts):
-        expected = f"expected a list of {name}s, each a text or an object with {name!r}"
-        raise DataError(expected, record=record, field=f"{name}s")
+    texts: list[str] = []
+    for row in rows if isinstance(rows, (list, tuple)) else [None]:
+        text = row.get(name) if isinstance(row, Mapping) else row
+        if isinstance(row, Mapping) and not row.get("verifiable", True):
+            continue
+        if not isinstance(text, str):
+            expected = f"expected a list of {name}s, each a text or an object with {name!r}"
+            raise DataError(expected, record=record, field=f"{name}s")
+        texts.append(text)
     return texts
 
 
@@ -273,18 +297,18 @@ class FactualAccuracy(Assessed[Mean]):
         "failed": "left out",
     }
 
-    def assess(self, gold: object, pred: object) -> Assessment[Mean]:
+    def assess(self, pair: AnswerPair) -> Assessment[Mean]:
         """The claims of one answer; none without facts. Those that are not correct are errors."""
-        name, listed = read(pred, "id", None), evidence(pred, "claims")
-        claims = _texts(() if listed is None else listed, "claim", name)
-        facts = _texts(gold_field(gold, "supporting_facts", None) or (), "fact", name) if claims else []
-        facts += filter(None, [reference(gold)])
+        rows = pair.evidence("claims")
+        claims = _texts(() if rows is None else rows, "claim", pair.name)
+        facts = _texts(gold_field(pair.gold, "supporting_facts", None) or (), "fact", pair.name) if claims else []
+        facts += filter(None, [reference(pair.gold)])
         outcomes = [(claim, outcome(claim, facts)) for claim in claims if facts]
-        says = {"incorrect": "contradicts the gold facts", "unsupported": "is in none of the gold facts"}
+        messages = {"incorrect": "contradicts the gold facts", "unsupported": "is in none of the gold facts"}
         errors = tuple(
-            Error(each, f"“{claim}” {says[each]}.", pred=claim, field="answer")
-            for claim, each in outcomes
-            if each in says
+            Error(kind, f"“{claim}” {messages[kind]}.", pred=claim, field="answer")
+            for claim, kind in outcomes
+            if kind in messages
         )
         return Assessment(Mean(float(len(outcomes) - len(errors)), float(len(outcomes))), errors)
 
@@ -307,14 +331,15 @@ class LostByRetrieval(Answering[Mean]):
     fixed: ClassVar[Mapping[str, str]] = {"lost": "exact_match=0, answerable", "no documents": "skip"}
     lower_is_better: ClassVar[bool] = True
 
-    def tally(self, gold: object, pred: object) -> Mean:
+    def tally(self, pair: AnswerPair) -> Mean:
         """One wrong answer."""
-        documents, results = gold_field(gold, "documents", None), read(pred, "results", None)
-        if not documents or results is None or not answers(gold) or ExactMatch()(gold, pred).tally.value == 1:
+        documents = gold_field(pair.gold, "documents", None)
+        results = read(pair.pred, "results", None)
+        if not documents or results is None or not pair.answers or ExactMatch()(*pair).tally.value == 1:
             return Mean()
         return Mean.of(float(not {*result_ids(results)} & set(documents)))
 
 
-def result_ids(results: Iterable[Any]) -> list[str]:
+def result_ids(results: Iterable[object]) -> list[str]:
     """The ids of retrieved documents, which are ids or ``{doc_id}``."""
-    return [each if isinstance(each, str) else str(read(each, "doc_id", "")) for each in results]
+    return [result if isinstance(result, str) else str(read(result, "doc_id", "")) for result in results]

@@ -22,26 +22,27 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import chain, count
+from itertools import chain, count, starmap
 from types import SimpleNamespace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
-from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
+from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, Vectors, checked, cosine, resolve, resolve_tokens
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Assessment, Measure, Review, check_choice, failed
+from goldassay.measure import Assessment, Measure, Review, check_choice
 from goldassay.measures.answering.mistakes import wrong_answer
-from goldassay.measures.answering.records import answer, answers, check_texts, references
-from goldassay.statistics.evidence import Floats, Ints
-from goldassay.tally import Mean, T, divide
+from goldassay.measures.answering.records import AnswerPair, check_texts
+from goldassay.statistics.evidence import Floats, Ints, stacked
+from goldassay.tally import Mean, Number, T, divide
 from goldassay.text import normal
 from goldassay.text.words import ascii_letters, tokens
 
 KINDS = ("1", "2", "L", "Lsum")
 PARTS = ("p", "r", "f")
+Made = TypeVar("Made")
 
 
 def empty(text: str) -> bool:
@@ -53,25 +54,23 @@ def empty(text: str) -> bool:
     return not any(character.isalnum() for character in text)
 
 
-def harmonic(precision: Any, recall: Any) -> Any:
+def harmonic(precision: Number, recall: Number) -> Number:
     """F1 = 2PR / (P + R), 0 if both are 0; of numbers or arrays."""
     return divide(2 * precision * recall, precision + recall)
 
 
-def overlap(one: str, other: str) -> float:
+def overlap(text: str, gold: str) -> float:
     """F1 over the words of two normalised texts.
 
     >>> overlap("opened in 1800", "1800")       # P 1/3, R 1
     0.5
     """
-    if one == other:
+    if text == gold:
         return 1.0
-    left, right = one.split(), other.split()
-    common = sum(min(left.count(word), right.count(word)) for word in {*left} & {*right})
-    if not common:
-        return 0.0
-    precision, recall = common / len(left), common / len(right)
-    return 2 * precision * recall / (precision + recall)
+    words = text.split()
+    expected = gold.split()
+    common = sum(min(words.count(word), expected.count(word)) for word in {*words} & {*expected})
+    return float(harmonic(common / len(words), common / len(expected))) if common else 0.0
 
 
 def agreement(text: str, golds: Sequence[str]) -> tuple[float, float]:
@@ -117,42 +116,52 @@ def rouge(
     [[1.0, 0.75, 0.8571]]
     """
     check_texts(predictions=predictions, references=references)
-    split = partial(tokens, tokenizer=tokenizer, stem=stem)
-    plain = tokenizer == "rouge-score" and not stem
-    texts, n = (*predictions, *references), len(predictions)
-    words: list[Any] = [ascii_letters(text).split() for text in texts] if plain else [*map(split, texts)]
+    split: Callable[[str], Sequence[Hashable]] = partial(tokens, tokenizer=tokenizer, stem=stem)
+    if tokenizer == "rouge-score" and not stem:
+        split = _ascii_words  # the same words, faster
+    n = len(predictions)
+    words = [*map(split, predictions), *map(split, references)]
     lengths = np.array([*map(len, words)], int)
-    number: defaultdict[Any, int] = defaultdict(count().__next__)
+    number: defaultdict[Hashable, int] = defaultdict(count().__next__)
     ids = np.fromiter(map(number.__getitem__, chain.from_iterable(words)), int, lengths.sum())
     values = {}
     for kind in kinds:
         check_choice("kind", kind, KINDS)
-        totals, grams = lengths, ids
+        totals = lengths
         if kind == "Lsum":
-            values[kind] = _by_line(predictions, references, split)
+            values[kind] = _by_line(predictions, references, partial(tokens, tokenizer=tokenizer, stem=stem))
             continue
-        if kind == "2":
-            totals, last = np.maximum(lengths - 1, 0), np.cumsum(lengths)[lengths > 0] - 1
+        if kind == "1":
+            common = _common(ids, len(number), totals, n)
+        elif kind == "2":
+            totals = np.maximum(lengths - 1, 0)
+            last = np.cumsum(lengths)[lengths > 0] - 1
             grams = np.delete(ids * len(number) + np.append(ids[1:], 0), last)
-        if kind == "L":
-            common = cpdist(words[:n], words[n:], scorer=LCSseq.similarity, dtype=np.int64) if n else np.zeros(0)
+            common = _common(grams, len(number) ** 2, totals, n)
         else:
-            common = _common(grams, len(number) ** int(kind), totals, n)
-        precision, recall = common / np.maximum(totals[:n], 1), common / np.maximum(totals[n:], 1)
+            common = cpdist(words[:n], words[n:], scorer=LCSseq.similarity, dtype=np.int64) if n else np.zeros(0)
+        precision = common / np.maximum(totals[:n], 1)
+        recall = common / np.maximum(totals[n:], 1)
         values[kind] = np.stack([precision, recall, harmonic(precision, recall)], axis=1)
     return values
+
+
+def _ascii_words(text: str) -> list[bytes]:
+    return ascii_letters(text).split()
 
 
 def _common(grams: Ints, size: int, totals: Ints, n: int) -> Floats:
     """How many grams the two texts of each pair share, each as often as both have it; ``totals`` are those of each."""
     if n * size >= 2**61:  # a key would not fit: number the grams that occur
-        grams, size = np.unique(grams, return_inverse=True)[1], len(grams)
-    # Each (pair, gram) is a key whose lowest bit says the side: sorted, equal keys stand together.
+        grams = np.unique(grams, return_inverse=True)[1]
+        size = len(grams)
+    # Each (pair, gram) is a key whose lowest bit says the side: sorted, equal keys are neighbours.
     text = np.arange(2 * n)
     keys = np.repeat(text % max(n, 1) * (2 * size) + text // max(n, 1), totals) + 2 * grams
     keys.sort()
     first = np.flatnonzero(np.diff(keys >> 1, prepend=-1))
-    theirs, both = np.add.reduceat(keys & 1, first), np.diff(first, append=len(keys))
+    theirs = np.add.reduceat(keys & 1, first)
+    both = np.diff(first, append=len(keys))
     return np.bincount(keys[first] // (2 * size), np.minimum(theirs, both - theirs), n).astype(float)
 
 
@@ -175,14 +184,15 @@ def similarity(predictions: Sequence[str], references: Sequence[str], embedder: 
     """
     check_texts(predictions=predictions, references=references)
     pairs = list(zip(predictions, references, strict=True))
-    values = np.array([float(one == other and bool(one.strip())) for one, other in pairs])
-    rest = [at for at, (one, other) in enumerate(pairs) if one != other and one.strip() and other.strip()]
+    values = np.array([float(text == gold and bool(text.strip())) for text, gold in pairs])
+    rest = [at for at, (text, gold) in enumerate(pairs) if text != gold and text.strip() and gold.strip()]
     if rest:
         row = {text: row for row, text in enumerate(dict.fromkeys(text for at in rest for text in pairs[at]))}
         model = resolve(embedder) if isinstance(embedder, str) else embedder
         vectors = np.asarray(checked(model(list(row)), len(row), model.name), np.float64)
-        left, right = (vectors[[row[pairs[at][side]] for at in rest]] for side in (0, 1))
-        values[rest] = cosine(left, right)
+        texts = vectors[[row[pairs[at][0]] for at in rest]]
+        golds = vectors[[row[pairs[at][1]] for at in rest]]
+        values[rest] = cosine(texts, golds)
     return values
 
 
@@ -212,28 +222,29 @@ def bertscore(
     texts = list(dict.fromkeys([*predictions, *references]))
     vectors = {text: _unit_vectors(*result, model.special) for text, result in zip(texts, model(texts), strict=True)}
     pairs = zip(predictions, references, strict=True)
-    values = np.array([_greedy(vectors[one], vectors[other]) for one, other in pairs]).reshape(-1, 3)
+    values = np.array([_greedy(vectors[text], vectors[gold]) for text, gold in pairs]).reshape(-1, 3)
     low = np.asarray(baseline or 0.0, np.float64)
     if (low >= 1).any() or low.shape not in ((), (3,)):
         raise GoldassayError(f"a baseline is a number under 1, or three (P, R, F1), not {baseline!r}")
     return (values - low) / (1 - low)
 
 
-def _unit_vectors(ids: Any, raw: Any, special: Collection[int]) -> tuple[Floats, Floats]:
+def _unit_vectors(ids: Vectors, raw: Vectors, special: Collection[int]) -> tuple[Floats, Floats]:
     """The unit vectors of a text's tokens, and what each token weighs: 0 for a special one."""
     vectors = np.asarray(raw, np.float64)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1), np.array([float(int(token) not in special) for token in ids])
 
 
-def _greedy(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> tuple[float, float, float]:
+def _greedy(text: tuple[Floats, Floats], gold: tuple[Floats, Floats]) -> tuple[float, float, float]:
     """Match each token with the nearest of the other side."""
-    (left, mine), (right, theirs) = one, other
-    if not mine.any() or not theirs.any():
+    tokens, weights = text
+    others, gold_weights = gold
+    if not weights.any() or not gold_weights.any():
         return 0.0, 0.0, 0.0
-    cosines = left @ right.T
-    precision = float(mine @ cosines.max(axis=1)) / float(mine.sum())
-    recall = float(theirs @ cosines.max(axis=0)) / float(theirs.sum())
+    cosines = tokens @ others.T
+    precision = float(weights @ cosines.max(axis=1)) / float(weights.sum())
+    recall = float(gold_weights @ cosines.max(axis=0)) / float(gold_weights.sum())
     return precision, recall, harmonic(precision, recall)
 
 
@@ -241,43 +252,44 @@ class AnswerBatch:
     """Both sides of many questions, and what measures share over them; each part is made when first used."""
 
     def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
-        self.gold, self.pred = gold, pred
+        self.questions = [*starmap(AnswerPair, zip(gold, pred, strict=True))]
         self._cache: dict[Hashable, Any] = {}
 
-    def __iter__(self) -> Iterator[tuple[object, object]]:
-        return zip(self.gold, self.pred, strict=True)
+    def __iter__(self) -> Iterator[AnswerPair]:
+        return iter(self.questions)
 
-    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What ``make`` returns, made once for all measures that use this key."""
         if key not in self._cache:
             self._cache[key] = make()
-        return self._cache[key]
+        made: Made = self._cache[key]
+        return made
 
     @cached_property
     def failed(self) -> list[bool]:
         """Whether the program failed."""
-        return [bool(failed(pred)) for pred in self.pred]
+        return [pair.failed for pair in self]
 
     @cached_property
     def answers(self) -> list[str]:
-        """What was answered; empty if the program abstained or failed."""
-        return [answer(pred, gold) for gold, pred in self]
+        """The answers; empty where the program abstained or failed."""
+        return [pair.answer for pair in self]
 
     @cached_property
     def golds(self) -> list[tuple[str, ...]]:
         """The acceptable short answers."""
-        return [answers(gold) for gold in self.gold]
+        return [pair.answers for pair in self]
 
     @cached_property
     def texts(self) -> list[tuple[str, ...]]:
         """For each question all texts that its answer may be compared with; none if it has no answer."""
-        return [references(gold) for gold in self.gold]
+        return [pair.references for pair in self]
 
     @cached_property
     def pairs(self) -> tuple[list[str], list[str]]:
         """Each answer beside each of its references."""
-        mine = [text for text, several in zip(self.answers, self.texts, strict=True) for _ in several]
-        return mine, [*chain.from_iterable(self.texts)]
+        answers = [text for text, references in zip(self.answers, self.texts, strict=True) for _ in references]
+        return answers, [*chain.from_iterable(self.texts)]
 
     @cached_property
     def squad(self) -> Floats:
@@ -286,15 +298,18 @@ class AnswerBatch:
 
     def best(self, values: Floats, by: Floats | None = None) -> Mean:
         """For each question the value of its best reference (the first that is highest ``by``); none for the others."""
-        ranks, means, end = values if by is None else by, [], 0
-        for several in self.texts:
-            start, end = end, end + len(several)
-            means.append(float(values[start + ranks[start:end].argmax()]) if several else 0.0)
-        return Mean(np.array(means), np.array([float(bool(several)) for several in self.texts]))
+        ranks = values if by is None else by
+        means: list[float] = []
+        start = 0
+        for references in self.texts:
+            end = start + len(references)
+            means.append(float(values[start + ranks[start:end].argmax()]) if references else 0.0)
+            start = end
+        return Mean(np.array(means), np.array([float(bool(references)) for references in self.texts]))
 
 
 class Answering(Measure[T, AnswerBatch]):
-    """A measure of answering, which counts in an `AnswerBatch`: many questions in `tallies`, or one pair in `tally`."""
+    """A measure of answering, which counts in an `AnswerBatch`: many questions in `tallies`, or one in `tally`."""
 
     task = "answering"
     enough: ClassVar[float] = 0.0  # an answer with a lower value is an error
@@ -308,25 +323,31 @@ class Answering(Measure[T, AnswerBatch]):
         """Both sides, read once."""
         return AnswerBatch(gold, pred)
 
+    def tallies(self, batch: AnswerBatch) -> T:
+        """The evidence of each question."""
+        tallies: T = stacked([self.tally(pair) for pair in batch], self.zero)
+        return tallies
+
     def review(self, gold: object, pred: object, batch: AnswerBatch) -> Review:
-        """What was expected, if the value is low."""
+        """The error of an answer whose value is low."""
         if not self.enough:
-            return self.errors(gold, pred)
+            return (), ()
         tally: Any = self.tallies(batch)
-        return wrong_answer(gold, pred) if tally.weight[0] and tally.total[0] < self.enough else ((), ())
+        is_low = tally.weight[0] and tally.total[0] < self.enough
+        return wrong_answer(batch.questions[0]) if is_low else ((), ())
 
 
 class Assessed(Answering[T]):
     """A measure whose evidence and errors come from one reading of a pair."""
 
-    def assess(self, gold: object, pred: object) -> Assessment[T]:
+    def assess(self, pair: AnswerPair) -> Assessment[T]:
         """The evidence and the errors of one pair."""
         raise NotImplementedError
 
-    def tally(self, gold: object, pred: object) -> T:
+    def tally(self, pair: AnswerPair) -> T:
         """The evidence of one pair."""
-        return self.assess(gold, pred).tally
+        return self.assess(pair).tally
 
-    def errors(self, gold: object, pred: object) -> Review:
+    def review(self, gold: object, pred: object, batch: AnswerBatch) -> Review:
         """The errors of one pair."""
-        return self.assess(gold, pred).errors, ()
+        return self.assess(batch.questions[0]).errors, ()

@@ -34,7 +34,7 @@ import numpy as np
 from goldassay.fields import read
 from goldassay.measure import Review, pred_field
 from goldassay.measures.answering.matching import KINDS, PARTS, AnswerBatch, Answering, agreement, overlap, rouge
-from goldassay.measures.answering.records import answer, answers, question, references
+from goldassay.measures.answering.records import AnswerPair
 from goldassay.measures.calibration import scalar
 from goldassay.tally import By, Counts, Mean, Number, divide, positive
 from goldassay.text import normal
@@ -117,29 +117,28 @@ class ExactMatch(Answering[Mean]):
         if (self.normalisation, self.empty) == ("squad", "skip"):
             values = batch.squad[self.column]
         else:
-            strict = self.empty != "skip"
-            lost = (
-                gone or (strict and pred_field(pred, "answer") is None)
-                for gone, pred in zip(batch.failed, batch.pred, strict=True)
-            )
-            rows = zip(lost, batch.gold, batch.answers, batch.golds, strict=True)
-            values = np.array([0.0 if gone else self._of(gold, text, golds) for gone, gold, text, golds in rows], float)
+            rows = zip(batch, batch.failed, batch.answers, batch.golds, strict=True)
+            values = np.array([0.0 if failed else self._value(pair, text, golds) for pair, failed, text, golds in rows])
         return Mean(values, np.ones(len(values)))
 
-    def _of(self, gold: object, text: str, golds: tuple[str, ...]) -> float:
+    def _value(self, pair: AnswerPair, text: str, golds: tuple[str, ...]) -> float:
+        """The agreement of an answer, whose text and golds are read already, by another rule than SQuAD's."""
+        if self.empty != "skip" and pred_field(pair.pred, "answer") is None:
+            return 0.0
         normalise = NORMALISATIONS[self.normalisation][1]
         if self.normalisation == "unicode":
             normalise = partial(normalise, articles=self.articles)
         elif self.normalisation == "mlqa":
-            normalise = partial(normalise, language=language_of(gold) if self.language == "gold" else self.language)
-        mine, theirs = normalise(text), [normalise(expected) for expected in golds]
+            normalise = partial(normalise, language=language_of(pair) if self.language == "gold" else self.language)
+        answer = normalise(text)
+        expected = [normalise(gold) for gold in golds]
         if self.empty == "skip" or not golds:
-            return agreement(mine, theirs)[self.column]
+            return agreement(answer, expected)[self.column]
         if self.empty == "wrong" and not text.strip():
             return 0.0
         if self.column == 0:
-            return float(mine in theirs)
-        return max(overlap(mine, expected) for expected in theirs) if mine or self.empty == "equal" else 0.0
+            return float(answer in expected)
+        return max(overlap(answer, gold) for gold in expected) if answer or self.empty == "equal" else 0.0
 
     def review(self, gold: object, pred: object, batch: AnswerBatch) -> Review:
         """What was expected, or what is right."""
@@ -166,10 +165,10 @@ class F1(ExactMatch):
     column = 1
 
 
-def language_of(gold: object) -> str:
+def language_of(pair: AnswerPair) -> str:
     """The language of a question, as two letters."""
-    code = str(read(gold, "language", None) or "").lower()[:2]
-    return code or normal.joined(" ".join([question(gold), *answers(gold)])) or "en"
+    code = str(read(pair.gold, "language", None) or "").lower()[:2]
+    return code or normal.joined(" ".join([pair.question, *pair.answers])) or "en"
 
 
 @dataclass(frozen=True)
@@ -207,7 +206,8 @@ class ROUGE(Answering[Mean]):
     @property
     def key(self) -> str:
         """``rouge1``, ``rougeL``; ``rouge2_r`` for another part than F1."""
-        return f"rouge{self.kind}{'' if self.part == 'f' else f'_{self.part}'}"
+        part = "" if self.part == "f" else f"_{self.part}"
+        return f"rouge{self.kind}{part}"
 
     def tallies(self, batch: AnswerBatch) -> Mean:
         """The part of each best reference's score."""
@@ -216,7 +216,8 @@ class ROUGE(Answering[Mean]):
         return batch.best(rows[:, PARTS.index(self.part)], by=rows[:, 2])
 
 
-ORDERS, CHARACTERS = 4, 6
+ORDERS = 4
+CHARACTERS = 6
 SPLITS = (
     (r"([\{-\~\[-\` -\&\(-\+\:-\@\/])", r" \1 "),
     (r"([^0-9])([\.,])", r"\1 \2 "),
@@ -260,7 +261,8 @@ class NGrams(By[str, Mean]):
             zeros = zeros + none
             share = divide(order.total + none / 2.0**zeros, order.weight, empty=1.0)
             logs = logs + np.log(share) - 1e9 * (1.0 - positive(order.weight))
-        length, matches = self.get("length", Mean()), self.get("1", Mean()).total
+        length = self.get("length", Mean())
+        matches = self.get("1", Mean()).total
         brevity = np.exp(np.minimum(0.0, 1.0 - divide(length.weight, length.total, empty=1e9)))
         return scalar(brevity * np.exp(logs / ORDERS) * positive(matches) + (1.0 - positive(self.weight)))
 
@@ -288,15 +290,17 @@ class BLEU(Answering[NGrams]):
         "failed": "0",
     }
 
-    def tally(self, gold: object, pred: object) -> NGrams:
+    def tally(self, pair: AnswerPair) -> NGrams:
         """The n-grams of one answer beside all its golds."""
-        mine, theirs = words_13a(answer(pred, gold)), [*map(words_13a, references(gold))]
-        if not theirs:
+        answer = words_13a(pair.answer)
+        golds = [*map(words_13a, pair.references)]
+        if not golds:
             return NGrams()
-        nearest = min((abs(len(words) - len(mine)), len(words)) for words in theirs)[1]
-        counts = {"length": Mean(float(len(mine)), float(nearest))}
+        nearest = min((abs(len(words) - len(answer)), len(words)) for words in golds)[1]
+        counts = {"length": Mean(float(len(answer)), float(nearest))}
         for n in range(1, ORDERS + 1):
-            grams, most = _grams(mine, n), reduce(or_, (_grams(words, n) for words in theirs))
+            grams = _grams(answer, n)
+            most = reduce(or_, (_grams(words, n) for words in golds))
             counts[str(n)] = Mean(float((grams & most).total()), float(grams.total()))
         return NGrams(counts)
 
@@ -309,7 +313,8 @@ class CharacterGrams(By[str, Counts]):
         """F2 of the mean precision and the mean recall over the orders that both sides have."""
         both = [positive(counts.predicted) * positive(counts.support) for counts in self.values()]
         pairs = list(zip(self.values(), both, strict=True))
-        p, r = (divide(sum(getattr(c, rate) * w for c, w in pairs), sum(both)) for rate in ("precision", "recall"))
+        p = divide(sum(counts.precision * weight for counts, weight in pairs), sum(both))
+        r = divide(sum(counts.recall * weight for counts, weight in pairs), sum(both))
         return scalar(divide(5.0 * p * r, 4.0 * p + r) + (1.0 - positive(self.weight)))
 
 
@@ -335,15 +340,17 @@ class ChrF(Answering[CharacterGrams]):
         "failed": "0",
     }
 
-    def tally(self, gold: object, pred: object) -> CharacterGrams:
+    def tally(self, pair: AnswerPair) -> CharacterGrams:
         """The character n-grams of one answer beside those of the best gold."""
-        mine, *theirs = ("".join(text.split()) for text in (answer(pred, gold), *references(gold)))
+        answer = "".join(pair.answer.split())
         tallies = []
-        for text in theirs:
+        for text in pair.references:
             tally = CharacterGrams()
             for n in range(1, CHARACTERS + 1):
-                left, right = _grams(mine, n), _grams(text, n)
-                hits, predicted = float((left & right).total()), float(left.total()) if right else 0.0
-                tally[str(n)] = Counts(hits, predicted - hits, float(right.total()) - hits)
+                grams = _grams(answer, n)
+                expected = _grams("".join(text.split()), n)
+                hits = float((grams & expected).total())
+                predicted = float(grams.total()) if expected else 0.0
+                tally[str(n)] = Counts(hits, predicted - hits, float(expected.total()) - hits)
             tallies.append(tally)
         return max(tallies, key=lambda tally: float(tally.value), default=CharacterGrams())

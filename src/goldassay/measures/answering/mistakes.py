@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from goldassay.measure import Error, Review, failed
-from goldassay.measures.answering.records import answer, answers, question
+from goldassay.measure import Error, Review
+from goldassay.measures.answering.records import AnswerPair
 
 
-def wrong_answer(gold: object, pred: object) -> Review:
+def wrong_answer(pair: AnswerPair) -> Review:
     """The error of a wrong answer; none if the program failed, which feedback says by itself.
 
-    >>> rows, _ = wrong_answer({"question": "When?", "answers": ["1800"]}, {"answer": "1900"})
+    >>> rows, _ = wrong_answer(AnswerPair({"question": "When?", "answers": ["1800"]}, {"answer": "1900"}))
     >>> rows[0].message
     'Answered “1900” to “When?”; expected “1800”.'
     """
-    if failed(pred):
+    if pair.failed:
         return (), ()
-    golds, text, asked = answers(gold), answer(pred, gold), question(gold)
-    about = f" to “{asked}”" if asked else ""
-    first = golds[0] if golds else ""
+    golds = pair.answers
+    text = pair.answer
+    about = f" to “{pair.question}”" if pair.question else ""
+    kind = "wrong_answer"
     if not golds:
-        kind, message = "unanswerable", f"Answered “{text}”{about}, which has no answer; say nothing then."
+        kind = "unanswerable"
+        message = f"Answered “{text}”{about}, which has no answer; say nothing then."
     elif not text.strip():
-        kind, message = "missed", f"No answer{about}; expected “{first}”."
+        kind = "missed"
+        text = ""
+        message = f"No answer{about}; expected “{golds[0]}”."
     else:
         other = f" (or {len(golds) - 1} other wordings)" if len(golds) > 1 else ""
-        kind, message = "wrong_answer", f"Answered “{text}”{about}; expected “{first}”{other}."
-    return (Error(kind, message, gold=first, pred="" if kind == "missed" else text, context=asked, field="answer"),), ()
+        message = f"Answered “{text}”{about}; expected “{golds[0]}”{other}."
+    gold = golds[0] if golds else ""
+    return (Error(kind, message, gold=gold, pred=text, context=pair.question, field="answer"),), ()

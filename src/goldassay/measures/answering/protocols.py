@@ -10,48 +10,57 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy
 
-from goldassay.measure import Measure, failed, gold_field, parse, pred_field, stored
+from goldassay.measure import Measure, gold_field, parse, pred_field, stored
 from goldassay.measures.answering.grounding import result_ids
-from goldassay.measures.answering.matching import Answering, harmonic
+from goldassay.measures.answering.matching import AnswerBatch, Answering, harmonic
 from goldassay.measures.answering.measures import F1, ExactMatch
-from goldassay.measures.answering.records import answer, answers, evidence, extra
+from goldassay.measures.answering.records import AnswerPair, extra
 from goldassay.tally import Mean, divide
 from goldassay.text.normal import squad
 
 RATES = ("precision", "recall", "exact", "f1")
 NOTHING = (0.0, 0.0, 0.0)
 WHOLE = {"yes", "no", "noanswer"}  # share words with nothing else
+Spans = str | Sequence[str]
+"""An answer of one span or of several."""
 
 
-def _facts(gold: object, pred: object) -> Sequence[float]:
+def _facts(pair: AnswerPair) -> Sequence[float]:
     """Precision, recall and equality of supporting facts, as sets."""
-    theirs = evidence(pred, "supporting_facts")
-    if theirs is None:
+    predicted = pair.evidence("supporting_facts")
+    if predicted is None:
         return NOTHING
-    sides = gold_field(gold, "supporting_facts"), theirs
-    left, right = ({tuple(fact) if isinstance(fact, list) else fact for fact in side} for side in sides)
-    hits = len(left & right)
-    return divide(hits, len(right)), divide(hits, len(left)), float(left == right)
+    gold = _fact_set(gold_field(pair.gold, "supporting_facts"))
+    pred = _fact_set(predicted)
+    hits = len(gold & pred)
+    return divide(hits, len(pred)), divide(hits, len(gold)), float(gold == pred)
 
 
-def _answer(gold: object, pred: object) -> Sequence[float]:
+def _fact_set(facts: Iterable[Hashable]) -> set[Hashable]:
+    return {tuple(fact) if isinstance(fact, list) else fact for fact in facts}
+
+
+def _answer(pair: AnswerPair) -> Sequence[float]:
     """The same of the words of the answer by HotpotQA's rules, beside the nearest gold answer."""
-    if failed(pred) or pred_field(pred, "answer") in (None, []):
+    if pair.failed or pred_field(pair.pred, "answer") in (None, []):
         return NOTHING
-    mine, best = squad(answer(pred, gold)), NOTHING
-    for reference in map(squad, answers(gold)):
-        words, others = mine.split(), reference.split()
-        common = (Counter(words) & Counter(others)).total()
-        if mine == reference or not {mine, reference} & WHOLE:
-            rates = divide(common, len(words)), divide(common, len(others)), float(mine == reference)
+    answer = squad(pair.answer)
+    words = answer.split()
+    best = NOTHING
+    for reference in map(squad, pair.answers):
+        expected = reference.split()
+        common = (Counter(words) & Counter(expected)).total()
+        if answer == reference or not {answer, reference} & WHOLE:
+            rates = (divide(common, len(words)), divide(common, len(expected)), float(answer == reference))
             best = max(best, rates, key=lambda rates: (harmonic(*rates[:2]), rates[2]))
     return best
 
@@ -84,12 +93,12 @@ class SupportingFacts(Answering[Mean]):
     rate: str = "f1"
     of: str = "facts"
 
-    def tally(self, gold: object, pred: object) -> Mean:
+    def tally(self, pair: AnswerPair) -> Mean:
         """The rate of one question."""
-        if self.of != "answer" and gold_field(gold, "supporting_facts", None) is None:
+        if self.of != "answer" and gold_field(pair.gold, "supporting_facts", None) is None:
             return Mean()
         parts = {"facts": (_facts,), "answer": (_answer,), "joint": (_facts, _answer)}[self.of]
-        rates: list[float] = np.prod([part(gold, pred) for part in parts], axis=0).tolist()
+        rates: list[float] = np.prod([part(pair) for part in parts], axis=0).tolist()
         return Mean.of([*rates, harmonic(*rates[:2])][RATES.index(self.rate)])
 
 
@@ -101,7 +110,7 @@ def _is_number(word: str) -> bool:
     return True
 
 
-def _words(span: object) -> list[str]:
+def _words(span: str) -> list[str]:
     """The words of a span by DROP's rules; numbers keep their sign and point."""
     words = []
     for word in re.split(r" |-", str(span).lower()):
@@ -110,23 +119,30 @@ def _words(span: object) -> list[str]:
     return words
 
 
-def drop(predicted: Any, gold: Any) -> tuple[float, float]:
+def drop(predicted: Spans, gold: Spans) -> tuple[float, float]:
     """DROP's exact match and F1 of two answers, each a text or a list of texts.
 
     >>> drop(["the Rijksmuseum", "Kunsthal"], ["Kunsthal", "Rijksmuseum"]), drop("4 yards", "5 yards")
     ((1.0, 1.0), (0.0, 0.0))
     """
-    mine, theirs = ([*map(_words, side if isinstance(side, (list, tuple)) else [side])] for side in (predicted, gold))
-    scores = np.array([[_overlap({*p}, {*g}) for p in mine] for g in theirs], float)
+    spans = _spans(predicted)
+    expected = _spans(gold)
+    scores = np.array([[_overlap({*words}, {*others}) for words in spans] for others in expected], float)
     rows, columns = scipy.optimize.linear_sum_assignment(-scores)
     best = np.zeros(max(scores.shape))
     best[rows] = scores[rows, columns]
-    texts, others = ({*map(tuple, side)} for side in (mine, theirs))
-    return float(texts == others and len(mine) == len(theirs)), float(np.round(best.mean(), 2))
+    exact = {*map(tuple, spans)} == {*map(tuple, expected)} and len(spans) == len(expected)
+    return float(exact), float(np.round(best.mean(), 2))
+
+
+def _spans(answer: Spans) -> list[list[str]]:
+    """The words of each span of an answer."""
+    return [*map(_words, answer if isinstance(answer, (list, tuple)) else [answer])]
 
 
 def _overlap(pred: set[str], gold: set[str]) -> float:
-    numbers, hits = {*filter(_is_number, gold)}, len(gold & pred)
+    numbers = {*filter(_is_number, gold)}
+    hits = len(gold & pred)
     if numbers and not numbers & pred:
         return 0.0
     return float(harmonic(divide(hits, len(pred), 1.0), divide(hits, len(gold), 1.0)))
@@ -155,34 +171,36 @@ class Drop(Answering[Mean]):
 
     rate: str = "f1"
 
-    def tally(self, gold: object, pred: object) -> Mean:
+    def tally(self, pair: AnswerPair) -> Mean:
         """The rate of one question; gold whose first span is empty does not count."""
-        mine, golds = None if failed(pred) else pred_field(pred, "answer"), gold_field(gold, "answers")
-        spans = [[each] if isinstance(each, str) else each for each in golds]
-        rates = [drop(mine, each) for each in spans if mine is not None and each and each[0].strip()]
+        answer = None if pair.failed else pred_field(pair.pred, "answer")
+        golds = gold_field(pair.gold, "answers")
+        spans = [[gold] if isinstance(gold, str) else gold for gold in golds]
+        rates = [drop(answer, gold) for gold in spans if answer is not None and gold and gold[0].strip()]
         column = self.choices["rate"].index(self.rate)
         return Mean.of(max((rate[column] for rate in rates), default=0.0)) if golds else Mean()
 
 
-def _documents(gold: object, pred: object) -> tuple[list[set[str]], list[str]] | None:
+def _documents(pair: AnswerPair) -> tuple[list[set[str]], list[str]] | None:
     """The sets of documents that gold accepts, and the distinct results in their order; None without gold."""
-    sets, documents = extra(gold, "provenance"), gold_field(gold, "documents", None)
+    sets = extra(pair.gold, "provenance")
+    documents = gold_field(pair.gold, "documents", None)
     if sets is None and documents is None:
         return None
-    sets, results = [documents] if sets is None else sets, evidence(pred, "results") or ()
-    return ([{*map(str, each)} for each in sets], [*dict.fromkeys(result_ids(results))])
+    accepted = [{*map(str, ids)} for ids in ([documents] if sets is None else sets)]
+    return accepted, [*dict.fromkeys(result_ids(pair.evidence("results") or ()))]
 
 
 def _r_precision(sets: Sequence[set[str]], ids: Sequence[str]) -> float:
-    return max((len(each & {*ids[: len(each)]}) / (len(each) or 1) for each in sets), default=0.0)
+    return max((len(gold & {*ids[: len(gold)]}) / (len(gold) or 1) for gold in sets), default=0.0)
 
 
 def _recall(sets: Sequence[set[str]], ids: Sequence[str], k: int = 5) -> float:
-    # The documents of a set fill one place of the ranking together, where the last of them so far stands.
-    distinct = [set(each) for place, each in enumerate(sets) if each not in sets[:place]]
+    # The documents of a set fill one place of the ranking together: that of the last of them so far.
+    distinct = [set(gold) for place, gold in enumerate(sets) if gold not in sets[:place]]
     places: list[int | str] = []
     for document in ids:
-        holders = [number for number, each in enumerate(distinct) if document in each]
+        holders = [number for number, gold in enumerate(distinct) if document in gold]
         for number in holders:
             if number in places:
                 places.remove(number)
@@ -197,7 +215,7 @@ def _recall(sets: Sequence[set[str]], ids: Sequence[str], k: int = 5) -> float:
 class Kilt(Answering[Mean]):
     """KILT: R-precision of the best set of gold documents in the results, ``recall@5`` of all sets, or ``rouge_l``.
 
-    A set is recalled if its last document stands among the first 5 places; the documents of a set fill one place.
+    A set is recalled if its last document is among the first 5 places; the documents of a set fill one place.
     ROUGE-L is that of the package rouge (1.0), as in the evaluation script. A question without gold is left out.
 
     Formula: documents of a gold set among the first R results / R, best set; whole sets at 5 / sets; mean
@@ -216,14 +234,13 @@ class Kilt(Answering[Mean]):
 
     of: str = "r_precision"
 
-    def tally(self, gold: object, pred: object) -> Mean:
+    def tally(self, pair: AnswerPair) -> Mean:
         """The value of one question."""
         if self.of == "rouge_l":
-            mine, golds = answer(pred, gold), answers(gold)
-            return (
-                Mean.of(max((rouge_l(mine, text) for text in golds if text.strip()), default=0.0)) if golds else Mean()
-            )
-        documents = _documents(gold, pred)
+            answer = pair.answer
+            values = [rouge_l(answer, text) for text in pair.answers if text.strip()]
+            return Mean.of(max(values, default=0.0)) if pair.answers else Mean()
+        documents = _documents(pair)
         value = _r_precision if self.of == "r_precision" else _recall
         return Mean() if documents is None else Mean.of(value(*documents))
 
@@ -237,14 +254,19 @@ def rouge_l(predicted: str, gold: str) -> float:
     >>> round(rouge_l("the cat sat. it slept", "the cat slept"), 4)      # shared: the, cat, slept; P 3/5, R 3/3
     0.75
     """
-    mine, theirs = (
-        [" ".join(part.split()).split(" ") for part in text.strip().split(".") if part] for text in (predicted, gold)
-    )
-    if not mine or not theirs:
+    sentences = _sentences(predicted)
+    expected = _sentences(gold)
+    if not sentences or not expected:
         return 0.0
-    shared = {word for other in theirs for words in mine for word in _common_words(words, other)}
-    precision, recall = (len(shared) / len({word for words in side for word in words}) for side in (mine, theirs))
+    shared = {word for other in expected for words in sentences for word in _common_words(words, other)}
+    precision = len(shared) / len({*chain(*sentences)})
+    recall = len(shared) / len({*chain(*expected)})
     return 2 * precision * recall / (precision + recall + 1e-8)
+
+
+def _sentences(text: str) -> list[list[str]]:
+    """The words of each sentence."""
+    return [" ".join(part.split()).split(" ") for part in text.strip().split(".") if part]
 
 
 def _common_words(words: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
@@ -258,13 +280,13 @@ def _common_words(words: Sequence[str], other: Sequence[str]) -> tuple[str, ...]
     return row[-1]
 
 
-def _holds(on: str, gold: object, pred: object) -> bool | None:
+def _holds(on: str, pair: AnswerPair) -> bool | None:
     """Whether more than the answer is right; None without gold."""
     if on == "provenance":
-        documents = _documents(gold, pred)
+        documents = _documents(pair)
         return None if documents is None else _r_precision(*documents) == 1
-    expected = extra(gold, "answerable")
-    return extra(pred, "answerable") == expected if expected and not all(expected) else None
+    expected = extra(pair.gold, "answerable")
+    return extra(pair.pred, "answerable") == expected if expected and not all(expected) else None
 
 
 @dataclass(frozen=True)
@@ -309,10 +331,12 @@ class Conditional(Answering[Mean]):
         """``exact_match_on_provenance`` and so on."""
         return f"{self.inner.key}_on_{self.on}"
 
-    def tallies(self, batch: Any) -> Mean:
+    def tallies(self, batch: AnswerBatch) -> Mean:
         """The value of each question."""
-        tally, holds = self.inner.tallies(batch), [_holds(self.on, *pair) for pair in batch]
-        counted, right = (np.array([each in values for each in holds], float) for values in ((True, False), (True,)))
+        tally = self.inner.tallies(batch)
+        holds = [_holds(self.on, pair) for pair in batch]
+        counted = np.array([condition is not None for condition in holds], float)
+        right = np.array([condition is True for condition in holds], float)
         return Mean(tally.total * right, tally.weight * counted)
 
 

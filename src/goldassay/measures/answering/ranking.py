@@ -29,7 +29,7 @@ import numpy as np
 
 from goldassay.embedding import DEFAULT, resolve_tokens
 from goldassay.exceptions import GoldassayError
-from goldassay.measure import Assessment, Error, Measure, failed
+from goldassay.measure import Assessment, Error, Measure
 from goldassay.measures.answering.matching import (
     PARTS,
     AnswerBatch,
@@ -40,7 +40,7 @@ from goldassay.measures.answering.matching import (
     empty,
     similarity,
 )
-from goldassay.measures.answering.records import answer, answers, confidence, extra, number
+from goldassay.measures.answering.records import AnswerPair, FieldValue, extra
 from goldassay.measures.calibration import CalibrationMeasure, Confidences
 from goldassay.tally import By, Mean, Number, Sums, divide, positive
 
@@ -50,6 +50,9 @@ FIVE = tuple(WEIGHTS)
 
 def final_score(values: Mapping[str, float | None], weights: Mapping[str, float] = WEIGHTS) -> float | None:
     """The weighted mean of the five; ``None`` where one is missing, for a partial sum compares with nothing.
+
+    Raises:
+        GoldassayError: a weight is for none of the five, negative, or all are 0.
 
     >>> values = {"accuracy": 0.847, "confidence": 0.756, "quality": 0.891, "speed": 0.823, "robustness": 0.95}
     >>> round(final_score(values), 3)     # 0.21175 + 0.1512 + 0.22275 + 0.12345 + 0.1425
@@ -122,10 +125,10 @@ class BERTScore(Answering[Mean]):
 
 @dataclass(frozen=True, slots=True)
 class Owned(Sums):
-    """The sum of the rule's values, over ``n`` questions; answers with a confidence, and answers that came without one.
+    """The sum of the rule's values, over ``n`` questions; how many answers have a confidence (``said``), and have none.
 
-    The rule judges empty answers without a confidence. Alone they are no value: where answers were given, and none of
-    them with a confidence, nothing is known, and the weight is 0.
+    The rule judges empty answers without a confidence. Alone they are no value: where there are answers, and none of
+    them has a confidence, nothing is known, and the weight is 0.
     """
 
     total: Number = 0.0
@@ -164,19 +167,24 @@ class Confidence(Assessed[Owned]):
         "without a confidence": "left out; all answers so: no value",
     }
 
-    def assess(self, gold: object, pred: object) -> Assessment[Owned]:
+    def assess(self, pair: AnswerPair) -> Assessment[Owned]:
         """The rule for one answer; a confident answer where there is none is an error."""
-        text, answerable, sure = answer(pred, gold), bool(answers(gold)), confidence(pred)
-        if _broken(pred):
+        text = pair.answer
+        answerable = bool(pair.answers)
+        sure = pair.confidence
+        if _broken(pair):
             return Assessment(Owned(0.0, 1.0))
         if empty(text):
             return Assessment(Owned(0.2 if answerable else 1.0, 1.0))
         if sure is None:
             return Assessment(Owned(unsaid=1.0))
-        value = sure if answerable else 0.9 if sure < 0.3 else 0.6 if sure <= 0.5 else 0.2
+        if answerable:
+            return Assessment(Owned(sure, 1.0, said=1.0))
+        if sure < 0.3:
+            return Assessment(Owned(0.9, 1.0, said=1.0))
         message = f"Answered “{text}” with confidence {sure:g} where there is no answer."
         error = Error("overconfident", message, pred=text, field="confidence")
-        return Assessment(Owned(value, 1.0, said=1.0), () if answerable or sure < 0.3 else (error,))
+        return Assessment(Owned(0.6 if sure <= 0.5 else 0.2, 1.0, said=1.0), (error,))
 
 
 @dataclass(frozen=True)
@@ -195,10 +203,10 @@ class Speed(Answering[Mean]):
 
     limit: float = 2000.0
 
-    def tally(self, gold: object, pred: object) -> Mean:
+    def tally(self, pair: AnswerPair) -> Mean:
         """The rule for one answer."""
-        ms = None if extra(pred, "warmup") else extra(pred, "latency_ms")
-        ms = number(pred, "latency_ms", ms, "milliseconds, 0 or more")
+        latency = None if extra(pair.pred, "warmup") else extra(pair.pred, "latency_ms")
+        ms = FieldValue(pair.pred, "latency_ms", latency).number("milliseconds, 0 or more")
         return Mean() if ms is None else Mean.of(max(0.0, 1.0 - ms / self.limit))
 
 
@@ -217,17 +225,20 @@ class Robustness(Answering[Mean]):
     name = "robustness"
     fixed: ClassVar[Mapping[str, str]] = {"empty": "no letter or digit", "failed": "0"}
 
-    def tally(self, gold: object, pred: object) -> Mean:
+    def tally(self, pair: AnswerPair) -> Mean:
         """The rule for one answer."""
-        text = answer(pred, gold)
-        blank, long, most, short = (0.3, 0.7, 50, 1.0) if answers(gold) else (1.0, 0.2, 30, 0.6)
-        value = blank if empty(text) else long if len(text.split()) > most else short
-        return Mean.of(0.0 if _broken(pred) else value)
+        text = pair.answer
+        blank, long, most, short = (0.3, 0.7, 50, 1.0) if pair.answers else (1.0, 0.2, 30, 0.6)
+        if _broken(pair):
+            return Mean.of(0.0)
+        if empty(text):
+            return Mean.of(blank)
+        return Mean.of(long if len(text.split()) > most else short)
 
 
-def _broken(pred: object) -> bool:
+def _broken(pair: AnswerPair) -> bool:
     """Whether the program failed, here or as the prediction's ``error`` says."""
-    return bool(failed(pred) or extra(pred, "error"))
+    return pair.failed or bool(extra(pair.pred, "error"))
 
 
 class Five(By[str, Any]):
@@ -269,8 +280,9 @@ class FinalScore(Answering[Five]):
 
     def tallies(self, batch: AnswerBatch) -> Five:
         """The five of many answers."""
-        accuracy, quality = BERTScore(self.model, baseline=self.baseline), SemanticSimilarity(self.embedder)
-        parts: tuple[Measure[Any], ...] = accuracy, quality, Confidence(), Speed(), Robustness()
+        accuracy = BERTScore(self.model, baseline=self.baseline)
+        quality = SemanticSimilarity(self.embedder)
+        parts: tuple[Measure[Any], ...] = (accuracy, quality, Confidence(), Speed(), Robustness())
         return Five({name: part.tallies(batch) for name, part in zip(FIVE, parts, strict=True)})
 
 
@@ -295,6 +307,7 @@ class Calibration(CalibrationMeasure, Answering[Any]):
 
     def confidences(self, batch: AnswerBatch) -> Confidences:
         """The questions that were answered with a confidence; correct is an exact match."""
-        sure = [None if empty(text) else confidence(pred) for pred, text in zip(batch.pred, batch.answers, strict=True)]
-        row = np.array([place for place, each in enumerate(sure) if each is not None], int)
+        pairs = zip(batch, batch.answers, strict=True)
+        sure = [None if empty(text) else pair.confidence for pair, text in pairs]
+        row = np.array([place for place, confidence in enumerate(sure) if confidence is not None], int)
         return Confidences(len(sure), row, np.array([sure[place] for place in row], float), batch.squad[0][row])

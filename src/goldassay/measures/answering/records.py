@@ -3,11 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
 from goldassay.measure import failed, gold_field, pred_field
+
+
+class FieldValue(NamedTuple):
+    """A field of a record with its value, which is checked as it is read."""
+
+    record: object
+    field: str
+    value: Any
+
+    def texts(self) -> tuple[str, ...]:
+        """A list of texts; one text that is not empty is a list of one."""
+        if isinstance(self.value, str):
+            return (self.value,) if self.value else ()
+        if not isinstance(self.value, (list, tuple)):
+            raise self._wrong("a list of texts")
+        for place, text in enumerate(self.value):
+            if not isinstance(text, str):
+                raise FieldValue(self.record, f"{self.field}[{place}]", text)._wrong("text")
+        return tuple(self.value)
+
+    def text(self, expected: str = "text") -> str:
+        """A text; empty for ``None``."""
+        if self.value is not None and not isinstance(self.value, str):
+            raise self._wrong(expected)
+        return self.value or ""
+
+    def number(self, expected: str, most: float = float("inf")) -> float | None:
+        """A number from 0 up to ``most``; ``None`` stays.
+
+        Raises:
+            DataError: it is none; the message says what was ``expected``.
+        """
+        if self.value is None:
+            return None
+        is_number = isinstance(self.value, (int, float)) and not isinstance(self.value, bool)
+        if not is_number or not 0 <= self.value <= most:
+            raise self._wrong(expected)
+        return float(self.value)
+
+    def _wrong(self, expected: str) -> DataError:
+        message = f"expected {expected}, found {self.value!r:.60}"
+        return DataError(message, record=read(self.record, "id", None), field=self.field)
 
 
 def answers(gold: object) -> tuple[str, ...]:
@@ -18,62 +60,15 @@ def answers(gold: object) -> tuple[str, ...]:
     >>> answers({"answers": ["1800", "in 1800"]}), answers({"answers": []}), answers({"reference": "In 1800."})
     (('1800', 'in 1800'), (), ('In 1800.',))
     """
-    listed = gold_field(gold, "answers", None)
-    if listed is None:
-        listed = reference(gold) if read(gold, "reference", None) is not None else gold_field(gold, "answers")
-    return _texts(gold, "answers", listed)
+    texts = gold_field(gold, "answers", None)
+    if texts is None:
+        texts = reference(gold) if read(gold, "reference", None) is not None else gold_field(gold, "answers")
+    return FieldValue(gold, "answers", texts).texts()
 
 
 def reference(gold: object) -> str:
     """The long answer, or an empty text."""
-    return _text(gold, "reference", gold_field(gold, "reference", None))
-
-
-def references(gold: object) -> tuple[str, ...]:
-    """All texts that an answer may be compared with: the short answers and the long one, each once."""
-    short, long = answers(gold), reference(gold)
-    return tuple(dict.fromkeys([*short, long] if short and long else short))
-
-
-def expected(gold: object) -> str:
-    """What a judge compares an answer with: the reference, else the first short answer; empty if there is none."""
-    golds = answers(gold) if reference(gold) or read(gold, "answers", None) else ()
-    return (reference(gold) or golds[0]) if golds else ""
-
-
-def question(gold: object) -> str:
-    """The question, or an empty text."""
-    return str(read(gold, "question", "") or "")
-
-
-def answer(pred: object, gold: object = None) -> str:
-    """What was answered; empty if the program abstained or failed."""
-    text, named = pred_field(pred, "answer"), gold if read(pred, "id", None) is None else pred
-    return "" if failed(pred) else _text(named, "answer", text, "text (empty to abstain)")
-
-
-def confidence(pred: object) -> float | None:
-    """How sure the program was, from 0 to 1; ``None`` if it does not say."""
-    return number(pred, "confidence", pred_field(pred, "confidence", None), "a number from 0 to 1", 1.0)
-
-
-def number(record: object, field: str, value: Any, expected: str, most: float = float("inf")) -> float | None:
-    """The ``value`` of a ``field`` of a ``record`` as a number from 0 up to ``most``; ``None`` stays.
-
-    Raises:
-        DataError: it is none; the message says what was ``expected``.
-    """
-    if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most):
-        raise _wrong(record, field, expected, value)
-    return None if value is None else float(value)
-
-
-def contexts(pred: object) -> tuple[str, ...] | None:
-    """The retrieved texts, of a failed program none; ``None`` if the prediction does not say."""
-    listed = pred_field(pred, "retrieved_contexts", None)
-    if isinstance(listed, (list, tuple)):
-        listed = [row if isinstance(row, str) else read(row, "text", row) for row in listed]
-    return None if listed is None else _texts(pred, "retrieved_contexts", listed)
+    return FieldValue(gold, "reference", gold_field(gold, "reference", None)).text()
 
 
 def extra(record: object, name: str) -> Any:
@@ -82,13 +77,74 @@ def extra(record: object, name: str) -> Any:
     return read(record, f"meta.{name}", None) if value is None else value
 
 
-def evidence(pred: object, name: str) -> Any:
-    """`extra` of a prediction; ``None`` also if the program failed."""
-    return None if failed(pred) else extra(pred, name)
+class AnswerPair(NamedTuple):
+    """A question with its gold answers, and what a program answered. Fields are read when they are asked for."""
+
+    gold: object
+    pred: object
+
+    @property
+    def failed(self) -> bool:
+        """Whether the program failed."""
+        return bool(failed(self.pred))
+
+    @property
+    def question(self) -> str:
+        """The question, or an empty text."""
+        return str(read(self.gold, "question", "") or "")
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The acceptable short answers; none is an unanswerable question."""
+        return answers(self.gold)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """All texts that the answer may be compared with: the short answers and the long one, each once."""
+        short = answers(self.gold)
+        long = reference(self.gold)
+        return tuple(dict.fromkeys([*short, long] if short and long else short))
+
+    @property
+    def expected(self) -> str:
+        """The text that a judge compares the answer with: the reference, else the first short answer, else empty."""
+        golds = answers(self.gold) if reference(self.gold) or read(self.gold, "answers", None) else ()
+        return (reference(self.gold) or golds[0]) if golds else ""
+
+    @property
+    def answer(self) -> str:
+        """The answer; empty if the program abstained or failed."""
+        text = pred_field(self.pred, "answer")
+        record = self.gold if read(self.pred, "id", None) is None else self.pred
+        return "" if self.failed else FieldValue(record, "answer", text).text("text (empty to abstain)")
+
+    @property
+    def confidence(self) -> float | None:
+        """How sure the program was, from 0 to 1; ``None`` if it does not say."""
+        value = pred_field(self.pred, "confidence", None)
+        return FieldValue(self.pred, "confidence", value).number("a number from 0 to 1", 1.0)
+
+    @property
+    def contexts(self) -> tuple[str, ...] | None:
+        """The retrieved texts, of a failed program none; ``None`` if the prediction does not say."""
+        rows = pred_field(self.pred, "retrieved_contexts", None)
+        if isinstance(rows, (list, tuple)):
+            rows = [row if isinstance(row, str) else read(row, "text", row) for row in rows]
+        return None if rows is None else FieldValue(self.pred, "retrieved_contexts", rows).texts()
+
+    @property
+    def name(self) -> str | int | None:
+        """The prediction's id, for errors."""
+        name: str | int | None = read(self.pred, "id", None)
+        return name
+
+    def evidence(self, name: str) -> Any:
+        """`extra` of the prediction; ``None`` also if the program failed."""
+        return None if self.failed else extra(self.pred, name)
 
 
 def check_texts(**sides: Sequence[object]) -> None:
-    """Raise unless all sides are lists of texts, and of one length.
+    """Raise a `GoldassayError` unless all sides are lists of texts, and of one length.
 
     >>> check_texts(predictions=["a", "b"], references="ab")
     Traceback (most recent call last):
@@ -100,25 +156,3 @@ def check_texts(**sides: Sequence[object]) -> None:
     )
     if not texts or len({*map(len, sides.values())}) > 1:
         raise GoldassayError(f"{' and '.join(sides)} are lists of texts of one length")
-
-
-def _texts(record: object, field: str, values: Any) -> tuple[str, ...]:
-    """A list of texts, or one text that is not empty."""
-    if isinstance(values, str):
-        return (values,) if values else ()
-    if not isinstance(values, (list, tuple)):
-        raise _wrong(record, field, "a list of texts", values)
-    for place, value in enumerate(values):
-        if not isinstance(value, str):
-            raise _wrong(record, f"{field}[{place}]", "text", value)
-    return tuple(values)
-
-
-def _text(record: object, field: str, value: Any, expected: str = "text") -> str:
-    if value is not None and not isinstance(value, str):
-        raise _wrong(record, field, expected, value)
-    return value or ""
-
-
-def _wrong(record: Any, field: str, expected: str, value: Any) -> DataError:
-    return DataError(f"expected {expected}, found {value!r:.60}", record=read(record, "id", None), field=field)
