@@ -30,7 +30,8 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cpdist
 
-from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, Vectors, checked, cosine, resolve, resolve_tokens
+from goldassay.embedding import DEFAULT, Embedder, TokenEmbedder, checked, cosine, resolve, resolve_tokens
+from goldassay.embedding.protocols import Vectors
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Assessment, Measure, Review, check_choice
 from goldassay.measures.answering.mistakes import wrong_answer
