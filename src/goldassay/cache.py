@@ -116,7 +116,9 @@ class Cache:
     """
 
     def __init__(self, folder: Path | str = FOLDER, *, days: float = DAYS, use: Use = "normal") -> None:
-        self.folder, self.days, self.use = Path(folder), days, use
+        self.folder = Path(folder)
+        self.days = days
+        self.use = use
         self.store = Store(self.folder / "fetched.sqlite")
 
     def get(self, kind: str, key: str, fetch: Callable[[], Any]) -> Fetched:

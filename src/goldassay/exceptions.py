@@ -49,7 +49,11 @@ class DataError(GoldassayError):
         record: object = None,
         field: str | None = None,
     ) -> None:
-        self.what, self.file, self.line, self.record, self.field = what, file, line, record, field
+        self.what = what
+        self.file = file
+        self.line = line
+        self.record = record
+        self.field = field
         first = [f"line {line}"] if file is None and line else [":".join(str(each) for each in (file, line) if each)]
         inside = ", ".join([*([] if record is None else [f"record {record}"]), *([field] if field else [])])
         message = ": ".join(filter(None, (*first, inside, what)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
@@ -19,6 +19,7 @@ import yaml
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError
+from goldassay.jsonl import JSON
 
 BOM = b"\xef\xbb\xbf"
 T = TypeVar("T")
@@ -27,7 +28,11 @@ WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins, as spreadsheets write it
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[BinaryIO]:
-    """A file open for reading; whatever prevents it is one line."""
+    """A file open for reading.
+
+    Raises:
+        DataError: It cannot be opened or read; the message is one line.
+    """
     file = Path(path)
     try:
         if file.is_dir():
@@ -44,7 +49,11 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def text(path: str | Path) -> str:
-    """The whole file as text, line ends as they are; it must not be empty."""
+    """The whole file as text, line ends as they are.
+
+    Raises:
+        DataError: It cannot be read, or is empty.
+    """
     with opened(path) as stream:
         content = decoded(stream.read(), path).removeprefix("\ufeff")
     if not content.strip():
@@ -53,7 +62,11 @@ def text(path: str | Path) -> str:
 
 
 def decoded(raw: bytes, path: str | Path, line: int = 1, offset: int = 0) -> str:
-    """Bytes as text; ``line`` and ``offset`` say where they start in the file, for the error."""
+    """Bytes as text; ``line`` and ``offset`` say where they start in the file, for the error.
+
+    Raises:
+        DataError: They are not UTF-8.
+    """
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -62,12 +75,18 @@ def decoded(raw: bytes, path: str | Path, line: int = 1, offset: int = 0) -> str
 
 
 def raw_lines(path: str | Path) -> Iterator[tuple[int, int, bytes]]:
-    """Number, byte offset and content of each line, without its end; the file must not be empty."""
-    offset, empty = 0, True
+    """Number, byte offset and content of each line, without its end.
+
+    Raises:
+        DataError: The file cannot be read, or is empty.
+    """
+    offset = 0
+    empty = True
     with opened(path) as stream:
         for number, line in enumerate(stream, start=1):
             if number == 1 and line.startswith(BOM):
-                line, offset = line.removeprefix(BOM), len(BOM)
+                line = line.removeprefix(BOM)
+                offset = len(BOM)
             content = line.removesuffix(b"\n").removesuffix(b"\r")
             if number == 1 and b"\r" in content and not line.endswith(b"\n"):
                 raise DataError("its lines end in CR alone; save it with LF or CRLF", file=path)
@@ -95,13 +114,18 @@ def json_lines(path: str | Path) -> Iterator[tuple[int, Any]]:
             yield number, jsonl.value(line, file=path, line=number)
 
 
-def save_json(path: str | Path, value: object) -> None:
+def save_json(path: str | Path, value: JSON) -> None:
     """Write a JSON file, indented."""
     save(path, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
 def save(path: str | Path, content: str) -> None:
-    """Write text as UTF-8 with the line ends that it has: whole, or not at all."""
+    """Write text as UTF-8 with the line ends that it has: whole, or not at all.
+
+    Raises:
+        DataError: The text has half of a character.
+        StorageError: The file cannot be written.
+    """
     file = Path(path)
     try:
         if file.exists() and not file.is_file():  # a device or a pipe is written to, not replaced
@@ -137,7 +161,11 @@ class Faults:
         self.kinds: list[str] = []
 
     def report(self, error: DataError, kind: str = "unreadable") -> None:
-        """Collect an error, or raise it if there are too many; ``kind`` is one of an audit's."""
+        """Collect an error, or raise it if there are too many; ``kind`` is one of an audit's.
+
+        Raises:
+            DataError: The error, if there are too many.
+        """
         if len(self.errors) >= self.limit:
             raise error
         self.errors.append(error)
@@ -145,26 +173,40 @@ class Faults:
 
 
 class _Loader(yaml.SafeLoader):
-    """A safe loader that refuses aliases, and keys that stand twice."""
+    """A safe loader that refuses aliases and repeated keys."""
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """The next node.
+
+        Raises:
+            DataError: It is an alias.
+        """
         if self.check_event(yaml.AliasEvent):
             event: Any = self.get_event()  # type: ignore[no-untyped-call]
             message = f"alias *{event.anchor}: aliases are not read here; write the value out"
             raise DataError(message, line=event.start_mark.line + 1)
         return super().compose_node(parent, index)
 
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """The mapping of a node.
+
+        Raises:
+            DataError: It has a key twice.
+        """
         seen: set[str] = set()
         for key, _ in node.value:
             if str(key.value) in seen:
-                raise DataError(f"{key.value!r} stands twice in one mapping; keep one", line=key.start_mark.line + 1)
+                raise DataError(f"{key.value!r} is repeated in one mapping; keep one", line=key.start_mark.line + 1)
             seen.add(str(key.value))
         return super().construct_mapping(node, deep)
 
 
 def yaml_value(path: str | Path) -> Any:
-    """The content of a YAML file."""
+    """The content of a YAML file.
+
+    Raises:
+        DataError: It cannot be read, or is not YAML that is safe to read.
+    """
     content = text(path)
     try:
         return yaml.load(content, Loader=_Loader)  # noqa: S506 (it is a SafeLoader)

@@ -12,32 +12,37 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import orjson
 from filelock import lock_descriptor, unlock_descriptor
 
 from goldassay.exceptions import DataError, StorageError
 
+JSON: TypeAlias = str | float | bool | Mapping[str, Any] | Sequence[Any] | None
+"""A value that JSON can write, on its upper level."""
 DEEPEST = 50  # levels of an odd value that are written
 POLL = 0.002  # seconds after which a writer asks again for a file that another process is writing
 
 
-def value(text: str | bytes, *, file: object = None, line: int | None = None, unique: bool = True) -> Any:
+def value(text: str | bytes, *, file: Path | str | None = None, line: int | None = None, unique: bool = True) -> Any:
     """Parse a JSON text; ``file`` and ``line`` say where it is, for errors.
 
     ``unique=False`` accepts repeated keys (the last one counts), which is faster: for files that goldassay wrote.
 
+    Raises:
+        DataError: It is not JSON.
+
     >>> value('{"id": "a", "label": "M", "label": "L"}', file="gold.jsonl", line=3)
     Traceback (most recent call last):
-    goldassay.exceptions.DataError: gold.jsonl:3: 'label' stands twice in one object; keep one
+    goldassay.exceptions.DataError: gold.jsonl:3: 'label' is repeated in one object; keep one
     """
     try:
         if not unique:
@@ -60,7 +65,7 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     parsed = dict(pairs)
     if len(parsed) < len(pairs):
         repeated, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise DataError(f"{repeated!r} stands twice in one object; keep one")
+        raise DataError(f"{repeated!r} is repeated in one object; keep one")
     return parsed
 
 
@@ -142,7 +147,11 @@ def rows(file: Path, *, what: str = "a JSON object", check: Check | None = None)
 def rows_with_offsets(
     file: Path, *, what: str = "a JSON object", check: Check | None = None
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    """Like `rows`, each with the byte offset of its line (`row_at` reads it again)."""
+    """Like `rows`, each with the byte offset of its line (`row_at` reads it again).
+
+    Raises:
+        DataError: A line is not JSON, or fails the check.
+    """
     offset = 0
     with file.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
@@ -175,12 +184,13 @@ class Log:
     """
 
     def __init__(self, file: Path) -> None:
-        self.file, self._lock = file, Lock()
+        self.file = file
+        self._lock = Lock()
         with writing(file):
             file.parent.mkdir(parents=True, exist_ok=True)
             self._stream = file.open("ab+", buffering=0)
 
-    def add(self, row: object) -> int:
+    def add(self, row: Mapping[str, Any]) -> int:
         """Append one object; returns the byte offset of its line."""
         return self.lines([dumps(row)])
 
@@ -203,7 +213,11 @@ class Log:
                 unlock_descriptor(self._stream.fileno())
 
     def check_place(self) -> None:
-        """Raise if somebody deleted or moved the file: what is written to it now would be lost."""
+        """Check that nobody deleted or moved the file: what is written to it now would be lost.
+
+        Raises:
+            StorageError: Somebody did.
+        """
         if not (self.file.exists() and os.path.samestat(self.file.stat(), os.fstat(self._stream.fileno()))):
             raise StorageError(f"{self.file} was deleted or moved while it was being written")
 
@@ -231,8 +245,12 @@ class Log:
 
 
 @contextmanager
-def writing(place: object) -> Iterator[None]:
-    """Turns an error of the operating system into one line that names ``place``."""
+def writing(place: Path | str) -> Iterator[None]:
+    """Turn an error of the operating system into one line that names ``place``.
+
+    Raises:
+        StorageError: Something cannot be written.
+    """
     try:
         yield
     except OSError as error:

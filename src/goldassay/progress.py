@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO
 
 from rich.console import Console
 from rich.markup import escape
@@ -72,7 +72,9 @@ def bar(console: Console, shown: bool = True) -> Progress:
 @contextmanager
 def heartbeat(text: Callable[[], str]) -> Iterator[None]:
     """While something long runs, lines of progress where standard error is not a terminal, at least every `EVERY` s."""
-    stream, done, started = standard_error().file, threading.Event(), time.monotonic()
+    stream = standard_error().file
+    done = threading.Event()
+    started = time.monotonic()
     if quiet() or stream.isatty():
         yield
         return
@@ -91,10 +93,10 @@ def heartbeat(text: Callable[[], str]) -> Iterator[None]:
 @contextmanager
 def run_progress(
     total: int, done: int, *, shown: bool, name: str, measure: str
-) -> Iterator[Callable[[int, Any, int], None]]:
+) -> Iterator[Callable[[int, float, int], None]]:
     """How far a run is: program, value so far, done, elapsed, left; a bar, or a line every `EVERY` s elsewhere.
 
-    What it yields shows how many examples are done, the evidence of all of them, and how many failed.
+    Yields a function that shows how many examples are done, their value, and how many failed.
 
     Args:
         total: How many examples there are.
@@ -103,22 +105,24 @@ def run_progress(
         name: The program.
         measure: What its value is called.
     """
-    console, measure = standard_error(), measure[:16]
+    console = standard_error()
+    measure = measure[:16]
     room = max(8, console.width - 56 - len(measure))  # the numbers stay whole on a narrow terminal
     name = name if len(name) <= room else f"{name[: room - 1]}…"
     started = last = time.monotonic()
 
-    def show(count: int, evidence: Any, failed: int) -> None:
+    def show(count: int, value: float, failed: int) -> None:
         nonlocal last
-        value, now = f" {measure} {float(evidence.value):.3f}" if count else "", time.monotonic()
+        now = time.monotonic()
+        result = f" {measure} {value:.3f}" if count else ""
         if not progress.disable:
-            progress.update(task, completed=count, description=escape(name + value))
+            progress.update(task, completed=count, description=escape(name + result))
         elif shown and not quiet() and now >= last + EVERY:
             each = (now - started) / (count - done) if count > done else 0.0
             left = f", {each * (total - count):.0f} s left" if each else ""
             failures = f", {failed} failed" if failed else ""
             how_far = f"evaluated {count} of {total}{failures}, {now - started:.0f} s{left}{waiting()}"
-            print(f"{name or 'run'}{value and ','}{value}, {how_far}", file=console.file, flush=True)
+            print(f"{name or 'run'}{result and ','}{result}, {how_far}", file=console.file, flush=True)
             last = now
 
     with bar(console, shown) as progress:

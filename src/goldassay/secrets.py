@@ -62,7 +62,8 @@ ROUTE = re.compile(
 """Parts of an address's path that are no secrets."""
 PUBLIC = re.compile(r"version|region|model|deployment|format", re.IGNORECASE)  # names in a query, of no secrets
 PLACEHOLDERS = ("not-needed", "not-required", "no-key-required", "lm-studio", "placeholder", "anything")
-HIDDEN, EMPTY = "[hidden]", CellType()
+HIDDEN = "[hidden]"
+EMPTY = CellType()
 MOST = 5000  # objects that are looked through for models
 
 

@@ -82,10 +82,10 @@ def test_process_substitution_is_gold_for_a_task_of_ones_own(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (b'{"id": "a", "id": "b", "text": "x", "entities": []}', "x.jsonl:1: 'id' stands twice in one object"),
+        (b'{"id": "a", "id": "b", "text": "x", "entities": []}', "x.jsonl:1: 'id' is repeated in one object"),
         (
             b'{"id": "a", "text": "x", "entities": [{"start": 0, "start": 0, "end": 1, "type": "T"}]}',
-            "'start' stands twice",
+            "'start' is repeated",
         ),
         (b'{"id": "a", "text": "x", "entities": [], "meta": {"n": ' + b"9" * 5000 + b"}}", "x.jsonl:1"),
         (b'{"id": "a", "text": "x", "entities": [], "meta": {"n": NaN}}', "x.jsonl:1"),

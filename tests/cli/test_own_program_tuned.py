@@ -156,7 +156,7 @@ def test_a_program_that_shows_what_it_is_measured_on_is_named(workspace: Path, l
     assert learner.calls == 0
     done = CliRunner().invoke(app, ["eval", *OWN, "--split", "dev", "--json"])
     warning = json.loads(done.stdout)["warnings"][0]
-    assert f"1 of 16 examples stands in the program's own prompts, {shown['id']}, exactly" in warning
+    assert f"1 of 16 examples is also in the program's prompts: {shown['id']}, exactly" in warning
     folder = json.loads(done.stdout)["folder"]
     compared = CliRunner().invoke(app, ["compare", folder, folder])
     assert warning in " ".join(compared.stderr.split())

@@ -116,7 +116,7 @@ def test_a_repeated_key_names_file_record_and_key(tmp_path: Path) -> None:
     file = tmp_path / "gold.jsonl"
     for inner in ('"label": "M", "label": "L"', '"label": "M", "meta": {"label": 1, "label": 2}'):
         file.write_text(f'{{"id": "a", "label": "A"}}\n{{"id": 0, {inner}}}\n')
-        with pytest.raises(DataError, match=r"gold.jsonl:2: 'label' stands twice in one object; keep one"):
+        with pytest.raises(DataError, match=r"gold.jsonl:2: 'label' is repeated in one object; keep one"):
             read(file, task="classification")
         findings = audit(file, task="classification").findings
         assert [(f.kind, f.file, f.line) for f in findings] == [("unreadable", "gold.jsonl", 2)]
@@ -125,7 +125,7 @@ def test_a_repeated_key_names_file_record_and_key(tmp_path: Path) -> None:
 def test_a_repeated_key_of_a_card_is_refused(tmp_path: Path) -> None:
     (tmp_path / "classification.jsonl").write_text('{"id": "a", "label": "A"}\n')
     (tmp_path / "card.yaml").write_text("name: x\ntasks:\n  classification: {records: 1, records: 2}\n")
-    with pytest.raises(DataError, match=r"card.yaml:3: 'records' stands twice in one mapping; keep one"):
+    with pytest.raises(DataError, match=r"card.yaml:3: 'records' is repeated in one mapping; keep one"):
         audit(tmp_path)
 
 

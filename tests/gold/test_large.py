@@ -67,7 +67,7 @@ def test_a_run_over_gold_in_its_file(file: Path, tmp_path: Path) -> None:
     ("line", "said"),
     [
         ('{"id": "d3", "label": "M"}', "record d3: duplicate document id"),
-        ('{"id": "x", "id": "y", "label": "M"}', "301: 'id' stands twice"),
+        ('{"id": "x", "id": "y", "label": "M"}', "301: 'id' is repeated"),
         ('{"id": "x"}', "301: record x, label: this field is missing"),
     ],
 )

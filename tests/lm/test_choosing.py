@@ -33,9 +33,10 @@ def test_a_key_comes_from_the_environment(models: Path, monkeypatch: pytest.Monk
     with pytest.raises(GoldassayError, match=r"ours takes its key from \$OUR_KEY, which is not set"):
         resolve(f"{models}:ours")
     monkeypatch.setenv("OUR_KEY", "k")
-    found = for_program(dspy.Predict("a -> b"), f"{models}:ours")
-    assert isinstance(found.adapter, dspy.XMLAdapter)
-    assert found.lm.kwargs["api_base"] == "http://127.0.0.1:1/v1"
+    model = for_program(dspy.Predict("a -> b"), f"{models}:ours")
+    assert isinstance(model.adapter, dspy.XMLAdapter)
+    assert model.lm is not None
+    assert model.lm.kwargs["api_base"] == "http://127.0.0.1:1/v1"
 
 
 def test_a_model_that_is_not_in_the_file_is_one_line(models: Path) -> None:
@@ -47,10 +48,11 @@ def test_a_model_that_is_not_in_the_file_is_one_line(models: Path) -> None:
 
 
 def test_options_and_adapter_of_a_program(models: Path) -> None:
-    found = for_program(dspy.Predict("a -> b"), "openai/x,temperature=0.9,adapter=terse-json")
-    assert found.lm.kwargs["temperature"] == 0.9
-    assert isinstance(found.adapter, TerseAdapter)
-    assert found.adapter.form == "json"
+    model = for_program(dspy.Predict("a -> b"), "openai/x,temperature=0.9,adapter=terse-json")
+    assert model.lm is not None
+    assert model.lm.kwargs["temperature"] == 0.9
+    assert isinstance(model.adapter, TerseAdapter)
+    assert model.adapter.form == "json"
 
 
 @pytest.mark.parametrize("word", ["temperature", "=1", "a b=1"])

@@ -70,7 +70,7 @@ def test_an_id_twice_in_squads_predictions_is_no_silent_choice(tmp_path: Path) -
     done = scored(tmp_path, json.dumps(gold), '{"a": "x", "b": "y", "a": "z"}', "--format", "squad")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert line.endswith("p.jsonl: 'a' stands twice in one object; keep one")
+    assert line.endswith("p.jsonl: 'a' is repeated in one object; keep one")
     assert scored(tmp_path, json.dumps(gold), '{"a": "x"}', "--format", "squad").returncode == 0
 
 

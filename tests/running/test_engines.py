@@ -112,7 +112,7 @@ def test_what_breaks_a_run_in_an_actor_breaks_it_and_the_rows_before_it_stay(tmp
     run = Run.load(tmp_path / "r", Metric.of(strange))
     assert 0 < len(run.rows) < len(GOLD)
     assert "9" not in [row["id"] for row in run.rows]
-    assert run.rows[0]["prediction"]["lock"].startswith("<unlocked _thread.loc")  # what cannot travel is its text
+    assert run.rows[0]["prediction"]["lock"].startswith("<unlocked _thread.loc")  # what cannot be sent is its text
     with pytest.raises(GoldassayError, match="the judge: is gone"):
         evaluate(program, GOLD[:4], judged, **RAY)
 
@@ -124,8 +124,8 @@ def test_what_cannot_travel_is_one_line() -> None:
         with lock:
             return dspy.Prediction(label="M")
 
-    with pytest.raises(GoldassayError, match=r"cannot travel to another process .*; use `engine=threads`"):
+    with pytest.raises(GoldassayError, match=r"cannot be sent to a worker .*; use `engine=threads`"):
         evaluate(holds, GOLD[:2], METRIC, engine="ray")
     gold = [dspy.Example(id="a", text="x", label="M", lock=lock).with_inputs("text")]
-    with pytest.raises(GoldassayError, match=r"example a cannot travel .*; use `engine=threads`"):
+    with pytest.raises(GoldassayError, match=r"example a cannot be sent to a worker .*; use `engine=threads`"):
         evaluate(lambda text: dspy.Prediction(label="M"), gold, METRIC, **RAY)

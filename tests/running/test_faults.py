@@ -181,7 +181,7 @@ def test_a_run_that_cannot_begin_leaves_nothing_behind(tmp_path: Path) -> None:
         with lock:
             return right(text)
 
-    for engine, says in (("ray", "cannot travel"), ("clouds", "no engine 'clouds'")):
+    for engine, says in (("ray", "cannot be sent to a worker"), ("clouds", "no engine 'clouds'")):
         with pytest.raises(GoldassayError, match=says):
             evaluate(program, examples(3), METRIC, folder=tmp_path / "r", engine=engine, progress=False)
         assert not list(tmp_path.iterdir())

@@ -133,7 +133,7 @@ def test_evaluate_warns_before_it_calls_and_the_run_keeps_the_warning(
 
     run = evaluate(Shows(), GOLD, lambda gold, pred: 1.0, folder=tmp_path / "run", progress=False)
     assert run.folded.failed == 0
-    assert "1 of 2 examples stands in the program's own prompts, b" in caplog.text
+    assert "1 of 2 examples is also in the program's prompts: b" in caplog.text
     assert Run.load(tmp_path / "run").warnings == run.warnings == run.summary()["warnings"] == [caplog.messages[0]]
 
 

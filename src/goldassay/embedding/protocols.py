@@ -27,6 +27,7 @@ class Embedder(Protocol):
         ...
 
 
+@runtime_checkable
 class TokenEmbedder(Protocol):
     """Texts to vectors of their tokens: for each text the ids of its tokens and an array of shape (tokens, d).
 

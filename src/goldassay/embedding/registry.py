@@ -29,7 +29,7 @@ def register(embedder: Embedder | TokenEmbedder, name: str | None = None) -> str
     [[1.0]]
     """
     name = name or embedder.name
-    if hasattr(embedder, "special"):
+    if isinstance(embedder, TokenEmbedder):
         _token_embedders[name] = embedder
     else:
         _embedders[name] = embedder

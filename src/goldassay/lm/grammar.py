@@ -33,8 +33,10 @@ Copied = Annotated[str, FieldInfo(json_schema_extra={"copied": True})]
 Asked = Annotated[str, FieldInfo(json_schema_extra={"copied": False})]
 """The type of an input that nothing is copied from, such as a question."""
 NOTHING = "-"
-ITEMS, CHARACTERS, TOP_CHARACTERS = 12, 64, 400
-"""Bounds where a schema states none: items of a list, characters of a text in a list and of a text of its own."""
+# Bounds where a schema states none:
+ITEMS = 12  # of a list
+CHARACTERS = 64  # of a text in a list
+TOP_CHARACTERS = 400  # of a text that is an output of its own
 LETTERS = 8  # of a word: bounds in characters become bounds in words for copied text
 NUMBERS = {"integer": "/-?[0-9]{1,12}/", "number": r"/-?[0-9]{1,12}(\.[0-9]{1,6})?/", "boolean": '"true" | "false"'}
 
@@ -57,8 +59,10 @@ class Scalar(NamedTuple):
     def parse(self, text: str) -> Any:
         """The value of a line. A text that does not fit the kind stays a text: the adapter reports it."""
         text = text.strip()
-        if text == NOTHING:
-            return None if self.optional else ("" if self.kind == "text" else text)
+        if text == NOTHING and self.optional:
+            return None
+        if text == NOTHING and self.kind == "text":
+            return ""
         try:
             return text if self.kind == "text" else json.loads(text)
         except ValueError:
@@ -69,7 +73,7 @@ class Scalar(NamedTuple):
 class Lines:
     r"""The form of an answer: one value (under no name), an object of them, or a list of either, an item a line.
 
-    An object stands on one line: ``TYPE: text`` for a label and a text, else its values between bars.
+    An object takes one line: ``TYPE: text`` for a label and a text, else its values between bars.
 
     >>> form = Lines.of({"type": "object", "properties": {"names": {"type": "array", "items": {"type": "object",
     ...     "properties": {"text": {"type": "string"}, "type": {"enum": ["TOP", "TMP"]}}}}}})
@@ -94,7 +98,8 @@ class Lines:
             return None
         ((output, part),) = schema["properties"].items()
         part = _resolved(part, schema)
-        listed, most = part.get("type") == "array", part.get("maxItems")
+        listed = part.get("type") == "array"
+        most = part.get("maxItems")
         part = _resolved(part.get("items") or {}, schema) if listed else part
         fields = part.get("properties", {"": part})
         parts: dict[str, Scalar] = {}
@@ -154,7 +159,8 @@ class Lines:
         """
         rules: dict[str, str] = {}
         sources = [line.strip() for line in source.splitlines() if line.strip()]
-        inner, parts = self.listed or bool(self.separator), list(self.parts.values())
+        inner = self.listed or bool(self.separator)
+        parts = list(self.parts.values())
 
         def named(rule: str) -> str:
             return rules.setdefault(rule, f"VALUE_{len(rules)}")
@@ -181,12 +187,14 @@ class Lines:
 
 
 def _scalar(part: Schema, root: Schema) -> Scalar | None:
-    """What a line can show of a schema, if anything."""
+    """A schema as a value on one line; None if a line cannot show it."""
     options = [_resolved(option, root) for option in part.get("anyOf", [part])]
     rest = [option for option in options if option.get("type") != "null"]
     if len(rest) != 1:
         return None
-    copied, (part,), optional = part.get("copied"), rest, len(rest) < len(options)
+    copied = part.get("copied")
+    optional = len(rest) < len(options)
+    part = rest[0]
     if labels := [part["const"]] if "const" in part else part.get("enum"):
         plain = all(isinstance(x, str) and x.strip() == x != NOTHING and "\n" not in x for x in labels)
         return Scalar("text", tuple(labels), optional=optional) if plain else None
@@ -197,7 +205,7 @@ def _scalar(part: Schema, root: Schema) -> Scalar | None:
 
 
 def _resolved(part: Schema, root: Schema) -> Schema:
-    """A part with its reference followed; what stands beside the reference is kept."""
+    """A part with its reference followed; keys beside the reference are kept."""
     target: Any = root if "$ref" in part else {}
     for key in part.get("$ref", "#/").removeprefix("#/").split("/"):
         target = target.get(key, {})
@@ -264,7 +272,7 @@ def bound(schema: Any, items: int = ITEMS, characters: int = CHARACTERS, runs: S
 
 
 def _runs(source: str, words: int) -> Iterator[str]:
-    """All runs of at most so many words that stand on one line, each also without the marks around it.
+    """All runs of at most so many words of one line, each also without the marks around it.
 
     >>> list(dict.fromkeys(_runs("in Delft (1667)", 2)))
     ['in', 'in Delft', 'Delft', 'Delft (1667)', 'Delft (1667', '(1667)', '1667']

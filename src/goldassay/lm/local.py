@@ -27,7 +27,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import dspy
 import httpx
@@ -37,6 +37,8 @@ from goldassay.cache import user_cache
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm.grammar import CHARACTERS, ITEMS, json_grammar
 from goldassay.progress import quiet
+
+Messages: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 class PromptTooLongError(ModelError, ContextWindowExceededError, ValueError):  # type: ignore[misc]
@@ -48,7 +50,8 @@ class PromptTooLongError(ModelError, ContextWindowExceededError, ValueError):  #
 
     def __init__(self, message: str) -> None:
         Exception.__init__(self, message)
-        self.message, self.model = message, None
+        self.message = message
+        self.model = None
 
     def __str__(self) -> str:
         return str(self.message)
@@ -85,20 +88,23 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
         **settings: Any,
     ) -> None:
         super().__init__(model, **{"temperature": 0.0, "max_tokens": 256, **settings})
-        self.context, self.items, self.characters, self.slots = context, items, characters, slots
+        self.context = context
+        self.items = items
+        self.characters = characters
+        self.slots = slots
 
     supports_response_schema = True  # pyright: ignore[reportAssignmentType]
     supports_function_calling = False  # pyright: ignore[reportAssignmentType]
     supports_reasoning = False  # pyright: ignore[reportAssignmentType]
     supported_params = frozenset({"response_format", "temperature", "max_tokens", "stop", "seed", "top_p"})  # pyright: ignore[reportAssignmentType]
 
-    def __call__(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
+    def __call__(self, prompt: str | None = None, *, messages: Messages | None = None, **options: Any) -> Any:
         options = self._options(options)
         with self._fitting():
             answers = super().__call__(prompt, messages=messages, **options)
         return self._whole(answers, options)
 
-    async def acall(self, prompt: Any = None, *, messages: Any = None, **options: Any) -> Any:
+    async def acall(self, prompt: str | None = None, *, messages: Messages | None = None, **options: Any) -> Any:
         options = self._options(options)
         with self._fitting():
             answers = await super().acall(prompt, messages=messages, **options)
@@ -116,10 +122,10 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
 
     def _options(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options of a call, with the server's address and the grammar of a requested response format."""
-        asked = options.pop("response_format", None)
-        if asked is not None:  # a pydantic model, or what OpenAI's interface takes
-            is_model = isinstance(asked, type)
-            schema = asked.model_json_schema() if is_model else asked.get("json_schema", {}).get("schema")
+        form = options.pop("response_format", None)
+        if form is not None:  # a pydantic model, or what OpenAI's interface takes
+            is_model = isinstance(form, type)
+            schema = form.model_json_schema() if is_model else form.get("json_schema", {}).get("schema")
             grammar = json_grammar(schema or {"type": "object"}, "", self.items, self.characters)
             options["extra_body"] = {**options.get("extra_body", {}), "grammar": grammar}
         server = self.server
@@ -128,7 +134,7 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
 
     @contextmanager
     def _fitting(self) -> Iterator[None]:
-        """Turns a prompt that is too long into one line."""
+        """Turn a prompt that is too long into one line."""
         try:
             yield
         except ContextWindowExceededError as error:
@@ -167,11 +173,15 @@ def _start(file: Path, context: int, slots: int) -> Server:
     xllamacpp = import_module("xllamacpp")
     params = xllamacpp.CommonParams()
     params.model.path = str(file)
-    params.n_ctx, params.n_parallel, params.cache_ram_mib = context * slots, slots, 0
+    params.n_ctx = context * slots
+    params.n_parallel = slots
+    params.cache_ram_mib = 0
     params.verbosity = -1  # llama.cpp prints nothing of its own
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads()
     key = secrets.token_urlsafe()
-    params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [key]
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.api_keys = [key]
     try:
         handle = xllamacpp.Server(params)
     except (RuntimeError, ValueError, OSError) as error:
@@ -183,7 +193,11 @@ def _start(file: Path, context: int, slots: int) -> Server:
 
 
 def require() -> None:
-    """Raises `MissingExtra` if xllamacpp is not installed."""
+    """Check that xllamacpp is installed.
+
+    Raises:
+        MissingExtra: It is not.
+    """
     if find_spec("xllamacpp") is None:
         raise MissingExtra("xllamacpp", "local", "; or name another model (`lm=openai/gpt-4o-mini`)")
 
@@ -192,6 +206,9 @@ def threads() -> int:
     """How many threads a model computes on: ``$GOLDASSAY_LM_THREADS``, else the processors that are idle now.
 
     llama.cpp's threads wait for each other, so on a busy machine two are slower than one.
+
+    Raises:
+        ModelError: The variable is no whole number from 1 on.
     """
     if text := os.environ.get("GOLDASSAY_LM_THREADS", "").strip():
         if not text.isdecimal() or int(text) < 1:
@@ -206,7 +223,7 @@ NUMBER = "0123456789.eE+-"
 
 
 def complete(text: str) -> str:
-    """The JSON object that a cut answer surely holds.
+    """The JSON object that a cut answer holds for certain.
 
     The longest beginning that becomes an object by closing a text, a list or the object itself: what was begun
     inside of a list or of an inner object cannot be closed so, and goes. A number that may go on is not whole.
@@ -245,7 +262,11 @@ ELSE = "or give a file of your own as local:FILE.gguf"
 
 
 def located(name: str) -> Path:
-    """The file of ``local:FILE.gguf``, or of ``local/NAME``, which is fetched on first use into the user's cache."""
+    """The file of ``local:FILE.gguf``, or of ``local/NAME``, which is fetched on first use into the user's cache.
+
+    Raises:
+        ModelError: There is no such file or model, or it cannot be fetched or stored.
+    """
     if name.startswith("local:"):
         file = Path(name.removeprefix("local:")).expanduser()
         if not file.is_file():

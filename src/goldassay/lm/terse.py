@@ -46,7 +46,8 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         super().__init__()
         if form not in FORMS:
             raise GoldassayError(f"no form of answers {form!r}; there are {', '.join(FORMS)}")
-        self.form, self.copied = form, copied
+        self.form = form
+        self.copied = copied
 
     def lines(self, signature: Any) -> Lines | None:
         """The form in lines of a signature's outputs; None if they are written as JSON."""
@@ -54,24 +55,31 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
         return form if form and (self.form == "lines" or form.listed) else None
 
     def __call__(
-        self, lm: Any, lm_kwargs: dict[str, Any], signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]
+        self,
+        lm: dspy.BaseLM,
+        lm_kwargs: dict[str, Any],
+        signature: type[dspy.Signature],
+        demos: list[dict[str, Any]],
+        inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
         """One call of the model: a local one gets a grammar, others what ``dspy.JSONAdapter`` sends.
 
         Args:
             lm: The model.
             lm_kwargs: Its settings for this call.
-            signature: What is asked.
+            signature: The task.
             demos: The demonstrations.
             inputs: The values of the input fields.
         """
-        options, adapter = dict(lm_kwargs), dspy.JSONAdapter
+        options = dict(lm_kwargs)
+        adapter: type[dspy.Adapter] = dspy.JSONAdapter
         if isinstance(lm, LocalLM):
-            options["extra_body"], adapter = {"grammar": self.grammar(lm, signature, inputs)}, dspy.Adapter
+            options["extra_body"] = {"grammar": self.grammar(lm, signature, inputs)}
+            adapter = dspy.Adapter
         answers: list[dict[str, Any]] = adapter.__call__(self, lm, options, signature, demos, inputs)
         return answers
 
-    def grammar(self, lm: LocalLM, signature: Any, inputs: Mapping[str, Any]) -> str:
+    def grammar(self, lm: LocalLM, signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> str:
         """The grammar of a local model's answer."""
         source = "\n".join(
             _plain(inputs[name])
@@ -82,19 +90,21 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
             return form.grammar(source, lm.items, lm.characters, lm.server.end_tokens)
         return json_grammar(_schema(signature), source, lm.items, lm.characters)
 
-    def format(self, signature: Any, demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    def format(
+        self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]
+    ) -> list[dict[str, Any]]:
         """The messages as DSPy makes them, with a short system message."""
         first, *rest = super().format(signature, demos, inputs)
         return [{**first, "content": self.system_message(signature)}, *rest]
 
-    def parse(self, signature: Any, completion: str) -> dict[str, object]:
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, object]:
         """The typed outputs of an answer."""
         if (form := self.lines(signature)) and "{" not in completion:
             completion = json.dumps(form.read(completion), ensure_ascii=False)
         fields: dict[str, Any] = super().parse(signature, completion)
         return fields
 
-    def system_message(self, signature: Any) -> str:
+    def system_message(self, signature: type[dspy.Signature]) -> str:
         """The instructions, then a line for each field that is described or is a choice of labels."""
         lines: list[str] = [str(signature.instructions)]
         for name, field in signature.fields.items():
@@ -105,12 +115,14 @@ class TerseAdapter(dspy.JSONAdapter):  # type: ignore[misc]
                 lines.append(f"{name}: {'; '.join(filter(None, (description, labels)))}")
         return "\n".join(lines)
 
-    def format_user_message_content(self, signature: Any, inputs: dict[str, object], *_: object, **__: object) -> str:
+    def format_user_message_content(
+        self, signature: type[dspy.Signature], inputs: dict[str, object], *_: object, **__: object
+    ) -> str:
         """The inputs, a line each."""
         return "\n".join(f"{name}: {_plain(inputs[name])}" for name in signature.input_fields if name in inputs)
 
     def format_assistant_message_content(
-        self, signature: Any, outputs: dict[str, object], *_: object, **__: object
+        self, signature: type[dspy.Signature], outputs: dict[str, object], *_: object, **__: object
     ) -> str:
         """The outputs that there are, as one line of JSON."""
         names = [name for name in signature.output_fields if outputs.get(name) is not None]
@@ -127,7 +139,7 @@ def _lines(signature: Any) -> Lines | None:
         return None
 
 
-def _schema(signature: Any) -> dict[str, Any]:
+def _schema(signature: type[dspy.Signature]) -> dict[str, Any]:
     """The JSON schema of a signature's outputs, with what the signature marks as copied."""
     fields: dict[str, Any] = {name: (field.annotation, ...) for name, field in signature.output_fields.items()}
     schema: dict[str, Any] = create_model("Outputs", **fields).model_json_schema()

@@ -54,7 +54,7 @@ class RunComparison:
 
     @property
     def change(self) -> str:
-        """What the interval of the difference says: ``better``, ``worse``, or nothing."""
+        """``better`` or ``worse`` if the interval of the difference shows it, else nothing."""
         ends = self.comparison.interval
         if ends.low <= 0 <= ends.high:
             return ""
@@ -96,13 +96,13 @@ def compare(*runs: Run | Path | str, test: str = "permutation", seed: int = 0) -
     >>> from goldassay.running.evaluate import evaluate
     >>> gold = [dspy.Example(text=word, label=word.upper()).with_inputs("text") for word in ("a", "b", "c", "d")]
     >>> exact = lambda gold, pred: gold["label"] == pred["label"]
-    >>> good, bad = (evaluate(lambda text, end=end: dspy.Prediction(label=text.upper() + end), gold, exact)
-    ...              for end in ("", "!"))
+    >>> good = evaluate(lambda text: dspy.Prediction(label=text.upper()), gold, exact)
+    >>> bad = evaluate(lambda text: dspy.Prediction(label=text), gold, exact)
     >>> (result,) = compare(bad, good)
     >>> result.measure, result.comparison.difference, result.won
     ('score', 1.0, ('0', '1', '2', '3'))
     """
-    first, *others = (run for place in runs for run in ([place] if isinstance(place, Run) else logs.runs_at(place)))
+    first, *others = [run for place in runs for run in ([place] if isinstance(place, Run) else logs.runs_at(place))]
     results = []
     for other in others:
         check_comparable(first, other)
@@ -153,7 +153,11 @@ def ranked(runs: Sequence[Run], *, seed: int = 0) -> dict[str, list[Rank]]:
 
 
 def check_comparable(a: Run, b: Run) -> None:
-    """Refuse to compare runs on other examples or under other conventions."""
+    """Check that two runs are on the same examples and under the same conventions.
+
+    Raises:
+        ConventionError: They are not.
+    """
     places = f"{a.folder or a.name} and {b.folder or b.name}"
     if a.about["gold"] != b.about["gold"]:
         raise ConventionError(f"{places} are on different gold; evaluate both on the same split")
@@ -196,10 +200,12 @@ def from_predictions(
     check_unique(gold)
     sides = list(zip(gold, predictions, strict=True))
     if isinstance(measures, Mapping):
-        named, weights = measures, {}
+        named = measures
+        weights: Mapping[str, float] = {}
         assessed = [{key: measure(*pair) for key, measure in named.items()} for pair in sides]
     else:
-        named, weights = measures.measures, measures.weights
+        named = measures.measures
+        weights = measures.weights
         assessed = [measures.assess_or_fail(*pair)[0] for pair in sides]
     settings = {"protocol": protocol} if protocol else {}
     if file is not None:
@@ -228,14 +234,24 @@ def rescore(task: str, gold: Path, pred: Path, measures: Sequence[str] = (), *, 
         measures: Measures such as ``LinkF1(k=3)``, by default all that the task has; of a task of your own the place of
             its metric.
         format: The format of files; guessed if not given.
+
+    Raises:
+        GoldassayError: A measure is of another task.
+        DataError: A file is damaged.
     """
-    gold_is_run, pred_is_run = formats.is_run(gold), formats.is_run(pred)
+    gold_is_run = formats.is_run(gold)
+    pred_is_run = formats.is_run(pred)
+    pred_format = format
+    if pred_is_run:
+        pred_format = "run"
+    elif format is None and gold_is_run:
+        pred_format = formats.guess(pred, task)
     both = pairs(
         task,
         gold,
         pred,
         format="run" if gold_is_run else format,
-        pred_format="run" if pred_is_run else format or (formats.guess(pred, task) if gold_is_run else None),
+        pred_format=pred_format,
         overlap=gold_is_run or pred_is_run,
     )
     if not measures:

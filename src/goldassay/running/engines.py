@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PATIENCE = 2.0  # seconds for examples in flight when a run is interrupted; a call that hangs is left behind
-FIRST, ENOUGH = 5, 20  # equal failures at the start; how many rows before a share of failures means anything
+FIRST = 5  # equal failures at the start after which a run stops
+ENOUGH = 20  # rows before a share of failures means anything
 STORE = 100 * 2**20  # bytes of Ray's object store: rows are small
 DIED = "WorkerDied: the process that ran this example died, also when the example was alone"
 
@@ -103,7 +104,10 @@ def work_through(
     tenth of a second. Whatever ``make`` or ``keep`` raises stops the loop and is raised here, after the rows in flight
     are kept; after Ctrl-C they have `PATIENCE` seconds.
     """
-    queue, stop, lock, closed = deque(todo), threading.Event(), threading.Lock(), threading.Event()
+    queue = deque(todo)
+    stop = threading.Event()
+    closed = threading.Event()
+    lock = threading.Lock()
 
     def work() -> str:
         try:
@@ -158,26 +162,34 @@ class Worker:
             except Exception as error:
                 try:
                     cloudpickle.loads(cloudpickle.dumps(error))
-                except Exception:  # noqa: BLE001  its class cannot travel
+                except Exception:  # noqa: BLE001  its class cannot be sent to another process
                     error = GoldassayError(one_line(error))
                 raise error from None
         try:
             cloudpickle.dumps(row)
-        except Exception:  # noqa: BLE001  what cannot travel does so as in the run's folder
+        except Exception:  # noqa: BLE001  what cannot be sent is sent as JSON, as in the run's folder
             row = json.loads(jsonl.dumps(row))
         return row, self.measuring.hopeless, {**meter.used, "unpriced": meter.unpriced}, rest.usage
 
 
 class Cluster:
-    """Actors that measure examples: called like `Measuring`, from as many threads as examples are in flight."""
+    """Actors that measure examples: called like `Measuring`, from as many threads as examples are in flight.
+
+    Raises:
+        GoldassayError: An actor cannot be started, or the program cannot be sent to it.
+        MissingExtra: Ray is not installed.
+    """
 
     def __init__(self, measuring: Measuring, context: dict[str, Any], options: RunOptions, width: int) -> None:
         packed = pack(measuring, context)
         ray = self.ray = join_ray(options.ray_address)
-        self.measuring, self.hopeless, self.closed = measuring, False, False
+        self.measuring = measuring
+        self.hopeless = False
+        self.closed = False
         self.count = min(width, options.workers or int(ray.cluster_resources().get("CPU", 1)))
         self.packed = ray.put(packed)
-        self.lock, self.spare = threading.Lock(), None
+        self.lock = threading.Lock()
+        self.spare: Any = None
         retries = {"max_restarts": -1, "max_task_retries": 1, "max_concurrency": -(-width // self.count)}
         self.actors = [self._actor(**retries) for _ in range(self.count)]
         self.free: SimpleQueue[Any] = SimpleQueue()
@@ -220,8 +232,10 @@ class Cluster:
             cause = error.cause
             raise (cause if isinstance(cause, BaseException) else GoldassayError(str(error).splitlines()[-1])) from None
         except TypeError as error:
-            what = f"gold example {example.get('id', index)} cannot travel ({one_line(error)})"
-            raise GoldassayError(f"{what}; use `engine=threads`") from None
+            record = example.get("id", index)
+            raise GoldassayError(
+                f"gold example {record} cannot be sent to a worker ({one_line(error)}); use `engine=threads`"
+            ) from None
 
     def _alone(self, index: int, example: dspy.Example) -> Any:
         """The answer of an actor that works on no other example; nothing if it dies too."""
@@ -246,7 +260,13 @@ class Cluster:
 
 
 def pack(measuring: Measuring, context: dict[str, Any]) -> bytes:
-    """What a worker needs, as bytes; workspace modules travel by value, so that nodes need no copy of their files."""
+    """The program, its metric and its context as bytes for a worker.
+
+    Workspace modules are sent by value, so that nodes need no copy of their files.
+
+    Raises:
+        GoldassayError: Something in them cannot be sent to another process.
+    """
     modules = [module for name, module in sys.modules.items() if name.startswith("_goldassay_workspace_")]
     with ExitStack() as stack:
         for module in modules:
@@ -256,13 +276,18 @@ def pack(measuring: Measuring, context: dict[str, Any]) -> bytes:
             packed: bytes = cloudpickle.dumps((sys.path, cloudpickle.dumps((measuring, context))))
         except Exception as error:
             raise GoldassayError(
-                f"this program cannot travel to another process ({type(error).__name__}: {error}); use `engine=threads`"
+                f"this program cannot be sent to a worker ({type(error).__name__}: {error}); use `engine=threads`"
             ) from error
     return packed
 
 
 def join_ray(address: str | None) -> Any:
-    """Ray, once joined or started on this machine: no usage statistics, no dashboard, our signal handlers."""
+    """Ray, once joined or started on this machine: no usage statistics, no dashboard, our signal handlers.
+
+    Raises:
+        MissingExtra: Ray is not installed.
+        GoldassayError: It cannot be joined or started.
+    """
     address = address or os.environ.get("RAY_ADDRESS")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

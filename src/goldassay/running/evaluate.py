@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, chdir, closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from goldassay.fields import check_unique, shared_text
 from goldassay.lm import models
 from goldassay.measures.judged import JudgeLabels
 from goldassay.metric import AnyMetric, Metric
-from goldassay.progress import run_progress
+from goldassay.progress import quiet, run_progress
 from goldassay.running import asynchronous
 from goldassay.running.about import SAME, about_run, different, now
 from goldassay.running.account import TOKENS, Account, current
@@ -32,6 +32,7 @@ from goldassay.running.leaks import find_leaks, leak_warning
 from goldassay.running.rows import Row, Rows
 from goldassay.running.run import Run, stored
 from goldassay.secrets import redact, remember
+from goldassay.tally import Evidence
 
 ENGINES = ("threads", "ray")
 
@@ -65,8 +66,8 @@ class RunOptions:
         settings: More entries for the ``settings`` of ``run.json``.
         lm: The language model or its name (`goldassay.lm.resolve`); by default the one that DSPy is configured with.
         adapter: The adapter; by default the one that DSPy is configured with.
-        check_leaks: Warn before any call if gold examples stand in the program's prompts (`goldassay.running.leaks`),
-            or share texts and name no document (`goldassay.fields.shared_text`).
+        check_leaks: Warn before any call if the program's prompts show gold examples (`goldassay.running.leaks`), or if
+            examples share texts and name no document (`goldassay.fields.shared_text`).
         judge_labels: Human labels of some examples, by the name of a judged value (``{"relevance": {"q1": 0.5}}``). The
             run then also has corrected values (`goldassay.measures.judged`).
 
@@ -111,7 +112,7 @@ class RunOptions:
         return replace(self, **changes)
 
     def resolved(self) -> RunOptions:
-        """These options with the model and adapter that a model's name stands for."""
+        """These options with a model and an adapter in place of the model's name."""
         if not isinstance(self.lm, str):
             return self
         model = models.resolve(self.lm)
@@ -159,8 +160,10 @@ def evaluate(
         raise GoldassayError("there are no gold examples to evaluate on")
     for index, example in enumerate(gold):
         if input_keys(example) is None:
-            what = f"gold example {index} ({type(example).__name__}) does not say which of its fields are inputs"
-            raise GoldassayError(f"{what}: add .with_inputs('text', …) to a dspy.Example")
+            raise GoldassayError(
+                f"gold example {index} ({type(example).__name__}) does not say which of its fields are inputs: "
+                "add .with_inputs('text', …) to a dspy.Example"
+            )
     if isinstance(gold, (list, tuple)):  # those of a large file are unique
         check_unique(gold)
     evaluation = _Evaluation(program, gold, metric if isinstance(metric, Metric) else Metric.of(metric), use)
@@ -176,10 +179,12 @@ aevaluate = asynchronous(evaluate)
 
 
 class _Evaluation:
-    """One call of `evaluate`: its head, its folder, its rows."""
+    """One call of `evaluate`: its head, its folder and its rows."""
 
     def __init__(self, program: Program, gold: Sequence[dspy.Example], metric: Metric, options: RunOptions) -> None:
-        self.gold, self.metric, self.options = gold, metric, options
+        self.gold = gold
+        self.metric = metric
+        self.options = options
         place = options.resume or options.folder
         self.folder = None if place is None else Path(place)
         self.size = len(gold) * options.repeats  # rows of the whole run
@@ -192,7 +197,8 @@ class _Evaluation:
             self.about["warnings"] = warnings
             logging.getLogger("goldassay").warning("%s", "; ".join(warnings))
         if options.repeats > 1:  # an answer from a cache is no second answer
-            lm, program = lm and without_cache(lm), with_fresh_answers(program)
+            lm = lm and without_cache(lm)
+            program = with_fresh_answers(program)
         context = {"lm": lm, "adapter": options.adapter or dspy.settings.adapter}
         self.context = {name: value for name, value in context.items() if value is not None}
         self.measuring = Measuring(program, metric, options.trace and place is not None, options.timeout)
@@ -204,24 +210,36 @@ class _Evaluation:
         self.rest = Account(self.meter)  # calls that belong to no row
 
     def run(self, engine: Measuring | Cluster) -> Run:
-        """Make the missing rows; the run, whole."""
+        """Make the missing rows, and return the whole run.
+
+        Raises:
+            RunStopped: It stopped before its end.
+        """
         if self.folder is not None and self._open(self.folder):
             run = Run.load(self.folder, self.metric)  # it is finished
             run.about |= {"judge_labels": self.options.judge_labels} if self.options.judge_labels else {}
             return run
-        before, started = self.about["cost"], time.perf_counter()
+        before = self.about["cost"]
+        started = time.perf_counter()
         failures = Failures(self.options.max_failures, worked=len(self.rows))
-        status, reason, cause = "interrupted", "", None
+        status = "interrupted"
+        reason = ""
+        cause: BaseException | None = None
         try:
             with self.rest.open(), dspy.context(**self.context):
                 reason = self._work(engine, failures)
-            done = len(self.rows) == self.size
-            status, reason = ("finished", failures.all) if done else ("stopped", reason)
+            if len(self.rows) == self.size:
+                status = "finished"
+                reason = failures.all
+            else:
+                status = "stopped"
         except (BudgetSpent, StorageError) as error:
             if self.meter.outer is not None:
                 self.meter.outer.check()  # a budget of the tuning that evaluates stops the tuning
             safe = self.writer is None or (self.writer.folder / ROWS).exists()
-            status, reason, cause = "stopped", f"{error}{'; what was done is safe' if safe else ''}", error
+            status = "stopped"
+            reason = f"{error}; what was done is safe" if safe else str(error)
+            cause = error
         finally:
             cost = self._cost(before, time.perf_counter() - started)
             self.about |= {"status": status, "finished": now(), "cost": cost}
@@ -281,33 +299,36 @@ class _Evaluation:
 
     def _work(self, engine: Measuring | Cluster, failures: Failures) -> str:
         """Make and keep the missing rows; the reason to stop early, or nothing."""
-        repeats, zero = self.options.repeats, self.metric.zero
-        weighted = [key for key in zero if zero.weights.get(key, 1.0)]
-        measure = weighted[0] if len(weighted) == 1 else "metric"
-
-        def evidence(row: Row) -> Any:  # for the progress; a function's own values are known by their rows only
-            return zero.from_state({key: state for key, state in row["tallies"].items() if key in zero})
-
-        total = sum(map(evidence, self.rows), zero)
+        repeats = self.options.repeats
+        shown = self.options.progress and not quiet()
+        total = _RunningTotal(self.metric.zero, self.rows if shown else ())
 
         def make(number: int) -> Row:
             index, repeat = divmod(number, repeats)
             row = engine(index, self.gold[index], Account(self.meter, self.measuring.trace, self.rest))
-            return row | ({"repeat": repeat + 1} if repeats > 1 else {})
+            if repeats > 1:
+                row["repeat"] = repeat + 1
+            return row
 
         def keep(row: Row) -> str:
-            nonlocal total
             if earlier := self.failed.get(self.rows.number(row)):
                 row["retried"] = True
                 self.rest.add(earlier.get("usage", {}))
-            row, offset = self.writer.row(row) if self.writer else (row, 0)
+            offset = 0
+            if self.writer is not None:
+                row, offset = self.writer.row(row)
             self.rows.add(row, offset)
-            total = total + evidence(row)
+            if shown:
+                total.waiting.append(row)
             return failures.add(str(row["id"]), str(row.get("error") or ""), engine.hopeless)
 
-        name, shown = str(self.about["name"]), self.options.progress
-        with run_progress(self.size, len(self.rows), shown=shown, name=name, measure=measure) as bar:
-            show = lambda: bar(len(self.rows), total, len(failures.errors))  # noqa: E731
+        name = str(self.about["name"])
+        with run_progress(self.size, len(self.rows), shown=shown, name=name, measure=total.measure) as bar:
+
+            def show() -> None:
+                if shown:
+                    bar(len(self.rows), total.value(), len(failures.errors))
+
             return work_through(self.rows.missing(len(self.gold)), make, keep, threads=self.threads, show=show)
 
     def _cost(self, before: Mapping[str, Any], seconds: float) -> dict[str, Any]:
@@ -326,8 +347,32 @@ class _Evaluation:
 
     def _explained(self, reason: str) -> str:
         """Why the run stopped, after how much, and how it goes on."""
-        done, what = len(self.rows), "examples" if self.options.repeats == 1 else "answers"
-        where = f"stopped after {done} of {self.size} {what}: " if done < self.size else ""
+        done = len(self.rows)
+        unit = "examples" if self.options.repeats == 1 else "answers"
+        where = f"stopped after {done} of {self.size} {unit}: " if done < self.size else ""
         fix = "" if "budget" in reason else "fix it and "
         how = f"; {fix}resume with `resume={self.folder}`" if self.folder and (self.folder / ROWS).exists() else ""
         return f"{where}{redact(reason)}{how}"
+
+
+class _RunningTotal:
+    """The value of the rows so far, for the progress.
+
+    Rows wait until a value is shown, so that the threads that make them do not queue for the addition. A function's own
+    values are left out: only the finished run knows them all.
+    """
+
+    def __init__(self, zero: Evidence, rows: Iterable[Row]) -> None:
+        weighted = [key for key in zero if zero.weights.get(key, 1.0)]
+        self.measure = weighted[0] if len(weighted) == 1 else "metric"
+        self.waiting = deque(rows)
+        self._zero = zero
+        self._total = zero
+
+    def value(self) -> float:
+        """The value, with the rows that wait."""
+        while self.waiting:
+            tallies = self.waiting.popleft()["tallies"]
+            known = {key: state for key, state in tallies.items() if key in self._zero}
+            self._total = self._total + self._zero.from_state(known)
+        return float(self._total.value)

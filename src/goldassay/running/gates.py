@@ -29,6 +29,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.running.about import now
 from goldassay.statistics.evidence import Evidences, Values
 from goldassay.statistics.intervals import Bounds, effective_sample_size, interval
+from goldassay.tally import Tally
 
 if TYPE_CHECKING:
     from goldassay.running.run import Run
@@ -40,6 +41,9 @@ def gates(run: Run, runs: Path) -> dict[str, Gate]:
     """The gate of each measure that has a target; this look is noted in the folder of runs.
 
     All gates have to pass, so several targets need no correction; several candidates do (see `gate`).
+
+    Raises:
+        GoldassayError: The run has no target.
     """
     targets = {key: about["target"] for key, about in run.about["measures"].items() if about.get("target") is not None}
     if not targets:
@@ -61,7 +65,8 @@ def gates(run: Run, runs: Path) -> dict[str, Gate]:
 
 def look_number(run: Run, runs: Path) -> int:
     """How many runs have been held against this gold set, including this one; a new run is noted."""
-    gold, folder = run.about["gold"].get("sha256"), str(Path(run.folder or "").name)
+    gold = run.about["gold"].get("sha256")
+    folder = Path(run.folder or "").name
     file = runs / LOOKS
     looks = jsonl.rows(file, what="a look") if file.exists() else ()
     before = [str(look["folder"]) for look in looks if look.get("gold") == gold]
@@ -104,7 +109,7 @@ class Gate:
 
 def gate(
     tallies: Values,
-    zero: object = None,
+    zero: Tally | None = None,
     *,
     target: float,
     clusters: Sequence[object] | None = None,
@@ -123,6 +128,9 @@ def gate(
         lower_is_better: Whether the value should be below the target.
         look: The number of this candidate on the same examples, from 1.
 
+    Raises:
+        GoldassayError: The value has no bounds, or the target is not between them.
+
     >>> str(gate([1.0] * 60, target=0.9)), str(gate([1.0] * 20, target=0.9))
     ('pass: 1.0000 is shown to meet 0.9', 'no verdict: about 24 more examples needed')
     """
@@ -133,11 +141,13 @@ def gate(
         raise GoldassayError(f"a gate is between {least:g} and {most:g}, not at {target:g}")
     value = Evidences(tallies, zero, clusters).value
     n, size = effective_sample_size(tallies, zero, clusters=clusters, bounds=(least, most))
-    share, mark = min(1.0, max(0.0, (value - least) / (most - least))), (target - least) / (most - least)
+    share = min(1.0, max(0.0, (value - least) / (most - least)))
+    mark = (target - least) / (most - least)
     level = ALPHA / (look * (look + 1))
     evidence = interval(tallies, zero, clusters=clusters, bounds=(least, most), level=1 - level)
     unsure = evidence.method == "macro" and evidence.low < target < evidence.high  # a class may be rare or absent
-    reached, enough = partial(_log_ratio, share, mark), math.log(1 / level)
+    reached = partial(_log_ratio, share, mark)
+    enough = math.log(1 / level)
     if n and not unsure and reached(size) >= enough:
         return Gate("pass" if (share > mark) != lower_is_better else "fail", value, target, n, look, level)
     more = None
@@ -149,8 +159,10 @@ def gate(
 def _log_ratio(share: float, mark: float, size: float) -> float:
     """The log of the likelihood ratio of the rates on the share's side of the mark against the mark."""
     if share < mark:
-        share, mark = 1 - share, 1 - mark
-    hits, misses = share * size, (1 - share) * size
+        share = 1 - share
+        mark = 1 - mark
+    hits = share * size
+    misses = (1 - share) * size
 
     def log_above(a: float, b: float) -> float:  # the log of beta's integral above the mark
         return float(special.betaln(a, b)) + math.log(max(1e-300, float(special.betainc(b, a, 1 - mark))))

@@ -136,9 +136,9 @@ def _origins(name: str, folders: Sequence[str] | None) -> Iterator[Path]:
     """The user's own files that an import of this name runs: packages, then the module, looked for in these folders."""
     for part in name.split("."):
         spec = PathFinder.find_spec(part, folders)
-        origin = Path((spec and spec.origin) or "")
+        origin = Path(spec.origin or "") if spec else Path()
         if origin.suffix == ".py" and _own(origin):
             yield origin.resolve()
-        folders = spec and spec.submodule_search_locations
+        folders = spec.submodule_search_locations if spec else None
         if not folders:
             return

@@ -1,4 +1,4 @@
-"""The leak guard: a program must not be measured on examples that it learnt from or that its prompts show.
+"""Leaks: a program must not be measured on examples that it learnt from or that its prompts show.
 
 Two texts are nearly the same if 90 % of their characters are similar (`goldassay.text.normal`): a word changed,
 not another text on the same subject. Audits and splits of gold search the same way, in linear time for large sets. An
@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dspy
 from rapidfuzz import fuzz, process
@@ -21,15 +21,20 @@ from goldassay.exceptions import LeakError
 from goldassay.fields import identity, read
 from goldassay.text.normal import NEAR, near_pairs, plain
 
-FEW, PAIRS = 50, 500_000  # so many texts, or comparisons, cost less than an index
-WORDS, SHORT = 8, 5  # as many words in a row are a copy, not chance; a shorter input counts if it stands there whole
+if TYPE_CHECKING:
+    from goldassay.running.guard import Program
+
+FEW = 50  # so many texts cost less than an index
+PAIRS = 500_000  # and so many comparisons
+WORDS = 8  # as many words in a row are a copy, not chance
+SHORT = 5  # words of a shorter input, which counts if it is copied whole
 NEAREST = "the nearest examples"
 INPUTS = ("text", "question", "query")  # of examples that do not say which fields are inputs
 
 
 @dataclass(frozen=True)
 class Leak:
-    """A gold example that stands in a program's prompts, and how similar it is there in per cent (100: the same)."""
+    """A gold example that a program's prompts show, and how similar it is there in per cent (100: the same)."""
 
     index: int
     id: str
@@ -52,8 +57,8 @@ def text_of(example: object, keys: Collection[str] | None = None) -> str:
     return " ".join(" ".join(str(read(example, key, "")) for key in sorted(keys)).split())
 
 
-def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
-    """The gold examples that stand in a program's demonstrations or instructions, each once, in the order of the gold.
+def find_leaks(program: Program, gold: Sequence[object]) -> list[Leak]:
+    """The gold examples that a program's demonstrations or instructions show, each once, in the order of the gold.
 
     A demonstration is compared by the inputs that it shares with the gold; if it has none of them, by its own inputs,
     together and each alone. The examples of a program that shows each input its nearest ones
@@ -76,7 +81,8 @@ def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
     shown: dict[frozenset[str], list[tuple[str, str]]] = defaultdict(list)  # texts by the fields to compare them with
     prompts: list[str] = []
     for name, predictor in predictors:
-        signature, place = signature_of(predictor), f"a demonstration of {name!r}"
+        signature = signature_of(predictor)
+        place = f"a demonstration of {name!r}"
         prompts += [str((field.json_schema_extra or {}).get("desc", "")) for field in signature.fields.values()]
         prompts.append(str(signature.instructions))
         for demo in predictor.demos or []:
@@ -87,7 +93,7 @@ def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
             elif keys:
                 alone = [" ".join(str(value).split()) for value in filled.values()]
                 shown[keys] += [(text, place) for text in dict.fromkeys([" ".join(alone), *alone])]
-    parts = program.prompt_parts() if hasattr(type(program), "prompt_parts") else []
+    parts: list[Any] = getattr(program, "prompt_parts", list)()
     pool = [example for part in parts if isinstance(part, Mapping) for example in part.get("examples", ())]
     shown[keys] += [(text_of(example, keys), NEAREST) for example in pool]
 
@@ -101,7 +107,8 @@ def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
             itself = place == NEAREST and text == own[other]
             if not itself and (shared == keys or count[texts[other]] == 1) and similarity > similar.get(other, (0,))[0]:
                 similar[other] = similarity, place
-    copied, texts = _copies(prompts), [text_of(example, keys) for example in gold]
+    copied = _copies(prompts)
+    texts = [text_of(example, keys) for example in gold]
     words = {text: copied(text) for text in texts}
     count = Counter(gram for grams in words.values() for gram in grams)  # a phrase that texts share is none of them
     for index, text in enumerate(texts):
@@ -111,24 +118,27 @@ def find_leaks(program: Any, gold: Sequence[object]) -> list[Leak]:
 
 
 def leak_warning(leaks: Sequence[Leak], gold: Sequence[object]) -> str:
-    """A warning about gold that stands in the program's prompts; empty if there is none."""
+    """A warning about gold examples in the program's prompts; empty if there is none."""
     if not leaks:
         return ""
     first = leaks[0]
-    which = f"{len(leaks)} of {len(gold)} examples stand" if len(leaks) > 1 else f"1 of {len(gold)} examples stands"
+    are = "is" if len(leaks) == 1 else "are"
     return (
-        f"{which} in the program's own prompts, {'the first, ' * (len(leaks) > 1)}{first.id}, {first.how} in "
-        f"{first.place}: the values are too good; remove what the prompts show of it, or measure on other gold"
+        f"{len(leaks)} of {len(gold)} examples {are} also in the program's prompts: {first.id}, {first.how} in "
+        f"{first.place}; the values are too good: remove it from the prompts, or measure on other gold"
     )
 
 
-def check_program(program: Any, held_out: Mapping[str, Sequence[object]], which: str = "the program") -> None:
-    """Raise a LeakError if a program's demonstrations or instructions hold a held-out example, exactly or nearly.
+def check_program(program: Program, held_out: Mapping[str, Sequence[object]], which: str = "the program") -> None:
+    """Check that a program's demonstrations and instructions hold no held-out example, exactly or nearly.
 
     Args:
         program: A DSPy module.
         held_out: The examples that it will be measured on, by split.
         which: What the program is called in the error.
+
+    Raises:
+        LeakError: They do.
     """
     for split, examples in held_out.items():
         for leak in find_leaks(program, examples)[:1]:
@@ -139,15 +149,22 @@ def check_program(program: Any, held_out: Mapping[str, Sequence[object]], which:
             )
 
 
-def check_splits(program: Any, splits: Mapping[str, Sequence[Any]]) -> None:
-    """Raise a LeakError if train examples, or the program, hold examples of dev or test."""
+def check_splits(program: Program, splits: Mapping[str, Sequence[Any]]) -> None:
+    """Check that neither train nor the program's prompts hold examples of dev or test.
+
+    Raises:
+        LeakError: They do.
+    """
     held_out = {name: splits.get(name) or () for name in ("dev", "test")}
     check_examples(splits["train"], held_out)
     check_program(program, held_out)
 
 
 def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequence[dspy.Example]]) -> None:
-    """Raise a LeakError if a train example stands in a held-out split, exactly or nearly (90 % of its characters).
+    """Check that no train example is also in a held-out split, exactly or nearly (90 % of its characters).
+
+    Raises:
+        LeakError: One is.
 
     >>> import dspy
     >>> train = [dspy.Example(id="a", text="The museum opened in 1885.").with_inputs("text")]
@@ -156,7 +173,8 @@ def check_examples(train: Sequence[dspy.Example], held_out: Mapping[str, Sequenc
     goldassay.exceptions.LeakError: record a: the train example is nearly (96 %) dev example b; remove it from one side
     """
     sides = [(split, example) for split, examples in held_out.items() for example in examples]
-    ours, others = [plain(text_of(example)) for example in train], [plain(text_of(example)) for _, example in sides]
+    ours = [plain(text_of(example)) for example in train]
+    others = [plain(text_of(example)) for _, example in sides]
     for mine, other, score in _near(ours, others):
         split, example = sides[other]
         raise LeakError(
@@ -177,7 +195,10 @@ def _near(ours: Sequence[str], others: Sequence[str]) -> Iterator[tuple[int, int
 
 
 def check_instructions(instructions: Iterable[str], held_out: Mapping[str, Sequence[object]]) -> None:
-    """Raise a LeakError if an instruction copies words of a held-out example.
+    """Check that no instruction copies words of a held-out example.
+
+    Raises:
+        LeakError: One does.
 
     >>> check_instructions(["Find years."], {"dev": [{"id": "b", "text": "Founded in 1885 by the city of Amsterdam"}]})
     """
@@ -191,7 +212,7 @@ def check_instructions(instructions: Iterable[str], held_out: Mapping[str, Seque
 
 
 def _copies(sources: Iterable[str]) -> Callable[[str], list[str]]:
-    """A function that gives the words of a text that stand in these: in rows of eight, or all of a short text."""
+    """A function that gives the words of a text that these copy: in rows of eight, or all of a short text."""
 
     def words(text: str) -> list[str]:
         return re.findall(r"\w+", text.casefold())
@@ -205,7 +226,9 @@ def _copies(sources: Iterable[str]) -> Callable[[str], list[str]]:
 
     def copied(text: str) -> list[str]:
         own = words(text) if whole else []
-        short = " ".join(own) if SHORT <= len(own) < WORDS else ""
-        return [short] * any(f" {short} " in each for each in whole) if short else [g for g in rows(own) if g in grams]
+        if not SHORT <= len(own) < WORDS:
+            return [gram for gram in rows(own) if gram in grams]
+        short = " ".join(own)
+        return [short] if any(f" {short} " in source for source in whole) else []
 
     return copied

@@ -75,12 +75,12 @@ class Run(Displayed):
 
     @property
     def name(self) -> str:
-        """What was run."""
+        """The name of what was run."""
         return str(self.about.get("name", "run"))
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the values doubtful: gold examples in the program's prompts, noise that was not measured."""
+        """Reasons to doubt the values: gold examples in the program's prompts, noise that was not measured."""
         warnings = [str(warning) for name in ("warnings", "notes") for warning in self.about.get(name) or ()]
         model = self.about.get("model") or {}
         temperature = model.get("temperature")
@@ -88,8 +88,8 @@ class Run(Displayed):
         if called and self.repeats == 1 and temperature != 0:
             at = "its own temperature" if temperature is None else f"temperature {temperature:g}"
             warnings.append(
-                f"each example was asked once, at {at}: the intervals cannot tell the model's own noise apart "
-                "from the differences between examples; repeats do"
+                f"each example was asked once, at {at}: the model's own noise cannot be separated from the differences "
+                "between examples; use repeats to separate them"
             )
         return warnings
 
@@ -146,7 +146,7 @@ class Run(Displayed):
 
     @property
     def unit(self) -> str:
-        """What intervals and tests count: ``48 documents``, or the examples."""
+        """The unit of intervals and tests: ``48 documents``, or the examples."""
         return unit(len(self.rows), self.clusters)
 
     @property
@@ -169,7 +169,7 @@ class Run(Displayed):
 
     @cached_property
     def noise(self) -> Noise | None:
-        """What repeats say of the program's own noise; None without repeats."""
+        """The program's own noise, from the repeats; None without repeats."""
         if self.repeats == 1:
             return None
         evidence = list(map(self._evidence, self.answers))
@@ -184,7 +184,8 @@ class Run(Displayed):
         if len(weighted) != 1:
             columns: Any = self.zero.with_items(self.folded.columns)
             return interval(columns, self.zero, clusters=self.clusters)
-        own, worst = self.intervals.get(weighted[0]), self.zero.worst.get(weighted[0])
+        own = self.intervals.get(weighted[0])
+        worst = self.zero.worst.get(weighted[0])
         if own is None or worst is None:
             return own
         return replace(own, value=1 - own.value / worst, low=1 - own.high / worst, high=1 - own.low / worst)
@@ -230,7 +231,11 @@ class Run(Displayed):
         return list(map(record, self.rows, self.evidence))
 
     def to_pandas(self) -> Any:
-        """The `records` as a data frame."""
+        """The `records` as a data frame.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
         try:
             return import_module("pandas").DataFrame(self.records())
         except ModuleNotFoundError:
@@ -238,7 +243,7 @@ class Run(Displayed):
 
     @property
     def results(self) -> dict[str, Any]:
-        """What ``run.json`` holds of the result."""
+        """The results as ``run.json`` holds them."""
         return {
             "unit": self.unit,
             "value": self.value,
@@ -250,7 +255,7 @@ class Run(Displayed):
         }
 
     def summary(self) -> dict[str, object]:
-        """What ``run.json`` and ``--json`` say of the result."""
+        """The result in short, as ``--json`` prints it."""
         measures = self.about.get("measures", {})
         return {
             "name": self.name,
@@ -274,6 +279,10 @@ class Run(Displayed):
 
         ``metric`` is needed only for measures of one's own. A log of several systems is read by
         `goldassay.running.logs.read_log`, or as ``FILE:NAME``.
+
+        Raises:
+            GoldassayError: There is no run, or the log has several systems.
+            DataError: It is damaged.
         """
         from goldassay.running.logs import runs_at, split_name
 
@@ -287,14 +296,20 @@ class Run(Displayed):
 
 
 def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
-    """A run from its folder, whose rows are numbered for at least so many repeats."""
+    """A run from its folder, whose rows are numbered for at least so many repeats.
+
+    Raises:
+        GoldassayError: There is no run.
+        DataError: It is damaged.
+    """
     about = read_about(place)
-    zero, more = zero_of(about, place) if metric is None else metric.zero, of_function(about)
+    zero = zero_of(about, place) if metric is None else metric.zero
+    more = of_function(about)
     repeats = max(repeats, int(about.get("repeats", 1)))
     rows = Rows(place / ROWS, repeats)
 
     def check(row: dict[str, Any]) -> None:
-        """Raise if this is no row of the run; those of a function may hold values of other names."""
+        """Check that this is a row of the run; rows of a function may hold values of other names."""
         new = dict.fromkeys(row["tallies"] if more else (), Mean())
         evidence = zero.with_items({**new, **zero}).from_state(row["tallies"])
         placed = 0 <= row["index"] < MOST and 1 <= row.get("repeat", 1) <= repeats and "id" in row
@@ -312,7 +327,11 @@ def stored(place: Path, metric: Metric | None = None, repeats: int = 1) -> Run:
 
 
 def zero_of(about: Mapping[str, Any], place: Path) -> Evidence:
-    """The empty evidence of the measures that a run names."""
+    """The empty evidence of the measures that a run names.
+
+    Raises:
+        DataError: Its head names no measures.
+    """
     try:
         measures = about["measures"]
         if not all(isinstance(measure["conventions"], str) for measure in measures.values()):

@@ -1,4 +1,4 @@
-"""What each stage of a pipeline costs: its output is replaced by gold, and the rest runs again.
+"""The cost of each stage of a pipeline: its output is replaced by gold, and the rest runs again.
 
 A program names its stages: ``stages`` maps the name of a method or predictor to a function of the gold example that
 returns the right output of this stage, or, if that depends on the stage's inputs (which mentions to link), a function
@@ -72,13 +72,16 @@ class Waterfall:
 
 
 def waterfall(program: Program, gold: Sequence[dspy.Example], metric: AnyMetric, **options: Any) -> Waterfall:
-    """What each stage of ``program`` costs on ``gold``.
+    """The cost of each stage of ``program`` on ``gold``.
 
     Args:
         program: a DSPy program that names its ``stages``.
         gold: examples with what the stages should put out.
         metric: a `Metric`.
         options: as `evaluate` takes them (``lm``, ``adapter``, ``threads``, ``progress``).
+
+    Raises:
+        GoldassayError: The program names no stages, too many, or one that it does not have.
 
     >>> import dspy
     >>> from goldassay import Metric
@@ -117,22 +120,25 @@ def waterfall(program: Program, gold: Sequence[dspy.Example], metric: AnyMetric,
     for name in oracles:
         cost = low = high = 0.0
         for without, weight in coalitions(name, oracles):
-            after, before = runs[without | {name}], runs[without]
+            after = runs[without | {name}]
+            before = runs[without]
             sides = Evidences.paired(after.evidence, before.evidence, first.zero, first.clusters)
             ends, _ = difference_interval(*sides, 0.95, None)
             cost += weight * float(after.value - before.value)
-            low, high = low + weight * ends.low, high + weight * ends.high
+            low += weight * ends.low
+            high += weight * ends.high
         shares.append(StageCost(name, cost, low, high))
-    value, perfect = float(first.value), float(runs[frozenset(oracles)].value)
+    perfect = float(runs[frozenset(oracles)].value)
     values = {" + ".join(filter(some.__contains__, oracles)) or "none": float(run.value) for some, run in runs.items()}
-    return Waterfall(value, perfect, tuple(shares), values, len(first.rows), first.unit)
+    return Waterfall(float(first.value), perfect, tuple(shares), values, len(first.rows), first.unit)
 
 
 def _replaced(program: Program, stages: Mapping[str, Oracle], gold: Sequence[dspy.Example]) -> Callable[..., Any]:
     """The program with these stages from gold; an input names the example, since two may have equal inputs."""
 
     def run(**inputs: Any) -> Any:
-        example, changed = gold[inputs.pop(PLACE)], copy.copy(program)
+        example = gold[inputs.pop(PLACE)]
+        changed = copy.copy(program)
         for name, stage in stages.items():
             # set past dspy's own bookkeeping: only this copy is touched, and it lives for one example
             output = stage(example)

@@ -30,6 +30,7 @@ from goldassay.fields import read as field_at
 from goldassay.files import Faults
 from goldassay.gold import read
 from goldassay.gold.anyfields import ABOUT, mapping
+from goldassay.jsonl import JSON
 from goldassay.measure import Returned, check_choice
 from goldassay.running.about import described_measures
 from goldassay.running.folder import run_at
@@ -62,7 +63,11 @@ def read_log(place: Path | str, document: str = DOCUMENT) -> list[Run]:
 
 
 def runs_at(place: Path | str, document: str = DOCUMENT) -> list[Run]:
-    """The run of a folder, or the runs of another tool's log."""
+    """The run of a folder, or the runs of another tool's log.
+
+    Raises:
+        DataError: It is neither, or it is damaged.
+    """
     file, _ = split_name(place)
     if not file.is_file():
         return [Run.load(file)]
@@ -81,7 +86,11 @@ def split_name(place: Path | str) -> tuple[Path, str]:
 
 
 def as_run(system: System, place: Path, document: str = DOCUMENT) -> Run:
-    """The run of a system; ``place`` is what messages call it, ``document`` the metadata that names the cluster."""
+    """The run of a system; ``place`` is its name in messages, ``document`` the metadata that names the cluster.
+
+    Raises:
+        DataError: The system has no scores, or its samples no such metadata.
+    """
     samples = [{"repeat": 1, **each, "id": str(each["id"])} for each in system.samples]
     samples.sort(key=lambda sample: (len(sample["id"]), sample["id"], sample["repeat"]))
     scores: dict[str, list[float]] = defaultdict(list)
@@ -121,11 +130,15 @@ def as_run(system: System, place: Path, document: str = DOCUMENT) -> Run:
 
 def _row(sample: dict[str, Any], zero: Evidence, document: str) -> dict[str, Any]:
     """A sample as a row; a score that the tool did not give is no evidence, or the worst if the sample failed."""
-    error, gold, metadata = sample.get("error"), sample.get("gold") or {}, sample.get("metadata") or {}
+    error = sample.get("error")
+    gold = sample.get("gold") or {}
+    metadata = sample.get("metadata") or {}
     tallies = {}
     for name in zero:
-        missing = Mean.of(zero.worst.get(name, 0.0)) if error else Mean()
-        tallies[name] = missing if (value := sample["values"].get(name)) is None else Mean.of(value)
+        value = sample["values"].get(name)
+        if value is None and error:
+            value = zero.worst.get(name, 0.0)
+        tallies[name] = Mean() if value is None else Mean.of(value)
     score = float(zero.with_items(tallies).value)
     row = {name: sample[name] for name in ("id", "repeat", "inputs", "prediction")}
     row |= {"gold": gold, "score": score, "tallies": {name: tally.state() for name, tally in tallies.items()}}
@@ -149,7 +162,7 @@ WAYS = ("disagreement", "stratum", "random")
 
 
 @dataclass
-class Asked:
+class DraftItem:
     """One input, and what each system answered to it, as JSON."""
 
     id: str
@@ -200,18 +213,25 @@ def draft(
             ``random`` any; by default the first of these that the sources allow.
         map: Which field of inputs or answers is which of the task's, such as ``{"text": "body", "label": "output"}``.
         seed: Seeds the choice.
+
+    Raises:
+        GoldassayError: The sources have no inputs or answers, or do not allow this choice.
+        DataError: No answer is gold of the task.
     """
-    chosen, way = _chosen(_asked(places), by, random.Random(seed))
-    faults, paths = Faults(math.inf), mapping(map) or {}
+    chosen, way = _chosen(_items(places), by, random.Random(seed))
+    faults = Faults(math.inf)
+    paths = mapping(map) or {}
     rows = [scrub(item.record()) for item in chosen[:n]]
     records = read(rows, task=task, map=map, faults=faults) if rows else []
     if faults.errors and not records:
         raise faults.errors[0]
     left_out = len(faults.errors)
     warnings = [f"{left_out} answers are no gold and were left out: {faults.errors[0]}"] if left_out else []
-    fields_asked = [item.inputs for item in chosen[:n]]
-    inputs = {name for each in fields_asked for name in each}
-    inputs |= {name for name, path in paths.items() if any(field_at(e, path, None) is not None for e in fields_asked)}
+    inputs_of_items = [item.inputs for item in chosen[:n]]
+    inputs = {name for each in inputs_of_items for name in each}
+    inputs |= {
+        name for name, path in paths.items() if any(field_at(e, path, None) is not None for e in inputs_of_items)
+    }
     outputs = list(dict.fromkeys(name for record in records for name in record if name not in {*ABOUT, *inputs}))
     for record in records:
         suggestion = {name: record[name] for name in outputs if name in record}
@@ -219,9 +239,9 @@ def draft(
     return Drafts(records, outputs, way, warnings)
 
 
-def _asked(places: Iterable[Path | str]) -> list[Asked]:
+def _items(places: Iterable[Path | str]) -> list[DraftItem]:
     """The inputs that the sources share or have alone, with all answers that did not fail."""
-    items: dict[str, Asked] = {}
+    items: dict[str, DraftItem] = {}
     homes: dict[str, Path] = {}  # of the systems, so that two of one name are told apart
     for place in places:
         file, _ = split_name(place)
@@ -230,7 +250,7 @@ def _asked(places: Iterable[Path | str]) -> list[Asked]:
                 raise GoldassayError(f"{place} was stored without inputs, so no gold can be drafted from it")
             if (key := _json(inputs)) not in items:
                 taken = any(item.id == name for item in items.values())
-                items[key] = Asked(f"{file.stem}-{name}" if taken else name, inputs, strata)
+                items[key] = DraftItem(f"{file.stem}-{name}" if taken else name, inputs, strata)
             source = system if homes.setdefault(system, file) == file else f"{system} ({file.stem})"
             items[key].answers.append((source, _json(answer)))
     if not items:
@@ -260,11 +280,14 @@ def _answers(file: Path) -> Iterator[tuple[str, str, Any, Any, Any]]:
         raise DataError(f"no traces and no log that can be read; there are readers for {KINDS}", file=file)
 
 
-def _chosen(items: list[Asked], by: str | None, rng: random.Random) -> tuple[list[Asked], str]:
+def _chosen(items: list[DraftItem], by: str | None, rng: random.Random) -> tuple[list[DraftItem], str]:
     """The inputs in the order in which they are worth a look, and the way that was taken."""
     agreement = {item.id: item.most_common[1] / len(item.answers) for item in items}
-    disputed, strata = min(agreement.values()) < 1, any(item.strata for item in items)
-    by = by or ("disagreement" if disputed else "stratum" if strata else "random")
+    disputed = min(agreement.values()) < 1
+    strata = any(item.strata for item in items)
+    if by is None:
+        possible = {"disagreement": disputed, "stratum": strata, "random": True}
+        by = next(way for way in WAYS if possible[way])
     check_choice("by", by, WAYS)
     if by == "disagreement" and not disputed:
         raise GoldassayError("no input has two answers that differ; name a second run, or take `by=random`")
@@ -274,7 +297,8 @@ def _chosen(items: list[Asked], by: str | None, rng: random.Random) -> tuple[lis
     if by == "disagreement":
         shuffled.sort(key=lambda item: agreement[item.id])
     elif by == "stratum":  # one of each stratum in turn
-        seen, turns = Counter[str](), {}
+        seen = Counter[str]()
+        turns: dict[str, int] = {}
         for item in shuffled:
             stratum = _json(item.strata)
             turns[item.id] = seen[stratum]
@@ -283,5 +307,5 @@ def _chosen(items: list[Asked], by: str | None, rng: random.Random) -> tuple[lis
     return shuffled, by
 
 
-def _json(value: object) -> str:
+def _json(value: JSON) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)

@@ -46,9 +46,10 @@ LARGEST = 2**31  # bytes that an archive may unpack to
 PROVIDER_FAILED = 2  # promptfoo's failureReason
 FAILED = (2, "STATUS_CODE_ERROR")  # of an OpenTelemetry span
 TOKENS = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
-RAISED, CALL_FAILED = "the program raised", "the traced call failed"
+RAISED = "the program raised"
+CALL_FAILED = "the traced call failed"
 DATA = files.resource("logs.json")
-"""Where the parts of a sample stand in each tool's records (bars separate the names of versions); what words say."""
+"""Where the parts of a sample are in each tool's records (bars separate versions' names), and words for scores."""
 Sample = dict[str, Any]
 """One answer: ``id``, ``inputs``, ``prediction`` and ``values``, the scores as the tool writes them.
 
@@ -71,7 +72,11 @@ class System:
 
 
 def systems_in(file: Path) -> list[System]:
-    """The systems in another tool's log, whose samples need no scores; empty if it is none that is known."""
+    """The systems in another tool's log, whose samples need no scores; empty if it is none that is known.
+
+    Raises:
+        DataError: The log is damaged.
+    """
     content = _content(file)
     try:
         return next((systems for reader in READERS if (systems := reader(content, file))), [])
@@ -123,7 +128,8 @@ def _unzipped(data: bytes, file: Path) -> dict[str, Any]:
         members: list[Any] = [info for info in archive.infolist() if info.filename.startswith("samples/")]
         if sum(info.file_size for info in members) > LARGEST:
             raise DataError(f"it unpacks to more than {LARGEST >> 30} GiB", file=file)
-        log, *samples = (json.loads(archive.read(name)) for name in ("header.json", *members))
+        log = json.loads(archive.read("header.json"))
+        samples = [json.loads(archive.read(member)) for member in members]
     except NotImplementedError:
         raise MissingExtra("zipfile-zstd", "inspect") from None
     except (zipfile.BadZipFile, EOFError, KeyError, OSError, RuntimeError, ValueError) as error:
@@ -156,7 +162,8 @@ def _inspect(content: Any, file: Path) -> list[System]:
     warnings = [] if content["status"] == "success" else [f"Inspect's log ends with the status {content['status']!r}"]
     samples = []
     for record in content["samples"]:
-        values, reasons = dict[str, Any](), dict[str, str]()
+        values: dict[str, Any] = {}
+        reasons: dict[str, str] = {}
         for scorer, score in (record.get("scores") or {}).items():
             values |= score["value"] if isinstance(score["value"], dict) else {scorer: score["value"]}
             reasons[scorer] = "" if score.get("explanation") == score.get("answer") else score["explanation"]
@@ -189,11 +196,13 @@ def _promptfoo(content: Any, file: Path) -> list[System]:
 
 def _deepeval(content: Any, file: Path) -> list[System]:
     content = content.get("testRunData", content) if isinstance(content, dict) else {}
-    samples, lower = [], set[str]()
+    samples: list[Sample] = []
+    lower = set[str]()
     for case in content.get("testCases") or content.get("test_results") or ():
         metrics = case.get("metricsData") or case.get("metrics_data") or ()
         for metric in metrics:
-            score, threshold = metric.get("score"), metric.get("threshold")
+            score = metric.get("score")
+            threshold = metric.get("threshold")
             if None not in (score, threshold) and score != threshold and (score < threshold) == metric["success"]:
                 lower.add(metric["name"])
         values = {metric["name"]: metric.get("score") for metric in metrics}
@@ -227,20 +236,25 @@ def _mlflow(content: Any, file: Path) -> list[System]:
 
 
 def _mlflow_sample(inputs: str, trace: dict[str, Any]) -> Sample:
-    values, gold, reasons = {}, {}, {}
+    values: dict[str, Any] = {}
+    gold: dict[str, Any] = {}
+    reasons: dict[str, Any] = {}
     errors = [CALL_FAILED] if trace["state"] == "ERROR" else []
     valid = [assessment for assessment in trace.get("assessments") or () if assessment.get("valid", True)]
     for assessment in sorted(valid, key=itemgetter("assessment_name")):
-        name, feedback = assessment["assessment_name"], assessment.get("feedback")
+        name = assessment["assessment_name"]
+        feedback = assessment.get("feedback")
         if feedback:
-            values[name], reasons[name] = feedback.get("value"), assessment.get("rationale")
+            values[name] = feedback.get("value")
+            reasons[name] = assessment.get("rationale")
             errors += [f"{name}: {feedback['error'].get('error_message')}"] if feedback.get("error") else []
         else:
             gold[name] = assessment["expectation"]["value"]
     tokens = json.loads(trace["trace_metadata"].get("mlflow.trace.tokenUsage") or "{}")
     usage = {new: tokens[old] for old, new in TOKENS.items() if old in tokens}
-    metadata, error = {"document": inputs, **trace["tags"]}, "; ".join(errors)
-    more = {"gold": gold, "values": values, "reasons": reasons, "usage": usage, "metadata": metadata, "error": error}
+    metadata = {"document": inputs, **trace["tags"]}
+    more: dict[str, Any] = {"gold": gold, "values": values, "reasons": reasons, "usage": usage, "metadata": metadata}
+    more["error"] = "; ".join(errors)
     return _sample("MLflow", trace, **more)
 
 
@@ -279,7 +293,8 @@ def _trace(key: str, spans: list[dict[str, Any]]) -> Sample:
     ):
         sides = _sample("OpenTelemetry", _attributes(span))
         if None not in sides.values():
-            inputs, answer = (_object(value, name) for name, value in sides.items())
+            inputs = _object(sides["inputs"], "inputs")
+            answer = _object(sides["prediction"], "prediction")
             error = CALL_FAILED if span.get("status", {}).get("code") in FAILED else ""
             return {"id": key, "inputs": inputs, "prediction": answer, "values": {}, "error": error}
     return {}
@@ -315,17 +330,23 @@ def _dspy(content: Any, file: Path) -> list[System]:
         answer = {name.removeprefix("pred_"): rest[name] for name in rest if name.removeprefix("example_") not in gold}
         example = {**inputs, **gold, **about}
         sides = {"inputs": inputs, "gold": gold, "prediction": answer, "metadata": example}
-        samples.append({"id": identity(example, at), **sides, "values": {score: values[at]}, "error": RAISED * failed})
+        error = RAISED if failed else ""
+        samples.append({"id": identity(example, at), **sides, "values": {score: values[at]}, "error": error})
     return [System("dspy.Evaluate", file.stem, samples)]
 
 
 def system_of(evaluation: Any) -> System:
-    """What ``dspy.Evaluate`` returns; a prediction without fields is one whose program raised."""
+    """The system of a result of ``dspy.Evaluate``; a prediction without fields is one whose program raised.
+
+    Raises:
+        DataError: A score is no number.
+    """
     samples: list[Sample] = []
     for at, (example, prediction, result) in enumerate(evaluation.results):
         if (score := number(getattr(result, "score", result))) is None:
             raise DataError(f"the score of example {at + 1} is {result!r:.60}, which is no number")
-        inputs, fields = dict(example.inputs()), example.toDict()
+        inputs = dict(example.inputs())
+        fields = example.toDict()
         gold = {key: value for key, value in fields.items() if key not in inputs}
         sides = {"inputs": inputs, "gold": gold, "prediction": dict(prediction.items()), "metadata": fields}
         error = "" if len(prediction) else f"{RAISED} an error"
