@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from goldassay.tuning.audit import audit
 
 __version__ = "0.1.0"
+import_module("goldassay.reporting")  # registers the cards that a notebook shows
 
 _HOME = {
     "Assessment": "measure",

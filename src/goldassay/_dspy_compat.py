@@ -6,7 +6,6 @@ LiteLLM, which derive from those of OpenAI's client; from 3.4 on it raises error
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Mapping
 from importlib import import_module
 from typing import Any
@@ -44,11 +43,6 @@ if ContextWindowExceededError is None:  # DSPy 3.0
     ContextWindowExceededError = import_module("litellm").ContextWindowExceededError
 elif not issubclass(ContextWindowExceededError, LM_ERRORS):  # 3.1 to 3.3
     LM_ERRORS = (*LM_ERRORS, ContextWindowExceededError)
-
-
-def averages_scores(depth: int = 2) -> bool:
-    """Whether the caller's caller is ReAnchor (3.4), which averages ``score`` over examples and adds no scores up."""
-    return str(sys._getframe(depth).f_globals.get("__name__")).startswith("dspy.teleprompt.reanchor")
 
 
 def input_keys(example: object) -> Collection[str] | None:

@@ -1,4 +1,4 @@
-"""What a metric returns for one example, and what such scores add up to.
+"""The score of one example, as a metric returns it, and the corpus value that scores add up to.
 
 ``dspy.Evaluate`` computes ``100 * sum(scores) / n`` on whatever a metric returns. A `Score` adds to a `Total`, which
 keeps the evidence, and a `Total` divided by a number is the corpus value: so an unmodified ``Evaluate`` reports true
@@ -10,11 +10,12 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import dspy
 
+from goldassay.measure import Error
 from goldassay.tally import Evidence
 
 
@@ -26,13 +27,13 @@ class Total:
     metric was never shown their gold. Each takes the value down as it would take down a mean,
     ``(value * scored + failure scores) / n``, and ``total / n`` warns of it. For means (accuracy, MRR) that is the
     value with the failed gold counted as missed; for P, R and F1 it is at most that. The exact value comes from
-    ``goldassay.guard(program)``, which never raises; if it failed on every example ``Evaluate`` ends with a warning.
+    ``goldassay.guard(program)``, which never raises; ``total / n`` warns if it failed on all of two or more examples.
 
     Args:
         evidence: The tallies of the scores that were added.
         count: How many they are.
         plain: The sum of plain numbers among them.
-        factor: What the value was multiplied by (``dspy.Evaluate`` takes 100 times the sum).
+        factor: The number that the value was multiplied by (``dspy.Evaluate`` takes 100 times the sum).
         failed: How many of the scores are of a program that failed.
         failure: Why the first of these did.
     """
@@ -43,16 +44,21 @@ class Total:
     factor: float = 1.0
     failed: int = 0
     failure: str = ""
+    _next: list[Any] = field(default_factory=list, init=False, compare=False)
+    """The score that was added last, and the sum with it.
+
+    ``Evaluate`` sums all scores again after every example. A sum that knows the next one does not add up the same
+    evidence again, so n examples cost n additions of evidence instead of n² / 2.
+    """
 
     def __add__(self, other: Any) -> Total:
+        if isinstance(other, Score):
+            if not self._next or self._next[0] is not other:
+                self._next[:] = other, self + other.total
+            total: Total = self._next[1]
+            return total
         if isinstance(other, (int, float)):
             return replace(self, plain=self.plain + other) if other else self
-        if isinstance(other, Score):
-            # `Evaluate` sums all scores again after every example. A score remembers the last total it was added to and
-            # the result, so the same prefix of scores is not folded again: n examples cost n folds, not n² / 2.
-            if other._added[0] is not self:
-                other._added = self, self + other.total
-            return other._added[1]  # type: ignore[no-any-return]
         if type(other) is not Total:
             return NotImplemented
         return Total(
@@ -66,6 +72,10 @@ class Total:
 
     __radd__ = __add__
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or a total of another process, has the evidence and not the chain of later sums."""
+        return Total, (self.evidence, self.count, self.plain, self.factor, self.failed, self.failure)
+
     @property
     def value(self) -> float:
         """The corpus value."""
@@ -77,6 +87,9 @@ class Total:
     __rmul__ = __mul__
 
     def __truediv__(self, n: float) -> float:
+        if self.failed == self.count > 1:
+            message = f"the program has failed on every example so far; the first error: {self.failure}"
+            warnings.warn(message, stacklevel=2)
         if not n > self.count > 0:
             return self.value * self.factor
         warnings.warn(
@@ -88,14 +101,10 @@ class Total:
         return (self.value * self.count + self.plain) / n * self.factor
 
     def __float__(self) -> float:
-        """What a progress bar shows before the slash: the corpus value times the number of examples."""
+        """The corpus value times the number of examples, which a progress bar shows before the slash."""
         return self.value * self.factor * self.count
 
     def __format__(self, spec: str) -> str:
-        # Evaluate writes the sum out once, at its end, and divides after every example: this is the moment to warn
-        if not spec and self.failed == self.count > 0:
-            which = "the one example" if self.count == 1 else f"all {self.count} examples; the first"
-            warnings.warn(f"the program failed on {which}: {self.failure}", stacklevel=2)
         return format(float(self), spec)
 
     def __repr__(self) -> str:
@@ -103,7 +112,7 @@ class Total:
 
 
 class Score(dspy.Prediction, str):
-    """What a metric returns for one example: ``score``, ``feedback``, ``objective_scores`` and the tallies.
+    """The score of one example: ``score``, ``feedback``, ``objective_scores`` and the tallies.
 
     It is a ``dspy.Prediction``, as GEPA and SIMBA want; ``bool(score)`` says whether the pass mark is reached, as
     bootstrapping wants; scores add to a `Total`, as ``Evaluate`` wants. As a string it is its number, so that the files
@@ -114,7 +123,7 @@ class Score(dspy.Prediction, str):
         feedback: Its errors in words.
         objective_scores: The score of each measure: its value, or 1 - value / worst where lower is better.
         evidence: The tallies of the measures.
-        errors: What was wrong in the example.
+        errors: The errors of the example.
         passed: Whether the pass mark is reached.
         failure: Why the program failed, if it did.
     """
@@ -129,15 +138,15 @@ class Score(dspy.Prediction, str):
         objective_scores: Mapping[str, float] | None = None,
         *,
         evidence: Evidence | None = None,
-        errors: tuple[Any, ...] = (),
+        errors: tuple[Error, ...] = (),
         passed: bool = False,
         failure: str = "",
     ) -> None:
         super().__init__(score=float(score), feedback=feedback, objective_scores=dict(objective_scores or {}))
         tallies = Evidence() if evidence is None else evidence
         self._total = Total(tallies, 1, failed=int(bool(failure)), failure=failure)
-        self._errors, self._passed = errors, passed
-        self._added: tuple[Any, Any] = (None, None)
+        self._errors = errors
+        self._passed = passed
 
     @property
     def total(self) -> Total:
@@ -153,9 +162,10 @@ class Score(dspy.Prediction, str):
     tally = evidence
 
     @property
-    def errors(self) -> tuple[Any, ...]:
+    def errors(self) -> tuple[Error, ...]:
         """The errors of this example."""
-        return self._errors  # type: ignore[no-any-return]
+        errors: tuple[Error, ...] = self._errors
+        return errors
 
     @property
     def failure(self) -> str:
@@ -175,7 +185,7 @@ class Score(dspy.Prediction, str):
         return format(float(self), spec)
 
     def __add__(self, other: Any) -> Total:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.total + other  # type: ignore[no-any-return]
+        return self.total + other
 
     __radd__ = __add__  # pyright: ignore[reportAssignmentType]
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 import dspy
 
 from goldassay import tally
-from goldassay._dspy_compat import DSPY_ERRORS, averages_scores
+from goldassay._dspy_compat import DSPY_ERRORS
 from goldassay.corpus_score import Score
 from goldassay.exceptions import (
     GoldassayError,
@@ -270,11 +270,6 @@ class Metric:
             warnings.warn(f"an example whose gold counts as missed: {why}", stacklevel=2)
             pred = failed_with(why)
         evidence = self.evidence(assessments)
-        if averages_scores() and not evidence.is_mean:
-            raise MetricError(
-                f"ReAnchor averages the examples' own {' and '.join(evidence)}, which is not that of all examples "
-                "together; goldassay.tune(…, optimizer=ReAnchor(…)) has it maximise that"
-            )
         value = float(evidence.value)
         return Score(
             value,

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from goldassay.display import Displayed
 from goldassay.exceptions import DataError, MissingExtra
 from goldassay.fields import clusters, shared_text, unit
 from goldassay.measure import Measure, gold_field
@@ -77,15 +78,6 @@ def each(ids: Sequence[str], tallies: Mapping[str, Any]) -> dict[str, dict[str, 
     return {
         name: dict(zip(tallies, row, strict=True)) for name, row in zip(ids, zip(*columns, strict=True), strict=True)
     }
-
-
-class Displayed:
-    """A result that a notebook shows as a card. Whoever shows it loads what draws it."""
-
-    def _repr_html_(self) -> str:
-        from goldassay.reporting.exports import card
-
-        return card(self)
 
 
 @dataclass(repr=False)

@@ -1,1 +1,14 @@
-"""What people see: tables for the terminal, pages, rankings."""
+"""Results for people: tables for the terminal, pages, rankings; and the cards of results in notebooks."""
+
+from __future__ import annotations
+
+from goldassay.display import Displayed, register_formatter
+
+
+def _card(result: Displayed) -> str:
+    from goldassay.reporting.exports import card
+
+    return card(result)
+
+
+register_formatter(_card)

@@ -25,6 +25,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from goldassay import jsonl
+from goldassay.display import Displayed
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import rows, summary
 from goldassay.reporting.cells import written
@@ -34,7 +35,7 @@ from goldassay.reporting.tables import titled
 from goldassay.reporting.verdicts import against, run_sentence
 from goldassay.running.comparing import RunComparisons
 from goldassay.running.run import Run
-from goldassay.scorecard import Cell, Displayed, Scorecard, latex_table
+from goldassay.scorecard import Cell, Scorecard, latex_table
 from goldassay.tuning.verdict import Audit
 
 TAG_LENGTH = 5000  # MLflow's limit

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
+from goldassay.display import Displayed
 from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.reporting.cells import estimate
 from goldassay.reporting.summary import labels, tokens
 from goldassay.running.comparing import STORED, check_comparable
 from goldassay.running.run import Run
-from goldassay.scorecard import Displayed
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.paired import Rank, ranks
 from goldassay.tally import Evidence

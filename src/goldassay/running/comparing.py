@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldassay import workspace
+from goldassay.display import Displayed
 from goldassay.exceptions import ConventionError, GoldassayError
 from goldassay.fields import check_unique, shared_text
 from goldassay.gold import formats, pairs
@@ -21,7 +22,7 @@ from goldassay.running.about import described_measures
 from goldassay.running.hashing import gold_hash
 from goldassay.running.rows import measured_row
 from goldassay.running.run import Run
-from goldassay.scorecard import Batches, Displayed, Scorecard, fold
+from goldassay.scorecard import Batches, Scorecard, fold
 from goldassay.scoring import card_of
 from goldassay.statistics import Comparison, holm
 from goldassay.statistics import compare as paired

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goldassay import jsonl
+from goldassay.display import Displayed
 from goldassay.exceptions import DataError, GoldassayError, MissingExtra
 from goldassay.fields import unit
 from goldassay.measure import OWN, Error, parse
@@ -20,7 +21,6 @@ from goldassay.measures.judged import corrected
 from goldassay.running.folder import ABOUT, ROWS, read_about, run_at
 from goldassay.running.noise import Noise, noise
 from goldassay.running.rows import Folded, Rows, example_row, facets, record, values
-from goldassay.scorecard import Displayed
 from goldassay.statistics import Interval, interval
 from goldassay.statistics.ppi import Corrected
 from goldassay.tally import Evidence, Mean

@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from goldassay.display import Displayed
 from goldassay.exceptions import GoldassayError
 from goldassay.running import Run
 from goldassay.running.comparing import check_comparable
-from goldassay.scorecard import Displayed
 from goldassay.statistics import Comparison, compare, contributions, examples_needed
 from goldassay.statistics.evidence import Floats, clustered
 from goldassay.statistics.selection import select
