@@ -68,13 +68,14 @@ class Claim(NamedTuple):
         >>> Claim.read("strict_f1=74.35").value, Claim.read("strict_f1=74.35").fits(0.743549)
         (0.7435, True)
         """
-        name, _, digits = (part.strip() for part in text.partition("="))
+        before, _, after = text.partition("=")
+        digits = after.strip()
         try:
             number = Decimal(digits.rstrip("%"))
         except InvalidOperation:
             raise GoldassayError(f"a claim is NAME=VALUE such as strict_f1=.7435, got {text!r}") from None
         percent = 100 if abs(number) > 1 or digits.endswith("%") else 1
-        return cls(name, digits, float(number / percent), 10.0 ** int(number.as_tuple().exponent) / percent)
+        return cls(before.strip(), digits, float(number / percent), 10.0 ** int(number.as_tuple().exponent) / percent)
 
     def fits(self, value: float | None) -> bool:
         """Whether the value becomes the claim, rounded or cut off."""
@@ -246,7 +247,8 @@ def _values(card: Scorecard, measure: Measure[Any]) -> Iterator[tuple[str, float
             yield other.key, value, different if name else ""
         total = card.totals[name]
         if isinstance(total, Macro) and total and getattr(other, "rate", "") == "f1":
-            p, r = total.mean_of("precision"), total.mean_of("recall")
+            p = total.mean_of("precision")
+            r = total.mean_of("recall")
             what = f"F1 of the precision and the recall of {other.key}, not the mean of F1"
             averages.append((other.key, 2 * p * r / (p + r) if p + r else 0.0, what))
     yield from averages

@@ -21,6 +21,7 @@ import dspy
 from goldassay import workspace
 from goldassay.exceptions import MissingExtra, ModelError
 from goldassay.lm import Model, for_program
+from goldassay.metric import Metric
 from goldassay.progress import heartbeat
 from goldassay.reporting import summary, terminal
 from goldassay.reporting.cells import with_interval
@@ -34,8 +35,11 @@ from goldassay.tuning.instructions import rules
 from goldassay.tuning.saved import rendered
 from goldassay.tuning.wrappers import demonstrations
 
-TASK, VALUE = "extraction", "strict_f1"
-DEV, ANSWER_TOKENS = 18, 64  # few examples and short answers: the loop takes three minutes of processor time
+TASK = "extraction"
+VALUE = "strict_f1"
+# few examples and short answers: the loop takes three minutes of processor time
+DEV = 18
+ANSWER_TOKENS = 64
 DIFF_LINES = 16
 LEVEL = 0.025  # of .05, for each of the two comparisons on the same test examples
 
@@ -54,10 +58,15 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
     started = time.monotonic(), time.process_time()
     logging.getLogger("dspy").setLevel(logging.ERROR)
     dspy.configure_cache(enable_disk_cache=False)  # so that the printed cost is the cost of this run
-    folder, data = new_folder(runs, "demo"), getattr(load("heritage", task=TASK), TASK)
-    train, dev, test = list(data.train), list(data.dev)[: limit or DEV], list(data.test)[:limit]
-    metric, target = workspace.metric(TASK), workspace.target(TASK)
-    program, module = target.tunable(), workspace.load(target.file)
+    folder = new_folder(runs, "demo")
+    data = load("heritage", task=TASK).task(TASK)
+    train = list(data.train)
+    dev = list(data.dev)[: limit or DEV]
+    test = list(data.test)[:limit]
+    metric = workspace.metric(TASK)
+    target = workspace.target(TASK)
+    program = target.tunable()
+    module = workspace.load(target.file)
     patterns = module.baseline.fit(train)
     model, missing = _model(program, lm)
     terminal.line(
@@ -88,7 +97,8 @@ def run(*, runs: Path = Path("runs"), lm: str | None = None, limit: int | None =
         terminal.line(f"Only the part without a model ran: {missing}")
         return
     _print_comparisons(rows, metric)
-    wall, cpu = time.monotonic() - started[0], time.process_time() - started[1]
+    wall = time.monotonic() - started[0]
+    cpu = time.process_time() - started[1]
     terminal.line(f"All in {wall:.0f} s, {cpu:.0f} s of processor time. Run folders: {folder}/")
 
 
@@ -110,7 +120,11 @@ def _model(program: dspy.Module, lm: str | None) -> tuple[Model, Exception | Non
 
 
 def _print_campaign(
-    campaign: Patches, before: Any, after: Any, dev: Sequence[Any], adapter: dspy.Adapter | None
+    campaign: Patches,
+    before: dspy.Module,
+    after: dspy.Module,
+    dev: Sequence[dspy.Example],
+    adapter: dspy.Adapter | None,
 ) -> None:
     """The costliest errors, one of them, the prompt for its text before and after, and all verdicts."""
     ledger = campaign.ledger
@@ -119,10 +133,12 @@ def _print_campaign(
     for pattern in patterns[:3]:
         terminal.echo(f"  {pattern.name}: {pattern.count} times, loss {pattern.loss:.3f}")
     if patterns:
-        error, name = patterns[0].errors[0], patterns[0].documents[0]
+        error = patterns[0].errors[0]
+        name = patterns[0].documents[0]
         terminal.echo(f"One of them, in {name}: {error.message}")
         inputs = dict(next(example for example in dev if str(example["id"]) == name).inputs())
-        old, new = (rendered(version, adapter, inputs).splitlines() for version in (before, after))
+        old = rendered(before, adapter, inputs).splitlines()
+        new = rendered(after, adapter, inputs).splitlines()
         lines = list(difflib.unified_diff(old, new, "zero-shot", "patched", lineterm="", n=1))
         terminal.line("\nThe patch, as the prompt for that text:", style="bold")
         for line in lines[:DIFF_LINES]:
@@ -137,7 +153,7 @@ def _print_campaign(
     terminal.echo(f"  {ledger.verdict.sentence}")
 
 
-def _print_comparisons(rows: Sequence[Run], metric: Any) -> None:
+def _print_comparisons(rows: Sequence[Run], metric: Metric) -> None:
     """The two differences that were planned before test was measured, at .025 each, with 97.5 % intervals."""
     zero = metric.measures[VALUE].zero
     for row, other in ((rows[2], rows[1]), (rows[3], rows[0])):

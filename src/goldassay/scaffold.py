@@ -22,7 +22,7 @@ from goldassay.measures.records import records as schemas
 
 MIN_SPLIT = 10  # records that can be split into train, dev and test
 SMALL = 300  # with fewer records a test split of 15 % can show no realistic gain
-UNEVEN = 0.25  # a label whose shares are as far off on average does not stand on all sides
+UNEVEN = 0.25  # a label whose shares are as far off on average is missing from a side
 PLACEHOLDERS = """\
 Write a text of yours here.
 Every line of this file is an example.
@@ -72,6 +72,9 @@ def write(
         schema: The pydantic model of a record, as ``models.py:Invoice``: the program predicts the field ``record``,
             which is measured field by field.
         force: Overwrite existing files.
+
+    Raises:
+        GoldassayError: A name is no Python name, the task is a built-in one, fields are missing, or a file exists.
     """
     for name in (task, *inputs, *outputs):
         if not name.isidentifier() or keyword.iskeyword(name):
@@ -82,7 +85,9 @@ def write(
     if schema is not None:
         if outputs:
             raise GoldassayError("a task with a schema predicts its record; name only its inputs")
-        records, inputs, outputs = list(map(anyfields.nested, records)), inputs or ["text"], ["record"]
+        records = [anyfields.nested(record) for record in records]
+        inputs = inputs or ["text"]
+        outputs = ["record"]
     types = anyfields.fields(records)
     inputs, outputs = _sides(types, inputs, outputs) if records else (inputs, outputs)
     if not inputs or not outputs:
@@ -117,7 +122,7 @@ def _save(folder: Path, texts: dict[str, str], force: bool) -> list[Path]:
     return [folder / name for name in texts]
 
 
-def _texts(words: Mapping[str, Any], gold: Sequence[Mapping[str, Any]], source: object) -> dict[str, str]:
+def _texts(words: Mapping[str, Any], gold: Sequence[Mapping[str, Any]], source: str | Path | None) -> dict[str, str]:
     """The files of a workspace, by name: templates filled with ``words``, gold and its card."""
     task = words["task"]
     templates = {
@@ -179,14 +184,18 @@ def _split(
     options["factors"] = [name for name in outputs if types.get(name, "").startswith("Literal")]
     division = split(texts, **options)
     if division.empty or any(deviation["mean"] > UNEVEN for deviation in division.deviations):
-        message = "texts of one form are nearly the same, so near duplicates stand on both sides of the split"
+        message = "texts of one form are nearly the same, so near duplicates are on both sides of the split"
         logging.getLogger("goldassay").warning("%s; goldassay gold validate names them", message)
         division = split(texts, **options, near=100.0)
     return [{"id": record["id"], "split": division.of[record["id"]], **record} for record in gold]
 
 
 def _card(
-    task: str, inputs: Sequence[str], outputs: Sequence[str], gold: Sequence[Mapping[str, object]], source: object
+    task: str,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    gold: Sequence[Mapping[str, object]],
+    source: str | Path | None,
 ) -> str:
     sides = [str(record["split"]) for record in gold if "split" in record]
     card = {

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from goldassay.running.guard import Program
     from goldassay.running.run import Run
 
-MARK, CHECK = "goldassay", "goldassay_check"
+MARK = "goldassay"
+CHECK = "goldassay_check"
 SHOWN = 3  # error patterns in the message of a failure
 
 
@@ -64,21 +65,29 @@ def case(
 
 
 class MarkedTest:
-    """What a mark asks for, with the arguments of `case`; the program is run once, when a test needs it."""
+    """A marked test function, with the arguments of `case`; the program is run once, when a test needs it."""
 
     def __init__(
-        self, program: Any, *, task: str | None = None, metric: Any = None, floors: Any = None, **others: Any
+        self,
+        program: Program | str,
+        *,
+        task: str | None = None,
+        metric: AnyMetric | str | None = None,
+        floors: Mapping[str, float] | None = None,
+        **others: Any,
     ) -> None:
         from goldassay import workspace
         from goldassay.metric import Metric
         from goldassay.running.evaluate import RunOptions
 
-        self.program, self.by_name = program, isinstance(program, str)
-        self.gold, self.split = others.pop("gold", None), others.pop("split", "dev")
+        self.program = program
+        self.by_name = isinstance(program, str)
+        self.gold = others.pop("gold", None)
+        self.split = others.pop("split", "dev")
         state = others.pop("state", None)
         self.state = None if state is None else Path(state)
         self.options = RunOptions(**{"progress": False, **others})
-        if self.by_name:
+        if isinstance(program, str):
             self.target = workspace.target(program, task)
         elif metric is None and task is None:
             raise GoldassayError("a program that is given as an object needs metric=… or task=…")
@@ -112,7 +121,8 @@ class MarkedTest:
         from goldassay.systems import SplitExamples, examples, prepared
         from goldassay.tuning.saved import load_state, state_names
 
-        gold, options = self.gold, self.options
+        gold = self.gold
+        options = self.options
         if gold is None or isinstance(gold, (str, Path)):
             data = examples(None if gold is None else str(gold), self.target, self.split)
         else:
@@ -133,7 +143,11 @@ class MarkedTest:
         return evaluate(program, data.examples, self.metric, options, name=name, settings=settings)
 
     def failure(self, run: Run, name: str, floor: float) -> str:
-        """What misses its floor, in words; empty if the floor is reached."""
+        """A message about a value that misses its floor; empty if it does not.
+
+        Raises:
+            GoldassayError: The run has no value of this name.
+        """
         from goldassay.measure import target_met
         from goldassay.reporting import summary
         from goldassay.tuning.patterns import find
@@ -141,11 +155,14 @@ class MarkedTest:
         values = {value.name: value for value in (summary.overall(run), *summary.values(run))}
         if name not in values:
             raise GoldassayError(f"no value {name!r} for the floor {floor:g}; there are {', '.join(values)}")
-        value, lower, interval = values[name].value, values[name].lower_is_better, values[name].interval
-        if target_met(value, floor, lower_is_better=lower):
+        measured = values[name]
+        interval = measured.interval
+        lower = measured.lower_is_better
+        if target_met(measured.value, floor, lower_is_better=lower):
             return ""
         ends = f" [{interval.low:.4f}, {interval.high:.4f}]" if interval else ""
-        lines = [f"{name} is {value:.4f}{ends} on {len(run.rows)} examples, {'over' if lower else 'under'} {floor:g}"]
+        side = "over" if lower else "under"
+        lines = [f"{name} is {measured.value:.4f}{ends} on {len(run.rows)} examples, {side} {floor:g}"]
         lines += [f"{pattern.count} × {pattern.name}, loss {pattern.loss:.4f}" for pattern in find(run.cases)[:SHOWN]]
         return "\n".join([*lines, *([f"goldassay report {run.folder}"] if run.folder else [])])
 
@@ -153,7 +170,7 @@ class MarkedTest:
 CASES = pytest.StashKey[dict[int, MarkedTest]]()
 
 
-def _case(item: Any) -> MarkedTest | None:
+def _case(item: pytest.Item) -> MarkedTest | None:
     """The case of a marked function, shared by all its tests."""
     mark = item.get_closest_marker(MARK)
     if mark is None:
@@ -189,14 +206,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: Any) -> None:
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
     """Check the floor before the body of the function runs."""
     marked = _case(pyfuncitem)
     if marked is None:
         return
     try:
         run = marked.run(pyfuncitem.config.getoption("--goldassay-runs"))
-        message = marked.failure(run, *pyfuncitem.callspec.params[CHECK])
+        check: Any = pyfuncitem.callspec.params[CHECK]
+        message = marked.failure(run, *check)
     except GoldassayError as error:
         message = str(error)
     if message:

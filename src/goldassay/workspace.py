@@ -50,14 +50,18 @@ def installed() -> Path:
 
 @dataclass(frozen=True)
 class Target:
-    """What ``eval`` or ``tune`` runs: a task, the file of its program and the name in that file."""
+    """A program to run: its task, its file and the name in that file."""
 
     task: str
     file: Path
     name: str
 
     def load(self) -> Program:
-        """The program: a DSPy module, one of the file's ``baselines`` by name, or what a class of that name makes."""
+        """The program: a DSPy module, one of the file's ``baselines`` by name, or an instance of a class.
+
+        Raises:
+            GoldassayError: The file cannot be loaded, or has no program of this name.
+        """
         baselines: dict[str, Any] = getattr(load(self.file), "baselines", {})
         if self.name in baselines:
             return baselines[self.name]
@@ -69,7 +73,11 @@ class Target:
             return program() if isinstance(program, type) else program
 
     def tunable(self) -> dspy.Module:
-        """The program, which must be a module with a predictor."""
+        """The program, which must be a module with a predictor.
+
+        Raises:
+            GoldassayError: It has no predictor, or cannot be loaded.
+        """
         import dspy
 
         program = self.load()
@@ -84,7 +92,11 @@ class Target:
 
 
 def target(text: str, task: str | None = None) -> Target:
-    """The target that a user wrote: ``extraction``, ``extraction:baseline`` or ``programs/extraction.py:program``."""
+    """The target that a user wrote: ``extraction``, ``extraction:baseline`` or ``programs/extraction.py:program``.
+
+    Raises:
+        GoldassayError: There is no such task or file.
+    """
     place, _, name = text.partition(":")
     name = name or "program"
     if place in tasks():
@@ -149,6 +161,9 @@ def metric(task: str, place: str | None = None) -> Metric:
     """The metric of a task: ``metrics/TASK.py:metric`` of the workspace, or what ``place`` (FILE[:NAME]) names.
 
     Anything but a `Metric` is a function of (gold, prediction), see ``Metric.of``.
+
+    Raises:
+        GoldassayError: The task has no metric, or its file cannot be loaded.
     """
     from goldassay.metric import Metric
 
@@ -164,7 +179,11 @@ def metric(task: str, place: str | None = None) -> Metric:
 
 
 def judged(task: str, judge: object, place: str | None = None) -> Any:
-    """The metric with a judge, by ``metric_with(judge)`` of its file."""
+    """The metric with a judge, by ``metric_with(judge)`` of its file.
+
+    Raises:
+        GoldassayError: The file has no such function.
+    """
     file = Path(place.partition(":")[0]) if place else root() / "metrics" / f"{task}.py"
     if not hasattr(load(file), "metric_with"):
         raise GoldassayError(f"{file} has no metric_with(judge), so no judge can be given; see metrics/answering.py")
@@ -172,21 +191,25 @@ def judged(task: str, judge: object, place: str | None = None) -> Any:
 
 
 def attribute(file: Path, name: str, also: Iterable[str] = ()) -> Any:
-    """A value in a workspace file; ``also`` are other names that the error lists."""
+    """A value in a workspace file; ``also`` are other names that the error lists.
+
+    Raises:
+        GoldassayError: The file has no such name, or cannot be loaded.
+    """
     module = load(file)
     if not hasattr(module, name):
-        homes = (
-            module.__name__,
-            "goldassay.metric",
-            "dspy.",
-        )  # of classes and functions of the file, programs, metrics
+        homes = (module.__name__, "goldassay.metric", "dspy.")  # where programs and metrics of the file are defined
         own = [key for key, value in vars(module).items() if str(getattr(value, "__module__", "")).startswith(homes)]
         raise GoldassayError(f"{file} has no {name!r}; it has {', '.join(sorted({*own, *also})) or 'nothing to run'}")
     return getattr(module, name)
 
 
 def load(file: Path) -> ModuleType:
-    """A workspace file as a module, loaded once per path."""
+    """A workspace file as a module, loaded once per path.
+
+    Raises:
+        GoldassayError: There is no such file, or it raises an error.
+    """
     path = file.resolve()
     if not path.is_file():
         hint = "; goldassay init DIR writes a workspace with the seven tasks" if file.stem in TASKS else ""
@@ -215,9 +238,11 @@ def _one_line_errors(file: Path) -> Iterator[None]:
     except (GoldassayError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        path, message = str(file.resolve()), str(error)
+        path = str(file.resolve())
+        message = str(error)
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
         if isinstance(error, SyntaxError):
-            lines, message = [error.lineno] if error.filename == path else lines, error.msg
+            lines = [error.lineno] if error.filename == path else lines
+            message = error.msg
         message = f"cannot be loaded: {type(error).__name__}: {' '.join(message.split())}"
         raise DataError(message, file=file, line=lines[-1] if lines else None) from error

@@ -45,7 +45,9 @@ class Program(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Move the program's options to the front."""
-        shared, rest, words = [], [], iter(args)
+        shared: list[str] = []
+        rest: list[str] = []
+        words = iter(args)
         for word in words:
             if word in FLAGS or word.startswith("--seed="):
                 shared.append(word)

@@ -215,10 +215,12 @@ def _written(runs: Sequence[Run], weights: Mapping[str, float], seed: int, out: 
 
     if not any(runs[0].zero.weights.values()):  # files, which have no metric: all values weigh the same
         weights = weights or dict.fromkeys(runs[0].values, 1.0)
-    ranked, notes = ranking.rank(runs, weights, seed=seed), ranking.unranked(runs)
+    ranked = ranking.rank(runs, weights, seed=seed)
+    notes = ranking.unranked(runs)
     terminal.warn(*notes)
     files = ranking.write(ranked, out, notes)
-    page, table = out / "report.html", out / "systems.tex"
+    page = out / "report.html"
+    table = out / "systems.tex"
     table.write_text(to_latex(runs, [run.name for run in runs]), encoding="utf-8")
     shown = [*(each.run for each in ranked), *(run for run in runs if not run.available)]
     page.write_text(report(shown, ranked=ranked, title="Ranking"), encoding="utf-8")
@@ -273,8 +275,8 @@ def _rescore(task: str, systems: SystemOptions, json: bool) -> None:
     from goldassay.running.comparing import rescore
     from goldassay.scoring import INTERVALS_UP_TO
 
-    gold, (pred, *_) = Path(str(systems.gold)), systems.pred or []
-    card = rescore(task, gold, pred, systems.measures or (), format=systems.reading()["format"])
+    (pred,) = systems.pred or [Path()]
+    card = rescore(task, Path(str(systems.gold)), pred, systems.measures or (), format=systems.reading()["format"])
     if card.examples <= INTERVALS_UP_TO:
         card.estimate()
     terminal.output(card, json, tables.scorecard)

@@ -32,7 +32,11 @@ class RunningOptions(use.WorkOptions):
     )
 
     def run_options(self) -> dict[str, Any]:
-        """The fields of `goldassay.running.RunOptions` that the command line sets."""
+        """The fields of `goldassay.running.RunOptions` that the command line sets.
+
+        Raises:
+            GoldassayError: The engine is neither threads nor ray.
+        """
         match = re.fullmatch("(threads)|(ray)(:[1-9][0-9]*)?", self.engine)
         if not match:
             raise GoldassayError(

@@ -37,7 +37,11 @@ Asked = Annotated[
 
 
 def question(judge: str) -> tuple[Question, Path | None]:
-    """What a judge is asked, and the folder of a tuned judge, which answers its own question."""
+    """The question of a judge, and the folder of a tuned judge, which answers its own question.
+
+    Raises:
+        DataError: A file of levels is none.
+    """
     from goldassay.judges.questions import question, rubric, scale
     from goldassay.judges.tuning import question_of
 
@@ -99,14 +103,19 @@ class JudgeOptions:
         members: list[Any] = []
         for at, name in enumerate(names):
             model = models.resolve(name)
-            sample, adapter = names[:at].count(name), models.adapter(model)
+            sample = names[:at].count(name)
+            adapter = models.adapter(model)
             options: dict[str, Any] = {"adapter": adapter, "sample": sample, "verdicts": verdicts}
             members.append(judge_of(state, model, **options) if state else Judge(model, **options))
         return members[0] if len(members) == 1 else Panel(members)
 
     @contextmanager
     def within_budget(self) -> Iterator[None]:
-        """Count the calls of the judge against the budget; when it is spent, stored verdicts are kept."""
+        """Count the calls of the judge against the budget; when it is spent, stored verdicts are kept.
+
+        Raises:
+            RunStopped: The budget is spent.
+        """
         from goldassay.running.account import Account
         from goldassay.running.budget import BudgetSpent, Meter
 
@@ -178,7 +187,8 @@ def align(
     if split or "test" in {item.split for item in people.items}:
         people = replace(people, items=[item for item in people.items if item.split == (split or "test")])
     if people.judged and not judge.lm and not question(judge.judge)[1]:
-        member, votes = "verdicts of the file", people.votes
+        member = "verdicts of the file"
+        votes = people.votes
     else:
         member, votes = judge.votes(people)
     alignment = compare(people, votes, origin=origin)

@@ -47,9 +47,10 @@ def argument(metavar: str, help: str, default: Any = None) -> Any:
     return info
 
 
-for_gold, for_model, for_running, for_result = (
-    partial(option, rich_help_panel=name) for name in ("Gold", "Model", "Running", "Result")
-)
+for_gold = partial(option, rich_help_panel="Gold")
+for_model = partial(option, rich_help_panel="Model")
+for_running = partial(option, rich_help_panel="Running")
+for_result = partial(option, rich_help_panel="Result")
 Name = Annotated[str, argument("TASK|FILE", "A task, TASK:NAME or FILE:NAME.")]
 Task = Annotated[
     str,
@@ -180,6 +181,9 @@ class FileOptions(FormatOptions):
 def numbers(flag: str, texts: Sequence[str] | None) -> dict[str, float]:
     """``NAME=VALUE`` options with numbers.
 
+    Raises:
+        GoldassayError: One is not of this form.
+
     >>> numbers("--fail-under", ["strict_f1=.8"])
     {'strict_f1': 0.8}
     """
@@ -205,7 +209,11 @@ def with_flags(message: str) -> str:
 
 
 def new_place(place: Path | None, force: bool) -> None:
-    """Refuse to write over what exists, unless --force was given."""
+    """Refuse to write over an existing file, unless --force was given.
+
+    Raises:
+        GoldassayError: It exists.
+    """
     if place is not None and place.exists() and not force:
         raise GoldassayError(f"{place} already exists; choose another place, or add --force to write over it")
 
@@ -237,7 +245,8 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[Any], Any]:
         spelled = [(n, Annotated[t, d], d.preset) if hasattr(d, "preset") else (n, t, d) for n, t, d in own]
         keyword = inspect.Parameter.KEYWORD_ONLY
         options = [inspect.Parameter(name, keyword, annotation=kind, default=value) for name, kind, value in spelled]
-        call.__name__, call.__doc__ = function.__name__, function.__doc__
+        call.__name__ = function.__name__
+        call.__doc__ = function.__doc__
         call.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
         also = ", ".join(f"--{key}" for key in [*shared, "quiet"])
         app.command(name, epilog=f"Also: {also} (see goldassay --help).")(call)

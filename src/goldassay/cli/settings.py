@@ -11,7 +11,11 @@ from goldassay.exceptions import DataError, GoldassayError
 
 
 def table(file: str, columns: int = 2) -> list[list[str]]:
-    """The rows of a small table, whose cells are separated by a tab or a comma."""
+    """The rows of a small table, whose cells are separated by a tab or a comma.
+
+    Raises:
+        DataError: A row has more or fewer cells, or an empty one.
+    """
     rows = []
     for number, line in enumerate(files.text(Path(file)).splitlines(), start=1):
         cells = [cell.strip() for cell in line.replace("\t", ",").split(",")]
@@ -104,6 +108,9 @@ def settings(
     options: Sequence[str] | None, task: str | None = None, allowed: Mapping[str, Setting] = SETTINGS
 ) -> dict[str, Any]:
     """``--option NAME=VALUE``, each value by its name; those of another task are refused.
+
+    Raises:
+        GoldassayError: There is no such setting, the task has none, or its value cannot be read.
 
     >>> settings(["labels=pos,neg"])
     {'labels': ['pos', 'neg']}

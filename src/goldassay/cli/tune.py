@@ -89,7 +89,8 @@ def tune(
     if plan:
         _plan(student, splits, workspace.metric(target.task, source.metric), model, tuning, json)
         return
-    options, optimizer = tuning.keywords(seed), tuning.optimizer
+    options = tuning.keywords(seed)
+    optimizer = tuning.optimizer
     if "guarded" in options["settings"] and optimizer != "patches":
         raise GoldassayError(f"--option guarded is for the optimizer patches, not for {optimizer}")
     folder = tuning.folder(f"tune-{target.label.replace(':', '-')}-{optimizer}")
@@ -155,6 +156,9 @@ def _show(tuned: Any, folder: Path, json: bool) -> None:
 
 def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
     """The settings of an optimizer; ``guarded`` names measures and by how much each may drop.
+
+    Raises:
+        GoldassayError: One is not ``NAME=VALUE``, or its value cannot be read.
 
     >>> optimizer_settings(["rounds=5", "guarded=strict_f1,partial_f1=0.01"])
     {'rounds': 5, 'guarded': {'strict_f1': 0.0, 'partial_f1': 0.01}}
@@ -244,7 +248,8 @@ def _proven(results: list[Path], options: AuditOptions, seed: int) -> tuple[Audi
     target = workspace.target(str(options.program), options.task)
     data = examples(options.gold, target, options.split or "test")
     states = [None, *results][-2:]
-    before, after = (prepared(target, data, state) for state in states)
+    before = prepared(target, data, states[0])
+    after = prepared(target, data, states[1])
     model = for_program(before, options.lm)
     names = [str(state) if state else "the program as it is" for state in states]
     about = {"baseline": names[0], "chosen": names[1], "source": f"fresh examples of {data.name}"}

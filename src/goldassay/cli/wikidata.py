@@ -35,7 +35,11 @@ class SourceOptions:
     endpoint: str | None = use.option("URL|FILE", "A SPARQL endpoint, or a file of Wikidata.")
 
     def refs(self, limit: int | None = None, seed: int = 0) -> tuple[Sequence[Any], dict[str, Any]]:
-        """The articles, and what a result says about them."""
+        """The articles, and their description in a result.
+
+        Raises:
+            GoldassayError: Neither articles nor a benchmark are named, or both.
+        """
         from goldassay.wikidata import evaluation
 
         if (self.dataset is None) == (not self.article):
@@ -65,7 +69,8 @@ def fetch(articles: SourceOptions) -> None:
     from goldassay.running.evaluate import RunOptions
     from goldassay.wikidata.evaluation import fetch_articles
 
-    (refs, _), sources = articles.refs(), articles.sources()
+    refs, _ = articles.refs()
+    sources = articles.sources()
     options = RunOptions(max_failures=1.0)
     fetched = list(fetch_articles(refs, sources, articles.language or "en", options))
     failed = [(ref, error) for ref, error in zip(refs, fetched, strict=True) if isinstance(error, FetchError)]
@@ -126,7 +131,8 @@ def evaluate(articles: EvaluationOptions, json: bool = False, seed: int = 0) -> 
     if resumed := result["run_metadata"]["resumed_articles"]:
         terminal.warn(f"{resumed} of {len(refs)} articles were evaluated before")
     _show(result, output, json, print_result)
-    failed, total = result["failed_articles"], result["aggregate"]
+    failed = result["failed_articles"]
+    total = result["aggregate"]
     errors = [article["error"] for article in (*failed, *result["article_results"]) if "error" in article]
     if single and errors:
         raise GoldassayError(" ".join(str(errors[0]).split()))

@@ -1,10 +1,10 @@
-"""What the founding documents name of answering: `RAGEvaluator`, `rankings`, `context_entity_recall`.
+"""Answering under the names of the first specification: `RAGEvaluator`, `rankings`, `context_entity_recall`.
 
-The ranking of several models by their final score is the founding document's table, with its columns. The best stands
-first; models with the same final score share a rank, and the next one's counts them (1, 2, 2, 4). A model that lacks
-one of the five values has no final score and no rank: it stands last.
+The ranking of several models by their final score is the specification's table, with its columns. The best is first;
+models with the same final score share a rank, and the next one's counts them (1, 2, 2, 4). A model that lacks one of
+the five values has no final score and no rank, and comes last.
 
-Context entity recall is over rows of any shape: where the texts stand is said by name, dotted path or function.
+Context entity recall is over rows of any shape: the texts are named by a field, a dotted path or a function.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ class RAGEvaluator:
 
     A `Judge` gives ``faithfulness``, ``relevance`` and ``llm_judge`` (from 0 wrong to 1 right, by the levels of
     `CORRECTNESS`); a judge of support alone (an entailment model) gives faithfulness only, a function of (question,
-    answer, gold answer) ``llm_judge`` only. A value that it cannot give is ``None``. What can be said without a judge
-    stands under its own name: ``lexical_support`` and ``question_similarity`` (the cosine to the question, which an
-    echo of the question wins).
+    answer, gold answer) ``llm_judge`` only. A value that it cannot give is ``None``. Two values need no judge:
+    ``lexical_support`` and ``question_similarity`` (the cosine to the question, which an echo of the question wins).
 
     Args:
         llm_judge: a `Judge`, a judge of support, or a function of (question, answer, gold answer).
@@ -65,7 +64,8 @@ class RAGEvaluator:
         """The values of one answer; ``None`` if what would give one is missing, or cannot say."""
         texts = {"question": question, "answer": generated_answer, "reference": gold_answer}
         check_texts(**{name: [text] for name, text in (texts | {"context": retrieved_context}).items()})
-        judge, prediction = self.llm_judge, {"answer": generated_answer, "retrieved_contexts": [retrieved_context]}
+        judge = self.llm_judge
+        prediction = {"answer": generated_answer, "retrieved_contexts": [retrieved_context]}
         supports = hasattr(judge, "verdict")
         grades = supports and can_answer(judge, "rubric")
         overlap = rouge([generated_answer], [gold_answer])
@@ -104,6 +104,9 @@ def rankings(
 ) -> list[dict[str, Any]]:
     """A row for each model with the keys `COLUMNS`; each model is given by its scorecard or by its five values.
 
+    Raises:
+        GoldassayError: A model lacks one of the five values.
+
     >>> five = {"accuracy": 0.847, "quality": 0.891, "confidence": 0.756, "speed": 0.823, "robustness": 0.95}
     >>> for row in rankings({"BERT-Tiny": {**five, "accuracy": 0.5}, "RoBERTa": five}):
     ...     print(row["Rank"], row["Model"], round(row["Final_Score"], 3))     # 0.852 − 0.25 · 0.347 = 0.765
@@ -136,8 +139,8 @@ def context_entity_recall(
 
     Args:
         rows: mappings or objects.
-        retrieved_contexts_column: where the contexts stand: a name, a dotted path, or a function of the row.
-        reference_column: where the reference stands, likewise.
+        retrieved_contexts_column: where the contexts are: a name, a dotted path, or a function of the row.
+        reference_column: where the reference is, likewise.
         extract: finds the entities of a text.
 
     Raises:
@@ -150,7 +153,8 @@ def context_entity_recall(
     {'context_entity_recall': 0.5, 'rows': [0.5]}
     """
     columns = {"retrieved_contexts": retrieved_contexts_column, "reference": reference_column}
-    measure, values = ContextEntityRecall(judge=extract), list[float | None]()
+    measure = ContextEntityRecall(judge=extract)
+    values: list[float | None] = []
     for place, row in enumerate(rows):
         record: dict[str, Any] = {}
         for name, column in columns.items():

@@ -1,11 +1,11 @@
-"""The founding documents' functions of extraction, classification, linking and retrieval, with their names, arguments
-and result keys, computed rightly.
+"""The first specification's functions of extraction, classification, linking and retrieval, with their names, arguments
+and result keys, and with known errors fixed.
 
-What differs from the documents: a mention is keyed by (document, start, end) if its dict has them (``document``,
+What differs from the specification: a mention is keyed by (document, start, end) if its dict has them (``document``,
 ``doc_id`` or ``document_id``, ``start``, ``end``); else by its words, the nth time that they occur in gold with the nth
 time that they are predicted, so that two mentions of the same words stay two, and a prediction that is given again
 counts once. The gain of nDCG is linear, its ideal is made of all judged documents, grades are not flattened, results
-are put in order by their scores, a document may stand once, recall of a query without relevant documents is left out
+are put in order by their scores, a document may occur once, recall of a query without relevant documents is left out
 instead of being 1, and shares of sources are over the results that exist.
 """
 
@@ -59,6 +59,9 @@ def entity_level_metrics(
 
     The entities are those of one document, or a list of lists, one a document: offsets of two documents never match.
 
+    Raises:
+        GoldassayError: ``match_type`` is another one, or the lists are not aligned.
+
     >>> pred, gold = {"start": 0, "end": 4, "type": "A"}, {"start": 0, "end": 5, "type": "A"}
     >>> entity_level_metrics([pred], [gold], "partial")["f1"]
     1.0
@@ -68,7 +71,8 @@ def entity_level_metrics(
     check_choice("match_type", match_type, ("strict", "partial"))
     both = (*pred_entities, *gold_entities)
     if not both or not all(isinstance(item, list) and not (item and isinstance(item[0], int)) for item in both):
-        pred_entities, gold_entities = [pred_entities], [gold_entities]
+        pred_entities = [pred_entities]
+        gold_entities = [gold_entities]
     if len(pred_entities) != len(gold_entities):
         lengths = f"{len(gold_entities)} gold documents against {len(pred_entities)} predicted ones"
         raise GoldassayError(f"{lengths}; they must be aligned")
@@ -88,12 +92,13 @@ def _counted(counts: Counts) -> dict[str, int]:
 def type_distribution_analysis(
     pred_entities: Sequence[object], gold_entities: Sequence[object]
 ) -> dict[str, dict[str, float | None]]:
-    """How often each type is predicted and stands in gold; ``ratio`` is ``None`` without gold.
+    """How often each type is predicted and is in gold; ``ratio`` is ``None`` without gold.
 
     >>> type_distribution_analysis([(0, 1, "A")], [])["A"]
     {'predicted': 1, 'gold': 0, 'over_prediction': 1, 'ratio': None}
     """
-    pred, gold = (Counter(span.type for span in spans(side)) for side in (pred_entities, gold_entities))
+    pred = Counter(span.type for span in spans(pred_entities))
+    gold = Counter(span.type for span in spans(gold_entities))
     return {
         kind: {
             "predicted": pred[kind],
@@ -157,7 +162,8 @@ def type_classification_metrics(
     """
     names = list(labels) if labels is not None else list(institutions())
     card = classification.scorecard(*_labels(y_true, y_pred), labels=names)
-    per_class, rows = card.by["label"], matrix(card.totals["macro_f1"], names)
+    per_class = card.by["label"]
+    rows = matrix(card.totals["macro_f1"], names)
     if not any(row["support"] for row in per_class.values()):
         warnings.warn("no label of the list occurs in gold; weighted_f1 is 0", stacklevel=2)
     value = {name: card.values[name] or 0.0 for name in ("accuracy", "macro_f1", "weighted_f1", "macro_f1_supported")}
@@ -252,7 +258,8 @@ def nil_detection_metrics(predictions: LinkRows, gold: LinkRows) -> dict[str, fl
 def _ranked(predictions: LinkRows, gold: LinkRows, measures: Mapping[str, Any]) -> dict[str, float]:
     """These measures over every gold mention, each at a place of its own: keys match them here, not offsets."""
     predicted = dict(reversed(_keyed(predictions)))  # the first prediction of a mention counts
-    links, answers = [], []
+    links: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     for number, (key, row) in enumerate(_keyed(gold)):
         place = {"start": 2 * number, "end": 2 * number + 1}
         links.append({**place, "ids": _field(row, "gold_kb_id")})
@@ -293,10 +300,12 @@ def ndcg_at_k(relevance_scores: Sequence[float], k: int = 10, *, judged: Sequenc
     (0.37, 0.6697)
     """
     best = sorted(relevance_scores if judged is None else judged, reverse=True)
-    dcg, ideal = (
-        sum(grade / log2(place) for place, grade in enumerate(grades[:k], 2)) for grades in (relevance_scores, best)
-    )
-    return dcg / ideal if ideal > 0 else 0.0
+    ideal = _dcg(best[:k])
+    return _dcg(relevance_scores[:k]) / ideal if ideal > 0 else 0.0
+
+
+def _dcg(grades: Sequence[float]) -> float:
+    return sum(grade / log2(place) for place, grade in enumerate(grades, 2))
 
 
 def compute_retrieval_metrics(

@@ -1,4 +1,4 @@
-"""What the founding document asks of whole models: their ranking, and `significance_test`, whether two of them differ.
+"""Whole models: their ranking, and `significance_test`, whether two of them differ.
 
 The ranking keeps ``contexts.csv`` (what was retrieved), ``embeddings.csv`` and ``raw_responses.csv`` (what each model
 answered, how sure it was, how long it took): `ModelRanking.recalculate_metrics_only` scores these again.
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 QUESTIONS: list[dict[str, Any]] = files.resource("questions.json")
-"""The document's eight questions: five that its texts answer, three that they do not."""
+"""The specification's eight questions: five that its texts answer, three that they do not."""
 
 CACHES = {
     "contexts.csv": ("Question", "Contexts"),
@@ -93,7 +93,7 @@ class ModelRanking:
     questions: Sequence[Mapping[str, Any]] = field(default_factory=lambda: QUESTIONS)
     pack: ScorePack = field(default_factory=ScorePack)
     rankings: Rows = field(default_factory=list, init=False)
-    """The ranking, the best first, with the document's columns."""
+    """The ranking, the best first, with the specification's columns."""
     responses: Rows = field(default_factory=list, init=False)
     """A row for each model and question."""
 
@@ -102,7 +102,8 @@ class ModelRanking:
         if force_refresh:
             self.clean()
         contexts = {row["Question"]: row["Contexts"] for row in self._read("contexts.csv")}
-        answers, questions = self._read("raw_responses.csv"), [example["question"] for example in self.questions]
+        answers = self._read("raw_responses.csv")
+        questions = [example["question"] for example in self.questions]
         for question in questions:
             if question not in contexts:
                 contexts[question] = json.dumps(list(self.retrieve(question)), ensure_ascii=False)
@@ -117,14 +118,19 @@ class ModelRanking:
         return self.recalculate_metrics_only()
 
     def recalculate_metrics_only(self) -> Rows:
-        """Score the cached answers again; no model is asked."""
+        """Score the cached answers again; no model is asked.
+
+        Raises:
+            GoldassayError: No answers are cached.
+        """
         answers: dict[str, dict[str, dict[str, Any]]] = {}
         for row in self._read("raw_responses.csv"):
             answers.setdefault(row["Model"], {})[row["Question"]] = row
         if not answers:
             raise GoldassayError(f"no {self.folder / 'raw_responses.csv'}: run_evaluation() makes it")
         pack = ScorePack(self._embedder(), self.pack.tokens, self.pack.weights)
-        cards, self.responses = dict[str, Scorecard](), []
+        cards: dict[str, Scorecard] = {}
+        self.responses = []
         for name, rows in answers.items():
             questions = [example for example in self.questions if example["question"] in rows]
             predictions = [
@@ -227,13 +233,17 @@ def reading(
 
 def _answer(model: ReadingModel, question: str, contexts: Sequence[str]) -> dict[str, Any]:
     """One answer, and the error if the model raised one."""
-    started, confidence, error = time.perf_counter(), None, ""
+    started = time.perf_counter()
+    confidence: float | None = None
+    error = ""
     try:
         answer = model(question, contexts)
         if not isinstance(answer, str):
-            answer, confidence = answer["answer"], answer.get("confidence")
+            confidence = answer.get("confidence")
+            answer = answer["answer"]
     except Exception as raised:  # noqa: BLE001  whatever a model raises is its result
-        answer, error = "", f"{type(raised).__name__}: {raised}"[:500]
+        answer = ""
+        error = f"{type(raised).__name__}: {raised}"[:500]
     milliseconds = round(1000 * (time.perf_counter() - started), 3)
     return {"Answer": str(answer or ""), "Confidence": confidence, "Time_ms": milliseconds, "Error": error}
 
@@ -257,8 +267,11 @@ def significance_test(
         alpha: The level of the test, such as 0.05.
         seed: Of everything that is drawn at random.
 
-    >>> found = significance_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.4, 0.7])
-    >>> found["test"], round(found["statistic"], 3), round(found["p_value"], 4), found["significant"]
+    Raises:
+        GoldassayError: There is no such test, ``alpha`` is no level, or the lengths differ.
+
+    >>> test = significance_test([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.4, 0.7])
+    >>> test["test"], round(test["statistic"], 3), round(test["p_value"], 4), test["significant"]
     ('paired_t', 5.745, 0.0105, True)
     """
     check_choice("test_type", test_type, TESTS)
@@ -271,7 +284,8 @@ def significance_test(
     significant = None
     if test_type in ("bootstrap", "permutation"):
         comparison = compare(scores_a, scores_b, test=test_type, seed=seed)
-        p, statistic = comparison.test_p, comparison.difference
+        p = comparison.test_p
+        statistic = comparison.difference
     else:
         statistic, p = classical(test_type, gaps)
     if test_type == "bootstrap":

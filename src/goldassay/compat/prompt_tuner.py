@@ -1,9 +1,9 @@
 """``PromptTuner``: from a run's errors to a report with patterns and prompt patches, each with its measured lift.
 
-The report has the fields of the founding document: ``false_positive_patterns``, ``false_negative_patterns`` and
-``prompt_patches``. A false negative is what was missed; a false positive is whatever was said and is wrong, so a wrong
-type or boundary stands there. In place of an estimated gain a patch carries what was measured on dev, with its interval
-and p (corrected for the number of patches by Holm); a patch that was not measured says nothing of its worth.
+The report has the fields of the first specification: ``false_positive_patterns``, ``false_negative_patterns`` and
+``prompt_patches``. A false negative is a missed answer; a false positive is any wrong answer, a wrong type or boundary
+among them. In place of an estimated gain a patch has the effect that was measured on dev, with its interval and p
+(corrected for the number of patches by Holm), or none if it was not measured.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MISSED = "missed"
 
 @dataclass(frozen=True)
 class TuningReport:
-    """What was wrong and what may fix it, most costly first.
+    """Patterns of errors and patches that may fix them, most costly first.
 
     >>> from goldassay.tuning.patches import Patch
     >>> TuningReport([], [], [Patch(predictor="extract", action="add_instruction", text="Be brief.")]).state()[
@@ -77,7 +77,9 @@ class PromptTuner:
     """
 
     def __init__(self, program: Module, train: Examples, *, edits: Sequence[Edit] = EDITS, most: int = 12) -> None:
-        self.program, self.train, self.most = program, demonstrations(program, train), most
+        self.program = program
+        self.train = demonstrations(program, train)
+        self.most = most
         self.edits = list(edits)
 
     def analyse(self, run: Run) -> TuningReport:
@@ -93,7 +95,8 @@ class PromptTuner:
 
     def measure(self, report: TuningReport, dev: Examples, metric: AnyMetric, *, threads: int = 1) -> TuningReport:
         """The report with every patch measured on dev, each alone and paired."""
-        patches, candidates = [patch.model_copy(deep=True) for patch in report.prompt_patches], []
+        patches = [patch.model_copy(deep=True) for patch in report.prompt_patches]
+        candidates: list[tuple[Patch, Module]] = []
         for patch in patches:
             try:
                 check_patch(patch, {"dev": dev})

@@ -166,20 +166,24 @@ def normal(text: str) -> str:
 
 
 def signed(text: str) -> str:
-    """A value's words, folded, with the sign that a number or a year may have: what says whether two are one.
+    """A value's words, folded, with the sign of a number or a year: two values are the same if these are.
 
     >>> signed("−5 °C"), signed("5 °C"), signed("The Hague"), signed("?!")
     ('-5 c', '5 c', 'the hague', '?!')
     """
     words = normal(text)
-    return f"{'-' if text.lstrip()[:1] in ('-', '−') else ''}{words}" if words else text.strip()
+    if not words:
+        return text.strip()
+    return f"-{words}" if text.lstrip()[:1] in ("-", "−") else words
 
 
 @cache
 def _kept(c: str) -> str:
     """A letter, mark or digit as it is, nothing for a character that is not seen, a space for any other."""
     category = unicodedata.category(c)
-    return c if category[0] in "LMN" else "" if category == "Cf" and c != ZWNJ else " "
+    if category[0] in "LMN":
+        return c
+    return "" if category == "Cf" and c != ZWNJ else " "
 
 
 def _unaccented(match: re.Match[str]) -> str:
@@ -204,18 +208,21 @@ def similar(gold: str, pred: str, threshold: float = 0.9) -> bool:
     >>> similar("Henry VIII of England", "Henry VII of England"), similar("Москва́", "Москва")
     (False, True)
     """
-    a, b = normal(gold), normal(pred)
-    if a == b:
-        return bool(a) or gold.strip() == pred.strip()
-    if numbers(a) != numbers(b):
+    ours = normal(gold)
+    theirs = normal(pred)
+    if ours == theirs:
+        return bool(ours) or gold.strip() == pred.strip()
+    if numbers(ours) != numbers(theirs):
         return False
-    return bool(fuzz.ratio(a, b) >= 100 * threshold)
+    return bool(fuzz.ratio(ours, theirs) >= 100 * threshold)
 
 
 NEAR = 90.0  # per cent of similar characters, as for the leak guard of tuning
 ALL = 2_000  # texts of which all pairs are compared; their time grows with the square
-ROWS, BANDS = 3, 40
-GRAM, MOST = 4, 30
+ROWS = 3
+BANDS = 40
+GRAM = 4
+MOST = 30
 PRIME = np.uint64((1 << 31) - 1)
 
 
@@ -252,7 +259,8 @@ def distinct(texts: Sequence[str]) -> list[list[int]]:
 
 def candidates(texts: Sequence[str]) -> list[tuple[int, int]]:
     """The pairs of places whose texts are worth a comparison, in order."""
-    signs, pairs = signatures(texts), set[int]()
+    signs = signatures(texts)
+    pairs: set[int] = set()
     size = len(texts)
     for band in range(BANDS):
         keys = np.zeros(size, dtype=np.uint64)
@@ -264,13 +272,14 @@ def candidates(texts: Sequence[str]) -> list[tuple[int, int]]:
             equal = np.flatnonzero(ordered[step:] == ordered[:-step])
             if not len(equal):
                 break
-            first, second = order[equal], order[equal + step]
+            first = order[equal]
+            second = order[equal + step]
             pairs.update((np.minimum(first, second) * size + np.maximum(first, second)).tolist())
     return [divmod(pair, size) for pair in sorted(pairs)]
 
 
 def signatures(texts: Sequence[str]) -> NDArray[np.uint64]:
-    """For each text its smallest hashes, one of each of ``ROWS * BANDS`` functions."""
+    """For each text its smallest hashes, one of each hash function, an array of shape (texts, ROWS * BANDS)."""
     rng = np.random.default_rng(0)
     slopes = rng.integers(1, int(PRIME), ROWS * BANDS, dtype=np.uint64)
     shifts = rng.integers(0, int(PRIME), ROWS * BANDS, dtype=np.uint64)

@@ -28,7 +28,7 @@ Form = tuple[str, list[Offsets]]
 
 QUOTES = {**dict.fromkeys("‘’‚‛`´′", "'"), **dict.fromkeys("“”„‟«»″", '"'), **dict.fromkeys("‐‑‒–—−", "-")}
 MARKS = str.maketrans(QUOTES)
-INNER = "'\"_"  # what stands inside of words, beside letters and digits
+INNER = "'\"_"  # characters inside of words, beside letters and digits
 EDGES = " \t\n\r\"'“”„«».,;:()[]"
 
 
@@ -70,7 +70,8 @@ def locate(text: str, quotes: Sequence[str]) -> list[Offsets | None]:
 
 def _places(quote: str, text: str, forms: Sequence[Form]) -> list[Offsets]:
     """The places of a quote, by the first way of looking that finds any; whole words come first."""
-    folded, bare = (_fold(words) for words in (quote, quote.strip(EDGES)))
+    folded = _fold(quote)
+    bare = _fold(quote.strip(EDGES))
     ways = ((quote.strip(), 0), (folded, 1), (bare, 1), (folded.replace(" ", ""), 2), (bare.replace(" ", ""), 2))
     matches = [(span, way) for way, (words, form) in enumerate(ways) for span in _find(words, *forms[form])]
     cut = (any(0 < at < len(text) and text[at - 1 : at + 1].isalnum() for at in span) for span, _ in matches)
@@ -81,7 +82,8 @@ def _places(quote: str, text: str, forms: Sequence[Form]) -> list[Offsets]:
 def _find(words: str, string: str, spans: Sequence[Offsets]) -> Iterator[Offsets]:
     """Where words stand in a form of a text, also overlapping; no match begins or ends inside of a letter."""
     for match in re.finditer(f"(?={re.escape(words)})", string) if words else ():
-        start, end = match.start(), match.start() + len(words)
+        start = match.start()
+        end = start + len(words)
         begins = start == 0 or spans[start - 1] != spans[start]
         if begins and (end == len(spans) or spans[end] != spans[end - 1]):
             yield spans[start][0], spans[end - 1][1]
@@ -160,7 +162,11 @@ def scheme_of(tags: Iterable[str]) -> str:
 
 
 def named(scheme: str | None, tags: Iterable[str]) -> str:
-    """The scheme that was asked for, or else the one that the tags show."""
+    """The scheme of this name, or else the one that the tags show.
+
+    Raises:
+        GoldassayError: There is no such scheme.
+    """
     name = scheme_of(tags) if scheme is None else scheme.upper().replace("BIO", "IOB2").replace("IOB22", "IOB2")
     if name not in PREFIXES:
         raise GoldassayError(f"no tag scheme {scheme!r}; the schemes are {', '.join(PREFIXES)}")
@@ -170,13 +176,17 @@ def named(scheme: str | None, tags: Iterable[str]) -> str:
 def split(tag: str, scheme: str) -> tuple[str, str]:
     """Prefix and type of a tag; ``("O", "")`` outside.
 
+    Raises:
+        DataError: The scheme has no such tag.
+
     >>> split("B-GRP.HER.MUS", "IOB2")
     ('B', 'GRP.HER.MUS')
     """
     if tag in OUTSIDE:
         return "O", ""
-    prefix, dash, kind = tag[:1], tag[1:2], tag[2:]
-    if prefix not in PREFIXES[scheme] or dash != "-" or not kind:
+    prefix = tag[:1]
+    kind = tag[2:]
+    if prefix not in PREFIXES[scheme] or tag[1:2] != "-" or not kind:
         allowed = ", ".join(f"{letter}-TYPE" for letter in PREFIXES[scheme])
         raise DataError(f"tag {tag!r} is outside the scheme {scheme}, which has O, {allowed}")
     return prefix, kind
@@ -191,7 +201,8 @@ def spans(tags: Sequence[str], scheme: str = "IOB2", malformed: str = "conlleval
     [(0, 2, 'TOP')]
     """
     spans: Spans = []
-    start, before = -1, ("O", "")
+    start = -1
+    before = ("O", "")
     for place, current in enumerate([*(split(tag, scheme) for tag in tags), ("O", "")]):
         opens, inside, ends = step(scheme, malformed, before[0], current[0], before[1] == current[1])
         if start >= 0 and not inside:
@@ -227,6 +238,9 @@ def step(scheme: str, malformed: str, before: str, letter: str, same: bool) -> t
         before: The letter of the tag before.
         letter: The letter of the tag.
         same: Whether both have one type.
+
+    Raises:
+        GoldassayError: There is no such reading.
 
     >>> step("IOB2", "strict", "O", "I", False), step("IOB2", "conlleval", "O", "I", False)
     ((False, False, False), (True, False, True))

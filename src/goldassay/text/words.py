@@ -38,6 +38,9 @@ _LETTERS = bytes(code if code in b"abcdefghijklmnopqrstuvwxyz0123456789" else 32
 def tokens(text: str, tokenizer: str = "rouge-score", stem: bool = False) -> list[str]:
     """The words of one text.
 
+    Raises:
+        GoldassayError: There is no such tokenizer.
+
     >>> tokens("Het Rijksmuseum, opened 1800"), tokens("Москва"), tokens("Москва", "unicode")
     (['het', 'rijksmuseum', 'opened', '1800'], [], ['москва'])
     >>> tokens("museums opened", stem=True)
@@ -118,9 +121,12 @@ def around(text: str, start: int, end: int, most: int = 200) -> str:
     >>> around("a" * 300 + " in Delft " + "b" * 300, 304, 309)
     'in Delft'
     """
-    before, after = text[max(0, start - most) : start], text[end : end + most]
-    before = before.partition(" ")[2] if start > most else before
-    after = after.rpartition(" ")[0] if end + most < len(text) else after
+    before = text[max(0, start - most) : start]
+    if start > most:
+        before = before.partition(" ")[2]
+    after = text[end : end + most]
+    if end + most < len(text):
+        after = after.rpartition(" ")[0]
     return f"{before}{text[start:end]}{after}"
 
 
@@ -131,7 +137,11 @@ def quote(text: str, start: int, end: int, most: int = 30) -> str:
     'Het Rijksmuseum in Amsterdam, gebouwd door Pierre Cuypers,…'
     """
     words = " ".join(around(text, start, end, most + 1).split()) if start < len(text) else ""
-    return f"{'…' * (start > most)}{words}{'…' * (end + most < len(text))}" if words else ""
+    if not words:
+        return ""
+    before = "…" if start > most else ""
+    after = "…" if end + most < len(text) else ""
+    return f"{before}{words}{after}"
 
 
 DATA = resource("words.json")
@@ -140,9 +150,9 @@ OPENERS = frozenset(" ".join(DATA["openers"]).split())
 NEGATIONS = frozenset(" ".join(DATA["negations"]).split())
 """Words that turn a sentence into its opposite."""
 CONTRACTED = DATA["contracted"]
-"""What stands before "'t" in an English negation ("didn't"), and the verb; Dutch "van 't" and "aan 't" are none."""
+"""The word before "'t" in an English negation ("didn't"), and its verb; Dutch "van 't" and "aan 't" are none."""
 NE_PAIRS = ("pas", "jamais", "aucun", "aucune", "rien")
-"""What closes a French negation that ``ne`` opened: the two are one."""
+"""Words that close a French negation that ``ne`` opened: the two are one."""
 
 
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:[.,\u00a0\u2009\u202f'’]\d{3})+(?![\d]|[.,]\d)")
@@ -204,7 +214,7 @@ def sentences(text: str) -> list[str]:
     return [*parts, pending] if pending else parts
 
 
-_ACCENTS = "\u0300-\u036f"  # marks that stand behind their letter
+_ACCENTS = "\u0300-\u036f"  # marks that follow their letter
 _LINK = r"(?:of|the|de|het|van|voor|der|den|des|für|du|la|le|les|et|di|da|del|von|zu|und|d[’'])"
 
 
