@@ -95,7 +95,7 @@ def test_sample_weights(seed: int) -> None:
     gold, pred, table = scored(seed)
     truth, found = [one["label"] for one in gold], [one["label"] for one in pred]
     weights = [one["weight"] for one in gold]
-    expected = {
+    expected: dict[Measure[Any], Any] = {
         c.Accuracy(): sk.accuracy_score(truth, found, sample_weight=weights),
         c.LabelF1(): sk.f1_score(truth, found, average="macro", sample_weight=weights),
         c.LabelF1(over="supported", rate="recall"): sk.balanced_accuracy_score(truth, found, sample_weight=weights),

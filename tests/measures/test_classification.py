@@ -204,7 +204,7 @@ def test_secondary_labels_have_errors_of_their_own_where_a_program_gives_any() -
         ("spurious", "H", "secondary_labels"),
     ]
     assert '"bibliotheek" speaks for it' in found.errors[0].message
-    assert (found.tally.tp, found.tally.fp, found.tally.fn) == (2, 1, 1)
+    assert found.tally == Counts(2, 1, 1)
     assert not c.LabelF1("micro")(gold, {"label": "X"}).errors
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from goldassay.measures import linking as ln
 
-TABLE = {
+TABLE: Any = {
     "Q1": {"viaf": ["11", "12"], "isil": ["NL-AsdRM"]},
     "Q2": {"viaf": "21"},
     "31": {"isil": ["DE-1"]},

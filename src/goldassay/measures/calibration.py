@@ -12,6 +12,7 @@ Brier, Verification of forecasts expressed in terms of probability, Monthly Weat
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
@@ -19,7 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goldassay.measure import Measure
+from goldassay.measure import B, Measure
 from goldassay.statistics.evidence import Floats, Ints
 from goldassay.tally import Bins, Mean, Number, Share, State, Tally, divide
 
@@ -156,8 +157,11 @@ class Risk(ByConfidence):
         return scalar(divide((rate * n + (lost - rate * before) * growth).sum(axis=0), n.sum(axis=0), empty=1.0))
 
 
+Calibrated = Bins | Mean | Risk
+
+
 @dataclass(frozen=True)
-class CalibrationMeasure(Measure[Any]):
+class CalibrationMeasure(Measure[Calibrated, B]):
     """A ``statistic`` of confidence and correctness; a task says which predictions count (`confidences`).
 
     ``brier_skill`` and ``calibration`` are 1 − Brier and 1 − ECE, ``aurc`` is the area under risk–coverage: the mean
@@ -182,7 +186,7 @@ class CalibrationMeasure(Measure[Any]):
         return "calibration_pearson" if self.statistic == "pearson" else self.statistic
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> Calibrated:
         """No evidence."""
         if self.statistic == "aurc":
             return Risk()
@@ -198,11 +202,11 @@ class CalibrationMeasure(Measure[Any]):
         """Whether it is an error."""
         return self.statistic in ("brier", "ece", "aurc")
 
-    def confidences(self, batch: Any) -> Confidences:
+    @abstractmethod
+    def confidences(self, batch: B) -> Confidences:
         """The predictions of a batch that have a confidence."""
-        raise NotImplementedError
 
-    def tallies(self, batch: Any) -> Any:
+    def tallies(self, batch: B) -> Calibrated:
         """The evidence of each example."""
         n, row, confidence, correct = self.confidences(batch)
         if self.statistic.startswith("brier"):
@@ -214,9 +218,9 @@ class CalibrationMeasure(Measure[Any]):
             evidence[row] = np.column_stack([confidence, np.ones(len(row)), correct])
             return Risk.of(evidence[:, 0], evidence[:, 1:])
         which = np.minimum((confidence * self.edges).astype(int), self.edges - 1)
-        columns = np.ones_like(confidence), confidence, correct
-        bins = {
-            b: tuple(np.bincount(row, column * (which == b), n) for column in columns)
-            for b in np.unique(which).tolist()
-        }
-        return self.zero.with_items(bins)
+        bins = {}
+        for index in np.unique(which).tolist():
+            inside = which == index
+            counts = np.bincount(row, inside, n)
+            bins[index] = (counts, np.bincount(row, confidence * inside, n), np.bincount(row, correct * inside, n))
+        return Bins(bins, self.statistic, self.edges)

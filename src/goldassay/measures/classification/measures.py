@@ -26,7 +26,7 @@ from goldassay.measures.classification.mistakes import review
 from goldassay.measures.classification.records import LabelBatch, indicators, institutions
 from goldassay.measures.classification.tally import CORRELATIONS, NONE, Agreement, Correlated, Gap, Labelled, RootMean
 from goldassay.statistics.evidence import means
-from goldassay.tally import RATES, Counts, Mean
+from goldassay.tally import RATES, Counts, Mean, T
 
 INSTITUTIONS = "institutions"
 Listed = str | tuple[str, ...]
@@ -48,15 +48,10 @@ def groups(hierarchy: Hierarchy) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class ClassificationMeasure(Measure[Any, LabelBatch]):
+class ClassificationMeasure(Measure[T, LabelBatch]):
     """A measure of classification: its batch reads what measures need."""
 
     task = "classification"
-
-    @property
-    def zero(self) -> Any:
-        """No evidence of a mean."""
-        return Mean()
 
     @property
     def counted(self) -> str:
@@ -69,15 +64,11 @@ class ClassificationMeasure(Measure[Any, LabelBatch]):
 
 
 @dataclass(frozen=True)
-class LabelMeasure(ClassificationMeasure):
-    """A measure of one label an example: it counts pairs of labels, and its errors are put in words.
+class LabelMeasure(ClassificationMeasure[T]):
+    """A measure of one label an example, whose errors are put in words.
 
     Source: Sokolova & Lapalme 2009; scikit-learn's definitions with zero_division=0
     """
-
-    def tallies(self, batch: LabelBatch) -> Any:
-        """Which gold label got which prediction in each example."""
-        return self.zero.with_items(batch.pairs)
 
     def review(self, gold: object, pred: object, batch: LabelBatch) -> Review:
         """Which label was taken for which."""
@@ -85,7 +76,16 @@ class LabelMeasure(ClassificationMeasure):
 
 
 @dataclass(frozen=True)
-class Accuracy(LabelMeasure):
+class AgreementMeasure(LabelMeasure[Agreement]):
+    """A value of the pairs of gold labels and predicted ones."""
+
+    def tallies(self, batch: LabelBatch) -> Agreement:
+        """Which gold label got which prediction in each example."""
+        return self.zero.with_items(batch.pairs)
+
+
+@dataclass(frozen=True)
+class Accuracy(LabelMeasure[Mean]):
     """The share of examples whose label is right.
 
     Formula: examples whose label is right, as ``match`` says / all
@@ -103,6 +103,7 @@ class Accuracy(LabelMeasure):
 
     match: str = "label"
     hierarchy: Hierarchy = INSTITUTIONS
+    zero: ClassVar[Mean] = Mean()
     choices = {"match": ("label", "group", "any")}
 
     @property
@@ -129,7 +130,7 @@ class Accuracy(LabelMeasure):
 
 
 @dataclass(frozen=True)
-class LabelF1(LabelMeasure):
+class LabelF1(LabelMeasure[Labelled | Counts]):
     """F1, precision or recall of labels.
 
     Formula: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn); averaged as named
@@ -172,7 +173,7 @@ class LabelF1(LabelMeasure):
         return "balanced_accuracy" if self.rate == "recall" else f"macro_{self.rate}_supported"
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> Labelled | Counts:
         """No evidence."""
         if self.average == "micro":
             return RATES[self.rate]()
@@ -180,11 +181,12 @@ class LabelF1(LabelMeasure):
         listed = () if self.labels == "seen" else tuple(codes)
         return Labelled({}, listed, "weighted" if self.average == "weighted" else self.over, self.rate)
 
-    def tallies(self, batch: LabelBatch) -> Any:
+    def tallies(self, batch: LabelBatch) -> Labelled | Counts:
         """Which gold label got which prediction in each example, or the counts over its labels."""
-        if self.average == "micro":
-            return set_counts([(pair.gold_set, pair.pred_set) for pair in batch.labels], self.rate)
-        return super().tallies(batch)
+        zero = self.zero
+        if isinstance(zero, Labelled):
+            return zero.with_items(batch.pairs)
+        return set_counts([(pair.gold_set, pair.pred_set) for pair in batch.labels], self.rate)
 
     @property
     def counted(self) -> str:
@@ -203,7 +205,7 @@ class LabelF1(LabelMeasure):
 
 
 @dataclass(frozen=True)
-class HierarchyGap(LabelMeasure):
+class HierarchyGap(LabelMeasure[Gap]):
     """Category accuracy minus accuracy: the share of examples with the right group and the wrong label (0 is best).
 
     Formula: category accuracy − accuracy
@@ -225,7 +227,7 @@ class HierarchyGap(LabelMeasure):
 
 
 @dataclass(frozen=True)
-class Kappa(LabelMeasure):
+class Kappa(AgreementMeasure):
     """Cohen's κ: agreement beyond what the two label distributions give by chance.
 
     ``weights`` ``linear`` and ``quadratic`` take near labels of an order for less wrong; ``labels`` is the order (by
@@ -263,7 +265,7 @@ class Kappa(LabelMeasure):
 
 
 @dataclass(frozen=True)
-class MCC(LabelMeasure):
+class MCC(AgreementMeasure):
     """Matthews' correlation coefficient, for any number of labels (Gorodkin's R_K).
 
     Formula: (c n − Σ t p) / √((n² − Σ p²)(n² − Σ t²))
@@ -284,7 +286,7 @@ class MCC(LabelMeasure):
 
 
 @dataclass(frozen=True)
-class OrdinalError(LabelMeasure):
+class OrdinalError(AgreementMeasure):
     """The mean absolute distance of labels that are numbers, or of their places in the order ``labels``.
 
     Formula: mean |gold − predicted|
@@ -310,7 +312,7 @@ class OrdinalError(LabelMeasure):
 
 
 @dataclass(frozen=True)
-class Cost(LabelMeasure):
+class Cost(LabelMeasure[Mean]):
     """The mean cost of taking one label for another; a pair that ``costs`` does not name costs 1, a right label 0.
 
     Formula: mean cost of (gold, predicted)
@@ -323,6 +325,7 @@ class Cost(LabelMeasure):
 
     costs: tuple[tuple[str, str, float], ...] = ()
     name = "cost"
+    zero: ClassVar[Mean] = Mean()
     lower_is_better: ClassVar[bool] = True
     fixed: ClassVar[Mapping[str, str]] = {"other pairs": "1"}
 
@@ -338,7 +341,7 @@ class Cost(LabelMeasure):
 
 
 @dataclass(frozen=True)
-class Correlation(ClassificationMeasure):
+class Correlation(ClassificationMeasure[Correlated]):
     """Pearson's r, Spearman's ρ or Kendall's τ_b of gold's and the program's numbers, over the corpus.
 
     Formula: correlation of gold and predicted numbers over the corpus
@@ -372,7 +375,7 @@ class Correlation(ClassificationMeasure):
 
 
 @dataclass(frozen=True)
-class GradedError(ClassificationMeasure):
+class GradedError(ClassificationMeasure[Mean]):
     """The mean absolute error (``mae``), or the root of the mean squared one (``rmse``).
 
     Formula: mean |gold − predicted|, or √ mean (gold − predicted)²

@@ -17,19 +17,19 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import Error, Measure, Review, pred_field
-from goldassay.measures.calibration import CalibrationMeasure, Confidences
+from goldassay.measures.calibration import Calibrated, CalibrationMeasure, Confidences
 from goldassay.measures.classification.measures import ClassificationMeasure, LabelMeasure, set_counts
 from goldassay.measures.classification.records import LabelBatch, institutions
 from goldassay.measures.classification.tally import NONE, Curves, Ranking
 from goldassay.statistics.evidence import means, stacked
-from goldassay.tally import RATES, Counts, Macro, Mean
+from goldassay.tally import RATES, Counts, Macro, Mean, T
 
 AVERAGES = ("micro", "macro", "samples")
 CURVES = ("auroc", "average_precision")
 
 
 @dataclass(frozen=True)
-class SetMeasure(ClassificationMeasure):
+class SetMeasure(ClassificationMeasure[T]):
     """A measure of sets of labels: its errors are put in words.
 
     Source: Tsoumakas et al. 2010; scikit-learn with zero_division=1
@@ -51,7 +51,7 @@ class SetMeasure(ClassificationMeasure):
 
 
 @dataclass(frozen=True)
-class SetF1(SetMeasure):
+class SetF1(SetMeasure[Counts | Macro | Mean]):
     """F1, precision or recall of sets of labels.
 
     Formula: P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn); averaged as named
@@ -72,25 +72,27 @@ class SetF1(SetMeasure):
     choices = {"average": AVERAGES, "rate": tuple(RATES)}
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> Counts | Macro | Mean:
         """No evidence."""
-        kinds = {"micro": RATES[self.rate](), "macro": Macro(rate=self.rate, share="seen"), "samples": Mean()}
-        return kinds[self.average]
-
-    def tallies(self, batch: LabelBatch) -> Any:
-        """The counts of each example, or its rate."""
         if self.average == "macro":
+            return Macro(rate=self.rate, share="seen")
+        return Mean() if self.average == "samples" else RATES[self.rate]()
+
+    def tallies(self, batch: LabelBatch) -> Counts | Macro | Mean:
+        """The counts of each example, or its rate."""
+        zero = self.zero
+        if isinstance(zero, Macro):
             rows = [
-                self.zero.with_items({x: Counts(x in g and x in p, x not in g, x not in p) for x in sorted(g | p)})
+                zero.with_items({x: Counts(x in g and x in p, x not in g, x not in p) for x in sorted(g | p)})
                 for g, p in batch.sets
             ]
-            return stacked(rows, self.zero)
+            return stacked(rows, zero)
         counts = set_counts(batch.sets, self.rate)
         return counts if self.average == "micro" else Mean(counts.value, np.ones(len(batch.sets)))
 
 
 @dataclass(frozen=True)
-class SubsetAccuracy(SetMeasure):
+class SubsetAccuracy(SetMeasure[Mean]):
     """The share of examples whose set of labels is right as a whole.
 
     Formula: equal sets / all
@@ -100,6 +102,7 @@ class SubsetAccuracy(SetMeasure):
     """
 
     name = "subset_accuracy"
+    zero: ClassVar[Mean] = Mean()
 
     def tallies(self, batch: LabelBatch) -> Mean:
         """Whether both sets are equal."""
@@ -107,7 +110,7 @@ class SubsetAccuracy(SetMeasure):
 
 
 @dataclass(frozen=True)
-class HammingLoss(SetMeasure):
+class HammingLoss(SetMeasure[Mean]):
     """The share of (example, label) that is wrong, over all ``labels`` of the list.
 
     Formula: labels on one side alone / labels of the list; mean over examples
@@ -118,6 +121,7 @@ class HammingLoss(SetMeasure):
 
     labels: tuple[str, ...] = ()
     name = "hamming_loss"
+    zero: ClassVar[Mean] = Mean()
     lower_is_better: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -130,7 +134,7 @@ class HammingLoss(SetMeasure):
 
 
 @dataclass(frozen=True)
-class RankingPrecision(SetMeasure):
+class RankingPrecision(SetMeasure[Mean]):
     """Label ranking average precision: of each gold label, the share of gold among the labels that are as probable.
 
     Formula: mean over gold labels of gold labels from it up / labels from it up; mean over examples
@@ -141,6 +145,7 @@ class RankingPrecision(SetMeasure):
     """
 
     name = "lrap"
+    zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[Mapping[str, str]] = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
 
     def review(self, gold: object, pred: object, batch: LabelBatch) -> Review:
@@ -162,7 +167,7 @@ def _precision(gold: frozenset[str], numbers: dict[str, float]) -> float:
 
 
 @dataclass(frozen=True)
-class TopK(LabelMeasure):
+class TopK(LabelMeasure[Mean]):
     """The share of examples whose gold label is among the ``k`` most probable ones.
 
     Formula: gold among the k most probable / all
@@ -172,6 +177,7 @@ class TopK(LabelMeasure):
     """
 
     name = "top{k}_accuracy"
+    zero: ClassVar[Mean] = Mean()
     k: int = 3
     fixed: ClassVar[Mapping[str, str]] = {"ties": "the later label first (scikit-learn)", "failed": "0"}
 
@@ -182,7 +188,7 @@ class TopK(LabelMeasure):
 
 
 @dataclass(frozen=True)
-class MulticlassBrier(LabelMeasure):
+class MulticlassBrier(LabelMeasure[Mean]):
     """Brier's score over all labels: the mean of Σ (p − y)², from 0 to 2, y being 1 for the gold label and 0 elsewhere.
 
     Formula: mean Σ over labels (p − y)²
@@ -193,6 +199,7 @@ class MulticlassBrier(LabelMeasure):
     """
 
     name = "multiclass_brier"
+    zero: ClassVar[Mean] = Mean()
     limits: ClassVar[tuple[float, float]] = (0.0, 2.0)
     lower_is_better: ClassVar[bool] = True
     fixed: ClassVar[Mapping[str, str]] = {"scale": "not halved", "failed": "2"}
@@ -206,7 +213,7 @@ class MulticlassBrier(LabelMeasure):
 
 
 @dataclass(frozen=True)
-class LabelCalibration(CalibrationMeasure, LabelMeasure):  # type: ignore[misc,override]
+class LabelCalibration(CalibrationMeasure[LabelBatch], LabelMeasure[Calibrated]):
     """Calibration of the predicted label: ``statistic`` ``ece`` (ten bins), ``brier`` and so on.
 
     Its confidence is the prediction's ``confidence``, else its probability; examples without either are left out.
@@ -234,7 +241,7 @@ class LabelCalibration(CalibrationMeasure, LabelMeasure):  # type: ignore[misc,o
 
 
 @dataclass(frozen=True)
-class Curve(LabelMeasure):
+class Curve(LabelMeasure[Curves]):
     """How well the probability of each label ranks the examples: the mean over labels, each against all others.
 
     ``statistic`` is ``auroc`` or ``average_precision``.
@@ -275,8 +282,8 @@ def listed(labels: tuple[str, ...]) -> list[Measure[Any]]:
     return [*rates, SubsetAccuracy(), *([HammingLoss(labels)] if labels else [])]
 
 
-RANKED = (TopK(2), TopK(3), *map(Curve, CURVES), MulticlassBrier())
-CALIBRATED = (LabelCalibration(statistic="ece"), LabelCalibration(statistic="brier"))
+RANKED: tuple[Measure[Any], ...] = (TopK(2), TopK(3), *map(Curve, CURVES), MulticlassBrier())
+CALIBRATED: tuple[Measure[Any], ...] = (LabelCalibration(statistic="ece"), LabelCalibration(statistic="brier"))
 MEASURES: tuple[Measure[Any], ...] = (
     *(SetF1(average, rate) for average in AVERAGES for rate in RATES),
     *(SubsetAccuracy(), HammingLoss(tuple(institutions())), RankingPrecision()),

@@ -115,7 +115,7 @@ class SpanF1(SpanMeasure[Any]):
             raise GoldassayError(f"the HIPE scorer does not count {self.match}; leave out matching='hipe'")
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def key(self) -> str:
         """``strict_f1``, ``strict_macro_f1``, ``strict_macro_f1_seen``, ``macro_doc_f1``, ``macro_doc_partial_f1`` …"""
         if self.average == "document":
             return f"macro_doc_{'' if self.match == 'strict' else 'partial_'}{self.rate}"
@@ -200,7 +200,7 @@ class SemEval(SpanMeasure[SemEvalCounts]):
     }
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def key(self) -> str:
         """``semeval_strict_f1`` and so on."""
         return f"{self.counted}_{self.rate}"
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measure import gold_field, pred_field
 from goldassay.text.spans import widened
 
-GOLD, PRED = "gold entities", "predicted entities"
+GOLD = "gold entities"
+PRED = "predicted entities"
 Entities = Iterable[object] | None
 Place = tuple[int, int]
 Fragments = tuple[Place, ...]
@@ -59,6 +60,9 @@ def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> l
 
     ``None`` for start and end means "not in the text", which only a prediction may say (``placed`` forbids it).
 
+    Raises:
+        DataError: A span is not what it should be.
+
     >>> spans([{"start": 4, "end": 15, "type": "MUS"}, (20, 24, "TMP")])[1].place
     (20, 24)
     >>> spans([{"start": 9, "end": 4, "type": "MUS"}])
@@ -98,7 +102,7 @@ def _span(item: Any) -> Span:
     return Span(start, end, kind, text or "", fragments, form or "", bool(optional), above)
 
 
-def _offset(value: Any) -> int:
+def _offset(value: SupportsIndex) -> int:
     try:
         return index(value)
     except TypeError:
@@ -120,14 +124,20 @@ def sides(gold: object, pred: object, bounds: str = "given") -> tuple[list[Span]
     """Gold spans, predicted spans and the text of one pair of records, or of bare lists of spans.
 
     ``bounds="word"`` widens both sides to whole words of the text (`widened`).
+
+    Raises:
+        DataError: A span is not what it should be.
+        FieldError: A record has no ``entities``.
     """
     text = text_of(gold)
     try:
-        left, right = spans(entities(gold, gold_field), GOLD, placed=True), spans(entities(pred, pred_field), PRED)
+        left = spans(entities(gold, gold_field), GOLD, placed=True)
+        right = spans(entities(pred, pred_field), PRED)
     except DataError as error:
         raise error.at(record=None if isinstance(gold, (list, tuple)) else read(gold, "id", None)) from None
     if bounds == "word" and text:
-        left, right = ([_widened(span, text) for span in side] for side in (left, right))
+        left = [_widened(span, text) for span in left]
+        right = [_widened(span, text) for span in right]
     return *settled(left, right), text
 
 
@@ -163,5 +173,6 @@ def _widened(span: Span, text: str) -> Span:
     if not 0 <= span.start < span.end <= len(text):
         return span
     start, end = widened(span.start, span.end, text)
-    parts, parent = tuple(widened(*part, text) for part in span.fragments), span.parent and widened(*span.parent, text)
+    parts = tuple(widened(*part, text) for part in span.fragments)
+    parent = span.parent and widened(*span.parent, text)
     return span._replace(start=start, end=end, text=text[start:end], fragments=parts, parent=parent)

@@ -17,7 +17,7 @@ import numpy as np
 from goldassay.measure import EMPTY, Review
 from goldassay.measures.assignment import heaviest
 from goldassay.measures.linking.matching import OVER, Matching
-from goldassay.measures.linking.measures import KEY, LinkMeasure
+from goldassay.measures.linking.measures import KEY, LinkMeasure, MentionBatch
 from goldassay.measures.linking.records import NIL, Mention
 from goldassay.tally import RATES, By, Confusion, Number, Share, Sums, divide, positive
 
@@ -163,7 +163,7 @@ def _lea(n: float, size: float, other: float) -> float:
 
 
 @dataclass(frozen=True)
-class Clusters(LinkMeasure[Any]):
+class Clusters(LinkMeasure[Clusterings | Overlaps]):
     """How far the clusters of mentions agree: coreference, and entities in no knowledge base.
 
     Formula: what is right of gold's clusters (recall) and of the predicted ones (precision), by the metric
@@ -203,7 +203,7 @@ class Clusters(LinkMeasure[Any]):
 
     @property
     def fixed(self) -> Mapping[str, str]:
-        """What a mention without a name is follows from the scope."""
+        """The scope says what a mention without a name is."""
         return {"unnamed": "together" if self.scope == "corpus" else "alone", "key": KEY, "empty": EMPTY}
 
     @property
@@ -212,17 +212,19 @@ class Clusters(LinkMeasure[Any]):
         return self.metric != "conll"
 
     @property
-    def zero(self) -> Any:
+    def zero(self) -> Clusterings | Overlaps:
         """No evidence."""
         kind = Clusterings if self.scope == "corpus" else Overlaps
         return kind({}, self.metric, self.rate)
 
-    def tally(self, matching: Matching) -> Any:
+    def tally(self, matching: Matching) -> Clusterings | Overlaps:
         """The clusters of one document."""
         gold = self._names(matching.gold)
         pred = self._names(matching.pred)
         table = Counter((gold.get(mention, ""), pred.get(mention, "")) for mention in {**gold, **pred})
-        return self.zero.with_items(table if self.scope == "corpus" else overlaps(table, self.metric))
+        if self.scope == "corpus":
+            return Clusterings(table, self.metric, self.rate)
+        return overlaps(table, self.metric, self.rate)
 
     def _names(self, mentions: Sequence[Mention]) -> dict[tuple[object, ...], str]:
         """The cluster of each mention that counts; those without a name are alone, or in ``corpus`` scope together."""
@@ -233,7 +235,7 @@ class Clusters(LinkMeasure[Any]):
                 names[key] = mention.cluster or (NIL if self.scope == "corpus" else f" {key}")
         return names
 
-    def review(self, gold: object, pred: object, batch: Sequence[tuple[Matching]]) -> Review:
+    def review(self, gold: object, pred: object, batch: MentionBatch) -> Review:
         """The mentions that are missed or spurious, and those that are found."""
         errors, right = super().review(gold, pred, batch)
         return tuple(error for error in errors if error.kind in UNNAMED), right

@@ -13,24 +13,28 @@ P = tp / (tp + fp), R = tp / (tp + fn), F1 = 2 tp / (2 tp + fp + fn).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from hashlib import sha256
 from typing import ClassVar
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import EMPTY, Measure, Review
+from goldassay.measures import Examples
 from goldassay.measures.linking.matching import MATCHINGS, OVER, Matching
 from goldassay.measures.linking.records import IdPairs, sides
+from goldassay.statistics.evidence import stacked
 from goldassay.tally import RATES, Counts, Mean, T
 
 KEY = "document, start, end"
 MERGED = "one answer with the candidates of all"
+MentionBatch = list[Matching]
 NAMES = {"overlap": "", "span": "strong_", "entity": "entity_"}  # how a way to match begins a name
 
 
 @dataclass(frozen=True)
-class LinkMeasure(Measure[T, list[tuple[Matching]]]):
+class LinkMeasure(Measure[T, MentionBatch]):
     """A measure over the mentions and answers of a document.
 
     Source: Ehrmann et al. 2022 (HIPE: fuzzy, strict, @k); Hachey et al. 2014 (neleval)
@@ -66,16 +70,18 @@ class LinkMeasure(Measure[T, list[tuple[Matching]]]):
         """No counts, but for those of links."""
         return ""
 
-    def batch(self, gold: Sequence[object], pred: Sequence[object]) -> list[tuple[Matching]]:
-        """Every document, read and matched once: what `tally` takes."""
-        return [
-            (Matching(sides(*pair, self.equivalent, self.bounds, typed=self.typed)),)
-            for pair in zip(gold, pred, strict=True)
-        ]
+    def batch(self, gold: Examples, pred: Examples) -> MentionBatch:
+        """Every document, read and matched once."""
+        pairs = zip(gold, pred, strict=True)
+        return [Matching(sides(*pair, self.equivalent, self.bounds, typed=self.typed)) for pair in pairs]
 
-    def review(self, gold: object, pred: object, batch: Sequence[tuple[Matching]]) -> Review:
+    def tallies(self, batch: MentionBatch) -> T:
+        """The evidence of each document (`tally`)."""
+        return stacked([self.tally(matching) for matching in batch], self.zero)
+
+    def review(self, gold: object, pred: object, batch: MentionBatch) -> Review:
         """The errors of one document."""
-        return batch[0][0].review
+        return batch[0].review
 
     @property
     def key(self) -> str:
@@ -113,9 +119,9 @@ class _Ranked(LinkMeasure[Mean]):
         "repeated": MERGED,
     }
 
+    @abstractmethod
     def gain(self, matching: Matching, mention: int) -> float:
-        """What a mention adds."""
-        raise NotImplementedError
+        """The amount that a mention adds."""
 
     def tally(self, matching: Matching) -> Mean:
         """The mentions of one document."""

@@ -171,7 +171,8 @@ def _link(link: object, words: str, typed: bool, predicted: bool) -> tuple[Menti
 def _candidate(candidate: object) -> Scored:
     if candidate is None or isinstance(candidate, (str, int)):
         return bare_id(candidate), None
-    id_, score = read(candidate, "id", read(candidate, "kb_id", ...)), read(candidate, "score", None)
+    id_ = read(candidate, "id", read(candidate, "kb_id", ...))
+    score = read(candidate, "score", None)
     if id_ is ...:
         raise DataError("a candidate is {'id', 'score'}; this one has no id")
     if score is None:

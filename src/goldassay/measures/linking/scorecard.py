@@ -13,8 +13,17 @@ from goldassay.measure import Measure, check_choice
 from goldassay.measures.extraction.matching import SCHEMAS
 from goldassay.measures.linking.clusters import METRICS, Clusterings, Clusters, overlaps
 from goldassay.measures.linking.consistency import ConsistencyRate, CoverageRate
-from goldassay.measures.linking.matching import OVER, Matching, hipe
-from goldassay.measures.linking.measures import MRR, NILF1, Coverage, HitsAt, LinkF1, LinkMeasure, MacroDocLink
+from goldassay.measures.linking.matching import OVER, hipe
+from goldassay.measures.linking.measures import (
+    MRR,
+    NILF1,
+    Coverage,
+    HitsAt,
+    LinkF1,
+    LinkMeasure,
+    MacroDocLink,
+    MentionBatch,
+)
 from goldassay.measures.linking.records import IdPairs
 from goldassay.scorecard import RATES, Batches, Scorecard, Sections, fold, valued
 
@@ -104,8 +113,8 @@ def scorecard(
 
 def _facts(part: Batches, first: HitsAt) -> Counter[Any]:
     facts = Counter[Any]()
-    batch: list[tuple[Matching]] = part.of(first)
-    for (matching,) in batch:
+    batch: MentionBatch = part.of(first)
+    for matching in batch:
         facts["repeated"] += matching.document.repeated
         facts["lost"] += sum(answer.start < 0 for answer in matching.pred)
     return facts
@@ -113,8 +122,8 @@ def _facts(part: Batches, first: HitsAt) -> Counter[Any]:
 
 def _hipe_facts(part: Batches, first: HitsAt) -> Counter[Any]:
     """The same, and the outcome of each answer and each mention without one."""
-    batch: list[tuple[Matching]] = part.of(first)
-    outcomes = Counter(outcome for (matching,) in batch for _, outcome in matching.fates())
+    batch: MentionBatch = part.of(first)
+    outcomes = Counter(outcome for matching in batch for _, outcome in matching.fates())
     return _facts(part, first) + outcomes
 
 
