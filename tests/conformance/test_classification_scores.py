@@ -41,8 +41,8 @@ def scored(seed: int, n: int = 60, digits: int = 1) -> tuple[list[Any], list[Any
     rng = random.Random(seed)
     gold = [{"label": rng.choice(LABELS), "weight": rng.randint(1, 4)} for _ in range(n)]
     rows = []
-    for one in gold:
-        raw = [round(rng.random() + (0.5 if label == one["label"] else 0.0), digits) + 0.1 for label in LABELS]
+    for example in gold:
+        raw = [round(rng.random() + (0.5 if label == example["label"] else 0.0), digits) + 0.1 for label in LABELS]
         rows.append([value / sum(raw) for value in raw])
     table = np.array(rows)
     best = [LABELS[place] for place in table.argmax(axis=1)]
@@ -56,8 +56,8 @@ def scored(seed: int, n: int = 60, digits: int = 1) -> tuple[list[Any], list[Any
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_probabilities(seed: int) -> None:
     gold, pred, table = scored(seed)
-    truth = [one["label"] for one in gold]
-    hot = np.array([[label == one for label in LABELS] for one in truth], float)
+    truth = [example["label"] for example in gold]
+    hot = np.array([[label == other for other in LABELS] for label in truth], float)
     for k in (1, 2, 3):
         assert corpus(c.TopK(k), gold, pred) == pytest.approx(sk.top_k_accuracy_score(truth, table, k=k, labels=LABELS))
     auc = sk.roc_auc_score(truth, table, multi_class="ovr", labels=LABELS)
@@ -66,8 +66,8 @@ def test_probabilities(seed: int) -> None:
     assert corpus(c.Curve("average_precision"), gold, pred) == pytest.approx(ap)
     likely = np.where(table < 0.2, 0.0, table)  # a label without a number has 0
     some = [
-        {**one, "probabilities": {label: p for label, p in zip(LABELS, row, strict=True) if p}}
-        for one, row in zip(pred, likely, strict=True)
+        {**example, "probabilities": {label: p for label, p in zip(LABELS, row, strict=True) if p}}
+        for example, row in zip(pred, likely, strict=True)
     ]
     ap = sk.average_precision_score(hot, likely, average="macro")
     assert corpus(c.Curve("average_precision"), gold, some) == pytest.approx(ap)
@@ -83,7 +83,7 @@ def test_probabilities(seed: int) -> None:
 
 def test_a_failed_example_is_ranked_last() -> None:
     gold, pred, table = scored(5)
-    failing: list[Any] = [failed_with("it broke") if place % 2 else one for place, one in enumerate(pred)]
+    failing: list[Any] = [failed_with("it broke") if place % 2 else answer for place, answer in enumerate(pred)]
     for measure in (c.TopK(2), c.Curve(), c.Curve("average_precision"), c.MulticlassBrier()):
         worse, better = corpus(measure, gold, failing), corpus(measure, gold, pred)
         assert worse > better if measure.lower_is_better else worse < better, measure
@@ -93,14 +93,14 @@ def test_a_failed_example_is_ranked_last() -> None:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_sample_weights(seed: int) -> None:
     gold, pred, table = scored(seed)
-    truth, found = [one["label"] for one in gold], [one["label"] for one in pred]
-    weights = [one["weight"] for one in gold]
+    truth, predicted = [row["label"] for row in gold], [row["label"] for row in pred]
+    weights = [row["weight"] for row in gold]
     expected: dict[Measure[Any], Any] = {
-        c.Accuracy(): sk.accuracy_score(truth, found, sample_weight=weights),
-        c.LabelF1(): sk.f1_score(truth, found, average="macro", sample_weight=weights),
-        c.LabelF1(over="supported", rate="recall"): sk.balanced_accuracy_score(truth, found, sample_weight=weights),
-        c.MCC(): sk.matthews_corrcoef(truth, found, sample_weight=weights),
-        c.Kappa("quadratic"): sk.cohen_kappa_score(truth, found, weights="quadratic", sample_weight=weights),
+        c.Accuracy(): sk.accuracy_score(truth, predicted, sample_weight=weights),
+        c.LabelF1(): sk.f1_score(truth, predicted, average="macro", sample_weight=weights),
+        c.LabelF1(over="supported", rate="recall"): sk.balanced_accuracy_score(truth, predicted, sample_weight=weights),
+        c.MCC(): sk.matthews_corrcoef(truth, predicted, sample_weight=weights),
+        c.Kappa("quadratic"): sk.cohen_kappa_score(truth, predicted, weights="quadratic", sample_weight=weights),
         c.Curve(): np.mean(
             [
                 sk.roc_auc_score([t == label for t in truth], table[:, at], sample_weight=weights)
@@ -120,13 +120,14 @@ def test_sets_of_labels(seed: int) -> None:
     gold: list[Any] = [{"labels": rng.sample(LABELS, rng.randint(0, 3))} for _ in range(40)]
     pred: list[Any] = [
         {
-            "labels": [x for x in LABELS if (x in one["labels"]) != (rng.random() < 0.3)],
+            "labels": [x for x in LABELS if (x in example["labels"]) != (rng.random() < 0.3)],
             "probabilities": {x: round(rng.random(), 1) for x in LABELS},
         }
-        for one in gold
+        for example in gold
     ]
     binary = MultiLabelBinarizer(classes=LABELS)
-    y, z = binary.fit_transform([one["labels"] for one in gold]), binary.transform([one["labels"] for one in pred])
+    y = binary.fit_transform([example["labels"] for example in gold])
+    z = binary.transform([answer["labels"] for answer in pred])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for average in ("micro", "macro", "samples"):
@@ -137,7 +138,7 @@ def test_sets_of_labels(seed: int) -> None:
                 assert corpus(c.SetF1(average, rate), gold, pred) == pytest.approx(function(y, z, average=average))
     assert corpus(c.SubsetAccuracy(), gold, pred) == pytest.approx(sk.accuracy_score(y, z))
     assert corpus(c.HammingLoss(tuple(LABELS)), gold, pred) == pytest.approx(sk.hamming_loss(y, z))
-    numbers = np.array([[one["probabilities"][label] for label in LABELS] for one in pred])
+    numbers = np.array([[example["probabilities"][label] for label in LABELS] for example in pred])
     lrap = sk.label_ranking_average_precision_score(y, numbers)
     assert corpus(c.RankingPrecision(), gold, pred) == pytest.approx(lrap)
     kinds = {error.kind for pair in zip(gold, pred, strict=True) for error in c.SetF1()(*pair).errors}

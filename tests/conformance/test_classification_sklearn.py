@@ -33,7 +33,7 @@ def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
     supported = sorted(set(gold))
     card = c.scorecard([{"label": g} for g in gold], [{"label": p} for p in pred], labels="institutions")
-    found = type_classification_metrics(gold, pred)
+    metrics = type_classification_metrics(gold, pred)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options = {"labels": list(TYPES), "average": "macro", "zero_division": 0}
@@ -47,7 +47,7 @@ def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
         }
         each = sk.precision_recall_fscore_support(gold, pred, labels=list(TYPES), zero_division=0)
     for name, value in want.items():
-        assert found[name] == pytest.approx(value, abs=1e-9), name
+        assert metrics[name] == pytest.approx(value, abs=1e-9), name
         if name in card.values:
             assert card.values[name] == pytest.approx(value, abs=1e-9), name
     assert folded(c.Accuracy(), pairs) == pytest.approx(want["accuracy"], abs=1e-9)
@@ -55,18 +55,18 @@ def test_the_institution_types(pairs: list[tuple[str, str]]) -> None:
     assert folded(c.LabelF1(over="supported"), pairs) == pytest.approx(want["macro_f1_supported"], abs=1e-9)
     assert folded(c.LabelF1("weighted"), pairs) == pytest.approx(want["weighted_f1"], abs=1e-9)
     for rate, values in zip(("precision", "recall", "f1", "support"), each, strict=True):
-        for one, value in zip(TYPES, values, strict=True):
-            assert found["per_class"][one][rate] == pytest.approx(value, abs=1e-9)
-            assert card.by["label"][one][rate] == pytest.approx(value, abs=1e-9)
+        for code, value in zip(TYPES, values, strict=True):
+            assert metrics["per_class"][code][rate] == pytest.approx(value, abs=1e-9)
+            assert card.by["label"][code][rate] == pytest.approx(value, abs=1e-9)
 
 
 @settings(max_examples=25, deadline=None)
 @given(pairs=some)
 def test_the_matrix_is_sklearns_with_other_for_what_is_outside(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], ["OTHER" if p == "Z" else p for _, p in pairs]
-    found = type_classification_metrics(gold, [p for _, p in pairs])
-    assert found["confusion_matrix"] == sk.confusion_matrix(gold, pred, labels=found["labels"]).tolist()
-    assert sum(map(sum, found["confusion_matrix"])) == len(pairs)
+    metrics = type_classification_metrics(gold, [p for _, p in pairs])
+    assert metrics["confusion_matrix"] == sk.confusion_matrix(gold, pred, labels=metrics["labels"]).tolist()
+    assert sum(map(sum, metrics["confusion_matrix"])) == len(pairs)
 
 
 @settings(max_examples=25, deadline=None)
@@ -88,11 +88,11 @@ def test_labels_that_are_not_the_types_are_averaged_as_they_are_seen(pairs: list
 @given(pairs=some)
 def test_kappa(pairs: list[tuple[str, str]]) -> None:
     gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
-    found = folded(c.Kappa(), pairs)
+    kappa = folded(c.Kappa(), pairs)
     if len({*gold, *pred}) == 1:  # scikit-learn divides 0 by 0 here; both sides agree throughout
-        assert found == 1.0
+        assert kappa == 1.0
     else:
-        assert found == pytest.approx(sk.cohen_kappa_score(gold, pred), abs=1e-9)
+        assert kappa == pytest.approx(sk.cohen_kappa_score(gold, pred), abs=1e-9)
 
 
 labels = st.lists(st.sampled_from("MLAG"), min_size=1, max_size=3, unique=True)

@@ -47,15 +47,15 @@ def test_the_official_results_come_out(
         for theirs, ours in SCHEMES.items():
             at = SCHEMAS.index(ours)
             parts = Counter(outcome[at] for name, outcome in outcomes if kind in ("ALL", name))
-            found = SemEvalCounts(*(parts[part] for part in range(5)))
+            semeval = SemEvalCounts(*(parts[part] for part in range(5)))
             want = schemes[theirs]
             for name in ("correct", "incorrect", "partial", "missed", "spurious", "possible", "actual"):
-                assert getattr(found, name) == want[name], (kind, theirs, name)
-            counts = found.correct, found.actual - found.correct, found.possible - found.correct
+                assert getattr(semeval, name) == want[name], (kind, theirs, name)
+            counts = semeval.correct, semeval.actual - semeval.correct, semeval.possible - semeval.correct
             assert counts == (want["TP"], want["FP"], want["FN"]), (kind, theirs)
-            assert found.counts.precision == pytest.approx(want["P_micro"], abs=1e-8)
-            assert found.counts.recall == pytest.approx(want["R_micro"], abs=1e-8)
-            assert (found.value if found.weight else 0) == pytest.approx(want["F1_micro"], abs=1e-8)
+            assert semeval.counts.precision == pytest.approx(want["P_micro"], abs=1e-8)
+            assert semeval.counts.recall == pytest.approx(want["R_micro"], abs=1e-8)
+            assert (semeval.value if semeval.weight else 0) == pytest.approx(want["F1_micro"], abs=1e-8)
             checked += 13
     assert checked >= 4 * 13
     card = extraction.scorecard(read.gold, read.pred, protocol="hipe")

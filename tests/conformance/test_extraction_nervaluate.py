@@ -11,7 +11,7 @@ from itertools import islice, permutations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from nervaluate import Evaluator
 
@@ -40,8 +40,8 @@ def oracle(gold: list[Side], pred: list[Side]) -> tuple[dict[str, Any], dict[str
     def inclusive(side: list[Side]) -> list[Side]:
         return [[{"start": s["start"], "end": s["end"] - 1, "label": s["type"]} for s in doc] for doc in side]
 
-    found: dict[str, Any] = Evaluator(inclusive(gold), inclusive(pred), tags=KINDS, loader="dict").evaluate()
-    return found["overall"], found["entities"]
+    result: dict[str, Any] = Evaluator(inclusive(gold), inclusive(pred), tags=KINDS, loader="dict").evaluate()
+    return result["overall"], result["entities"]
 
 
 def evaluate_spans(gold: list[Side], pred: list[Side]) -> dict[str, SemEvalCounts]:
@@ -60,8 +60,8 @@ def evaluate_spans_by_type(gold: list[Side], pred: list[Side]) -> dict[str, dict
     return {kind: evaluate_spans(of_type(gold, kind), of_type(pred, kind)) for kind in kinds}
 
 
-def plain(found: Any) -> tuple[int, ...]:
-    return tuple(getattr(found, name) for name in FIELDS)
+def plain(counts: Any) -> tuple[int, ...]:
+    return tuple(getattr(counts, name) for name in FIELDS)
 
 
 @settings(max_examples=60, deadline=None)
@@ -75,26 +75,25 @@ def test_no_order_of_nervaluate_finds_more_and_where_all_agree_so_do_we(gold: Si
         if len(seen) == 1 and len(gold) < 4:  # then all orders of gold were tried too
             assert {plain(ours[schema])} == seen
         for kind in by_type:
-            found = {plain(entities[kind][theirs]) for _, entities in orders}
-            assert by_type[kind][schema].correct >= max(counts[0] for counts in found)
-            if len(found) == 1 and len(gold) < 4:
-                assert {plain(by_type[kind][schema])} == found
+            counts_of_type = {plain(entities[kind][theirs]) for _, entities in orders}
+            assert by_type[kind][schema].correct >= max(counts[0] for counts in counts_of_type)
+            if len(counts_of_type) == 1 and len(gold) < 4:
+                assert {plain(by_type[kind][schema])} == counts_of_type
 
 
 @settings(max_examples=50, deadline=None)
 @given(documents)
 def test_rates_of_many_documents(data: list[tuple[Side, Side]]) -> None:
-    kept = [(g, p) for g, p in data if _apart(g, p)]
-    if not kept:
-        return
-    gold, pred = [g for g, _ in kept], [p for _, p in kept]
+    pairs = [(g, p) for g, p in data if _apart(g, p)]
+    assume(pairs)
+    gold, pred = [g for g, _ in pairs], [p for _, p in pairs]
     overall, _ = oracle(gold, pred)
     ours = evaluate_spans(gold, pred)
     for theirs, schema in NAMES.items():
-        want, found = overall[theirs], ours[schema]
-        assert plain(found) == plain(want)
-        if found.weight:
-            assert (found.counts.precision, found.counts.recall, found.value) == pytest.approx(
+        want, counts = overall[theirs], ours[schema]
+        assert plain(counts) == plain(want)
+        if counts.weight:
+            assert (counts.counts.precision, counts.counts.recall, counts.value) == pytest.approx(
                 (want.precision, want.recall, want.f1)
             )
 
@@ -115,7 +114,7 @@ def _apart(gold: Side, pred: Side) -> bool:
 def test_at_once_equals_one_by_one(data: list[tuple[Side, Side]]) -> None:
     at_once = evaluate_spans([g for g, _ in data], [p for _, p in data])
     singly = [evaluate_spans([g], [p]) for g, p in data]
-    assert at_once == {s: sum((one[s] for one in singly), SemEvalCounts(0, 0, 0, 0, 0)) for s in at_once}
+    assert at_once == {s: sum((row[s] for row in singly), SemEvalCounts(0, 0, 0, 0, 0)) for s in at_once}
 
 
 def test_nested_spans_by_hand() -> None:
@@ -124,10 +123,10 @@ def test_nested_spans_by_hand() -> None:
         [{"start": 2, "end": 5, "type": "PER"}, {"start": 0, "end": 8, "type": "LOC"}],
         [{"start": 0, "end": 1, "type": "LOC"}],
     ]
-    found = evaluate_spans(gold, pred)
+    counts = evaluate_spans(gold, pred)
     # nested PER is exact, LOC overlaps with the same type, the second document's LOC is spurious
-    assert found["strict"] == SemEvalCounts(1, 1, 0, 0, 1)
-    assert found["type"] == SemEvalCounts(2, 0, 0, 0, 1)
+    assert counts["strict"] == SemEvalCounts(1, 1, 0, 0, 1)
+    assert counts["type"] == SemEvalCounts(2, 0, 0, 0, 1)
     assert evaluate_spans_by_type(gold, pred)["LOC"]["partial"] == SemEvalCounts(0, 0, 1, 0, 1)
 
 

@@ -54,22 +54,22 @@ def official(labels: dict[str, dict[str, list[Counted]]]) -> dict[str, Any]:
     for label in (*labels, "ALL"):
         for scheme in SCHEMES:
             some = [labels[label]] if label != "ALL" else [*labels.values()]
-            each = [tuple(map(sum, zip(*(one[scheme][at] for one in some), strict=True))) for at in (0, 1)]
+            each = [tuple(map(sum, zip(*(document[scheme][at] for document in some), strict=True))) for at in (0, 1)]
             total = tuple(map(sum, zip(*each, strict=True)))
             whole = rates(total, scheme == "partial")
-            made: dict[str, float | None] = dict(
+            figures: dict[str, float | None] = dict(
                 zip(("correct", "incorrect", "partial", "missed", "spurious"), total, strict=True)
             )
-            made |= {"possible": whole["possible"], "actual": whole["actual"], "TP": total[0]}
-            made |= {"FP": whole["actual"] - total[0], "FN": whole["possible"] - total[0]}
-            by_document = [rates(one, scheme == "partial") for one in each]
+            figures |= {"possible": whole["possible"], "actual": whole["actual"], "TP": total[0]}
+            figures |= {"FP": whole["actual"] - total[0], "FN": whole["possible"] - total[0]}
+            by_document = [rates(document, scheme == "partial") for document in each]
             wanted = {"P": ["actual"], "R": ["possible"], "F1": ["actual", "possible"]}
             for rate, needed in wanted.items():
-                made[f"{rate}_micro"] = whole[rate]
-                known = [one[rate] for one in by_document if all(one[name] for name in needed)]
-                made[f"{rate}_macro_doc"] = mean(known) if known else None
-                made[f"{rate}_macro_doc_std"] = pstdev(known) if known else None
-            out.setdefault(label, {})[scheme] = made
+                figures[f"{rate}_micro"] = whole[rate]
+                defined = [document[rate] for document in by_document if all(document[name] for name in needed)]
+                figures[f"{rate}_macro_doc"] = mean(defined) if defined else None
+                figures[f"{rate}_macro_doc_std"] = pstdev(defined) if defined else None
+            out.setdefault(label, {})[scheme] = figures
     return out
 
 
@@ -87,7 +87,7 @@ NEL = official(  # at 3: NIL stands second among Otto's candidates
     }
 )
 ROWS = 4 * 3 * 6  # micro and macro, fuzzy and strict; two labels and all; six cells
-FIGURES = [sum(len(made) for schemes in tree.values() for made in schemes.values()) for tree in (NERC, NEL)]
+FIGURES = [sum(len(values) for schemes in tree.values() for values in schemes.values()) for tree in (NERC, NEL)]
 
 
 @pytest.fixture

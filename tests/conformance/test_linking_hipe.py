@@ -43,36 +43,36 @@ def test_the_official_results_come_out(
     sides = read(folder, gold, system, adjacent)
     official = json.loads((folder / f"{reference}.json").read_text())
     both = [linking.sides(g, p) for g, p in zip(sides.gold, sides.pred, strict=True)]
-    found_fates = [Matching(one).fates(k) for one in both]
-    assert {"ALL", *(name for document in found_fates for name, _ in document)} == set(official)
+    fates = [Matching(document).fates(k) for document in both]
+    assert {"ALL", *(name for document in fates for name, _ in document)} == set(official)
     for name, schemes in official.items():
         for theirs, ours in SCHEMES.items():
-            rows = [[outcome for id_, outcome in document if name in ("ALL", id_)] for document in found_fates]
+            rows = [[outcome for id_, outcome in document if name in ("ALL", id_)] for document in fates]
             each = [hipe(document, ours) for document in rows if document or name == "ALL"]
-            found, want = sum(each, SemEvalCounts(0, 0, 0, 0, 0)), schemes[theirs]
+            semeval, figures = sum(each, SemEvalCounts(0, 0, 0, 0, 0)), schemes[theirs]
             for field in COUNTS:
-                assert getattr(found, field) == want[field], (name, theirs, field)
-            counts = found.correct, found.actual - found.correct, found.possible - found.correct
-            assert counts == (want["TP"], want["FP"], want["FN"]), (name, theirs)
-            assert found.counts.precision == pytest.approx(want["P_micro"], abs=1e-9)
-            assert found.counts.recall == pytest.approx(want["R_micro"], abs=1e-9)
-            assert (found.value if found.weight else 0) == pytest.approx(want["F1_micro"], abs=1e-9)
-            _macro(each, want, (name, theirs))
+                assert getattr(semeval, field) == figures[field], (name, theirs, field)
+            counts = semeval.correct, semeval.actual - semeval.correct, semeval.possible - semeval.correct
+            assert counts == (figures["TP"], figures["FP"], figures["FN"]), (name, theirs)
+            assert semeval.counts.precision == pytest.approx(figures["P_micro"], abs=1e-9)
+            assert semeval.counts.recall == pytest.approx(figures["R_micro"], abs=1e-9)
+            assert (semeval.value if semeval.weight else 0) == pytest.approx(figures["F1_micro"], abs=1e-9)
+            _macro(each, figures, (name, theirs))
 
 
 def _macro(each: list[SemEvalCounts], want: dict[str, Any], where: object) -> None:
     """Means by document: those without answers leave P, without gold leave R, without either leave F1."""
     values = {
-        "P": [one.counts.precision for one in each if one.actual],
-        "R": [one.counts.recall for one in each if one.possible],
-        "F1": [one.value for one in each if one.actual and one.possible],
+        "P": [document.counts.precision for document in each if document.actual],
+        "R": [document.counts.recall for document in each if document.possible],
+        "F1": [document.value for document in each if document.actual and document.possible],
     }
-    for rate, found in values.items():
+    for rate, numbers in values.items():
         expected = want[f"{rate}_macro_doc"]
         if expected is None or math.isnan(expected):
-            assert not found, where
+            assert not numbers, where
         else:
-            assert sum(found) / len(found) == pytest.approx(expected, abs=1e-9), (where, rate)
+            assert sum(numbers) / len(numbers) == pytest.approx(expected, abs=1e-9), (where, rate)
 
 
 def own(folder: Path, gold: list[str], system: list[str], adjacent: str = "nil") -> Any:

@@ -38,20 +38,20 @@ def test_every_number_is_that_of_the_oracle(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "module", "function", "damage"),
     [
-        ("seqeval", live, "evaluate_tags", lambda found: {**found, "micro avg": dict.fromkeys(RATES, 0.5)}),
-        ("scikit-learn", classification, "scorecard", lambda one: replace(one, values=dict.fromkeys(one.values, 0.5))),
+        ("seqeval", live, "evaluate_tags", lambda report: {**report, "micro avg": dict.fromkeys(RATES, 0.5)}),
+        ("scikit-learn", classification, "scorecard", lambda x: replace(x, values=dict.fromkeys(x.values, 0.5))),
         ("krippendorff", live, "alpha", lambda value: value + 1e-6),
         ("statsmodels", live, "wilson", lambda ends: (ends[0], ends[1] + 1e-6)),
-        ("pytrec_eval", live, "by_query", lambda found: {query: {**row, "AP": None} for query, row in found.items()}),
-        ("ir_measures", live, "by_query", lambda found: {query: {**row, "RR": None} for query, row in found.items()}),
-        ("rouge-score", live, "rouge", lambda made: {**made, "L": np.asarray(made["L"]) + 1e-12}),
+        ("pytrec_eval", live, "by_query", lambda rows: {query: {**row, "AP": None} for query, row in rows.items()}),
+        ("ir_measures", live, "by_query", lambda rows: {query: {**row, "RR": None} for query, row in rows.items()}),
+        ("rouge-score", live, "rouge", lambda rouge: {**rouge, "L": np.asarray(rouge["L"]) + 1e-12}),
     ],
 )  # fmt: skip
 def test_a_wrong_number_is_seen(
     name: str, module: Any, function: str, damage: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = getattr(module, function)
-    monkeypatch.setattr(module, function, lambda *given, **options: damage(right(*given, **options)))
+    monkeypatch.setattr(module, function, lambda *arguments, **options: damage(right(*arguments, **options)))
     (result,) = live.run([name])
     assert result.total - result.reproduced > 0
     assert "official" in result.differences[0]

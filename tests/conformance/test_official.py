@@ -46,10 +46,10 @@ class Home:
 
 @pytest.fixture
 def home() -> Iterator[Home]:
-    made = Home()
-    yield made
-    made.http.shutdown()
-    made.http.server_close()
+    home = Home()
+    yield home
+    home.http.shutdown()
+    home.http.server_close()
 
 
 def source(content: bytes, url: str) -> OfficialHome:
@@ -83,22 +83,23 @@ def test_a_changed_or_missing_file_is_one_line(home: Home, tmp_path: Path) -> No
 
 def test_the_manifest_names_suites_licences_and_hashes() -> None:
     homes = sources()
-    assert {one.suite for one in homes} == set(SUITES) - {"hipe-official", "hipe2022"}  # made here; has no public home
-    for one in homes:
-        assert SUITES[one.suite][0] == one.folder
-        assert one.licence
-        assert one.address.startswith(
-            "https://raw.githubusercontent.com/" + one.home.removeprefix("https://github.com/")
+    own = {"hipe-official", "hipe2022"}  # made here, without a public home
+    assert {home.suite for home in homes} == set(SUITES) - own
+    for home in homes:
+        assert SUITES[home.suite][0] == home.folder
+        assert home.licence
+        assert home.address.startswith(
+            "https://raw.githubusercontent.com/" + home.home.removeprefix("https://github.com/")
         )
-        assert all(len(bytes.fromhex(sha)) in (0, 32) for _, sha in one.files.values())
+        assert all(len(bytes.fromhex(sha)) in (0, 32) for _, sha in home.files.values())
 
 
 def test_the_real_files_are_the_pinned_ones(shared_data: Path) -> None:
-    for one in sources():
-        for name, (_, sha) in one.files.items():
+    for source in sources():
+        for name, (_, sha) in source.files.items():
             if not sha:  # taken as it is; no copy here
                 continue
-            assert hashlib.sha256((shared_data / one.folder / name).read_bytes()).hexdigest() == sha
+            assert hashlib.sha256((shared_data / source.folder / name).read_bytes()).hexdigest() == sha
 
 
 def test_the_command_prints_n_of_m(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,7 @@ def test_a_changed_sentence_is_seen(tmp_path: Path) -> None:
     """A statement that gold has, and one of a relation that it does not have, whose object is not in the text."""
     folder = tmp_path / "text2kgbench"
     folder.mkdir()
-    said = [["House", "opened", "1931"], ["House", "country", "Italy"]]
+    triples = [["House", "opened", "1931"], ["House", "country", "Italy"]]
     gold = {
         "id": "own_1",
         "sent": "The house opened in 1931.",
@@ -58,15 +58,15 @@ def test_a_changed_sentence_is_seen(tmp_path: Path) -> None:
     }
     official = {
         "id": "own_1", "precision": "1.00", "recall": "1.00", "f1": "1.00", "onto_conf": "0.50", "rel_halluc": "0.50",
-        "sub_halluc": "0.00", "obj_halluc": "0.50", "llm_triples": said,
+        "sub_halluc": "0.00", "obj_halluc": "0.50", "llm_triples": triples,
     }  # fmt: skip
-    known = {"concepts": [{"label": "museum"}], "relations": [{"label": "opened"}]}
+    ontology = {"concepts": [{"label": "museum"}], "relations": [{"label": "opened"}]}
     file = folder / "baselines__Vicuna-13B__eval_metrics__ont_10_culture_llm_stats.jsonl"
     for name, content in {
         file.name: official,
-        "baselines__Vicuna-13B__llm_responses__ont_10_culture_llm_responses.jsonl": {"id": "own_1", "triples": said},
+        "baselines__Vicuna-13B__llm_responses__ont_10_culture_llm_responses.jsonl": {"id": "own_1", "triples": triples},
         "ground_truth__ont_10_culture_ground_truth.jsonl": gold,
-        "ontologies__10_culture_ontology.json": known,
+        "ontologies__10_culture_ontology.json": ontology,
     }.items():
         (folder / name).write_text(json.dumps(content) + "\n", encoding="utf-8")
     (result,) = conform.run(tmp_path, ["text2kgbench"])
@@ -124,7 +124,7 @@ def test_what_scripts_printed_is_replayed_as_far_as_it_was_printed(tmp_path: Pat
 """,
         encoding="utf-8",
     )
-    counts = {one.name: (one.reproduced, one.total) for one in conform.run(tmp_path)}
+    counts = {suite.name: (suite.reproduced, suite.total) for suite in conform.run(tmp_path)}
     assert counts == {"coreference": (3, 3), "carb": (4, 4), "neleval": (2, 3), "drop": (3, 4)}
 
 

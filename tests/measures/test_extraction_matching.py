@@ -60,11 +60,11 @@ def matchings(edges: Sequence[Edge]) -> Iterator[tuple[Edge, ...]]:
         return
     first, rest = edges[0], edges[1:]
     yield from matchings(rest)
-    for found in matchings([edge for edge in rest if edge.gold != first.gold and edge.pred != first.pred]):
-        yield (first, *found)
+    for matching in matchings([edge for edge in rest if edge.gold != first.gold and edge.pred != first.pred]):
+        yield (first, *matching)
 
 
-def worth(found: Sequence[Edge], schema: str) -> tuple[int, int]:
+def worth(matching: Sequence[Edge], schema: str) -> tuple[int, int]:
     """What the schema asks first, and how many pairs."""
     wish = {
         "strict": lambda edge: edge.exact and edge.typed,
@@ -72,7 +72,7 @@ def worth(found: Sequence[Edge], schema: str) -> tuple[int, int]:
         "type": lambda edge: edge.typed,
         "partial": lambda edge: edge.exact,
     }[schema]
-    return sum(map(wish, found)), len(found)
+    return sum(map(wish, matching)), len(matching)
 
 
 @settings(max_examples=100, deadline=None)
@@ -81,10 +81,10 @@ def test_no_matching_is_better(gold: list[Span], pred: list[Span]) -> None:
     gold = [span for span in gold if span.start >= 0]
     edges = overlaps(gold, pred)
     for schema in SCHEMAS:
-        found = pairs(gold, pred, schema)
-        assert len({pair.gold for pair in found}) == len(found) == len({pair.pred for pair in found})
-        assert set(found) <= set(edges)
-        assert worth(found, schema) == max(worth(other, schema) for other in matchings(edges))
+        matching = pairs(gold, pred, schema)
+        assert len({pair.gold for pair in matching}) == len(matching) == len({pair.pred for pair in matching})
+        assert set(matching) <= set(edges)
+        assert worth(matching, schema) == max(worth(other, schema) for other in matchings(edges))
 
 
 @settings(max_examples=60, deadline=None)

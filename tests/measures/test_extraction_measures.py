@@ -47,10 +47,10 @@ PRED = {
     ],
 )
 def test_counts_by_hand(measure: Any, tally: tuple[int, int, int]) -> None:
-    found = measure(GOLD, PRED).tally
-    assert (found.tp, found.fp, found.fn) == tally
+    counts = measure(GOLD, PRED).tally
+    assert (counts.tp, counts.fp, counts.fn) == tally
     tp, fp, fn = tally
-    assert found.value == pytest.approx(2 * tp / (2 * tp + fp + fn))
+    assert counts.value == pytest.approx(2 * tp / (2 * tp + fp + fn))
 
 
 @pytest.mark.parametrize("match", ["strict", "partial", "exact", "type", "type_anywhere", "token"])
@@ -72,13 +72,13 @@ def test_precision_and_recall_read_the_same_counts(match: str) -> None:
     ],
 )
 def test_semeval_by_hand(schema: str, counts: tuple[int, ...]) -> None:
-    found = ex.SemEval(schema)(GOLD, PRED).tally
-    assert found == SemEvalCounts(*counts)
+    semeval = ex.SemEval(schema)(GOLD, PRED).tally
+    assert semeval == SemEvalCounts(*counts)
     # ACT = 5 predicted, POS = 4 in gold
     credit = counts[0] + 0.5 * counts[2]
     assert ex.SemEval(schema, rate="precision")(GOLD, PRED).tally.value == credit / 5
     assert ex.SemEval(schema, rate="recall")(GOLD, PRED).tally.value == credit / 4
-    assert found.value == pytest.approx(2 * (credit / 5) * (credit / 4) / (credit / 5 + credit / 4))
+    assert semeval.value == pytest.approx(2 * (credit / 5) * (credit / 4) / (credit / 5 + credit / 4))
 
 
 def test_averages_by_type() -> None:
@@ -94,8 +94,8 @@ def test_averages_by_type() -> None:
 
 
 def test_averages_by_document_leave_out_what_has_no_value() -> None:
-    one = [(0, 3, "A")]
-    documents: list[tuple[Any, Any]] = [(one, one), (one, []), ([], one), ([], []), (one, [(0, 2, "A")])]
+    span = [(0, 3, "A")]
+    documents: list[tuple[Any, Any]] = [(span, span), (span, []), ([], span), ([], []), (span, [(0, 2, "A")])]
     expected = {
         "precision": (1 + 0 + 0) / 3,  # of documents 1, 3, 5
         "recall": (1 + 0 + 0) / 3,  # of documents 1, 2, 5
@@ -136,9 +136,9 @@ def test_semeval_never_has_fewer_correct_than_the_measure_of_that_name() -> None
 
 def test_nothing_on_both_sides_is_no_evidence_and_no_mistake() -> None:
     for measure in ex.MEASURES:
-        found = measure([], [])
-        assert (found.tally.weight, found.tally.value) == (0, 1.0)
-        assert found.errors == ()
+        assessment = measure([], [])
+        assert (assessment.tally.weight, assessment.tally.value) == (0, 1.0)
+        assert assessment.errors == ()
 
 
 def test_a_program_that_failed_misses_all_of_gold() -> None:

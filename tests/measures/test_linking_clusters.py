@@ -159,10 +159,10 @@ def test_the_definitions_on_random_clusters(metric: str) -> None:
         for rate, value in zip(RATES, (recall, precision, f1), strict=True):
             empty = not any(below for _, below in sums)
             assert corpus(ln.Clusters(metric, rate), documents) == pytest.approx(1.0 if empty else value), documents
-        one = [(g, p) for g, p in documents[:1]]
+        first = [(g, p) for g, p in documents[:1]]
         for rate in RATES:
-            assert corpus(ln.Clusters(metric, rate, scope="corpus"), one) == pytest.approx(
-                corpus(ln.Clusters(metric, rate), one)
+            assert corpus(ln.Clusters(metric, rate, scope="corpus"), first) == pytest.approx(
+                corpus(ln.Clusters(metric, rate), first)
             )
 
 
@@ -187,7 +187,7 @@ def test_typed_links_and_the_entities_of_a_document() -> None:
 
     gold = [link(0, "Q1", "PER"), link(5, "Q1", "PER"), link(10, "Q2", "ORG"), link(15, "NIL1", "ORG")]
     pred = [link(1, "Q1", "PER"), link(10, "Q2", "GPE"), link(20, "Q3", "ORG"), link(25, "NIL", "PER")]
-    for answers in (pred, [{name: value for name, value in one.items() if name != "ids"} for one in pred]):
+    for answers in (pred, [{name: value for name, value in row.items() if name != "ids"} for row in pred]):
         cases = {  # tp, fp, fn
             ln.LinkF1(match="span"): (1, 3, 3),  # Q2
             ln.LinkF1(match="span", typed=True): (0, 4, 4),

@@ -34,14 +34,14 @@ TABLE: Any = {
 )
 def test_one_entity(entity: dict[str, Any], verdict: str) -> None:
     for resolver in (TABLE, TABLE.get):
-        found = ln.cross_kb_consistency([entity], resolver)
-        assert found[verdict] == found["total"] == 1
-        assert found["coverage_rate"] == 1.0
+        result = ln.cross_kb_consistency([entity], resolver)
+        assert result[verdict] == result["total"] == 1
+        assert result["coverage_rate"] == 1.0
 
 
 def test_no_evidence_is_nothing_and_not_one() -> None:
-    found = ln.cross_kb_consistency([{"wikidata_id": "Q1", "viaf_id": "11"}])  # no resolver; founding: 1.0
-    assert (found["consistency_rate"], found["partial"]) == (None, 1)
+    result = ln.cross_kb_consistency([{"wikidata_id": "Q1", "viaf_id": "11"}])  # no resolver; founding: 1.0
+    assert (result["consistency_rate"], result["partial"]) == (None, 1)
     assert ln.cross_kb_consistency([], TABLE)["coverage_rate"] is None
 
 
@@ -52,16 +52,16 @@ def test_coverage_is_over_all_entities() -> None:
         {},
         {"viaf_id": "5"},
     ]
-    found = ln.cross_kb_consistency(entities, TABLE)
+    result = ln.cross_kb_consistency(entities, TABLE)
     # founding: (1 consistent + 1 partial) / 3 that have an id; right: 3 of 4 have one
-    assert (found["coverage_rate"], found["consistency_rate"]) == (0.75, 0.5)
+    assert (result["coverage_rate"], result["consistency_rate"]) == (0.75, 0.5)
 
 
 def test_a_resolver_may_give_the_viaf_alone_or_properties_of_wikidata() -> None:
     entity = [{"wikidata_id": "Q2", "viaf_id": "21"}]
-    assert ln.cross_kb_consistency(entity, lambda one: "21")["consistent"] == 1
+    assert ln.cross_kb_consistency(entity, lambda id_: "21")["consistent"] == 1
     assert ln.cross_kb_consistency(entity, {"Q2": {"P214": ["21"]}})["consistent"] == 1
-    assert ln.cross_kb_consistency(entity, lambda one: None)["partial"] == 1
+    assert ln.cross_kb_consistency(entity, lambda id_: None)["partial"] == 1
 
 
 def test_the_scorecard_compares_what_was_predicted_with_what_gold_says() -> None:

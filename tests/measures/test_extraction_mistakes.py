@@ -91,20 +91,20 @@ def test_what_is_right_is_said_and_stays_right() -> None:
     # the strict pair is kept although the first prediction could be explained by it too
     gold = [place("Rijksmuseum", "MUS"), place("Amsterdam Zuid", "TOP")]
     pred = [place("naar Amsterdam", "MUS"), *gold]
-    found, right = errors(gold, pred, TEXT)
+    mistakes, right = errors(gold, pred, TEXT)
     assert right == ('"Rijksmuseum" (MUS)', '"Amsterdam Zuid" (TOP)')
-    assert [error.kind for error in found] == ["spurious"]
-    assert "what is annotated there is already predicted" in found[0].message
+    assert [error.kind for error in mistakes] == ["spurious"]
+    assert "what is annotated there is already predicted" in mistakes[0].message
 
 
 def test_places_after_the_text_are_said_without_context() -> None:
-    found, _ = errors([], [Span(500, 510, "A"), Span(TEXT.index("is."), 600, "A")], TEXT)
-    assert found[0].message.endswith('but nothing is annotated there, in "…waar het nog steeds te vinden is.".')
-    assert found[1].message == '"500–510" was given as A, but nothing is annotated there.'
+    mistakes, _ = errors([], [Span(500, 510, "A"), Span(TEXT.index("is."), 600, "A")], TEXT)
+    assert mistakes[0].message.endswith('but nothing is annotated there, in "…waar het nog steeds te vinden is.".')
+    assert mistakes[1].message == '"500–510" was given as A, but nothing is annotated there.'
 
 
 def test_errors_stand_in_the_order_of_the_text_and_have_places_without_a_text() -> None:
     gold: list[Any] = [Span(20, 24, "A"), Span(0, 4, "A")]
-    found, _ = errors(gold, [Span(-1, -1, "B", "words"), Span(10, 12, "B")])
-    assert [error.kind for error in found] == ["missed", "spurious", "missed", "not_in_text"]
-    assert found[0].message == '"0–4" (A) was missed.'
+    mistakes, _ = errors(gold, [Span(-1, -1, "B", "words"), Span(10, 12, "B")])
+    assert [error.kind for error in mistakes] == ["missed", "spurious", "missed", "not_in_text"]
+    assert mistakes[0].message == '"0–4" (A) was missed.'

@@ -15,7 +15,7 @@ from goldassay.measures.extraction.records import sides, spans
 
 
 def test_dicts_sequences_objects_and_words_that_are_not_in_the_text() -> None:
-    given = [
+    listed = [
         {"start": 0, "end": 3, "type": "A", "text": "abc", "note": 1},
         (4, 6, "B"),
         [7, 9, "C"],
@@ -24,7 +24,7 @@ def test_dicts_sequences_objects_and_words_that_are_not_in_the_text() -> None:
         {"type": "F", "fragments": [[20, 22], [15, 17]]},
         {"start": 30, "end": 33, "type": "G", "fragments": [[30, 33]]},
     ]
-    assert spans(given) == [
+    assert spans(listed) == [
         Span(0, 3, "A", "abc"),
         Span(4, 6, "B"),
         Span(7, 9, "C"),

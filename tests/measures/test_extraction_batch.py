@@ -48,10 +48,10 @@ def by_type(gold: Sequence[Span], pred: Sequence[Span], text: str) -> dict[str, 
 
 def test_double_spaces_and_line_breaks_do_not_shift_anything() -> None:
     text = "Het  Rijksmuseum\nin Amsterdam"
-    found = token_level_metrics([(20, 29, "TOP")], [(20, 29, "TOP"), (5, 16, "MUS")], text)
-    assert found["TOP"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "support": 1}
-    assert found["MUS"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "support": 1}
-    assert found["macro_avg"] == {"precision": 0.5, "recall": 0.5, "f1": 0.5}
+    metrics = token_level_metrics([(20, 29, "TOP")], [(20, 29, "TOP"), (5, 16, "MUS")], text)
+    assert metrics["TOP"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "support": 1}
+    assert metrics["MUS"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "support": 1}
+    assert metrics["macro_avg"] == {"precision": 0.5, "recall": 0.5, "f1": 0.5}
 
 
 def test_a_token_belongs_to_every_span_that_touches_it() -> None:
@@ -70,8 +70,8 @@ def test_white_space_alone_and_places_after_the_text_hold_no_token() -> None:
 
 
 def test_words_that_are_not_in_the_text_are_one_wrong_token_each() -> None:
-    found = SpanF1("token")({"text": "in Delft", "entities": []}, [Span(-1, -1, "TOP", "Den Haag")] * 2).tally
-    assert found == Counts(0, 2, 0)
+    counts = SpanF1("token")({"text": "in Delft", "entities": []}, [Span(-1, -1, "TOP", "Den Haag")] * 2).tally
+    assert counts == Counts(0, 2, 0)
 
 
 def test_without_a_text_each_character_stands_for_a_token() -> None:
@@ -94,5 +94,5 @@ def test_the_counts_are_those_of_a_loop_over_tokens(data: list[tuple[str, list[S
 @given(st.text(max_size=30))
 def test_white_space_is_that_of_the_pattern(text: str) -> None:
     whole = [Span(0, len(text), "A")] if text else []
-    found = row(SpanBatch(*records([(text, whole, [])])).counts("token"), 0)
-    assert found.fn == len(re.findall(r"\S+", text))
+    counts = row(SpanBatch(*records([(text, whole, [])])).counts("token"), 0)
+    assert counts.fn == len(re.findall(r"\S+", text))

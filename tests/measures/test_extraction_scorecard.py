@@ -83,10 +83,10 @@ def test_neither_the_order_of_documents_nor_of_spans_matters(
     data: list[tuple[str, list[Any], list[Any]]], rng: random.Random
 ) -> None:
     other = [(t, rng.sample(g, len(g)), rng.sample(p, len(p))) for t, g, p in rng.sample(data, len(data))]
-    one, two = ex.scorecard(*aligned(data)), ex.scorecard(*aligned(other))
-    assert one.counts == two.counts
-    assert one.by == two.by
-    assert one.values == pytest.approx(two.values)
+    card, other_card = ex.scorecard(*aligned(data)), ex.scorecard(*aligned(other))
+    assert card.counts == other_card.counts
+    assert card.by == other_card.by
+    assert card.values == pytest.approx(other_card.values)
 
 
 def test_values_by_hand() -> None:
