@@ -185,7 +185,8 @@ class Score(dspy.Prediction, str):
         return format(float(self), spec)
 
     def __add__(self, other: Any) -> Total:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.total + other
+        total: Total = self.total + other
+        return total
 
     __radd__ = __add__  # pyright: ignore[reportAssignmentType]
 

@@ -273,9 +273,9 @@ class Returned(Measure[Any]):
     Counts(tp=0.0, fp=0.0, fn=0.0)
     """
 
+    lower_is_better: bool = field(default=False, kw_only=True)
     called: str = "score"
     kind: str = "Mean"
-    lower_is_better: bool = field(default=False, kw_only=True)
     most: float | None = field(default=None, kw_only=True)
     task = OWN
     name = "{called}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import threading
 import typing
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -77,6 +78,8 @@ class Metric:
 
     raises: ClassVar[bool] = False
     """Whether a call raises if a prediction cannot be measured (see `assess_or_fail`)."""
+    has_fixed_names: bool = True
+    """Whether the names of the values are known before the first example."""
 
     def __init__(
         self,
@@ -121,7 +124,8 @@ class Metric:
         It may return a number, a bool, a dict of either (each a value of its own; ``score`` is what counts, or their
         mean), a ``dspy.Prediction(score=…, feedback=…)``, or evidence that adds up: a function that is annotated
         ``-> Counts`` gives a true corpus F1, and one annotated ``-> dict[str, Counts]`` that of each field and of their
-        sum. A number is reported as its mean over the examples.
+        sum. A number is reported as its mean over the examples. The names of a dict are those of the first example; a
+        name that comes later is a `MetricError`.
 
         Args:
             function: The function. It may have DSPy's further parameters (``trace``, ``pred_name`` …).
@@ -285,11 +289,12 @@ class Metric:
         return f"Metric({{{', '.join(f'{m!r}: {self.weights[k]:g}' for k, m in self.measures.items())}}})"
 
 
+_NAMES_LOCK = threading.Lock()
 RETURNS = "a metric returns a number, a bool, a dspy.Prediction with a score, a tally, or a dict of those"
 
 
 class FunctionMetric(Metric):
-    """A function as a metric (`Metric.of`). The values of a dict become measures when they are first returned.
+    """A function as a metric (`Metric.of`). Its names are those of its first example, or of the run that is resumed.
 
     What the function itself raises is raised where DSPy calls it: only its author knows whose fault that is.
 
@@ -308,8 +313,31 @@ class FunctionMetric(Metric):
         if not callable(function):
             raise GoldassayError(f"a metric is a Metric or a function of (gold, prediction), not {function!r}")
         super().__init__(measure, pass_mark=pass_mark)
-        self.function, self.main, self.targets = function, measure.key, dict(targets or {})
+        self.function = function
+        self.main = measure.key
+        self.targets = dict(targets or {})
         self.extra = [None] * extra_arguments(function)
+        self.has_fixed_names = _return_type(function) in (bool, float, int)
+
+    def fix_names(self, measures: Mapping[str, Measure[Any]], weights: Mapping[str, float]) -> None:
+        """Measure these names from now on; a name that comes later is an error. Only the first call has an effect."""
+        with _NAMES_LOCK:  # `dspy.Evaluate` measures the first examples at the same time
+            if not self.has_fixed_names:
+                self.measures = dict(measures)
+                self.weights = dict(weights)
+                self.has_fixed_names = True
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Check that the values of an example have the names of the first one.
+
+        Raises:
+            MetricError: There is another name.
+        """
+        if unknown := [name for name in names if name not in self.measures]:
+            raise MetricError(
+                f"the metric returned {', '.join(unknown)}, which its first example did not have "
+                f"({', '.join(self.measures)}); return the same names for every example"
+            )
 
     def assess(self, gold: object, pred: object) -> Assessments:
         """The evidence of one pair; a program that failed has the worst value of everything."""
@@ -318,11 +346,13 @@ class FunctionMetric(Metric):
                 key: Assessment(Mean.of(measure.worst or 0.0) if isinstance(measure.zero, Mean) else measure.zero)
                 for key, measure in self.measures.items()
             }
-        value, text = self.function(gold, pred, *self.extra), ""
-        if isinstance(value, dspy.Prediction) and not isinstance(value, Score):
-            value, text = value.get("score"), str(value.get("feedback") or "")
+        value = self.function(gold, pred, *self.extra)
+        text = ""
         if isinstance(value, Score):
             return self._from_score(value)
+        if isinstance(value, dspy.Prediction):
+            text = str(value.get("feedback") or "")
+            value = value.get("score")
         values = {self.main: value}
         if isinstance(value, Mapping):
             text = str(value.get("feedback") or "")
@@ -330,6 +360,7 @@ class FunctionMetric(Metric):
             several = len(parts) > 1
             main = parts.pop(self.main) if self.main in parts else _overall([*parts.values()] or [_number(value)])
             values = {self.main: main} | (parts if several else {})
+        self._name(values)
         tallies = {key: self._tally(key, value) for key, value in values.items()}
         score = float(Evidence(tallies, self.weights, worst_values(self.measures)).value)
         errors = () if target_met(score, self.pass_mark) else differences(gold, pred, text, score)
@@ -338,10 +369,11 @@ class FunctionMetric(Metric):
 
     def _from_score(self, score: Score) -> Assessments:
         """The score of a function that calls a `Metric` of measures: its values and weights become this one's."""
-        evidence, first = score.evidence, next(iter(score.evidence), "")
-        if set(evidence) != set(self.measures):
-            self.measures = {key: self._returned(key, part, evidence.worst) for key, part in evidence.items()}
-            self.weights = dict(evidence.weights)
+        evidence = score.evidence
+        first = next(iter(evidence), "")
+        measures = {key: self._returned(key, part, evidence.worst) for key, part in evidence.items()}
+        self.fix_names(measures, evidence.weights)
+        self.check_names(evidence)
         return {key: Assessment(part, score.errors if key == first else ()) for key, part in evidence.items()}
 
     @staticmethod
@@ -350,11 +382,15 @@ class FunctionMetric(Metric):
         kind = type(value).__name__ if isinstance(value, Tally) else "Mean"
         return Returned(key, kind, lower_is_better=key in worst, most=worst.get(key))
 
+    def _name(self, values: Mapping[str, Tally | float]) -> None:
+        """Fix the names at the first example, and check those of the others."""
+        if not self.has_fixed_names:
+            worst = dict.fromkeys(values) if self.measures[self.main].lower_is_better else {}
+            parts = {key: self._returned(key, value, worst) for key, value in values.items() if key != self.main}
+            self.fix_names({**self.measures, **parts}, {**self.weights, **dict.fromkeys(parts, 0.0)})
+        self.check_names(values)
+
     def _tally(self, key: str, value: Any) -> Any:
-        if key not in self.measures:
-            worst = dict.fromkeys([key]) if self.measures[self.main].lower_is_better else {}
-            self.weights = {**self.weights, key: 0.0}
-            self.measures = {**self.measures, key: self._returned(key, value, worst)}
         if not isinstance(value, Tally):
             return Mean.of(_number(value))
         if type(value) is not type(self.measures[key].zero):
@@ -401,12 +437,17 @@ def _overall(parts: Sequence[Any]) -> Any:
     return sum(part if isinstance(part, float) else float(part.value) for part in parts) / len(parts)
 
 
+def _return_type(function: Callable[..., Any]) -> Any:
+    """The return annotation; None without one that can be read."""
+    try:
+        return typing.get_type_hints(function).get("return")
+    except (NameError, TypeError, AttributeError):
+        return None
+
+
 def _return_kind(function: Callable[..., Any]) -> str:
     """The tally in a function's return annotation, or in that of a dict's values; a mean without one."""
-    try:
-        kind = typing.get_type_hints(function).get("return")
-    except (NameError, TypeError, AttributeError):
-        return "Mean"
+    kind = _return_type(function)
     if typing.get_origin(kind) in (dict, Mapping):
         kind = typing.get_args(kind)[-1]
     name = getattr(kind, "__name__", "")

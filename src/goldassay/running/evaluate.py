@@ -8,6 +8,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, chdir, closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from goldassay._dspy_compat import input_keys, without_cache
 from goldassay.exceptions import ConventionError, GoldassayError, RunStopped, StorageError
 from goldassay.fields import check_unique, shared_text
 from goldassay.lm import models
+from goldassay.measure import parse
 from goldassay.measures.judged import JudgeLabels
-from goldassay.metric import AnyMetric, Metric
+from goldassay.metric import AnyMetric, FunctionMetric, Metric
 from goldassay.progress import quiet, run_progress
 from goldassay.running import asynchronous
-from goldassay.running.about import SAME, about_run, different, now
+from goldassay.running.about import SAME, about_run, described_measures, different, now
 from goldassay.running.account import TOKENS, Account, current
 from goldassay.running.budget import BudgetSpent, Meter
 from goldassay.running.engines import Cluster, Failures, work_through
@@ -30,11 +32,12 @@ from goldassay.running.folder import ABOUT, ROWS, Writer, read_about
 from goldassay.running.guard import Program, with_fresh_answers
 from goldassay.running.leaks import find_leaks, leak_warning
 from goldassay.running.rows import Row, Rows
-from goldassay.running.run import Run, stored
+from goldassay.running.run import Run, stored, zero_of
 from goldassay.secrets import redact, remember
 from goldassay.tally import Evidence
 
 ENGINES = ("threads", "ray")
+PROBES = 3  # examples that may fail, one after the other, before the workers start
 
 
 @dataclass(frozen=True)
@@ -242,7 +245,8 @@ class _Evaluation:
             cause = error
         finally:
             cost = self._cost(before, time.perf_counter() - started)
-            self.about |= {"status": status, "finished": now(), "cost": cost}
+            measures = described_measures(self.metric.measures, self.metric.weights, self.metric.targets)
+            self.about |= {"status": status, "finished": now(), "cost": cost, "measures": measures}
             run = Run(self.about, self.rows, self.metric.zero, self.folder)
             if self.writer is not None:  # on a full disk, a run that stops for that keeps its first head
                 with closing(self.writer), suppress(StorageError) if reason else nullcontext():
@@ -261,7 +265,8 @@ class _Evaluation:
         for file in () if resumes else sorted(folder.parent.glob(f"*/{ABOUT}"), reverse=True):
             with suppress(GoldassayError):
                 earlier = read_about(file.parent)
-                if earlier.get("status") != "finished" and different(earlier, self.about) is None:
+                about = self.about if self.metric.has_fixed_names else {**self.about, "measures": earlier["measures"]}
+                if earlier.get("status") != "finished" and different(earlier, about) is None:
                     message = "%s is an unfinished run of the same, which can be resumed"
                     logging.getLogger("goldassay").warning(message, file.parent)
                     break
@@ -277,6 +282,10 @@ class _Evaluation:
     def _resume(self, folder: Path) -> bool:
         """Read the rows of the run to resume; whether nothing is left to do."""
         before = read_about(folder)
+        if isinstance(self.metric, FunctionMetric) and before["measures"].keys() != self.metric.measures.keys():
+            measures = {name: parse(each["measure"]) for name, each in before["measures"].items()}
+            self.metric.fix_names(measures, zero_of(before, folder).weights)
+            self.about["measures"] = described_measures(self.metric.measures, self.metric.weights, self.metric.targets)
         if what := different(before, self.about):
             both = f" ({before.get(what)!s:.200} then, {self.about.get(what)!s:.200} now)"
             detail = both if what in ("model", "adapter") else ""
@@ -302,10 +311,11 @@ class _Evaluation:
         repeats = self.options.repeats
         shown = self.options.progress and not quiet()
         total = _RunningTotal(self.metric.zero, self.rows if shown else ())
+        todo = self.rows.missing(len(self.gold))
 
-        def make(number: int) -> Row:
+        def make(number: int, measuring: Measuring | Cluster = engine) -> Row:
             index, repeat = divmod(number, repeats)
-            row = engine(index, self.gold[index], Account(self.meter, self.measuring.trace, self.rest))
+            row = measuring(index, self.gold[index], Account(self.meter, self.measuring.trace, self.rest))
             if repeats > 1:
                 row["repeat"] = repeat + 1
             return row
@@ -314,6 +324,8 @@ class _Evaluation:
             if earlier := self.failed.get(self.rows.number(row)):
                 row["retried"] = True
                 self.rest.add(earlier.get("usage", {}))
+            if isinstance(self.metric, FunctionMetric):  # an actor of Ray may have seen other names first
+                self.metric.check_names(row["tallies"])
             offset = 0
             if self.writer is not None:
                 row, offset = self.writer.row(row)
@@ -329,7 +341,13 @@ class _Evaluation:
                 if shown:
                     bar(len(self.rows), total.value(), len(failures.errors))
 
-            return work_through(self.rows.missing(len(self.gold)), make, keep, threads=self.threads, show=show)
+            # a function's names are those of its first example, so the workers start when they are known
+            for number in islice(todo, 0 if self.metric.has_fixed_names else PROBES):
+                if reason := keep(make(number, self.measuring)):
+                    return reason
+                if self.metric.has_fixed_names:
+                    break
+            return work_through(todo, make, keep, threads=self.threads, show=show)
 
     def _cost(self, before: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """Calls, cached answers, tokens, seconds and money, with those of the run that is resumed.
