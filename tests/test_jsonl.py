@@ -135,11 +135,11 @@ def test_processes_write_whole_lines_and_a_killed_one_loses_nothing(tmp_path: Pa
         other.send_signal(signal.SIGKILL)
         other.wait()
         other.stdout.close()  # type: ignore[union-attr]
-    found: dict[str, list[int]] = {"a": [], "b": []}
+    written: dict[str, list[int]] = {"a": [], "b": []}
     for row in jsonl.rows(file):
-        found[row["by"]].append(row["number"])
-    assert all(numbers == list(range(len(numbers))) for numbers in found.values())
-    assert len(found["a"]) > 10
+        written[row["by"]].append(row["number"])
+    assert all(numbers == list(range(len(numbers))) for numbers in written.values())
+    assert len(written["a"]) > 10
     with jsonl.Log(file) as log:
         log.add({"by": "c", "number": 0})
     *_, last = jsonl.rows(file)

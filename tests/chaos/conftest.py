@@ -179,8 +179,8 @@ def completion(text: str | None) -> bytes:
     message = {"role": "assistant", "content": text}
     usage = {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    made = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
-    return json.dumps(made).encode()
+    reply = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": usage}
+    return json.dumps(reply).encode()
 
 
 def error(text: str) -> bytes:
@@ -190,9 +190,9 @@ def error(text: str) -> bytes:
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    made = Endpoint()
-    yield made
-    made.close()
+    reply = Endpoint()
+    yield reply
+    reply.close()
 
 
 @pytest.fixture(params=MODES)

@@ -92,17 +92,17 @@ def test_every_way_to_misbehave(endpoint: Any, mode: str, goldassay: Any, tmp_pa
     assert Run.load(folder).about["status"] in ("finished", "stopped")
     endpoint.mode = "well"
     code, out, err = goldassay(*asked(endpoint, "--resume", folder))
-    found = json.loads(out)
-    assert (code, found["examples"], found["failed"], found["value"]) == (0, 8, 0, 1.0)
+    years = json.loads(out)
+    assert (code, years["examples"], years["failed"], years["value"]) == (0, 8, 0, 1.0)
     assert KEY.encode() not in b"".join(file.read_bytes() for file in folder.iterdir())
 
 
 def test_budgets_caches_and_limits_by_their_words(endpoint: Any, goldassay: Any, tmp_path: Path) -> None:
     code, out, err = goldassay(*asked(endpoint, "--runs", "runs", "--budget", "calls=3"))
     (folder,) = (tmp_path / "runs").iterdir()
-    said = err.strip().splitlines()[-1]
+    message = err.strip().splitlines()[-1]
     assert (code, out, endpoint.calls) == (3, "", 3)
-    assert said == (
+    assert message == (
         "goldassay: error: stopped after 3 of 8 examples: the budget of 3 calls is spent; what was done is safe; "
         f"resume with --resume runs/{folder.name}"
     )

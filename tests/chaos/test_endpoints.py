@@ -27,8 +27,8 @@ class Years(dspy.Module):  # type: ignore[misc]
         self.find = dspy.Predict("text -> years: list[str]")
 
     def forward(self, text: str) -> Any:
-        found = self.find(text=text).years
-        places = [(text.find(year), year) for year in found if year in text]
+        years = self.find(text=text).years
+        places = [(text.find(year), year) for year in years if year in text]
         return dspy.Prediction(entities=[(start, start + len(year), "TMP") for start, year in places])
 
 
@@ -49,15 +49,15 @@ def test_a_run_ends_or_stops_with_one_line_and_goes_on(endpoint: Any, mode: str,
     endpoint.mode, gold, folder = mode, examples(12), tmp_path / "r"
     started = time.monotonic()
     options: dict[str, Any] = {"lm": model(endpoint), "threads": 2, "progress": False, "timeout": 3.0}
-    said = ""
+    message = ""
     try:
         evaluate(Years(), gold, METRIC, folder=folder, **options)
     except RunStopped as error:
-        said = str(error)
-    assert said == "" if mode in WELL else said or mode in SOME
-    assert "\n" not in said
-    assert KEY not in said
-    assert not said or f"resume={folder}" in said
+        message = str(error)
+    assert message == "" if mode in WELL else message or mode in SOME
+    assert "\n" not in message
+    assert KEY not in message
+    assert not message or f"resume={folder}" in message
     run = Run.load(folder)
     assert all(row["tallies"]["strict_f1"]["fn"] == 1 for row in run.rows if row.get("error"))  # its gold is missed
     if mode == "wrong key":

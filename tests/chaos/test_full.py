@@ -62,14 +62,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk(tmp_path: Path, small_disk: Path) -> None:
     workspace(tmp_path)
     done = goldassay("--runs", small_disk, cwd=tmp_path)
-    said = " ".join(done.stderr.split())
+    message = " ".join(done.stderr.split())
     (folder,) = small_disk.iterdir()
     assert done.returncode == 3
-    assert "Traceback" not in said
-    kept = len(Run.load(folder).rows)
-    assert 5 < kept < 90
-    assert f"stopped after {kept} of 90 examples: {folder}/rows.jsonl: cannot be written: No space left" in said
-    assert f"resume with --resume {folder}" in said
+    assert "Traceback" not in message
+    rows = len(Run.load(folder).rows)
+    assert 5 < rows < 90
+    assert f"stopped after {rows} of 90 examples: {folder}/rows.jsonl: cannot be written: No space left" in message
+    assert f"resume with --resume {folder}" in message
     subprocess.run(["mount", "-o", "remount,size=10m", str(small_disk)], check=True)
     again = goldassay("--resume", folder, "--json", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
@@ -103,12 +103,12 @@ def test_a_folder_that_is_read_only(tmp_path: Path) -> None:
     for file in (run / "rows.jsonl", run / "run.json"):
         file.chmod(0o400)
     run.chmod(0o500)
-    for words, said in (
+    for words, message in (
         (("--runs", "locked"), "locked: cannot be written: Permission denied"),
-        (("--limit", 3, "--resume", run), f"{run}/rows.jsonl: cannot be written: Permission denied"),
+        (("--limit", 3, "--resume", run), f"{run}: cannot be written: Permission denied"),
     ):
         done = goldassay(*words, cwd=tmp_path, plain=True)
         assert done.returncode == 2, done.stderr
-        assert done.stderr.splitlines()[-1] == f"goldassay: error: {said}"
+        assert done.stderr.splitlines()[-1] == f"goldassay: error: {message}"
         assert "Traceback" not in done.stderr
     run.chmod(0o700)

@@ -61,7 +61,7 @@ def test_a_run_killed_at_random_moments_comes_to_the_same_values(tmp_path: Path,
     assert whole.returncode == 0, whole.stderr
     wanted = json.loads(whole.stdout)["values"]  # one JSON object alone, whatever the program prints
     (sound,) = (tmp_path / "whole").iterdir()
-    draw, kept = random.Random(7), 0
+    draw, rows_before = random.Random(7), 0
     where: tuple[object, ...] = ("--engine", f"{engine}:2") if engine != "threads" else ()
     more: tuple[object, ...] = ("--runs", "killed")
     for _ in range(kills):
@@ -69,20 +69,20 @@ def test_a_run_killed_at_random_moments_comes_to_the_same_values(tmp_path: Path,
             command(*where, *more), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=tmp_path
         )
         until = time.monotonic() + 120
-        while written(tmp_path / "killed") <= kept and process.poll() is None and time.monotonic() < until:
+        while written(tmp_path / "killed") <= rows_before and process.poll() is None and time.monotonic() < until:
             time.sleep(0.01)
         time.sleep(draw.uniform(0.0, 0.15))
         process.kill()  # the driver alone: its processes and actors have to see that it is gone
         process.communicate()
         (folder,) = (tmp_path / "killed").iterdir()
         rows = len(Run.load(folder).rows)
-        assert rows >= kept  # nothing that was written is lost
-        kept, more = rows, ("--resume", folder)
-    assert kept > 0
+        assert rows >= rows_before  # nothing that was written is lost
+        rows_before, more = rows, ("--resume", folder)
+    assert rows_before > 0
     done = subprocess.run(command(*where, *more), capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert (found["values"], found["examples"]) == (wanted, 60)
+    result = json.loads(done.stdout)
+    assert (result["values"], result["examples"]) == (wanted, 60)
     (folder,) = (tmp_path / "killed").iterdir()
     assert made(folder) == made(sound)  # row for row, whatever the kills have lost
     before = (folder / "rows.jsonl").read_bytes()
@@ -103,8 +103,8 @@ def test_the_same_command_finds_its_unfinished_run(tmp_path: Path) -> None:
     (folder,) = (tmp_path / "runs").iterdir()
     done = subprocess.run(command(), capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    said = " ".join(done.stderr.split())
-    assert f"runs/{folder.name} is an unfinished run of the same, which can be resumed" in said
+    message = " ".join(done.stderr.split())
+    assert f"runs/{folder.name} is an unfinished run of the same, which can be resumed" in message
 
 
 VERDICTS = """
@@ -140,10 +140,10 @@ def test_two_processes_on_one_store(tmp_path: Path, code: str) -> None:
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "store"), name], stderr=subprocess.PIPE, text=True)
         for name in ("a", "b")
     ]
-    for one in both:
-        _, said = one.communicate(timeout=120)
-        assert one.returncode == 0, said
+    for process in both:
+        _, message = process.communicate(timeout=120)
+        assert process.returncode == 0, message
     if code == VERDICTS:
-        found = Verdicts(tmp_path / "store")
-        assert len(found) == 600
-        assert found["a-299"] == {"label": "a" * 500}
+        result = Verdicts(tmp_path / "store")
+        assert len(result) == 600
+        assert result["a-299"] == {"label": "a" * 500}

@@ -39,11 +39,11 @@ def test_a_tuning_killed_twice_comes_to_the_same_program(
     endpoint: Any, learner: Any, names_gold: list[Any], names_source: str, tmp_path: Path
 ) -> None:
     def reply(messages: list[dict[str, str]]) -> str:
-        turns = [SimpleNamespace(parts=[TextPart(one["content"])]) for one in messages if one["role"] != "system"]
-        system = "".join(one["content"] for one in messages if one["role"] == "system")
-        made = learner.complete(SimpleNamespace(model="m", system=system, messages=turns))
+        turns = [SimpleNamespace(parts=[TextPart(turn["content"])]) for turn in messages if turn["role"] != "system"]
+        system = "".join(turn["content"] for turn in messages if turn["role"] == "system")
+        response = learner.complete(SimpleNamespace(model="m", system=system, messages=turns))
         time.sleep(0.01)
-        return str(made.message.parts[0].text)
+        return str(response.message.parts[0].text)
 
     endpoint.reply = reply
     workspace(tmp_path, names_gold, names_source)
@@ -51,18 +51,18 @@ def test_a_tuning_killed_twice_comes_to_the_same_program(
     whole = subprocess.run([*words, "--out", "whole"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     calls, draw, journal = endpoint.calls, random.Random(5), tmp_path / "t" / "measured.jsonl"
-    endpoint.calls, kept = 0, 0
+    endpoint.calls, lines_before = 0, 0
     for more in (["--out", "t"], ["--resume", "t"]):
         process = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
         until = time.monotonic() + 90
-        while not (journal.exists() and journal.read_bytes().count(b"\n") > kept) and time.monotonic() < until:
+        while not (journal.exists() and journal.read_bytes().count(b"\n") > lines_before) and time.monotonic() < until:
             assert process.poll() is None
             time.sleep(0.02)
         time.sleep(draw.uniform(0.1, 0.4))
         process.kill()
         process.communicate()
-        assert journal.read_bytes().count(b"\n") > kept
-        kept = journal.read_bytes().count(b"\n")
+        assert journal.read_bytes().count(b"\n") > lines_before
+        lines_before = journal.read_bytes().count(b"\n")
     done = subprocess.run([*words, "--resume", "t"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "t" / "state.json").read_text() == (tmp_path / "whole" / "state.json").read_text()
@@ -85,16 +85,16 @@ def test_a_full_disk_stops_a_tuning_with_one_line(
     workspace(tmp_path, names_gold, names_source)
     limited = ["bash", "-c", 'ulimit -f 20; exec "$@"', "bash", *command(endpoint), "--out", "t"]
     done = subprocess.run(limited, capture_output=True, text=True, check=False, cwd=tmp_path)
-    said = done.stderr.strip().splitlines()[-1]
+    message = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 3, done.stderr
-    assert said.startswith("goldassay: error: ")
-    assert "t/measured.jsonl: cannot be written: File too large; finished measurements are" in said
-    assert said.endswith("solve this, then continue with --resume t")
+    assert message.startswith("goldassay: error: ")
+    assert "t/measured.jsonl: cannot be written: File too large; finished measurements are" in message
+    assert message.endswith("solve this, then continue with --resume t")
     assert "Traceback" not in done.stderr
     limited[2] = 'ulimit -f 4; exec "$@"'  # what measures the program on dev and test comes last, and is stopped, too
     others = [*command(endpoint), "--optimizer", "labeled", "--out", "l"]
     done = subprocess.run([*limited[:4], *others], capture_output=True, text=True, check=False, cwd=tmp_path)
-    said = done.stderr.strip().splitlines()[-1]
+    message = done.stderr.strip().splitlines()[-1]
     assert done.returncode == 3, done.stderr
-    assert "l/dev-before/rows.jsonl: cannot be written: File too large" in said
-    assert said.endswith("solve this, then run labeled again from the start")
+    assert "l/dev-before/rows.jsonl: cannot be written: File too large" in message
+    assert message.endswith("solve this, then run labeled again from the start")

@@ -126,16 +126,16 @@ class Thrice(dspy.Module):  # type: ignore[misc]
     def forward(self, text: str) -> Any:
         texts = [f"{text} {i}" for i in range(3)]
         if self.how == "parallel":
-            pairs = [(self.find, dspy.Example(text=one).with_inputs("text")) for one in texts]
+            pairs = [(self.find, dspy.Example(text=item).with_inputs("text")) for item in texts]
             dspy.Parallel(num_threads=3, disable_progress_bar=True)(pairs)
             return right(text)
         carried = self.how != "threads"  # DSPy's settings stand in the context
         asks = [partial(copy_context().run, self.find) if carried else self.find for _ in texts]
-        threads = [threading.Thread(target=ask, kwargs={"text": one}) for ask, one in zip(asks, texts, strict=True)]
-        for one in threads:
-            one.start()
-        for one in threads if self.how != "left" else ():
-            one.join()
+        threads = [threading.Thread(target=ask, kwargs={"text": item}) for ask, item in zip(asks, texts, strict=True)]
+        for item in threads:
+            item.start()
+        for item in threads if self.how != "left" else ():
+            item.join()
         return right(text)
 
 

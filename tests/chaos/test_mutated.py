@@ -25,10 +25,10 @@ def test_every_reader_reads_its_sound_file(tmp_path: Path) -> None:
 
 
 def test_8000_damaged_files_are_read_or_refused_in_one_line() -> None:
-    found = fuzz.run(8_000)
-    assert found.faults == []
-    assert (found.read.total() > 1_500, found.refused.total() > 3_000) == (True, True)
-    assert set(READERS) == {*found.read, *found.refused}
+    damage = fuzz.run(8_000)
+    assert damage.faults == []
+    assert (damage.read.total() > 1_500, damage.refused.total() > 3_000) == (True, True)
+    assert set(READERS) == {*damage.read, *damage.refused}
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

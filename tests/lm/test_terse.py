@@ -26,8 +26,8 @@ class Places(dspy.Signature):
 
 
 def contents(demos: list[dict[str, Any]]) -> list[str]:
-    made = TerseAdapter("json").format(Places, demos, {"text": "De Rijn bij Arnhem", "hints": ["water"]})
-    return [f"{message['role']}| {message['content']}" for message in made]
+    result = TerseAdapter("json").format(Places, demos, {"text": "De Rijn bij Arnhem", "hints": ["water"]})
+    return [f"{message['role']}| {message['content']}" for message in result]
 
 
 def test_the_prompt_is_instructions_inputs_and_compact_demonstrations() -> None:
@@ -54,8 +54,8 @@ def test_it_has_less_than_half_the_words_of_the_json_adapter() -> None:
 
 
 def test_typed_answers_are_parsed() -> None:
-    made = TerseAdapter().parse(Places, '{"places": [{"name": "Rijn", "kind": "river"}], "sort": "letter"}')
-    assert made == {"places": [Place(name="Rijn", kind="river")], "sort": "letter"}
+    result = TerseAdapter().parse(Places, '{"places": [{"name": "Rijn", "kind": "river"}], "sort": "letter"}')
+    assert result == {"places": [Place(name="Rijn", kind="river")], "sort": "letter"}
 
 
 def test_prose_and_a_fence_around_the_answer_do_not_matter() -> None:

@@ -60,9 +60,9 @@ def test_odd_predictions_are_written_and_read_back(tmp_path: Path) -> None:
     run = evaluate(program, gold, METRIC, folder=tmp_path / "r", progress=False)
     again = Run.load(tmp_path / "r")
     assert again.value == run.value == 1.0
-    found = [row["prediction"]["odd"] for row in again.rows]
-    assert found[:4] == [{"('a', 1)": 2}, None, [1, 3], "half \\ud83d of a pair"]
-    assert found[6] == odd[6]
+    predictions = [row["prediction"]["odd"] for row in again.rows]
+    assert predictions[:4] == [{"('a', 1)": 2}, None, [1, 3], "half \\ud83d of a pair"]
+    assert predictions[6] == odd[6]
     for line in (tmp_path / "r" / "rows.jsonl").read_bytes().decode().split("\n"):
         assert "Infinity" not in line
     assert dumps({"é": 1}) == '{"é": 1}'
@@ -87,8 +87,8 @@ def test_no_secret_of_any_model_or_setting_reaches_the_folder(tmp_path: Path) ->
             self.inner = program
 
         def forward(self, text: str) -> Any:
-            said = " ".join(str(lm.kwargs[key]) for lm in lms for key in ("api_key", "extra_headers"))
-            return right(text, said=said, where={"password": "pw-of-the-program"})
+            message = " ".join(str(lm.kwargs[key]) for lm in lms for key in ("api_key", "extra_headers"))
+            return right(text, said=message, where={"password": "pw-of-the-program"})
 
     settings = {"lm": {"api_key": "of-the-settings", "max_tokens": 10}, "base": "http://u:pw-in-url@host/v1"}
     with dspy.context(lm=lms[1]):

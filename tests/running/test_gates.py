@@ -15,8 +15,8 @@ from goldassay.tally import Tally
 def documents(rng: np.random.Generator, n: int, truth: float) -> list[Tally]:
     """Documents of some entities, whose micro-F1 is the truth."""
     sizes = 1 + rng.poisson(2, n)
-    found, wrong = rng.binomial(sizes, truth), rng.binomial(sizes, 1 - truth)
-    return [Counts(float(a), float(b), float(k - a)) for a, b, k in zip(found, wrong, sizes, strict=True)]
+    hits, wrong = rng.binomial(sizes, truth), rng.binomial(sizes, 1 - truth)
+    return [Counts(float(a), float(b), float(k - a)) for a, b, k in zip(hits, wrong, sizes, strict=True)]
 
 
 def test_looking_after_every_few_examples_keeps_the_level() -> None:
@@ -61,8 +61,8 @@ def test_lower_is_better_and_bounds() -> None:
     assert gate([0.0] * 100, target=0.1, lower_is_better=True).verdict == "pass"
     assert gate([1.0] * 100, target=0.1, lower_is_better=True).verdict == "fail"
     assert gate([-1.0] * 100, target=0.0, bounds=(-1.0, 1.0)).verdict == "fail"
-    one = gate([1.0] * 100, target=0.9, clusters=["d"] * 100)
-    assert (one.verdict, one.n) == ("continue", 1)
+    clustered = gate([1.0] * 100, target=0.9, clusters=["d"] * 100)
+    assert (clustered.verdict, clustered.n) == ("continue", 1)
     assert gate([Mean()], Mean(), target=0.5).verdict == "continue"
 
 

@@ -93,10 +93,12 @@ def test_what_gold_examples_share_is_no_leak() -> None:
     ]
     step = program({"language": "Dutch", "hint": "x"}, signature="language -> hint")
     assert find_leaks(step, gold) == []
-    told = program(instructions="Texts start with minutes of the council meeting that was held in the city of a place.")
-    assert find_leaks(told, gold) == []
-    told = program(instructions="As in: minutes of the council meeting that was held in the city of Gouda: museum.")
-    assert [leak.id for leak in find_leaks(told, gold)] == ["1"]
+    leaking = program(
+        instructions="Texts start with minutes of the council meeting that was held in the city of a place."
+    )
+    assert find_leaks(leaking, gold) == []
+    leaking = program(instructions="As in: minutes of the council meeting that was held in the city of Gouda: museum.")
+    assert [leak.id for leak in find_leaks(leaking, gold)] == ["1"]
 
 
 def test_nearest_examples_count_where_they_are_nearly_the_same_since_an_input_is_not_shown_itself() -> None:
@@ -113,10 +115,10 @@ def test_many_demonstrations_are_compared_as_few_are(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("goldassay.running.leaks.PAIRS", 1000)  # so that the index is asked
     texts = [f"{number * 7919:x} was said of {number * 104729:x} in the year {number}" * 2 for number in range(90)]
     demos: list[dict[str, object]] = [{"text": text} for text in texts]
-    shown = program(*demos)
+    demonstrated = program(*demos)
     gold = [example(str(number), f"{text}!") for number, text in enumerate(texts)]
     gold += [example(f"no-{n}", f"{n * 104731:x} other words {n * 7907:x} about another thing") for n in range(40)]
-    assert {leak.id for leak in find_leaks(shown, gold)} == {str(number) for number in range(len(texts))}
+    assert {leak.id for leak in find_leaks(demonstrated, gold)} == {str(number) for number in range(len(texts))}
 
 
 def test_evaluate_warns_before_it_calls_and_the_run_keeps_the_warning(

@@ -40,8 +40,8 @@ METRIC = Metric([extraction.SpanF1(), classification.Accuracy(), classification.
 
 def told(run: Run) -> dict[str, Any]:
     """What a run says of itself, without what differs between any two runs."""
-    said = run.summary()
-    return {key: value for key, value in said.items() if key not in ("cost", "folder")}
+    summary = run.summary()
+    return {key: value for key, value in summary.items() if key not in ("cost", "folder")}
 
 
 @pytest.fixture
@@ -53,14 +53,14 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("threads", [1, 8])
 def test_rows_on_disk_give_the_same_run(tmp_path: Path, threads: int) -> None:
     there = evaluate(guess, gold(), METRIC, folder=tmp_path / "run", threads=threads, progress=False)
-    here = evaluate(guess, gold(), METRIC, progress=False)
+    in_memory = evaluate(guess, gold(), METRIC, progress=False)
     assert isinstance(there.rows, stored.Rows)
-    assert told(there) == told(here)
-    assert told(Run.load(tmp_path / "run")) == told(here)
-    assert [row["id"] for row in there.rows] == [row["id"] for row in here.rows]
+    assert told(there) == told(in_memory)
+    assert told(Run.load(tmp_path / "run")) == told(in_memory)
+    assert [row["id"] for row in there.rows] == [row["id"] for row in in_memory.rows]
     assert there.rows[-1]["id"] == "119"
     assert [row["index"] for row in there.rows[3:9:2]] == [3, 5, 7]
-    assert there.evidence == here.evidence
+    assert there.evidence == in_memory.evidence
 
 
 @pytest.mark.usefixtures("large")

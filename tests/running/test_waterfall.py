@@ -35,44 +35,44 @@ class Pipe(dspy.Module):  # type: ignore[misc]
 
 def gold() -> list[Any]:
     """Ten right, six that finding loses, four that reading spoils, and one that both do."""
-    asked = [f"q a{i}" for i in range(10)] + [f"lost q a{10 + i}" for i in range(6)] + [f"q b{i}" for i in range(4)]
-    asked.append("lost q b9")
+    questions = [f"q a{i}" for i in range(10)] + [f"lost q a{10 + i}" for i in range(6)] + [f"q b{i}" for i in range(4)]
+    questions.append("lost q b9")
     return [
-        dspy.Example(id=str(i), question=one, answers=[one.split()[-1]]).with_inputs("question")
-        for i, one in enumerate(asked)
+        dspy.Example(id=str(i), question=share, answers=[share.split()[-1]]).with_inputs("question")
+        for i, share in enumerate(questions)
     ]
 
 
 def test_shares_are_shapley_values_and_add_up() -> None:
-    found = waterfall(Pipe(), gold(), METRIC, progress=False)
+    result = waterfall(Pipe(), gold(), METRIC, progress=False)
     # of 21: none 10; find 16 (b9 is still not read); read mends everything, since it puts out the answer itself: 21
-    assert found.values == {
+    assert result.values == {
         "none": pytest.approx(10 / 21),
         "find": pytest.approx(16 / 21),
         "read": pytest.approx(1.0),
         "find + read": pytest.approx(1.0),
     }
-    shares = {one.stage: one for one in found.shares}
+    shares = {share.stage: share for share in result.shares}
     # find: ½ (16 − 10) + ½ (21 − 21) = 3; read: ½ (21 − 10) + ½ (21 − 16) = 8
     assert shares["find"].cost == pytest.approx(3 / 21)
     assert shares["read"].cost == pytest.approx(8 / 21)
-    assert sum(one.cost for one in found.shares) == pytest.approx(found.perfect - found.value)
-    assert found.rest == pytest.approx(0.0)
-    assert all(one.low < one.cost < one.high for one in found.shares)
-    assert found.state()["shares"][0]["stage"] == "find"
+    assert sum(share.cost for share in result.shares) == pytest.approx(result.perfect - result.value)
+    assert result.rest == pytest.approx(0.0)
+    assert all(share.low < share.cost < share.high for share in result.shares)
+    assert result.state()["shares"][0]["stage"] == "find"
 
 
 def test_a_stage_that_mends_nothing_has_an_interval_with_a_width() -> None:
-    found = waterfall(Pipe(), gold()[:10], METRIC, progress=False)
-    assert [one.cost for one in found.shares] == [0.0, 0.0]
-    assert all(one.low < -0.05 and one.high > 0.05 for one in found.shares)
+    result = waterfall(Pipe(), gold()[:10], METRIC, progress=False)
+    assert [share.cost for share in result.shares] == [0.0, 0.0]
+    assert all(share.low < -0.05 and share.high > 0.05 for share in result.shares)
 
 
 def test_examples_with_the_same_inputs_keep_their_own_gold() -> None:
     """The second has the same question and another answer: nothing but its own gold can mend it."""
     twins = [dspy.Example(id=i, question="q a", answers=[i]).with_inputs("question") for i in ("a", "z")]
-    found = waterfall(Pipe(), twins, METRIC, progress=False)
-    assert found.values == {"none": 0.5, "find": 1.0, "read": 1.0, "find + read": 1.0}
+    result = waterfall(Pipe(), twins, METRIC, progress=False)
+    assert result.values == {"none": 0.5, "find": 1.0, "read": 1.0, "find + read": 1.0}
 
 
 def test_the_program_itself_is_left_as_it_is() -> None:
@@ -110,7 +110,7 @@ def test_its_picture_is_a_cascade_from_all_right_down_to_the_program() -> None:
 
 
 def test_its_page_holds_the_numbers(tmp_path: Path) -> None:
-    found = waterfall(Pipe(), gold(), METRIC, progress=False)
-    text = page(found, "pipe")
-    assert f'data-value="{found.value}"' in text
-    assert f"{found.shares[1].cost:.3f}" in text
+    result = waterfall(Pipe(), gold(), METRIC, progress=False)
+    text = page(result, "pipe")
+    assert f'data-value="{result.value}"' in text
+    assert f"{result.shares[1].cost:.3f}" in text

@@ -32,7 +32,7 @@ def made(runs: Path, name: str, n: int = 60, metric: Any = METRIC, program: Any 
 
 def test_the_first_look_passes_and_a_tenth_needs_more(tmp_path: Path) -> None:
     verdicts = [gates(made(tmp_path, f"run{k}"), tmp_path)["accuracy"] for k in range(10)]
-    assert [one.look for one in verdicts] == list(range(1, 11))
+    assert [verdict.look for verdict in verdicts] == list(range(1, 11))
     assert (verdicts[0].verdict, verdicts[9].verdict) == ("pass", "continue")
     assert verdicts[9].more
     assert (tmp_path / LOOKS).read_text().count("\n") == 10

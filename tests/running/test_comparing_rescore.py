@@ -26,7 +26,7 @@ def link(start: int, end: int, one: str, side: str) -> dict[str, Any]:
 
 def document(name: str, side: str, *links: tuple[int, int, str]) -> dict[str, Any]:
     text = {"text": "Athen Bern Chur Delft"} if side == "gold" else {}
-    return {"id": name, **text, "links": [link(*one, side) for one in links]}
+    return {"id": name, **text, "links": [link(*run_folder, side) for run_folder in links]}
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ def test_a_run_is_scored_with_other_measures_and_other_gold(files: dict[str, Pat
             }
         )
     lines(folder / "rows.jsonl", rows)
-    kept = rescore("linking", folder, folder, ("linking.LinkF1()",))
-    assert kept.values == rescore("linking", files["gold0"], files["pred0"], ("LinkF1()",)).values
+    rescored = rescore("linking", folder, folder, ("linking.LinkF1()",))
+    assert rescored.values == rescore("linking", files["gold0"], files["pred0"], ("LinkF1()",)).values
     fewer = lines(tmp_path / "fewer.jsonl", [document("x", "gold", (0, 5, "Q1"))])
     card = rescore("linking", fewer, folder, ("LinkF1(rate='recall')",))
     assert card.values == {"link_recall": 1.0}
@@ -81,9 +81,9 @@ def test_the_command_scores_one_file_again(files: dict[str, Path]) -> None:
     words = ["compare", "linking", "--gold", str(files["gold1"]), "--pred", str(files["pred1"])]
     done = CliRunner().invoke(app, [*words, "--measure", "LinkF1(rate='recall')", "--json"])
     assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout)
-    assert found["values"] == {"link_recall": 1.0}
-    low, high = found["intervals"]["link_recall"]
+    output = json.loads(done.stdout)
+    assert output["values"] == {"link_recall": 1.0}
+    low, high = output["intervals"]["link_recall"]
     assert 0.0 <= low < high == 1.0
 
 
@@ -110,37 +110,37 @@ def a_run(folder: Path, files: dict[str, Path], which: str, measures: dict[str, 
 def test_gold_that_a_run_was_not_asked_is_left_out_and_what_failed_is_not(
     files: dict[str, Path], tmp_path: Path
 ) -> None:
-    one = a_run(tmp_path / "one", files, "1", {"linking.LinkF1(rate='recall')": 1.0})
-    rows = [json.loads(line) for line in (one / "rows.jsonl").read_text().splitlines()]
+    run_folder = a_run(tmp_path / "one", files, "1", {"linking.LinkF1(rate='recall')": 1.0})
+    rows = [json.loads(line) for line in (run_folder / "rows.jsonl").read_text().splitlines()]
     rows[1] = {**rows[1], "prediction": None, "error": "it hung"}
-    lines(one / "rows.jsonl", rows)
+    lines(run_folder / "rows.jsonl", rows)
     wider = lines(
         tmp_path / "wider.jsonl",
         [document("x", "gold", (0, 5, "Q1")), document("y", "gold", (0, 5, "Q1")), document("z", "gold", (0, 5, "Q1"))],
     )
-    card = rescore("linking", wider, one)
+    card = rescore("linking", wider, run_folder)
     assert card.values["link_recall"] == 0.5  # x found, y failed, z was never asked
     assert "1 examples of this gold were not in the run; they are left out" in card.warnings
     other = lines(tmp_path / "other.jsonl", [document("q", "gold", (0, 5, "Q1"))])
     with pytest.raises(GoldassayError, match="has none of the examples of"):
-        rescore("linking", other, one)
+        rescore("linking", other, run_folder)
 
 
 def test_large_files_stay_where_they_are_and_give_the_same(
     files: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = a_run(tmp_path / "one", files, "1", {"linking.LinkF1(rate='recall')": 3.0, "linking.MRR()": 1.0})
-    rows = [json.loads(line) for line in (one / "rows.jsonl").read_text().splitlines()]
+    run_folder = a_run(tmp_path / "one", files, "1", {"linking.LinkF1(rate='recall')": 3.0, "linking.MRR()": 1.0})
+    rows = [json.loads(line) for line in (run_folder / "rows.jsonl").read_text().splitlines()]
     # tried again: x failed at first, and stands last; z failed; w is in no gold
     failed = [
         {**rows[0], "prediction": None, "error": "it hung"},
         {**rows[1], "id": "z", "prediction": None, "error": "e"},
     ]
-    lines(one / "rows.jsonl", [failed[0], rows[1], failed[1], {**rows[1], "id": "w"}, rows[0]])
+    lines(run_folder / "rows.jsonl", [failed[0], rows[1], failed[1], {**rows[1], "id": "w"}, rows[0]])
     a = (0, 5, "Q1")
     wider = lines(tmp_path / "wider.jsonl", [document(name, "gold", a) for name in ("q", "z", "y", "x")])
     few = lines(tmp_path / "few.jsonl", [document("x", "pred", a), document("v", "pred", a)])
-    settings = [(one, one), (wider, one), (one, few), (wider, one / "rows.jsonl")]
+    settings = [(run_folder, run_folder), (wider, run_folder), (run_folder, few), (wider, run_folder / "rows.jsonl")]
     whole = [rescore("linking", *setting) for setting in settings]
     assert "1 examples of this gold were not in the run; they are left out" in whole[1].warnings
     assert "1 predictions are of examples that this gold does not have; they are left out" in whole[1].warnings
@@ -150,4 +150,4 @@ def test_large_files_stay_where_they_are_and_give_the_same(
         assert card.shared is None or not isinstance(card.shared.pred, list)
         assert (card.values, card.counts, card.warnings) == (before.values, before.counts, before.warnings)
     with pytest.raises(GoldassayError, match="has none of the examples of"):
-        rescore("linking", lines(tmp_path / "other.jsonl", [document("q", "gold", a)]), one)
+        rescore("linking", lines(tmp_path / "other.jsonl", [document("q", "gold", a)]), run_folder)

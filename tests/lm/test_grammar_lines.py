@@ -91,8 +91,8 @@ class Place(dspy.Signature):
 def test_the_adapter_shows_and_reads_lines() -> None:
     used = TerseAdapter("lines")
     demo = {"text": "Gouda", "mentions": [Mention(text="Gouda", type="TOP")]}
-    shown = [message["content"] for message in used.format(Names, [demo], {"text": "Delft"})]
-    assert shown == ["List the names.", "text: Gouda", "TOP: Gouda\n-", "text: Delft"]
+    contents = [message["content"] for message in used.format(Names, [demo], {"text": "Delft"})]
+    assert contents == ["List the names.", "text: Gouda", "TOP: Gouda\n-", "text: Delft"]
     assert used.parse(Names, "TOP: Delft\n-") == {"mentions": [Mention(text="Delft", type="TOP")]}
     assert used.parse(Names, '{"mentions": []}') == {"mentions": []}
 
@@ -127,8 +127,8 @@ def test_what_is_copied_does_not_begin_like_the_mark_that_ends_a_list() -> None:
     """Else a model that wants to end goes on with the hyphen of a word such as Sint-Janskathedraal."""
     form = Lines.of({"properties": {"names": {"type": "array", "items": {"type": "string", "copied": True}}}})
     assert form is not None
-    (found,) = re.findall(r"\) & /(.*)/", form.grammar("Sint-Jan in 's-Hertogenbosch (1380)", 4, 40))
-    words = re.compile(found.replace(r"\p{L}\p{N}", "A-Za-z0-9"))
+    (pattern,) = re.findall(r"\) & /(.*)/", form.grammar("Sint-Jan in 's-Hertogenbosch (1380)", 4, 40))
+    words = re.compile(pattern.replace(r"\p{L}\p{N}", "A-Za-z0-9"))
     assert all(words.fullmatch(text) for text in ("Sint-Jan", "'s-Hertogenbosch", "(1380)", "in 's"))
     assert not any(words.fullmatch(text) for text in ("-", "-Jan", "(", "' in"))
 

@@ -69,9 +69,9 @@ def test_every_typed_answer_parses(model: Any, text: str) -> None:
 def test_answers_are_one_line_of_json(model: Any) -> None:
     with dspy.context(lm=model, adapter=adapter(model)):
         dspy.Predict(Label)(text=TEXTS[0])
-    said = model.history[-1]["outputs"][0]
-    assert said.startswith('{"kind": "')
-    assert "\n" not in said
+    answer = model.history[-1]["outputs"][0]
+    assert answer.startswith('{"kind": "')
+    assert "\n" not in answer
 
 
 def test_an_answer_cut_in_the_middle_parses_and_is_flagged(model: Any) -> None:
@@ -84,8 +84,8 @@ def test_an_answer_cut_in_the_middle_parses_and_is_flagged(model: Any) -> None:
 
 def test_a_chain_of_thought_and_plain_text_work_too(model: Any) -> None:
     with dspy.context(lm=model, adapter=adapter(model)):
-        made = dspy.ChainOfThought("text -> kind: str")(text="A museum.", config={"max_tokens": 200})
-    assert isinstance(made.kind, str)
+        prediction = dspy.ChainOfThought("text -> kind: str")(text="A museum.", config={"max_tokens": 200})
+    assert isinstance(prediction.kind, str)
     assert isinstance(model("Say yes.", max_tokens=4)[0], str)
 
 
@@ -117,9 +117,9 @@ def test_a_line_of_text_ends_where_the_model_ends_its_turn(model: Any) -> None:
         dspy.Example(text="nummer 1185 op de lijst", question="Onder welk nummer staat het?", answer="1185"),
         dspy.Example(text="opened its doors in 1902", question="When did it open?", answer="1902"),
     ]
-    asked = {"text": "In 1836 collectors and scholars met in London.", "question": "When did collectors meet?"}
+    inputs = {"text": "In 1836 collectors and scholars met in London.", "question": "When did collectors meet?"}
     with dspy.context(lm=model, adapter=TerseAdapter("lines")), dspy.track_usage() as tracker:
-        answer = reader(**asked).answer
+        answer = reader(**inputs).answer
     assert "1836" in answer
     assert not answer.endswith("London.")
     (usage,) = tracker.get_total_tokens().values()

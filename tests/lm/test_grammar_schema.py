@@ -37,15 +37,15 @@ def test_a_field_of_its_own_may_be_longer_than_a_string_in_a_list_or_definition(
         "$defs": {"Name": {"type": "object", "properties": {"text": string}}},
         "properties": {"answer": string, "names": {"type": "array", "items": string}},
     }
-    made = bound(schema, characters=30)
-    assert made["properties"]["answer"]["maxLength"] == TOP_CHARACTERS
-    assert made["properties"]["names"]["items"]["maxLength"] == 30
-    assert made["$defs"]["Name"]["properties"]["text"]["maxLength"] == 30
+    bounded = bound(schema, characters=30)
+    assert bounded["properties"]["answer"]["maxLength"] == TOP_CHARACTERS
+    assert bounded["properties"]["names"]["items"]["maxLength"] == 30
+    assert bounded["$defs"]["Name"]["properties"]["text"]["maxLength"] == 30
 
 
 def test_alternatives_are_bounded_too() -> None:
-    made = bound({"anyOf": [{"type": "string"}, {"type": "null"}]})
-    assert made == {"anyOf": [{"type": "string", "maxLength": TOP_CHARACTERS}, {"type": "null"}]}
+    bounded = bound({"anyOf": [{"type": "string"}, {"type": "null"}]})
+    assert bounded == {"anyOf": [{"type": "string", "maxLength": TOP_CHARACTERS}, {"type": "null"}]}
 
 
 def test_the_schema_that_is_given_stays_as_it_is() -> None:
@@ -56,5 +56,5 @@ def test_the_schema_that_is_given_stays_as_it_is() -> None:
 
 
 def test_a_grammar_comes_from_llama_cpp() -> None:
-    made = json_grammar({"type": "object", "properties": {"label": {"enum": ["museum"]}}})
-    assert "museum" in made
+    bounded = json_grammar({"type": "object", "properties": {"label": {"enum": ["museum"]}}})
+    assert "museum" in bounded

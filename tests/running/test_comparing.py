@@ -65,10 +65,10 @@ def test_diagnostics_take_no_part_in_the_correction() -> None:
 
 
 def test_the_metric_is_the_mean_of_what_has_a_weight(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for one in (run(upper, folder=tmp_path / "r"), Run.load(tmp_path / "r")):
-        assert summary.overall(one).convention == "score"
-        assert [value.weight for value in summary.values(one)] == [1.0, 0.0]
-        runs.run(one)
+    for result in (run(upper, folder=tmp_path / "r"), Run.load(tmp_path / "r")):
+        assert summary.overall(result).convention == "score"
+        assert [value.weight for value in summary.values(result)] == [1.0, 0.0]
+        runs.run(result)
     assert "weighted mean" not in capsys.readouterr().out
 
 

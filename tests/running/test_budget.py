@@ -1,0 +1,42 @@
+"""Budgets: how they are read, counted and spent, and that an inner one counts for the outer one."""
+
+from __future__ import annotations
+
+import pytest
+
+from goldassay.exceptions import GoldassayError
+from goldassay.running.budget import BudgetSpent, Meter
+
+
+@pytest.mark.parametrize("budget", ["calls", "calls=many", "calls=0", "calls=-1", "hours=1", "=5", "calls=nan"])
+def test_a_budget_that_cannot_be_read_is_refused(budget: str) -> None:
+    with pytest.raises(GoldassayError, match="a budget (reads like|has positive)"):
+        Meter(budget)
+
+
+def test_a_budget_allows_as_many_calls_as_it_names() -> None:
+    meter = Meter("calls = 2, tokens=1e6")
+    meter.take()
+    meter.take()
+    with pytest.raises(BudgetSpent, match="the budget of 2 calls is spent"):
+        meter.take()
+    meter.add(calls=-1, cached=1)  # the cache answered: its place is free again
+    meter.take()
+    assert meter.used["calls"] == 2
+
+
+def test_calls_of_an_inner_budget_are_calls_of_the_outer_one() -> None:
+    outer = Meter("calls=1")
+    inner = Meter(outer=outer)
+    inner.take()
+    with pytest.raises(BudgetSpent):
+        inner.take()
+    inner.add(tokens=5, usd=0.25)
+    assert (outer.used["tokens"], outer.state()["usd"]) == (5, 0.25)
+
+
+def test_a_model_without_a_price_cannot_be_held_to_money() -> None:
+    meter = Meter("usd=2")
+    meter.add(unpriced="openai/ours")
+    with pytest.raises(BudgetSpent, match="openai/ours has no known price"):
+        meter.take()

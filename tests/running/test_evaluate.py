@@ -1,0 +1,81 @@
+"""Evaluating in Python: options, folders as str, models by name, asynchronous forms, answers that are cut off."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import dspy
+import pytest
+
+import goldassay
+from goldassay.exceptions import GoldassayError
+from goldassay.running import Run
+from goldassay.running.evaluate import evaluate
+
+GOLD = [dspy.Example(text=word, label=word.upper()).with_inputs("text") for word in ("a", "b", "c")]
+
+
+def exact(gold: Any, pred: Any) -> bool:
+    return bool(gold["label"] == pred["label"])
+
+
+def shout(text: str) -> Any:
+    return dspy.Prediction(label=text.upper())
+
+
+def test_a_folder_is_a_str(tmp_path: Path) -> None:
+    run = evaluate(shout, GOLD, exact, folder=str(tmp_path / "a"), limit=2)
+    assert run.folder == tmp_path / "a"
+    assert len(Run.load(str(tmp_path / "a")).rows) == 2
+    with pytest.raises(GoldassayError, match="no such model file: absent.gguf"):
+        evaluate(shout, GOLD, exact, lm="local:absent.gguf")
+
+
+def test_compare_takes_runs_and_folders(tmp_path: Path) -> None:
+    evaluate(shout, GOLD, exact, folder=str(tmp_path / "a"))
+    worse = evaluate(lambda text: dspy.Prediction(label=text), GOLD, exact)
+    (comparison,) = goldassay.compare(worse, evaluate(shout, GOLD, exact))
+    assert (comparison.comparison.difference, comparison.won) == (1.0, ("0", "1", "2"))
+    comparisons = goldassay.compare(tmp_path / "a", str(tmp_path / "a"))
+    assert comparisons[0].comparison.difference == 0.0
+
+
+def test_the_asynchronous_forms_give_the_same(tmp_path: Path) -> None:
+    async def both() -> list[Run]:
+        return list(await asyncio.gather(*(goldassay.aevaluate(shout, GOLD, exact, seed=n) for n in (0, 1))))
+
+    assert [run.value for run in asyncio.run(both())] == [1.0, 1.0]
+    (comparison,) = asyncio.run(goldassay.acompare(*asyncio.run(both())))
+    assert comparison.comparison.difference == 0.0
+    gold = {"train": GOLD[:2], "dev": GOLD[2:]}
+    model = dspy.utils.DummyLM([{"label": "C"}] * 9)
+    tuned = asyncio.run(
+        goldassay.atune(dspy.Predict("text -> label"), gold, exact, "labeled", lm=model, folder=str(tmp_path / "t"))
+    )
+    assert tuned.dev.after.value == 1.0
+
+
+def test_options_are_one_object_and_changes_replace_its_fields() -> None:
+    options = goldassay.RunOptions(limit=2, name="two")
+    assert len(evaluate(shout, GOLD, exact, options, limit=1).rows) == 1
+    assert (options.limit, evaluate(shout, GOLD, exact, options).name) == (2, "two")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'thread'"):
+        evaluate(shout, GOLD, exact, thread=2)
+
+
+def test_an_answer_that_is_cut_off_says_so_and_stays_in_the_row(tmp_path: Path) -> None:
+    class Cut:
+        def complete(self, request: Any) -> Any:
+            from dspy.lm15 import Message, Response, TextPart, Usage
+
+            usage = Usage(input_tokens=9, output_tokens=256, total_tokens=265)
+            message = Message.assistant([TextPart('{"lab')])
+            return Response(id=None, model=request.model, message=message, finish_reason="length", usage=usage)
+
+    lm = dspy.LM("scripted/cut", engine=Cut(), cache=False)
+    run = evaluate(dspy.Predict("text -> label"), GOLD[:2], exact, lm=lm, folder=tmp_path / "r", max_failures=1)
+    assert run.rows[0]["error"].startswith("the answer was cut at 256 tokens (max_tokens): AdapterParseError")
+    assert run.rows[0]["truncated"]
+    assert run.rows[0]["calls"][-1]["answer"] == '{"lab'

@@ -1,0 +1,58 @@
+"""Guards: whatever a program raises or returns is a prediction, except Ctrl-C and a spent budget."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import dspy
+import pytest
+
+from goldassay.running.budget import BudgetSpent
+from goldassay.running.guard import as_prediction, attempt, guard, guarded, unguarded
+
+
+class Failing(dspy.Module):  # type: ignore[misc]
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+        self.find = dspy.Predict("text -> label")
+
+    def forward(self, text: str) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(3), asyncio.CancelledError("gone")])
+def test_an_error_is_a_prediction_that_names_it(error: BaseException) -> None:
+    program = Failing(error)
+    for safe in (guard(program), guarded(program)):
+        assert str(safe(text="x").goldassay_failure).startswith(type(error).__name__)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), BudgetSpent("spent")])
+def test_an_interrupt_and_a_spent_budget_propagate(error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        guard(Failing(error))(text="x")
+
+
+def test_a_guarded_copy_has_the_same_predictors_and_its_own_signatures() -> None:
+    program = Failing(ValueError("no"))
+    copy = guarded(program)
+    assert [name for name, _ in copy.named_predictors()] == ["find"]
+    assert copy.find.signature is not program.find.signature
+    assert type(unguarded(copy)) is Failing
+    with pytest.raises(ValueError, match="no"):
+        copy(text="x")
+
+
+@pytest.mark.parametrize(
+    ("output", "fields"),
+    [({"label": "M"}, {"label": "M"}), ("M", {"output": "M"}), ({}, {"output": {}}), ({1: 2}, {"output": {1: 2}})],
+)
+def test_any_output_is_a_prediction(output: Any, fields: dict[str, Any]) -> None:
+    assert dict(as_prediction(output).items()) == fields
+
+
+def test_a_note_goes_before_the_error() -> None:
+    prediction = attempt(lambda text: 1 / 0, {"text": "x"}, lambda error: "while dividing: ")
+    assert prediction.goldassay_failure == "while dividing: ZeroDivisionError: division by zero"
