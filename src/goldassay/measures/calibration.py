@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from goldassay.measure import B, Measure
 from goldassay.statistics.evidence import Floats, Ints
-from goldassay.tally import Bins, Mean, Number, Share, State, Tally, divide
+from goldassay.tally import Bins, Keyed, Mean, Number, Share, State, divide
 
 
 class Confidences(NamedTuple):
@@ -40,17 +40,15 @@ Scored = tuple[Number, Number]
 """How many questions, and the sum of their scores."""
 
 
-class ByConfidence(dict[float, Scored], Tally):
+class ByConfidence(Keyed[float, Scored]):
     """For each confidence (or probability) that occurs the evidence of its questions; it adds up exactly.
 
     Of many examples it holds the sums, and ``rows``: the confidence of each, and its two numbers (shape (examples, 2)).
     Their arrays, one column a confidence, are made only where somebody resamples.
     """
 
+    add = staticmethod(Bins.add)
     rows: tuple[Floats, Floats] | None = None
-
-    def __init__(self, items: Mapping[float, Scored] = {}) -> None:
-        super().__init__(items)
 
     @classmethod
     def of(cls, sure: ArrayLike, evidence: ArrayLike) -> Self:
@@ -72,17 +70,8 @@ class ByConfidence(dict[float, Scored], Tally):
         tally.rows = confidences, rows
         return tally
 
-    def __add__(self, other: Mapping[float, Scored], /) -> Self:
-        if not isinstance(other, Mapping):
-            return NotImplemented
-        total = type(self)(self)
-        for level, (n, score) in other.items():
-            mine = total.get(level, (0.0, 0.0))
-            total[level] = mine[0] + n, mine[1] + score
-        return total
-
     def repaired(self, share: Share, lower: bool = False) -> Self:
-        """What this share of the errors takes away: scores below 1."""
+        """The change that takes away this share of the errors: scores below 1."""
         return type(self)({level: (0.0, (n - score) * share(())) for level, (n, score) in self.items()})
 
     @property
@@ -103,6 +92,11 @@ class ByConfidence(dict[float, Scored], Tally):
     def weight(self) -> Number:
         """How many questions."""
         return sum(n for n, _ in self.values())
+
+    @property
+    def value(self) -> Number:
+        """The mean score."""
+        return divide(sum(score for _, score in self.values()), self.weight, empty=1.0)
 
     def columns(self) -> Floats:
         """The evidence, the highest confidence first: shape (2, confidences), or (2, confidences, resamples)."""

@@ -1,4 +1,4 @@
-"""What the measures of classification read: labels, sets of labels, probabilities and grades; and the list of labels.
+"""Labels, sets of labels, probabilities and grades as measures read them; and the list of labels.
 
 A list of labels is data: names, the groups that they belong to, and keywords. The institution types GLAMORCUBESFIXPHDNT
 are in ``goldassay/data/glamorcubesfixphdnt.json``.

@@ -263,7 +263,7 @@ class Ranking(ByConfidence):
         return right * (n - right)
 
     def repaired(self, share: Share, lower: bool = False) -> Self:
-        """What this share of the errors takes away: positives below 1, the others above 0."""
+        """The change that takes away this share of the errors: positives below 1, the others above 0."""
         moved = type(self)()
         part = share(())
         for level, (n, right) in self.items():

@@ -43,7 +43,7 @@ LETTER = "\ud800"  # in no text, so it can be any letter of one that is not ther
 TOKEN = re.compile(rf"[^\s{LETTER}]+|{LETTER}")
 MARKS = {"fragments", "optional", "parent"}
 Cells = tuple[Ints, Ints, Ints]
-"""What is right, what is in gold and what is predicted: arrays of two rows, the document and the type of each thing."""
+"""The right things, those of gold and the predicted ones: arrays of two rows, the document and the type of each."""
 
 
 def plain_columns(documents: Sequence[Entities]) -> list[list[Any]]:
@@ -76,7 +76,7 @@ class SpanBatch:
         self.failed = np.array([spans is None for spans in answers], bool)
         documents: list[Sequence[Any]] = [[entities(record, gold_field) for record in gold], answers]
         # Plain spans are read by column, since that is fast; all others, and all that are wrong, one by one.
-        columns = [plain_columns(side) if bounds == "given" else [] for side in documents]
+        columns: list[Any] = [plain_columns(side) if bounds == "given" else [] for side in documents]
         spans: list[Sequence[Span]] = [(), ()]
         if not all(columns):
             documents = [[document[side] for document in self.documents] for side in (0, 1)]
@@ -142,7 +142,7 @@ class SpanBatch:
 
     @cached
     def cells(self, match: str, matching: str) -> Cells:
-        """What the counts of a match count.
+        """The things that a match counts: spans, types in a document, or tokens.
 
         Returns:
             Three arrays of shape (2, things): the documents, and the types as numbers.

@@ -225,7 +225,7 @@ def decisions(gold: Sequence[Span], pred: Sequence[Span]) -> list[tuple[str, Out
 
 
 class Formed(Protocol):
-    """Whatever has a ``form``: how a system's file writes its words, where that differs from gold."""
+    """A span or mention with a ``form``: how a system's file writes its words, where that differs from gold."""
 
     @property
     def form(self) -> str: ...

@@ -36,7 +36,7 @@ MATCHES = {
     "type_anywhere": "type+overlap",
     "token": "token+type",
 }
-"""What each match compares."""
+"""The properties that each match compares."""
 AVERAGES = {"macro": "gold", "macro_seen": "seen", "weighted": "support"}  # and the share of a type in the mean
 AVERAGED = ("strict", "partial")
 REPEATED = "each counts"  # so a span that is predicted twice is spurious once
@@ -45,7 +45,7 @@ SEMEVAL_RATES = {"f1": SemEvalCounts, "precision": SemEvalPrecision, "recall": S
 
 @dataclass(frozen=True)
 class SpanMeasure(Measure[T, SpanBatch]):
-    """What all measures of extraction share: spans of both sides are read, matched, and their errors put in words.
+    """A measure of extraction: spans of both sides are read, matched, and their errors put in words.
 
     ``matching`` is ``one-to-one`` (that with the most true positives, whatever the order) or ``hipe`` (in the order of
     the text, as the official HIPE scorer). ``bounds`` is ``given``, or ``word``: spans of both sides are widened to
@@ -65,7 +65,7 @@ class SpanMeasure(Measure[T, SpanBatch]):
         return SpanBatch(gold, pred, bounds=self.bounds)
 
     def review(self, gold: object, pred: object, batch: SpanBatch) -> Review:
-        """What is missed, spurious, of the wrong type or with the wrong boundaries."""
+        """The spans that are missed, spurious, of the wrong type or with the wrong boundaries."""
         return batch.review
 
 
@@ -149,7 +149,7 @@ class SpanF1(SpanMeasure[Any]):
 
     @property
     def conventions(self) -> str:
-        """With what the match compares."""
+        """The name, with the properties that the match compares."""
         average = {"micro": "micro", "weighted": "weighted by gold support", "document": "macro by document"}
         token = self.match == "token"
         chosen = {

@@ -13,6 +13,8 @@ from goldassay.measure import Error, Review
 from goldassay.measures.extraction.records import Span
 from goldassay.text.words import quote
 
+NOTHING = Span(-1, -1, "")  # the other side of a missed or spurious span
+
 
 def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequence[tuple[int, int, bool]]) -> Review:
     """The errors of one document, in the order of the text, and what was right.
@@ -32,23 +34,19 @@ def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequenc
         """The words on one line; the place where there are no words."""
         return " ".join(words(span).split()) or f"{span.start}–{span.end}"
 
-    def error(kind: str, message: str, at: Span, g: Span | None = None, p: Span | None = None) -> Error:
+    def error(kind: str, message: str, g: Span, p: Span) -> Error:
+        at = p if g is NOTHING else g
         context = quote(text, at.start, at.end)
         message += f', in "{context}".' if context else "."
-        gold_words = words(g) if g else ""
-        gold_type = g.type if g else ""
-        pred_words = words(p) if p else ""
-        pred_type = p.type if p else ""
-        places = (at.start, at.end, context)
-        return Error(kind, message, gold_words, pred_words, gold_type, pred_type, *places, "entities")
+        return Error(kind, message, words(g), words(p), g.type, p.type, at.start, at.end, context, "entities")
 
     mistakes: list[Error] = []
     for i, j, equal in pairs:
         if not equal:
             kind, message = _mismatch(gold[i], pred[j], label(gold[i]), label(pred[j]))
-            mistakes.append(error(kind, message, gold[i], gold[i], pred[j]))
+            mistakes.append(error(kind, message, gold[i], pred[j]))
     for i in {*range(len(gold))} - {i for i, _, _ in pairs}:
-        mistakes.append(error("missed", f'"{label(gold[i])}" ({gold[i].type}) was missed', gold[i], gold[i]))
+        mistakes.append(error("missed", f'"{label(gold[i])}" ({gold[i].type}) was missed', gold[i], NOTHING))
     for p in [pred[j] for j in {*range(len(pred))} - {j for _, j, _ in pairs}]:
         if p.start < 0:
             message = f'"{label(p)}" ({p.type}) is not in the text: copy the words exactly.'
@@ -56,7 +54,7 @@ def review(gold: Sequence[Span], pred: Sequence[Span], text: str, pairs: Sequenc
             continue
         taken = any(p.overlaps(other) for other in gold)
         why = "what is annotated there is already predicted" if taken else "nothing is annotated there"
-        mistakes.append(error("spurious", f'"{label(p)}" was given as {p.type}, but {why}', p, p=p))
+        mistakes.append(error("spurious", f'"{label(p)}" was given as {p.type}, but {why}', NOTHING, p))
     mistakes.sort(key=lambda error: (inf if error.start is None else error.start, error.kind, error.message))
     right = [gold[i] for i, _, equal in pairs if equal]
     return tuple(mistakes), tuple(f'"{label(span)}" ({span.type})' for span in right)

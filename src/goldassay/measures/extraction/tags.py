@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain, compress, repeat
 from operator import not_
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,16 +23,6 @@ from goldassay.text.spans import named, split, step
 
 Tags = Sequence[Sequence[str]]
 """The tags of each sentence."""
-
-
-class Steps(NamedTuple):
-    """What a tag is behind another one, at [number of the other × number of tags + its own number]."""
-
-    opens: Flags
-    inside: Flags
-    well: Flags
-    types: Ints
-    """The type of each tag; -1 for none."""
 
 
 def evaluate_tags(
@@ -65,13 +54,11 @@ def evaluate_tags(
     name = named(scheme, ids)
     parts = [split(tag, name) for tag in ids]
     types = sorted({kind for letter, kind in parts if letter != "O"})
-    table = np.array([step(name, mode, a, b, kind == other) for a, kind in parts for b, other in parts])
-    opens, inside, well = table.T.copy()
+    steps = np.array([step(name, mode, a, b, kind == other) for a, kind in parts for b, other in parts]).T.copy()
     kinds = np.array([types.index(kind) if kind in types else -1 for _, kind in parts])
-    steps = Steps(opens, inside, well, kinds)
-    left = _entities(gold_codes, steps)
-    right = _entities(pred_codes, steps)
-    same = _entities(same_codes, steps)
+    left = _entities(gold_codes, steps, kinds)
+    right = _entities(pred_codes, steps, kinds)
+    same = _entities(same_codes, steps, kinds)
 
     def by_type(entities: Ints) -> list[int]:
         numbers = np.concatenate((entities, same)) % max(1, len(types))
@@ -111,21 +98,23 @@ def _coded(sentences: Tags, ids: defaultdict[str, int]) -> Ints:
     return np.fromiter(map(ids.__getitem__, tags), np.int64, sum(map(len, sentences)) + len(sentences))
 
 
-def _entities(codes: Ints, steps: Steps) -> Ints:
+def _entities(codes: Ints, steps: Flags, kinds: Ints) -> Ints:
     """Each entity as one number: where it begins, where it ends, and its type.
 
     Args:
         codes: The tags of all sentences, one after the other.
-        steps: What each tag is behind each other one.
+        steps: Three rows (whether it opens, is inside of, and well ends an entity), a column for each tag behind each
+            other one: number of the other × number of tags + its own number.
+        kinds: The type of each tag; -1 for none.
 
     Returns:
         A number an entity, in the order of the text.
     """
-    tags = len(steps.types)
+    tags = len(kinds)
     # Each tag with the one before it, as one number that looks up the table; the first is behind an O (0).
     pairs = np.concatenate((np.zeros(1, int), codes))[: len(codes)] * tags + codes
-    opens = steps.opens[pairs]
-    inside = steps.inside[pairs]
+    opens = steps[0][pairs]
+    inside = steps[1][pairs]
     # In IOB1 an I also opens behind a B that opened nothing; behind a tag that opened an entity it goes on with it.
     opened_before = np.concatenate(([False], opens))[: len(codes)]
     start = np.flatnonzero(opens & ~(inside & opened_before))
@@ -134,7 +123,7 @@ def _entities(codes: Ints, steps: Steps) -> Ints:
     breaks = np.flatnonzero(~inside)
     end = np.append(breaks, len(codes))[np.searchsorted(breaks, start, side="right")]
     # Whether it is well formed is a matter of its last tag and the one after it (strict readings of E, S, L and U).
-    well = steps.well[codes[end - 1] * tags + codes[end]]
-    numbers = (start * (len(codes) + 1) + end) * (steps.types.max() + 1) + steps.types[codes[start]]
+    well = steps[2][codes[end - 1] * tags + codes[end]]
+    numbers = (start * (len(codes) + 1) + end) * (kinds.max() + 1) + kinds[codes[start]]
     entities: Ints = numbers[well]
     return entities

@@ -32,7 +32,7 @@ Sizes = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Overlap(Sums):
-    """What is right of gold and of the prediction; R = recalled / gold, P = right / predicted, F1 = 2 P R / (P + R)."""
+    """The right share of gold and of the prediction; R = recalled / gold, P = right / predicted, F1 = 2 P R / (P + R)."""
 
     recalled: Number = 0.0
     gold: Number = 0.0
@@ -55,7 +55,7 @@ class Overlap(Sums):
         return self.rate("f1") + (1.0 - positive(self.weight))
 
     def repaired(self, share: Share, lower: bool = False) -> Overlap:
-        """What this share of the errors takes away."""
+        """The change that takes away this share of the errors."""
         part = share(())
         return Overlap((self.gold - self.recalled) * part, 0.0, (self.predicted - self.right) * part, 0.0)
 
@@ -101,7 +101,7 @@ class Clusterings(Confusion):
 
 
 def overlaps(table: Table, metric: str, rate: str = "f1") -> Overlaps:
-    """What a metric, or each of the three of CoNLL, counts in a table of shared mentions.
+    """The counts of a metric, or of each of the three of CoNLL, in a table of shared mentions.
 
     >>> overlaps({("k", "r"): 2, ("k", "s"): 1}, "muc")         # a link of gold's two; the prediction has one
     {'muc': Overlap(recalled=1, gold=2, right=1, predicted=1)}

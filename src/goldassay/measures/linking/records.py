@@ -23,6 +23,7 @@ from goldassay.text.spans import widened
 
 Ids = Mapping[str, Sequence[str]]
 Links = Sequence[object] | None
+IdsOfLink = str | Iterable[str] | Mapping[str, str | int | Iterable[str] | None] | None
 IdPairs = tuple[tuple[str, str], ...]
 Scored = tuple[str, float | None]
 
@@ -186,16 +187,19 @@ def _candidate(candidate: object) -> Scored:
     return bare_id(id_), number
 
 
-def _bases(ids: str | Iterable[str] | Mapping[str, str | int | Iterable[str]] | None) -> dict[str, list[str]]:
+def _bases(ids: IdsOfLink) -> dict[str, list[str]]:
     """Ids by knowledge base; a bare id or list has no named base."""
     if isinstance(ids, str):
         ids = ids.split("|")
-    by_base = {"": ids} if isinstance(ids, (list, tuple, set, frozenset)) else ids or {}
-    if not isinstance(by_base, Mapping):
+    if isinstance(ids, (list, tuple, set, frozenset)):
+        ids = {"": ids}
+    if not isinstance(ids, (Mapping, type(None))):
         raise DataError(f"ids are lists by knowledge base, such as {{'wikidata': ['Q42']}}, not {ids!r}")
-    return {
-        str(base): [str(each)] if isinstance(each, (str, int)) else list(each) for base, each in by_base.items() if each
-    }
+    bases: dict[str, list[str]] = {}
+    for base, listed in (ids or {}).items():
+        if listed:
+            bases[str(base)] = [str(listed)] if isinstance(listed, (str, int)) else list(listed)
+    return bases
 
 
 def bare_id(id_: str | int | None) -> str:
