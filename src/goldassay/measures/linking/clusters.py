@@ -32,7 +32,7 @@ Sizes = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Overlap(Sums):
-    """The right share of gold and of the prediction; R = recalled / gold, P = right / predicted, F1 = 2 P R / (P + R)."""
+    """The right share of both sides; R = recalled / gold, P = right / predicted, F1 = 2 P R / (P + R)."""
 
     recalled: Number = 0.0
     gold: Number = 0.0
