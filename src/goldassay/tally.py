@@ -524,6 +524,10 @@ class By(Keyed[K, T]):
         items: Any = {key: kinds.get(key, self.inner).from_state(inner) for key, inner in state.items()}
         return self.with_items(items)
 
+    def repaired(self, share: Share, lower: bool = False) -> Self:
+        """Each key by itself, by the same share."""
+        return self.with_items({key: tally.repaired(share, lower) for key, tally in self.items()})
+
 
 SHARES: dict[str, Callable[[Counts], Number]] = {
     "gold": lambda counts: positive(counts.support),
@@ -626,6 +630,10 @@ class Evidence(By[str, Tally]):
         return mean(
             (self.score(key), self.weights.get(key, 1.0) * positive(tally.weight)) for key, tally in self.items()
         )
+
+    def repaired(self, share: Share, lower: bool = False) -> Self:
+        """Each measure by itself, in the direction in which it is better."""
+        return self.with_items({key: tally.repaired(share, key in self.worst) for key, tally in self.items()})
 
     @property
     def is_mean(self) -> bool:

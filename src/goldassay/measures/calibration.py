@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from goldassay.measure import B, Measure
-from goldassay.statistics.evidence import Floats, Ints
+from goldassay.statistics.evidence import LEVEL, Floats, Ints
 from goldassay.tally import Bins, Keyed, Mean, Number, Share, State, divide
 
 
@@ -77,16 +77,16 @@ class ByConfidence(Keyed[float, Scored]):
     @property
     def summed(self) -> Self:
         """The evidence of all examples together."""
-        return type(self)(self)
+        return super().summed if self.rows is None else type(self)(self)
 
     def to_columns(self) -> dict[str, Any]:
         """The rows, one column each: all that the evidence of many examples comes from."""
         confidences, rows = self.rows if self.rows is not None else (np.zeros(0), np.zeros((0, 2)))
-        return {"confidence": confidences, **dict(zip(NAMES, rows.T, strict=True))}
+        return {LEVEL: confidences, **dict(zip(NAMES, rows.T, strict=True))}
 
     def from_columns(self, columns: Mapping[str, ArrayLike]) -> Self:
         """The evidence that these columns hold, as `to_columns` gives them."""
-        return self.of(columns["confidence"], np.column_stack([columns[name] for name in NAMES]))
+        return self.of(columns[LEVEL], np.column_stack([columns[name] for name in NAMES]))
 
     @property
     def weight(self) -> Number:

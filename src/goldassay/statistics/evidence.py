@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from goldassay.exceptions import GoldassayError
 from goldassay.tally import Counts, Mean, Path, Sums, T, Tally, flat, nested
 
+LEVEL = "level"  # the column of a tally that is no amount, so that no weight multiplies it
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -218,7 +219,7 @@ def scaled(tallies: T, weights: Sequence[float]) -> T:
     [3.0, 0.0]
     """
     columns, times = _rows(tallies), np.array(weights)
-    return _from_columns(tallies, {path: x if path[-1] == "confidence" else x * times for path, x in columns.items()})
+    return _from_columns(tallies, {path: x if path[-1] == LEVEL else x * times for path, x in columns.items()})
 
 
 def chosen(tallies: T, places: Sequence[int]) -> T:

@@ -1,0 +1,142 @@
+"""Laws of every kind of tally that the library has, and of one that a user derives from `Tally`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pytest
+from laws.test_laws import pairs, registered
+
+import goldassay.gold.agreement.coefficients
+from goldassay.measure import TASKS, Measure
+from goldassay.statistics.evidence import chosen, joined, row, scaled, stacked, summed
+from goldassay.tally import Keyed, Tally
+
+for task in TASKS:
+    importlib.import_module(f"goldassay.measures.{task}")
+assert goldassay.gold.agreement.coefficients
+
+
+@dataclass(frozen=True)
+class Longest(Tally):
+    """A tally of a user's own: the mean length of words, and none of the optional members."""
+
+    letters: Any = 0.0
+    words: Any = 0.0
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.letters + other.letters, self.words + other.words)
+
+    @property
+    def value(self) -> float:
+        return float(self.letters / self.words) if self.words else 1.0
+
+    @property
+    def weight(self) -> Any:
+        return self.words
+
+    def state(self) -> dict[str, Any]:
+        return {"letters": self.letters, "words": self.words}
+
+    def from_state(self, state: Mapping[str, Any]) -> Self:
+        return type(self)(**state)
+
+
+def kinds(kind: type = Tally) -> Iterator[type]:
+    for derived in kind.__subclasses__():
+        if derived.__module__.startswith("goldassay.") and not inspect.isabstract(derived):
+            yield derived
+        yield from kinds(derived)
+
+
+KINDS = sorted(set(kinds()) - {Keyed}, key=lambda kind: (kind.__module__, kind.__name__))
+measures = pytest.mark.parametrize(("task", "measure"), registered())
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_without_arguments_it_is_zero(kind: type[Any]) -> None:
+    zero = kind()
+    assert zero + zero == zero
+    assert type(zero.from_state(zero.state())) is kind
+    assert zero.from_state(json.loads(json.dumps(zero.state()))) == zero
+
+
+@pytest.mark.parametrize("kind", [k for k in KINDS if issubclass(k, Keyed)], ids=lambda kind: kind.__name__)
+def test_the_settings_are_the_arguments_of_the_constructor(kind: type[Any]) -> None:
+    parameters = inspect.signature(kind.__init__).parameters.values()
+    named = [each.name for each in parameters if each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    assert list(kind.settings) == named[2:]  # after self and the items
+    marked = kind({}, **{name: f"the {name}" for name in kind.settings if name not in ("weights", "worst")})
+    for other in (marked.with_items({}), marked + kind(), marked.from_state({})):
+        assert vars(other) == vars(marked)
+
+
+def tallies_of(task: str, measure: Measure[Any]) -> list[Any]:
+    return [measure(*pair).tally for pair in pairs(task, 3)]
+
+
+@measures
+def test_many_examples_in_one_tally_are_the_examples(task: str, measure: Measure[Any]) -> None:
+    """Columns, sums, choices and weights of arrays say what the examples say one by one."""
+    examples = tallies_of(task, measure)
+    zero = measure.zero
+    corpus = measure.tallies(measure.batch(*map(list, zip(*pairs(task, 3), strict=True))))
+    value = float(sum(examples[1:], examples[0]).value)
+    assert type(corpus) is type(zero)
+    assert float(summed(corpus).value) == pytest.approx(value)
+    assert float(summed(zero.from_columns(corpus.to_columns())).value) == pytest.approx(value)
+    assert float(summed(joined([stacked(examples[:2], zero), stacked(examples[2:], zero)], zero)).value) == (
+        pytest.approx(value)
+    )
+    some = [0, len(examples) - 1]
+    part = sum((examples[place] for place in some), zero)
+    assert float(summed(chosen(corpus, some)).value) == pytest.approx(float(part.value))
+    weights = np.zeros(len(examples))
+    weights[some] = 1.0
+    assert float(summed(scaled(corpus, weights.tolist())).value) == pytest.approx(float(part.value))
+    assert float(row(corpus, 0).value) == pytest.approx(float(examples[0].value))
+
+
+@measures
+def test_nothing_is_repaired_by_no_share_of_the_errors(task: str, measure: Measure[Any]) -> None:
+    for tally in tallies_of(task, measure)[:5]:
+        change = tally.repaired(lambda sides: 0.0, measure.lower_is_better)
+        assert type(change) is type(tally)
+        assert float((tally + change).value) == pytest.approx(float(tally.value))
+
+
+@measures
+def test_the_classes_of_a_mean_have_its_value(task: str, measure: Measure[Any]) -> None:
+    examples = tallies_of(task, measure)
+    tally = sum(examples[1:], examples[0])
+    classes, rate = tally.classes
+    if not classes:
+        assert rate == ""
+        return
+    assert float(tally.value) == pytest.approx(np.mean([getattr(counts, rate) for counts in classes]))
+
+
+def test_a_tally_of_ones_own_has_defaults() -> None:
+    tally = Longest(9.0, 2.0)
+    assert tally.to_columns() == tally.state()
+    assert tally.from_columns(tally.state()) == tally
+    assert tally.classes == ([], "")
+    assert tally.repaired(lambda sides: 1.0) == Longest(0.0, 0.0)  # no number of it is known to be an error
+    both = stacked([tally, Longest(3.0, 1.0)], Longest())
+    assert summed(both) == Longest(12.0, 3.0)
+    assert summed(chosen(both, [1])) == Longest(3.0, 1.0)
+    assert summed(scaled(both, [2.0, 0.0])) == Longest(18.0, 4.0)
+
+
+def test_a_tally_needs_its_five_members() -> None:
+    class Value(Tally):
+        value = 1.0
+
+    with pytest.raises(TypeError, match="__add__.*from_state.*state.*weight"):
+        Value()  # type: ignore[abstract]
