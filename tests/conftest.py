@@ -63,27 +63,27 @@ class Learner:
         self.calls += 1
         turns = [part.text for message in request.messages for part in message.parts if isinstance(part, TextPart)]
         system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system or ())
-        asked = re.findall(r"\[\[ ## (\w+) ## \]\]", turns[-1].split("Respond with")[-1])
-        fields = [name for name in asked if name != "completed"] or ["answer"]
-        known = system.split("objective is:")[-1] + " ".join(turns[:-1])
-        found = [self.mentions(turns[-1], known) if name == "mentions" else self.rule for name in fields]
-        text = "\n".join(f"[[ ## {name} ## ]]\n{value}" for name, value in zip(fields, found, strict=True))
-        usage = Usage(input_tokens=len(known.split()), output_tokens=5, total_tokens=len(known.split()) + 5)
+        outputs = re.findall(r"\[\[ ## (\w+) ## \]\]", turns[-1].split("Respond with")[-1])
+        fields = [name for name in outputs if name != "completed"] or ["answer"]
+        prompt = system.split("objective is:")[-1] + " ".join(turns[:-1])
+        mentions = [self.mentions(turns[-1], prompt) if name == "mentions" else self.rule for name in fields]
+        text = "\n".join(f"[[ ## {name} ## ]]\n{value}" for name, value in zip(fields, mentions, strict=True))
+        usage = Usage(input_tokens=len(prompt.split()), output_tokens=5, total_tokens=len(prompt.split()) + 5)
         parts = [TextPart(f"{text}\n[[ ## completed ## ]]")]
         return Response(
             id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=usage
         )
 
     @staticmethod
-    def mentions(turn: str, known: str) -> str:
+    def mentions(turn: str, prompt: str) -> str:
         text = turn.split("[[ ## text ## ]]")[-1].split("Respond with")[0]
         out = []
         for word in re.findall(r"[A-Z]\w+|\d+", text):
             if word.isdigit():
-                if "number" in known.lower() or '"TMP"' in known:
+                if "number" in prompt.lower() or '"TMP"' in prompt:
                     out.append({"text": word, "type": "TMP"})
             else:
-                museum = "museum" in word.lower() and ("museum" in known.lower() or '"MUS"' in known)
+                museum = "museum" in word.lower() and ("museum" in prompt.lower() or '"MUS"' in prompt)
                 out.append({"text": word, "type": "MUS" if museum else "TOP"})
         return json.dumps(out)
 
@@ -154,12 +154,12 @@ def names_program() -> Any:
         def forward(self, text: str) -> Any:
             if "BROKEN" in text:
                 raise RuntimeError("this text cannot be read")
-            found = self.extract(text=text).mentions
-            places = locate(text, [one.text for one in found])
+            mentions = self.extract(text=text).mentions
+            places = locate(text, [mention.text for mention in mentions])
             return dspy.Prediction(
                 entities=[
-                    {"start": at and at[0], "end": at and at[1], "type": one.type, "text": one.text}
-                    for one, at in zip(found, places, strict=True)
+                    {"start": at and at[0], "end": at and at[1], "type": mention.type, "text": mention.text}
+                    for mention, at in zip(mentions, places, strict=True)
                 ]
             )
 
@@ -236,11 +236,11 @@ def names_gold() -> list[Any]:
 def chromium() -> Iterator[Any]:
     """Chromium, started once a module: while it runs, Playwright keeps an event loop that other tests would meet."""
     sync = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
+    mentions = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if mentions is None:
         pytest.skip("no Chromium here: apt-get install chromium")
     flags = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    with sync.sync_playwright() as made:
-        browser = made.chromium.launch(executable_path=found, args=flags)
+    with sync.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=mentions, args=flags)
         yield browser
         browser.close()

@@ -39,9 +39,9 @@ def module(name: str) -> Path | None:
 
 def rooms() -> set[str]:
     return {
-        one.stem
-        for one in SRC.iterdir()
-        if (one.suffix == ".py" or (one / "__init__.py").is_file()) and not one.stem.startswith("__")
+        place.stem
+        for place in SRC.iterdir()
+        if (place.suffix == ".py" or (place / "__init__.py").is_file()) and not place.stem.startswith("__")
     }
 
 

@@ -27,11 +27,12 @@ def explain(card: Any, gold: Sequence[Any], pred: Sequence[Any], claim: str) -> 
         record = {"entities": record} if isinstance(record, list) else record
         spans = record.get("entities") or []
         named = [
-            dict(zip(("start", "end", "type"), one, strict=True)) if isinstance(one, tuple) else one for one in spans
+            dict(zip(("start", "end", "type"), entity, strict=True)) if isinstance(entity, tuple) else entity
+            for entity in spans
         ]
         return {**record, "entities": named} if spans else record
 
-    return claimed.explain(card, [plain(one) for one in gold], [plain(one) for one in pred], claim)
+    return claimed.explain(card, [plain(entity) for entity in gold], [plain(entity) for entity in pred], claim)
 
 
 TAGS = ["B-LOC", "B-PER", "I-LOC", "I-PER", "O", "O"]
@@ -65,9 +66,9 @@ def test_what_seqeval_printed_is_found(tmp_path: Path, options: dict[str, Any], 
     words = ["score", "extraction", "--gold", str(files[0]), "--pred", str(files[1]), "--format", "iob2", "--json"]
     done = CliRunner().invoke(app, [*words, "--claimed", f"strict_f1={claimed:.6f}"], catch_exceptions=False)
     assert done.exit_code == 0
-    (found,) = json.loads(done.stdout)["claimed"]
-    assert found["value"] != pytest.approx(claimed, abs=1e-6)
-    assert any(way["name"] == name and says in way["sentence"] for way in found["ways"][:2])
+    (explanation,) = json.loads(done.stdout)["claimed"]
+    assert explanation["value"] != pytest.approx(claimed, abs=1e-6)
+    assert any(way["name"] == name and says in way["sentence"] for way in explanation["ways"][:2])
 
 
 def test_the_same_number_needs_no_explanation(tmp_path: Path) -> None:
@@ -75,8 +76,8 @@ def test_the_same_number_needs_no_explanation(tmp_path: Path) -> None:
     both = pairs("extraction", gold, pred, format="iob2")
     card = extraction.scorecard(both.gold, both.pred)
     value = card.values["strict_f1"]
-    found = explain(card, both.gold, both.pred, f"strict_f1={value:.4f}")
-    assert found.lines()[0].endswith("the same number.")
+    explanation = explain(card, both.gold, both.pred, f"strict_f1={value:.4f}")
+    assert explanation.lines()[0].endswith("the same number.")
     far = explain(card, both.gold, both.pred, "strict_f1=.012345678")
     assert not far.alternatives
     assert far.lines()[0].endswith("the data differ, or the other tool computes something else.")
@@ -86,8 +87,8 @@ def test_left_out_types_flattened_grades_skipped_queries_and_cases_are_found() -
     gold: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 7, "B"), (8, 9, "C")]}]
     pred: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 8, "B"), (8, 9, "C"), (10, 12, "C")]}]
     # without B: 3 of 3 found, 4 predicted: F1 = 6/7
-    found = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.857143")
-    assert found.alternatives[0].changes == ("without the type B",)
+    explanation = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.857143")
+    assert explanation.alternatives[0].changes == ("without the type B",)
     ranked = [{"relevant": {"a": 3, "b": 1}}, {"relevant": {"a": 1}}]
     results: list[Any] = [{"results": ["b", "a"]}, {"results": []}]
     card = retrieval.scorecard(ranked, results, measures=["nDCG@10"])
@@ -123,8 +124,10 @@ def heritage() -> tuple[list[Any], list[Any]]:
     gold = cases.heritage("extraction")[:100]
     pred = []
     for record in gold:
-        kept = [dict(one) for one in record["entities"] if rng.random() < 0.85]
-        pred.append({"entities": [{**one, "type": one["type"] if rng.random() < 0.9 else "TOP"} for one in kept]})
+        entities = [dict(entity) for entity in record["entities"] if rng.random() < 0.85]
+        pred.append(
+            {"entities": [{**entity, "type": entity["type"] if rng.random() < 0.9 else "TOP"} for entity in entities]}
+        )
     return gold, pred
 
 
@@ -146,8 +149,8 @@ def test_what_agrees_by_chance_is_not_named_and_what_speaks_for_itself_is() -> N
 def test_a_way_that_does_more_for_the_same_value_is_left_out() -> None:
     gold: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 7, "B"), (8, 9, "C")]}]
     pred: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A"), (6, 8, "B"), (8, 9, "C"), (10, 12, "C")]}]
-    found = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.857143")
-    assert [way.changes for way in found.alternatives if "without the type B" in way.changes] == [
+    explanation = explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.857143")
+    assert [way.changes for way in explanation.alternatives if "without the type B" in way.changes] == [
         ("without the type B",)
     ]
     assert explain(extraction.scorecard(gold, pred), gold, pred, "strict_f1=.6").lines() == [
@@ -163,11 +166,13 @@ def test_only_the_same_quantity_explains_a_number_and_otherwise_nothing_does() -
     for name in card.values:
         if card.values[name] is not None:
             tried = explain(card, gold, pred, f"{name}=.123456").tried
-            assert not any("rouge" in one.name and "rouge" not in name for one in tried), name
-            assert not any("exact" in one.name and "exact" not in name for one in tried), name
+            assert not any("rouge" in entity.name and "rouge" not in name for entity in tried), name
+            assert not any("exact" in entity.name and "exact" not in name for entity in tried), name
     rouge = card.values["rouge1"]
     assert explain(card, gold, pred, f"f1={rouge:.6f}").lines()[0].endswith("computes something else.")
     spans: list[Any] = [{"entities": [(0, 3, "A"), (4, 5, "A")]}]
-    found: list[Any] = [{"entities": [(0, 3, "A")]}]
-    precision = explain(extraction.scorecard(spans, found), spans, found, "strict_f1=1.0000")  # P is 1, F1 is 2/3
+    explanation: list[Any] = [{"entities": [(0, 3, "A")]}]
+    precision = explain(
+        extraction.scorecard(spans, explanation), spans, explanation, "strict_f1=1.0000"
+    )  # P is 1, F1 is 2/3
     assert not precision.alternatives

@@ -100,8 +100,8 @@ def test_what_the_intervals_count_is_printed(tmp_path: Path) -> None:
         file = tmp_path / f"{name}.jsonl"
         file.write_text("".join(json.dumps(row) + "\n" for row in records))
         args = ["classification", "--gold", str(file), "--pred", str(file)]
-        shown, state = (CliRunner().invoke(app, ["score", *args, *more]) for more in ([], ["--json"]))
-        assert shown.stdout.splitlines()[0].strip() == f"classification, {size}"
+        output, state = (CliRunner().invoke(app, ["score", *args, *more]) for more in ([], ["--json"]))
+        assert output.stdout.splitlines()[0].strip() == f"classification, {size}"
         card = json.loads(state.stdout)
         assert card["unit"] == unit
         assert sum("share a text" in warning for warning in card["warnings"]) == warned
@@ -149,9 +149,9 @@ def test_id_0_stays_0_wherever_it_stands() -> None:
 @pytest.mark.parametrize("ids", [(0, "0"), (1, "1"), ("a", "a")])
 def test_duplicates_are_reported_in_python(ids: tuple[Any, Any]) -> None:
     gold = [{"id": name, "text": "x", "label": "M"} for name in ids]
-    asked = [dspy.Example(**record).with_inputs("text") for record in gold]
+    examples = [dspy.Example(**record).with_inputs("text") for record in gold]
     with pytest.raises(DataError, match=f"record {ids[0]}: duplicate"):
-        evaluate(museum, asked, METRIC, progress=False)
+        evaluate(museum, examples, METRIC, progress=False)
     with pytest.raises(DataError, match=f"record {ids[0]}: duplicate"):
         from_predictions(gold, [{"label": "M"}] * 2, ACCURACY, name="ours")
     with pytest.raises(DataError, match=f"record {ids[0]}: duplicate"):

@@ -23,10 +23,10 @@ class Copyist:
         turns = [part.text for message in request.messages for part in message.parts if isinstance(part, TextPart)]
         pairs = [pair for turn in turns[:-1] for pair in re.findall(r'"text": ?"([^"]+)", ?"type": ?"([^"]+)"', turn)]
         text = turns[-1].split("[[ ## text ## ]]")[-1].split("Respond with")[0]
-        found = [{"text": name, "type": kind} for name, kind in dict(pairs).items() if name in text]
-        said = f"[[ ## mentions ## ]]\n{json.dumps(found)}\n[[ ## completed ## ]]"
+        mentions = [{"text": name, "type": kind} for name, kind in dict(pairs).items() if name in text]
+        output = f"[[ ## mentions ## ]]\n{json.dumps(mentions)}\n[[ ## completed ## ]]"
         return Response(
-            id=None, model=request.model, message=Message.assistant([TextPart(said)]), finish_reason="stop",
+            id=None, model=request.model, message=Message.assistant([TextPart(output)]), finish_reason="stop",
             usage=Usage(),
         )  # fmt: skip
 
@@ -45,31 +45,31 @@ def printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
 
 def test_an_error_its_patch_the_verdicts_and_test_beside_the_patterns(printed: Any, tmp_path: Path) -> None:
-    said = printed(lambda name=None, **_: dspy.LM("scripted/copyist", engine=Copyist(), cache=False))
-    assert "12 of dev choose, 12 of test are measured once" in said
-    assert re.search(r"One of them, in \w\w-\d{3}: \".+\" \(\w.*\) was missed", said)
-    assert "+++ patched" in said  # nearest demonstrations were kept, and the prompt shows one
-    nearest = re.search(r"nearest: (\.?[\d.]+) → ([\d.]+), \+[\d.]+, n \d+: kept", said)
+    output = printed(lambda name=None, **_: dspy.LM("scripted/copyist", engine=Copyist(), cache=False))
+    assert "12 of dev choose, 12 of test are measured once" in output
+    assert re.search(r"One of them, in \w\w-\d{3}: \".+\" \(\w.*\) was missed", output)
+    assert "+++ patched" in output  # nearest demonstrations were kept, and the prompt shows one
+    nearest = re.search(r"nearest: (\.?[\d.]+) → ([\d.]+), \+[\d.]+, n \d+: kept", output)
     assert nearest
     assert float(nearest[1]) == 0.0 < float(nearest[2])
-    assert "form of the answer" not in said  # no local model: DSPy's adapter says how answers are written
-    rows = {name: float(value) for name, value in re.findall(r"│ ([\w ()+-]+?) +│ ([\d.]+) \[", said)}
+    assert "form of the answer" not in output  # no local model: DSPy's adapter says how answers are written
+    rows = {name: float(value) for name, value in re.findall(r"│ ([\w ()+-]+?) +│ ([\d.]+) \[", output)}
     assert list(rows) == ["patterns (no model)", "zero-shot", "tuned", "patterns + tuned"]
     assert rows["zero-shot"] == 0.0 < rows["tuned"] < rows["patterns (no model)"]
-    assert "tuned against zero-shot: +" in said
+    assert "tuned against zero-shot: +" in output
     runs = next(tmp_path.iterdir())
     ids = {json.loads(line)["id"] for line in (runs / "tuned" / "rows.jsonl").read_text(encoding="utf-8").splitlines()}
-    shown = next(iter(re.findall(r"One of them, in (\w\w-\d{3})", said)))
+    document = next(iter(re.findall(r"One of them, in (\w\w-\d{3})", output)))
     assert len(ids) == 12
-    assert shown not in ids  # it is one of dev
-    assert "[bold]" not in said
+    assert document not in ids  # it is one of dev
+    assert "[bold]" not in output
 
 
 def test_without_a_model_the_patterns_are_measured_and_the_rest_is_said(printed: Any) -> None:
     def missing(name: Any = None, **_: Any) -> Any:
         raise MissingExtra("xllamacpp", "local")
 
-    said = printed(missing)
-    assert "patterns (no model)" in said
-    assert "Only the part without a model ran:" in said
-    assert "tuned" not in said
+    output = printed(missing)
+    assert "patterns (no model)" in output
+    assert "Only the part without a model ran:" in output
+    assert "tuned" not in output

@@ -61,11 +61,11 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(body, encoding="utf-8")
         elif kind == "python":
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
                 exec(compile(body, str(page), "exec", dont_inherit=True), names)
             for promised in re.findall(r"# → (.*)", body):
-                assert promised.strip() in said.getvalue(), f"{page.name}: {promised!r} was not printed"
+                assert promised.strip() in printed.getvalue(), f"{page.name}: {promised!r} was not printed"
         elif kind == "sh":
             for words, code, out in command_lines(body):
                 done = CliRunner().invoke(app, words)
@@ -75,12 +75,12 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
                 if out:
                     (tmp_path / out).write_text(done.stdout, encoding="utf-8")
         elif kind == "console":
-            command, _, shown = body.partition("\n")
+            command, _, expected = body.partition("\n")
             (words, code, _), *others = command_lines(command.removeprefix("$ "))
             assert not others
             done = CliRunner().invoke(app, words)
             assert done.exit_code == code, f"{page.name}: {command}\n{done.output}\n{done.exception!r}"
-            parts = [" ".join(part.split()) for part in re.split(r"^…$", shown, flags=re.MULTILINE)]
+            parts = [" ".join(part.split()) for part in re.split(r"^…$", expected, flags=re.MULTILINE)]
             place = 0
             for part in parts:  # white space aside: the width of a terminal is not the page's
                 place = " ".join(done.stdout.split()).find(part, place)
@@ -124,6 +124,6 @@ def test_every_measure_has_an_example() -> None:
 def test_every_page_is_in_the_navigation() -> None:
     named = set(re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.MULTILINE))
     pages = runpy.run_path(str(ROOT / "docs" / "generate.py"), run_name="generate")["pages"]()
-    made = {f"reference/{name}.md" for name in pages}
-    assert made <= named
-    assert named - made == {str(page.relative_to(ROOT / "docs")) for page in PAGES}
+    generated = {f"reference/{name}.md" for name in pages}
+    assert generated <= named
+    assert named - generated == {str(page.relative_to(ROOT / "docs")) for page in PAGES}

@@ -27,9 +27,9 @@ def test_a_script_is_short_and_prints_a_value_with_its_interval_and_an_error(
     assert len(file.read_text(encoding="utf-8").splitlines()) < 40
     runpy.run_path(str(file), run_name="__main__")
     value, error = capsys.readouterr().out.splitlines()
-    found = re.search(r" (\d\.\d{3}) \[(\d\.\d{3}), (\d\.\d{3})\] on \d+ ", value)
-    assert found is not None, value
-    middle, low, high = map(float, found.groups())
+    match = re.search(r" (\d\.\d{3}) \[(\d\.\d{3}), (\d\.\d{3})\] on \d+ ", value)
+    assert match is not None, value
+    middle, low, high = map(float, match.groups())
     assert 0 <= low <= middle <= high <= 1
     assert len(error.removeprefix("An error: ").split()) > 2
 

@@ -54,15 +54,15 @@ def _dotted(file: Path) -> str:
     return ".".join(file.with_suffix("").parts).removesuffix(".__init__")
 
 
-def _needed(name: str, file: Path, known: Collection[str]) -> Iterator[str]:
+def _needed(name: str, file: Path, names: Collection[str]) -> Iterator[str]:
     """What has to be there before a module: what it imports at once, with the packages around that, not its own."""
     for node in _at_once(ast.parse(file.read_text(encoding="utf-8")).body):
         if isinstance(node, ast.Import):
-            asked = [alias.name for alias in node.names]
+            imported = [alias.name for alias in node.names]
         else:
-            asked = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
-        for one in set(asked) & set(known):
-            parts = one.split(".")
+            imported = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        for module in set(imported) & set(names):
+            parts = module.split(".")
             for around in (".".join(parts[:count]) for count in range(1, len(parts) + 1)):
                 if not f"{name}.".startswith(f"{around}."):
                     yield around
@@ -129,11 +129,14 @@ def test_what_takes_five_arguments_or_more_tells_what_each_is(root: Path) -> Non
     for file in sorted((root / "src" / "goldassay").rglob("*.py")):
         if "cli" in file.parts:
             continue
-        for function, told in _public(ast.parse(file.read_text(encoding="utf-8"))):
-            names = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+        for function, documented in _public(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [
+                parameter.arg
+                for parameter in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)
+            ]
             names = [name for name in names if name not in ("self", "cls")]
             if len(names) >= 5:
-                lacks = [name for name in names if not re.search(rf"\b{name.strip('_')}\b", told)]
+                lacks = [name for name in names if not re.search(rf"\b{name.strip('_')}\b", documented)]
                 silent += [f"{file.name}:{function.lineno} {function.name}: {name}" for name in lacks]
     assert silent == []
 
@@ -144,9 +147,9 @@ def _public(tree: ast.Module | ast.ClassDef) -> Iterator[tuple[ast.FunctionDef |
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from _public(node)
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            made = node.name == "__init__" and isinstance(tree, ast.ClassDef)
-            if made or node.name == "__call__" or not node.name.startswith("_"):
-                yield node, (ast.get_docstring(node) or "") + ((ast.get_docstring(tree) or "") if made else "")
+            is_method = node.name == "__init__" and isinstance(tree, ast.ClassDef)
+            if is_method or node.name == "__call__" or not node.name.startswith("_"):
+                yield node, (ast.get_docstring(node) or "") + ((ast.get_docstring(tree) or "") if is_method else "")
 
 
 def test_modules_look_down_only(root: Path) -> None:
@@ -166,9 +169,9 @@ def test_the_library_names_no_options_of_the_command_line(root: Path) -> None:
         if "cli" in file.parts or file.name in others:
             continue
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        shown = {"plain", "prose", "line", "hint"}  # tables of the command line itself
+        printers = {"plain", "prose", "line", "hint"}  # tables of the command line itself
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-        printed = {id(part) for call in calls if call.func.id in shown for part in ast.walk(call)}  # type: ignore[attr-defined]
+        printed = {id(part) for call in calls if call.func.id in printers for part in ast.walk(call)}  # type: ignore[attr-defined]
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in printed | docstrings:

@@ -88,14 +88,14 @@ def test_axe_finds_nothing(site: Path, chromium: Any, width: int, scheme: Any) -
 
 @pytest.mark.parametrize("width", [390, 1400])
 def test_the_site_is_read_and_searched_from_disk(site: Path, chromium: Any, width: int) -> None:
-    said: list[str] = []
-    asked: list[str] = []
+    messages: list[str] = []
+    requests: list[str] = []
     context = chromium.new_context(viewport={"width": width, "height": 900}, offline=True)
     try:
         page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
         for name in ("index", "tutorials/own-task", "reference/extraction", "reference/examples"):
             page.goto((site / f"{name}.html").as_uri())
             assert page.inner_text("h1")
@@ -110,7 +110,7 @@ def test_the_site_is_read_and_searched_from_disk(site: Path, chromium: Any, widt
         page.keyboard.type("Wilson")
         page.wait_for_selector(".md-search-result__item")
         assert "Wilson" in page.inner_text(".md-search-result__list")
-        assert said == []
-        assert [address for address in asked if not address.startswith("file:")] == []
+        assert messages == []
+        assert [address for address in requests if not address.startswith("file:")] == []
     finally:
         context.close()

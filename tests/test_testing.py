@@ -90,7 +90,7 @@ def test_keywords(goldassay_run):
 
 
 @pytest.mark.parametrize(
-    ("mark", "said"),
+    ("mark", "message"),
     [
         ('goldassay.case("extracton")', "*no task 'extracton'; did you mean 'extraction'?*"),
         ("goldassay.case(years, gold=GOLD)", "*needs metric=… or task=…*"),
@@ -99,11 +99,11 @@ def test_keywords(goldassay_run):
         ("pytest.mark.goldassay(years, flors={})", "*flors*"),
     ],
 )
-def test_a_wrong_mark_is_said_in_one_line(tests: pytest.Pytester, mark: str, said: str) -> None:
+def test_a_wrong_mark_is_said_in_one_line(tests: pytest.Pytester, mark: str, message: str) -> None:
     tests.makepyfile(f"{YEARS}\nimport pytest\n\n@{mark}\ndef test_years():\n    pass\n")
     done = tests.runpytest()
     assert done.ret
-    done.stdout.fnmatch_lines([said])
+    done.stdout.fnmatch_lines([message])
     assert "Traceback" not in done.stdout.str()
 
 

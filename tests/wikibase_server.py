@@ -170,6 +170,6 @@ def server(frozen: Path, serve: Callable[[Path], Server]) -> Server:
 @pytest.fixture
 def web() -> Iterator[Web]:
     """A client that does not wait long."""
-    made = Web(pause=0.0, wait=0.01, timeout=0.3, retries=2)
-    yield made
-    made.client.close()
+    client = Web(pause=0.0, wait=0.01, timeout=0.3, retries=2)
+    yield client
+    client.client.close()

@@ -91,8 +91,8 @@ def test_an_interrupted_proof_says_how_to_go_on(folder: Path) -> None:
     Path("stop").unlink()
     body = json.loads(run(*words, "--json", "--resume", message.split()[-1]).stdout)
     assert body["verdict"] == "helped"
-    asked = Path("asked.txt").read_text().splitlines()
-    assert len(asked) < 2 * 60 + 20  # the rows before the interruption are not asked again
+    questions = Path("asked.txt").read_text().splitlines()
+    assert len(questions) < 2 * 60 + 20  # the rows before the interruption are not asked again
 
 
 def test_saved_programs_alone_have_no_scores(folder: Path) -> None:

@@ -65,14 +65,14 @@ def found(*words: str) -> dict[str, Any]:
 
 def test_documents_are_resampled_and_swapped_whole(make: Make) -> None:
     body = found(make(names, "a"), make(every, "b"))
-    (one,) = body["comparisons"]
+    (comparison,) = body["comparisons"]
     runs = [Run.load(run["folder"]) for run in body["runs"]]
     documents = np.repeat(np.arange(4), 4).tolist()
     whole = compare(
         runs[1].tallies("strict_f1"), runs[0].tallies("strict_f1"), extraction.SpanF1().zero, clusters=documents
     )
-    assert (one["n"], one["p"], one["difference"]) == (4, whole.p, pytest.approx(1 / 3))
-    assert one["p"] > 0.1  # four documents cannot show more, however many sentences they have
+    assert (comparison["n"], comparison["p"], comparison["difference"]) == (4, whole.p, pytest.approx(1 / 3))
+    assert comparison["p"] > 0.1  # four documents cannot show more, however many sentences they have
 
 
 def test_an_arm_that_failed_is_not_available_and_loses_nothing(make: Make) -> None:
@@ -80,11 +80,11 @@ def test_an_arm_that_failed_is_not_available_and_loses_nothing(make: Make) -> No
     body = found(*runs)
     assert body["not_available"] == [runs[0]]
     assert [run["available"] for run in body["runs"]] == [False, True, True]
-    assert [one["run"] for one in body["comparisons"]] == [runs[2]]
+    assert [comparison["run"] for comparison in body["comparisons"]] == [runs[2]]
     assert [run["by"]["language"]["nl"]["strict_f1"] for run in body["runs"][1:]] == [pytest.approx(2 / 3), 1.0]
-    shown = CliRunner().invoke(app, ["compare", *runs]).stdout
-    assert "not available" in shown
-    assert "3 against 2, 16 examples" in shown
+    output = CliRunner().invoke(app, ["compare", *runs]).stdout
+    assert "not available" in output
+    assert "3 against 2, 16 examples" in output
     assert found(runs[0], runs[0])["comparisons"] == []
 
 
@@ -97,9 +97,9 @@ def test_what_was_won_and_lost_is_shown(make: Make) -> None:
 
 def test_runs_of_one_name_are_told_apart(make: Make) -> None:
     run = make(names, "a")
-    shown = CliRunner().invoke(app, ["compare", run, run]).stdout
-    assert "2 against 1, 16 examples" in shown
-    assert "–" in shown  # nothing varies, so nothing is known of what could be detected
+    output = CliRunner().invoke(app, ["compare", run, run]).stdout
+    assert "2 against 1, 16 examples" in output
+    assert "–" in output  # nothing varies, so nothing is known of what could be detected
 
 
 def test_runs_with_nothing_in_common_are_refused(make: Make, tmp_path: Path) -> None:
@@ -111,9 +111,9 @@ def test_runs_with_nothing_in_common_are_refused(make: Make, tmp_path: Path) -> 
     first = make(names, "a")
     assert "have no measure in common: strict_f1 and partial_f1" in refused(first, make(names, "b", OTHER))
     assert "are on different gold" in refused(first, make(names, "c", METRIC, GOLD[:8]))
-    for name, kept in (("d", slice(0, 8)), ("e", slice(4, 12))):  # as after Ctrl-C with several threads
+    for name, part in (("d", slice(0, 8)), ("e", slice(4, 12))):  # as after Ctrl-C with several threads
         file = Path(make(names, name)) / "rows.jsonl"
-        file.write_text("".join(file.read_text().splitlines(keepends=True)[kept]))
-    said = refused(str(tmp_path / "d"), str(tmp_path / "e"))
-    assert "stopped at different examples; resume them first" in said
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[part]))
+    message = refused(str(tmp_path / "d"), str(tmp_path / "e"))
+    assert "stopped at different examples; resume them first" in message
     assert "stopped at different examples" in refused(first, str(tmp_path / "d"))

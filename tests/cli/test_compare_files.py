@@ -21,14 +21,14 @@ SPANS = [{"start": 0, "end": 3, "type": "PER"}, {"start": 4, "end": 8, "type": "
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
     """Gold of 40 records, and three systems: one finds half, one nearly all, one all."""
-    found = {"gold": SPANS, "half": SPANS[:1], "most": SPANS, "all": SPANS}
+    contents = {"gold": SPANS, "half": SPANS[:1], "most": SPANS, "all": SPANS}
     out = {}
-    for name, spans in found.items():
+    for name, spans in contents.items():
         out[name] = tmp_path / f"{name}.jsonl"
         rows: list[dict[str, Any]] = []
         for index in range(40):
-            kept = [] if name == "most" and index == 7 else spans
-            row: dict[str, Any] = {"id": f"e{index}", "text": "Ada 1815", "entities": kept}
+            entities = [] if name == "most" and index == 7 else spans
+            row: dict[str, Any] = {"id": f"e{index}", "text": "Ada 1815", "entities": entities}
             rows.append(row | {"language": "nl" if index % 2 else "de"} if name == "gold" else row)
         out[name].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return out
@@ -53,17 +53,17 @@ def test_files_are_compared_as_runs_are(files: dict[str, Path]) -> None:
     assert run["values"]["strict_f1"] == pytest.approx(2 * 78 / (2 * 78 + 2))
     held = interval(tallies["most"], measure.zero)
     assert run["intervals"]["strict_f1"] == pytest.approx([held.low, held.high])
-    one = next(row for row in body["comparisons"] if row["measure"] == "strict_f1" and "most" in row["run"])
+    most = next(row for row in body["comparisons"] if row["measure"] == "strict_f1" and "most" in row["run"])
     by_hand = compare(tallies["most"], tallies["half"], measure.zero)
-    assert (one["difference"], one["p"], one["smallest_detectable"]) == (
+    assert (most["difference"], most["p"], most["smallest_detectable"]) == (
         by_hand.difference,
         by_hand.p,
         by_hand.smallest_detectable,
     )
-    assert (len(one["won"]), one["lost"]) == (39, ["e7"])
+    assert (len(most["won"]), most["lost"]) == (39, ["e7"])
     assert set(body["runs"][0]["by"]["language"]) == {"nl", "de"}
-    found = ranks(list(tallies.values()), measure.zero)
-    sets = {name: [rank.low, rank.high] for name, rank in zip(tallies, found, strict=True)}
+    expected = ranks(list(tallies.values()), measure.zero)
+    sets = {name: [rank.low, rank.high] for name, rank in zip(tallies, expected, strict=True)}
     assert sets == {"half": [3, 3], "most": [1, 2], "all": [1, 2]}
     assert {Path(name).stem: place for name, place in body["ranks"]["strict_f1"].items()} == sets
 
@@ -105,9 +105,14 @@ def test_runs_and_files_are_not_mixed(files: dict[str, Path], tmp_path: Path) ->
 
 def test_the_protocol_stands_in_the_title_of_every_table(tmp_path: Path) -> None:
     head = "TOKEN\tNE-COARSE-LIT\tMISC\n"
-    found = {"gold": ("B-pers", "B-loc"), "one": ("B-PERS", "O"), "two": ("B-DATE", "B-loc"), "three": ("O", "B-date")}
+    contents = {
+        "gold": ("B-pers", "B-loc"),
+        "one": ("B-PERS", "O"),
+        "two": ("B-DATE", "B-loc"),
+        "three": ("O", "B-date"),
+    }
     places: dict[str, str] = {}
-    for name, tags in found.items():
+    for name, tags in contents.items():
         file = tmp_path / f"{name}.tsv"
         documents = (f"# document_id = {at}\n# language = {at}\nBern\t{tag}\t_\n" for at, tag in enumerate(tags))
         file.write_text(head + "".join(documents), encoding="utf-8")

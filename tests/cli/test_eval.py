@@ -32,23 +32,23 @@ def goldassay(*words: object, cwd: Path | None = None) -> subprocess.CompletedPr
 def summary(*words: object, cwd: Path) -> dict[str, Any]:
     done = goldassay(*words, "--json", cwd=cwd)
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    body: dict[str, Any] = json.loads(done.stdout)
+    return body
 
 
 def test_the_baseline_is_evaluated_and_leaves_a_run_that_reads_back(root: Path, tmp_path: Path) -> None:
     from goldassay.running import Run
 
-    found = summary("eval", "extraction:baseline", "--limit", 12, "--runs", tmp_path, cwd=root)
-    assert found["examples"] == 12
-    assert 0.3 < found["values"]["strict_f1"] < 1.0
-    low, high = found["intervals"]["strict_f1"]
-    assert low <= found["values"]["strict_f1"] <= high
-    run = Run.load(root / found["folder"])
-    assert run.values == found["values"]
+    body = summary("eval", "extraction:baseline", "--limit", 12, "--runs", tmp_path, cwd=root)
+    assert body["examples"] == 12
+    assert 0.3 < body["values"]["strict_f1"] < 1.0
+    low, high = body["intervals"]["strict_f1"]
+    assert low <= body["values"]["strict_f1"] <= high
+    run = Run.load(root / body["folder"])
+    assert run.values == body["values"]
     assert len(run.rows) == 12
     by_file = summary("eval", "programs/extraction.py:baseline", "--limit", 12, "--runs", tmp_path, cwd=root)
-    assert by_file["values"] == found["values"]
+    assert by_file["values"] == body["values"]
 
 
 def test_two_runs_are_compared_and_other_gold_is_refused(root: Path, tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_two_runs_are_compared_and_other_gold_is_refused(root: Path, tmp_path: P
     ]
     done = goldassay("compare", runs[0], runs[1], "--json", cwd=root)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)["comparisons"]
-    assert {(one["difference"], one["p"]) for one in found} == {(0.0, 1.0)}
+    comparisons = json.loads(done.stdout)["comparisons"]
+    assert {(row["difference"], row["p"]) for row in comparisons} == {(0.0, 1.0)}
     refused = goldassay("compare", runs[0], runs[2], cwd=root)
     assert refused.returncode == 2
     assert "different gold" in refused.stderr
@@ -70,11 +70,11 @@ def test_a_baseline_is_named_and_what_a_file_has_is_said(root: Path, tmp_path: P
         summary("eval", f"classification:{name}", "--limit", 20, "--runs", tmp_path, cwd=root)["folder"]
         for name in ("keywords", "nearest")
     ]
-    shown = goldassay("compare", *runs, cwd=root)
-    assert shown.returncode == 0, shown.stderr
-    assert f"1  classification-keywords  {runs[0]}\n" in shown.stdout
-    assert "2 against 1, 20 examples" in shown.stdout
-    table = shown.stdout[shown.stdout.index("2 runs on the same gold") : shown.stdout.index("won nl")]
+    output = goldassay("compare", *runs, cwd=root)
+    assert output.returncode == 0, output.stderr
+    assert f"1  classification-keywords  {runs[0]}\n" in output.stdout
+    assert "2 against 1, 20 examples" in output.stdout
+    table = output.stdout[output.stdout.index("2 runs on the same gold") : output.stdout.index("won nl")]
     assert max(map(len, table.splitlines())) <= 80
     assert "…" not in table
     wrong = goldassay("eval", "classification:none", cwd=root)
@@ -91,11 +91,11 @@ def test_a_program_that_raises_says_what_and_where(root: Path, tmp_path: Path) -
         encoding="utf-8",
     )
     done = goldassay("eval", file, "--task", "extraction", "--limit", 2, "--runs", tmp_path / "runs", cwd=root)
-    said = " ".join(done.stderr.split())
+    message = " ".join(done.stderr.split())
     assert done.returncode == 3
-    assert "all 2 examples failed; the first, nl-" in said
-    assert "fix it and resume with --resume" in said
-    assert "ValueError: no [red] boom" in said
+    assert "all 2 examples failed; the first, nl-" in message
+    assert "fix it and resume with --resume" in message
+    assert "ValueError: no [red] boom" in message
 
 
 def test_a_gate_turns_a_missed_target_into_exit_code_1(root: Path, tmp_path: Path) -> None:
@@ -107,8 +107,8 @@ def test_a_gate_turns_a_missed_target_into_exit_code_1(root: Path, tmp_path: Pat
 def test_init_writes_a_workspace_that_works(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     assert goldassay("init", folder, cwd=root).returncode == 0
-    found = summary("eval", "extraction:baseline", "--limit", 5, cwd=folder)
-    assert (folder / found["folder"] / "rows.jsonl").is_file()
+    body = summary("eval", "extraction:baseline", "--limit", 5, cwd=folder)
+    assert (folder / body["folder"] / "rows.jsonl").is_file()
     again = goldassay("init", folder, cwd=root)
     assert again.returncode == 2
     assert "already has programs" in again.stderr
@@ -137,9 +137,9 @@ def test_repeats_say_what_is_noise_in_eval_and_in_compare(tmp_path: Path) -> Non
     gold = [{"id": i, "text": str(i), "label": "M"} for i in range(20)]
     (tmp_path / "gold.jsonl").write_text("".join(json.dumps(record) + "\n" for record in gold))
     call = ["eval", "noisy.py", "--task", "classification", "--gold", "gold.jsonl", "--repeats", 2]
-    found = summary(*call, cwd=tmp_path)
-    noise = found["noise"]
-    assert (found["examples"], found["repeats"], found["values"]["accuracy"]) == (20, 2, 0.5)
+    body = summary(*call, cwd=tmp_path)
+    noise = body["noise"]
+    assert (body["examples"], body["repeats"], body["values"]["accuracy"]) == (20, 2, 0.5)
     assert (noise["flips"]["value"], noise["pass_at"]["2"]["value"], noise["pass_every"]["2"]["value"]) == (1, 1, 0)
     assert noise["variance"]["accuracy"]["examples"] == 0.0  # every example is right in one of two answers
     lines = " ".join(goldassay(*call, cwd=tmp_path).stdout.split())
@@ -149,5 +149,5 @@ def test_repeats_say_what_is_noise_in_eval_and_in_compare(tmp_path: Path) -> Non
     done = summary(*both, "--gold", "gold.jsonl", "--repeats", 2, cwd=tmp_path)
     assert [run["repeats"] for run in done["runs"]] == [2, 2]
     assert {(each["n"], each["difference"]) for each in done["comparisons"]} == {(20, 0.0)}
-    refused = goldassay("compare", found["folder"], found["folder"], "--repeats", 2, cwd=tmp_path)
+    refused = goldassay("compare", body["folder"], body["folder"], "--repeats", 2, cwd=tmp_path)
     assert (refused.returncode, "--repeats is for programs" in refused.stderr) == (2, True)

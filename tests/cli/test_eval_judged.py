@@ -14,8 +14,8 @@ from goldassay.cli import app
 @pytest.fixture
 def gold(tmp_path: Path) -> Path:
     answers = [{"text": "1908", "answer_start": 19}]
-    asked = [{"id": "q1", "question": "When did the museum open?", "answers": answers}]
-    paragraph = {"context": "The museum opened in 1908.", "qas": asked}
+    records = [{"id": "q1", "question": "When did the museum open?", "answers": answers}]
+    paragraph = {"context": "The museum opened in 1908.", "qas": records}
     file = tmp_path / "gold.json"
     file.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [paragraph]}]}))
     return file
@@ -26,8 +26,8 @@ def test_a_local_model_judges_and_its_verdicts_stay_with_the_run(gold: Path, tmp
     call = ["eval", "answering:baseline", "--gold", str(gold), "--format", "squad", "--runs", str(tmp_path / "runs")]
     done = CliRunner().invoke(app, [*call, "--judge-lm", "local/smollm2-135m", "--json"])
     assert done.exit_code == 0, done.output
-    said = json.loads(done.stdout.strip().splitlines()[-1])
-    folder = Path(said["folder"])
+    body = json.loads(done.stdout.strip().splitlines()[-1])
+    folder = Path(body["folder"])
     verdicts = [json.loads(line) for line in (folder / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()]
     assert verdicts
     assert set(verdicts[0]) == {"key", "fields"}

@@ -14,9 +14,9 @@ from goldassay.gold import load
 
 
 def run(*args: object, code: int = 0) -> str:
-    found = CliRunner().invoke(app, ["gold", *(str(arg) for arg in args)])
-    assert found.exit_code == code, (found.output, found.exception)
-    return found.output
+    result = CliRunner().invoke(app, ["gold", *(str(arg) for arg in args)])
+    assert result.exit_code == code, (result.output, result.exception)
+    return result.output
 
 
 def save(file: Path, rows: list[dict[str, Any]]) -> Path:
@@ -31,22 +31,22 @@ def document(key: str, start: int = 3) -> dict[str, Any]:
 
 def test_validate_prints_a_table_and_exits_with_1(tmp_path: Path) -> None:
     file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
-    shown = run("validate", file, code=1)
-    assert "offset" in shown
-    assert "3:8" in shown
-    found = json.loads(run("validate", file, "--json", code=1))
-    assert found["clean"] is False
-    assert found["findings"][0]["line"] == 2
-    assert found["findings"][0]["fix"] == {"start": 3, "end": 8}
+    output = run("validate", file, code=1)
+    assert "offset" in output
+    assert "3:8" in output
+    body = json.loads(run("validate", file, "--json", code=1))
+    assert body["clean"] is False
+    assert body["findings"][0]["line"] == 2
+    assert body["findings"][0]["fix"] == {"start": 3, "end": 8}
 
 
 def test_validate_fix_writes_a_copy_that_is_clean(tmp_path: Path) -> None:
     file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
     (tmp_path / "new").mkdir()
-    shown = CliRunner().invoke(
+    output = CliRunner().invoke(
         app, ["gold", "validate", str(file), "--fix", str(tmp_path / "new" / "extraction.jsonl")]
     )
-    assert (shown.exit_code, "1 of 1 findings corrected" in shown.output) == (1, True)
+    assert (output.exit_code, "1 of 1 findings corrected" in output.output) == (1, True)
     assert "no problems" in run("validate", tmp_path / "new" / "extraction.jsonl")
 
 
@@ -59,10 +59,10 @@ def test_a_kit_of_yaml_files_as_a_user_sees_it(tmp_path: Path, real_data: Path) 
     (own / "novel.yaml").write_text(head + rows, encoding="utf-8")
     (own / "articles.yaml").write_text("description: 2-article set\narticles: [{title: Delft, qid: Q690}]\n")
     expected = ["5 declared, 3 counted", "4 declared, 3 counted", "1 declared, 0 counted"]
-    known = [(own, 4, "novel", expected)]
+    annotations = [(own, 4, "novel", expected)]
     if real.is_dir():
         # declared 134, 38 and 24 verdicts, 16 in Wikidata; 170, 18, 7 and 17 stand there
-        known.append(
+        annotations.append(
             (
                 real,
                 39,
@@ -75,39 +75,39 @@ def test_a_kit_of_yaml_files_as_a_user_sees_it(tmp_path: Path, real_data: Path) 
                 ],
             )
         )
-    for kit, findings, name, messages in known:
-        shown = run("validate", kit, code=1)
-        assert max(map(len, shown.splitlines())) <= 80
-        assert "mend" not in shown.splitlines()[3]  # no finding has one
-        found = json.loads(run("validate", kit, "--json", code=1))
-        said = [one["message"] for one in found["findings"] if one["file"].startswith(name)]
-        assert said[: len(messages)] == messages
-        assert sum(found["kinds"].values()) == len(found["findings"]) == findings
+    for kit, findings, name, messages in annotations:
+        output = run("validate", kit, code=1)
+        assert max(map(len, output.splitlines())) <= 80
+        assert "mend" not in output.splitlines()[3]  # no finding has one
+        body = json.loads(run("validate", kit, "--json", code=1))
+        texts = [first["message"] for first in body["findings"] if first["file"].startswith(name)]
+        assert texts[: len(messages)] == messages
+        assert sum(body["kinds"].values()) == len(body["findings"]) == findings
 
 
 def test_validate_says_one_finding_in_the_singular_and_how_to_mend_it(tmp_path: Path) -> None:
     file = save(tmp_path / "extraction.jsonl", [document("a"), document("b", 4)])
-    shown = run("validate", file, code=1)
-    assert "1 finding (" in shown
-    assert "fix" in shown
+    output = run("validate", file, code=1)
+    assert "1 finding (" in output
+    assert "fix" in output
 
 
 def test_stats(root: Path) -> None:
-    shown = run("stats", root / "gold" / "heritage")
-    assert "entities 720" in shown
-    assert "language" in shown
-    found = json.loads(run("stats", root / "gold" / "heritage", "--task", "linking", "--json"))
-    assert found["tasks"]["linking"]["counts"]["nil"] == 48
+    output = run("stats", root / "gold" / "heritage")
+    assert "entities 720" in output
+    assert "language" in output
+    body = json.loads(run("stats", root / "gold" / "heritage", "--task", "linking", "--json"))
+    assert body["tasks"]["linking"]["counts"]["nil"] == 48
 
 
 def test_split_writes_a_set_without_leaks(root: Path, tmp_path: Path) -> None:
-    shown = run("split", root / "gold" / "heritage", "--out", tmp_path / "new", "--seed", 3)
-    assert "custodian_type" in shown
-    made = load(tmp_path / "new")
-    assert set(made.tasks) == {"extraction", "classification", "linking", "retrieval", "answering", "triples"}
-    sides = {record["id"]: record["split"] for record in made.extraction.records}
-    assert all(sides[record["id"]] == record["split"] for record in made.linking.records)
-    assert all(sides[r["documents"][0]] == r["split"] for r in made.answering.records if r.get("documents"))
+    output = run("split", root / "gold" / "heritage", "--out", tmp_path / "new", "--seed", 3)
+    assert "custodian_type" in output
+    new = load(tmp_path / "new")
+    assert set(new.tasks) == {"extraction", "classification", "linking", "retrieval", "answering", "triples"}
+    sides = {record["id"]: record["split"] for record in new.extraction.records}
+    assert all(sides[record["id"]] == record["split"] for record in new.linking.records)
+    assert all(sides[r["documents"][0]] == r["split"] for r in new.answering.records if r.get("documents"))
     again = CliRunner().invoke(app, ["gold", "split", str(root / "gold" / "heritage"), "--out", str(tmp_path / "new")])
     assert isinstance(again.exception, GoldassayError)
     assert "already exists" in str(again.exception)
@@ -115,48 +115,50 @@ def test_split_writes_a_set_without_leaks(root: Path, tmp_path: Path) -> None:
 
 def test_split_shows_and_writes_nothing_without_out(root: Path) -> None:
     heritage = root / "gold" / "heritage"
-    shown = run("split", heritage, "--task", "extraction", "--ratios", "train=0.5,test=0.5", "--by", "country")
-    assert "nothing written" in shown
-    found = json.loads(run("split", heritage, "--task", "extraction", "--json"))
-    assert sum(found["sizes"].values()) == 228
+    output = run("split", heritage, "--task", "extraction", "--ratios", "train=0.5,test=0.5", "--by", "country")
+    assert "nothing written" in output
+    body = json.loads(run("split", heritage, "--task", "extraction", "--json"))
+    assert sum(body["sizes"].values()) == 228
 
 
 def test_agree(tmp_path: Path) -> None:
-    one = save(tmp_path / "Ada.jsonl", [document("a"), document("b")])
+    first = save(tmp_path / "Ada.jsonl", [document("a"), document("b")])
     two = save(tmp_path / "Bo.jsonl", [document("a"), {**document("b"), "entities": []}])
-    shown = run("agree", one, two, "--task", "extraction")
-    assert "0.6667" in shown
-    assert "1 disagreements" in shown
-    found = json.loads(run("agree", one, two, "--task", "extraction", "--json"))
-    assert found["annotators"] == ["Ada", "Bo"]
+    output = run("agree", first, two, "--task", "extraction")
+    assert "0.6667" in output
+    assert "1 disagreements" in output
+    body = json.loads(run("agree", first, two, "--task", "extraction", "--json"))
+    assert body["annotators"] == ["Ada", "Bo"]
 
 
 def test_agreement_of_two_names_them_once_and_fits_80_columns(root: Path) -> None:
     heritage = root / "gold" / "heritage"
-    shown = run("agree", heritage / "first/extraction.jsonl", heritage / "second/extraction.jsonl", "--task=extraction")
-    assert "0.9727 [0.953, 0.989]" in shown
-    assert max(map(len, shown.splitlines())) <= 80
+    output = run(
+        "agree", heritage / "first/extraction.jsonl", heritage / "second/extraction.jsonl", "--task=extraction"
+    )
+    assert "0.9727 [0.953, 0.989]" in output
+    assert max(map(len, output.splitlines())) <= 80
 
 
 def test_full_agreement_is_given_the_width_that_a_bootstrap_lacks(tmp_path: Path) -> None:
     rows = [{"id": key, "text": key * 9, "label": label} for key, label in zip("abcd", "MMAA", strict=True)]
-    one, two = save(tmp_path / "Ada.jsonl", rows), save(tmp_path / "Bo.jsonl", rows)
-    shown = " ".join(run("agree", one, two, "--task", "classification").split())
+    first, two = save(tmp_path / "Ada.jsonl", rows), save(tmp_path / "Bo.jsonl", rows)
+    output = " ".join(run("agree", first, two, "--task", "classification").split())
     # Wilson at 4 of 4: 4 / (4 + 1.96²) = 0.5101
-    assert "Wilson's interval is [0.5101, 1]" in shown
+    assert "Wilson's interval is [0.5101, 1]" in output
 
 
 def test_agree_knows_the_task_of_its_files(tmp_path: Path) -> None:
     for name in ("ann", "bob"):
         save(tmp_path / f"{name}.jsonl", [document("a"), document("b")])
-    found = json.loads(run("agree", tmp_path / "ann.jsonl", tmp_path / "bob.jsonl", "--json"))
-    assert (found["task"], found["annotators"]) == ("extraction", ["ann", "bob"])
+    body = json.loads(run("agree", tmp_path / "ann.jsonl", tmp_path / "bob.jsonl", "--json"))
+    assert (body["task"], body["annotators"]) == ("extraction", ["ann", "bob"])
 
 
 def test_agree_asks_where_the_files_do_not_tell(tmp_path: Path) -> None:
     for place, message in ((tmp_path, "with --task"), (tmp_path / "nobody.jsonl", "no such file")):
-        found = CliRunner().invoke(app, ["gold", "agree", str(place), str(place)])
-        assert message in str(found.exception)
+        body = CliRunner().invoke(app, ["gold", "agree", str(place), str(place)])
+        assert message in str(body.exception)
 
 
 def test_convert_and_schema(tmp_path: Path) -> None:

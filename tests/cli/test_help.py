@@ -31,16 +31,16 @@ MOST_OPTIONS = 190  # spelled out over all commands; 291 once
 
 def commands() -> dict[str, Any]:
     """Every command by the words that call it."""
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
 
     def walk(command: Any, words: str) -> None:
         for name, sub in getattr(command, "commands", {}).items():
             walk(sub, f"{words} {name}".strip())
         if words and not getattr(command, "commands", None):
-            found[words] = command
+            by_name[words] = command
 
     walk(typer.main.get_command(app), "")
-    return found
+    return by_name
 
 
 ALL = commands()
@@ -109,12 +109,12 @@ def test_measure_chooses_for_every_task(tmp_path: Path) -> None:
     span = {"start": 0, "end": 5, "type": "TOP"}
     gold.write_text(json.dumps({"id": "a", "text": "Delft", "entities": [span]}) + "\n", encoding="utf-8")
     pred.write_text(json.dumps({"id": "a", "entities": [span]}) + "\n", encoding="utf-8")
-    asked = ["score", "extraction", "--gold", str(gold), "--pred", str(pred), "--json"]
-    found = json.loads(RUN.invoke(app, [*asked, "--measure", "strict"]).output)
-    assert found["values"]["strict_f1"] == 1.0
-    assert {name.split("_")[0] for name in found["values"]} == {"strict"}
-    assert set(found["intervals"]) <= set(found["values"])
-    wrong = RUN.invoke(app, [*asked, "--measure", "strict_f"])
+    call = ["score", "extraction", "--gold", str(gold), "--pred", str(pred), "--json"]
+    body = json.loads(RUN.invoke(app, [*call, "--measure", "strict"]).output)
+    assert body["values"]["strict_f1"] == 1.0
+    assert {name.split("_")[0] for name in body["values"]} == {"strict"}
+    assert set(body["intervals"]) <= set(body["values"])
+    wrong = RUN.invoke(app, [*call, "--measure", "strict_f"])
     assert str(wrong.exception).startswith("extraction has no measure 'strict_f'; there are strict_f1")
 
 

@@ -34,9 +34,9 @@ def test_a_command_that_is_stopped_says_how_to_go_on(
     with pytest.raises(SystemExit) as left:
         cli.main()
     assert left.value.code == 3
-    said = capsys.readouterr().err
-    assert f"continue with the same command and --resume {tmp_path}" in said.replace("\n", "")
-    assert said.endswith("goldassay: interrupted\n")
+    message = capsys.readouterr().err
+    assert f"continue with the same command and --resume {tmp_path}" in message.replace("\n", "")
+    assert message.endswith("goldassay: interrupted\n")
     assert signal.getsignal(signal.SIGTERM) is before
 
 

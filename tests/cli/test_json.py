@@ -94,9 +94,9 @@ def test_every_command_prints_one_object(workspace: Path, takes_json: Callable[[
         done = CliRunner().invoke(app, [*words, "--json"])
         assert isinstance(done.exception, SystemExit | None), (words, done.exception)
         [line] = done.stdout.splitlines()
-        found = json.loads(line)
-        assert isinstance(found, dict), words
-        return found
+        body = json.loads(line)
+        assert isinstance(body, dict), words
+        return body
 
     run = str(answer("eval", "extraction", "--gold", "names")["folder"])
     other = str(answer("eval", "extraction", "--gold", "names")["folder"])

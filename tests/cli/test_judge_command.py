@@ -27,16 +27,16 @@ class Engine:
     def complete(self, request: Any) -> Any:
         Engine.calls += 1
         turn = [p.text for m in request.messages for p in m.parts if isinstance(p, TextPart)][-1]
-        asked, warm = turn.split("Respond with")[0], request.config.temperature
-        lucky = random.Random(f"{asked} {warm and request.model}").random()
-        if "[[ ## criterion ## ]]" in asked:
-            fields = {"reason": "r", "verdict": "yes" if lucky < (0.85 if "good" in asked else 0.2) else "no"}
-        elif "[[ ## rubric ## ]]" in asked:
-            fields = {"reason": "r", "verdict": "“3”" if "1: the worst" in asked else "full"}
-        elif "[[ ## claim ## ]]" in asked:
+        question, warm = turn.split("Respond with")[0], request.config.temperature
+        lucky = random.Random(f"{question} {warm and request.model}").random()
+        if "[[ ## criterion ## ]]" in question:
+            fields = {"reason": "r", "verdict": "yes" if lucky < (0.85 if "good" in question else 0.2) else "no"}
+        elif "[[ ## rubric ## ]]" in question:
+            fields = {"reason": "r", "verdict": "“3”" if "1: the worst" in question else "full"}
+        elif "[[ ## claim ## ]]" in question:
             fields = {"quote": "", "verdict": "not_stated"}
         else:
-            fields = {"reason": "r", "verdict": "first" if "[[ ## first ## ]]" in asked else "full"}
+            fields = {"reason": "r", "verdict": "first" if "[[ ## first ## ]]" in question else "full"}
         text = "".join(f"[[ ## {k} ## ]]\n{v}\n" for k, v in fields.items()) + "[[ ## completed ## ]]"
         usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
         return Response(
@@ -54,17 +54,17 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*args: object, code: int = 0) -> str:
-    found = CliRunner().invoke(app, ["judge", *(str(arg) for arg in args)])
-    assert found.exit_code == code, (found.output, found.exception)
-    assert "--json" in args or max(map(len, found.stdout.splitlines()), default=0) <= 80
-    return found.stdout
+    result = CliRunner().invoke(app, ["judge", *(str(arg) for arg in args)])
+    assert result.exit_code == code, (result.output, result.exception)
+    assert "--json" in args or max(map(len, result.stdout.splitlines()), default=0) <= 80
+    return result.stdout
 
 
 def refused(*args: object) -> str:
-    found = CliRunner().invoke(app, ["judge", *(str(arg) for arg in args)])
-    assert isinstance(found.exception, GoldassayError), found.output
-    assert "\n" not in str(found.exception)
-    return str(found.exception)
+    result = CliRunner().invoke(app, ["judge", *(str(arg) for arg in args)])
+    assert isinstance(result.exception, GoldassayError), result.output
+    assert "\n" not in str(result.exception)
+    return str(result.exception)
 
 
 def words(n: int) -> str:
@@ -85,31 +85,31 @@ def labels(tmp_path: Path) -> Path:
 
 
 def test_align_prints_what_the_judge_is_worth(labels: Path) -> None:
-    shown = run("align", labels, "--judge", "criterion")
+    output = run("align", labels, "--judge", "criterion")
     for part in ("sensitivity", "kappa", "people (rows)", "corrected (PPI++)"):
-        assert part in shown
-    found = json.loads(run("align", labels, "--judge", "criterion", "--threads", 2, "--json"))
-    assert found["sensitivity"]["low"] <= 0.85 <= found["sensitivity"]["high"]
-    assert found["specificity"]["low"] <= 0.80 <= found["specificity"]["high"]
-    assert found["corrected"]["corrected"]["low"] <= 0.4 <= found["corrected"]["corrected"]["high"]
-    assert (found["n"], found["unlabelled"], found["annotators"]) == (200, 100, 1)
-    assert found["judge"] == "scripted/judge@1"
+        assert part in output
+    body = json.loads(run("align", labels, "--judge", "criterion", "--threads", 2, "--json"))
+    assert body["sensitivity"]["low"] <= 0.85 <= body["sensitivity"]["high"]
+    assert body["specificity"]["low"] <= 0.80 <= body["specificity"]["high"]
+    assert body["corrected"]["corrected"]["low"] <= 0.4 <= body["corrected"]["corrected"]["high"]
+    assert (body["n"], body["unlabelled"], body["annotators"]) == (200, 100, 1)
+    assert body["judge"] == "scripted/judge@1"
 
 
 def test_eval_writes_verdicts_that_align_takes_without_a_model(labels: Path, tmp_path: Path) -> None:
     out = tmp_path / "judged.jsonl"
-    shown = run("eval", labels, "--judge", "criterion", "--out", out, "--store", tmp_path / "store.jsonl")
-    assert "300 calls" in shown
-    assert "corrected (PPI++)" in shown
+    output = run("eval", labels, "--judge", "criterion", "--out", out, "--store", tmp_path / "store.jsonl")
+    assert "300 calls" in output
+    assert "corrected (PPI++)" in output
     Engine.calls = 0
     again = json.loads(
         run("eval", labels, "--judge", "criterion", "--store", tmp_path / "store.jsonl", "--limit", 250, "--json")
     )
     assert (again["n"], again["calls"], Engine.calls) == (250, 0, 0)  # all from the store
-    found = json.loads(run("align", out, "--judge", "criterion", "--json"))
-    assert (found["judge"], Engine.calls) == ("verdicts of the file", 0)
+    body = json.loads(run("align", out, "--judge", "criterion", "--json"))
+    assert (body["judge"], Engine.calls) == ("verdicts of the file", 0)
     live = json.loads(run("align", labels, "--judge", "criterion", "--json"))
-    assert found["confusion"] == live["confusion"]
+    assert body["confusion"] == live["confusion"]
 
 
 def test_plan_names_items_and_origin_chooses_the_correction(labels: Path, tmp_path: Path) -> None:
@@ -133,19 +133,19 @@ def test_samples_and_panels(labels: Path, tmp_path: Path) -> None:
     some.write_text("\n".join(labels.read_text(encoding="utf-8").splitlines()[:40]), encoding="utf-8")
     members = ("--lm", "scripted/judge", "--lm", "scripted/judge", "--lm", "scripted/other", "--lm", "scripted/other")
     three = ("--judge", "criterion", *members)
-    found = json.loads(run("align", some, *three, "--json"))
-    assert found["judge"].startswith("panel(scripted/judge@1, scripted/judge@1#1, scripted/other@1, ")
-    assert found["judge"].endswith("; majority)")
-    shown = run("eval", some, *three)
-    assert "160 calls" in shown  # 40 items, 2 models, 2 samples
+    body = json.loads(run("align", some, *three, "--json"))
+    assert body["judge"].startswith("panel(scripted/judge@1, scripted/judge@1#1, scripted/other@1, ")
+    assert body["judge"].endswith("; majority)")
+    output = run("eval", some, *three)
+    assert "160 calls" in output  # 40 items, 2 models, 2 samples
 
 
 def test_audit_prints_marks_and_gates() -> None:
-    shown = run("audit", "--limit", 6, "--gate", code=1)
+    output = run("audit", "--limit", 6, "--gate", code=1)
     for part in ("order of a pair", "0.0000 [0.000, 0.390]", "FAIL", "Not passed."):
-        assert part in shown
-    found = json.loads(run("audit", "--limit", 4, "--json"))
-    assert [(check["passed"], check["rate"]["n"]) for check in found["checks"] if check["name"] == "echo"] == [
+        assert part in output
+    body = json.loads(run("audit", "--limit", 4, "--json"))
+    assert [(check["passed"], check["rate"]["n"]) for check in body["checks"] if check["name"] == "echo"] == [
         (False, 4)
     ]
 
@@ -158,16 +158,16 @@ def test_only_the_test_split_where_there_is_one(tmp_path: Path) -> None:
     file = tmp_path / "labels.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert json.loads(run("align", file, "--judge", "criterion", "--json"))["n"] == 2
-    one = json.loads(run("align", file, "--judge", "criterion", "--split", "train", "--json"))
-    assert one["n"] == 1
+    word = json.loads(run("align", file, "--judge", "criterion", "--split", "train", "--json"))
+    assert word["n"] == 1
 
 
 def test_tune_judge(labels: Path, tmp_path: Path) -> None:
     words = ["tune", "--judge", "criterion", "--gold", str(labels), "--limit", "60", "--optimizer", "labeled", "--out"]
     assert "balanced_ac" in CliRunner().invoke(app, [*words, str(tmp_path / "tuned")], catch_exceptions=False).output
     tuned = ("--judge", tmp_path / "tuned", "--json")
-    found = json.loads(run("align", labels, *tuned))
-    assert found["n"] == 200 - 42  # 60 were tuned with: 24 to train, 18 to choose, 18 held out
+    body = json.loads(run("align", labels, *tuned))
+    assert body["n"] == 200 - 42  # 60 were tuned with: 24 to train, 18 to choose, 18 held out
     seen = tmp_path / "seen.jsonl"
     learnt = set(json.loads((tmp_path / "tuned" / "judge.json").read_text(encoding="utf-8"))["learnt"])
     rows = [row for row in labels.read_text(encoding="utf-8").splitlines() if json.loads(row)["id"] in learnt]
@@ -192,9 +192,9 @@ def test_a_rubric_of_ones_own(tmp_path: Path) -> None:
     levels.write_text("none: says nothing\nsome: says a part\nfull: says all\n", encoding="utf-8")
     file = tmp_path / "labels.csv"
     file.write_text("id,question,answer,label\n1,q,a,full\n2,q,b,some\n3,q,c,\n", encoding="utf-8")
-    found = json.loads(run("align", file, "--judge", levels, "--json"))
-    assert (found["question"], found["positive"], found["n"]) == ("rubric", "full", 2)  # the engine says full
-    assert found["confusion"]["some"]["full"] == 1
+    body = json.loads(run("align", file, "--judge", levels, "--json"))
+    assert (body["question"], body["positive"], body["n"]) == ("rubric", "full", 2)  # the engine says full
+    assert body["confusion"]["some"]["full"] == 1
 
 
 def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
@@ -204,8 +204,8 @@ def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
     fresh.write_text("id,question,answer,label\nx,q,a,3\ny,q,b,1\n", encoding="utf-8")
     command = ["tune", "--judge", "1-3", "--gold", file, "--map", "label=human,id=nr"]
     command += ["--optimizer", "labeled", "--option", "k=4", "--out", out]
-    found = CliRunner().invoke(app, [str(one) for one in command])
-    assert found.exit_code == 0, (found.output, found.exception)
+    body = CliRunner().invoke(app, [str(word) for word in command])
+    assert body.exit_code == 0, (body.output, body.exception)
     about = json.loads((out / "judge.json").read_text(encoding="utf-8"))
     assert (about["question"], list(about["levels"])) == ("rubric", ["1", "2", "3"])
     assert len(json.loads((out / "state.json").read_text(encoding="utf-8"))["judge"]["demos"]) == 4
@@ -218,9 +218,9 @@ def test_a_rubric_is_tuned_and_its_levels_are_kept(tmp_path: Path) -> None:
 
 def test_options_for_programs_alone_are_refused_with_a_judge(labels: Path) -> None:
     for option, value in (("--metric", "m.py"), ("--format", "x")):
-        found = CliRunner().invoke(app, ["tune", "--judge", "criterion", "--gold", str(labels), option, value])
-        assert isinstance(found.exception, GoldassayError)
-        assert f"takes no {option}" in str(found.exception)
+        body = CliRunner().invoke(app, ["tune", "--judge", "criterion", "--gold", str(labels), option, value])
+        assert isinstance(body.exception, GoldassayError)
+        assert f"takes no {option}" in str(body.exception)
 
 
 def test_refusals(labels: Path, tmp_path: Path) -> None:
@@ -240,5 +240,5 @@ def test_refusals(labels: Path, tmp_path: Path) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     code = "import sys, goldassay.cli.judge; print([m for m in ('dspy', 'numpy', 'sklearn') if m in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    body = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert body.stdout.strip() == "[]"

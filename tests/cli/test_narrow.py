@@ -77,7 +77,7 @@ COMMANDS: dict[str, list[str]] = {
 
 
 @pytest.fixture(scope="module")
-def shown(folder: Path) -> Callable[[str, int], str]:
+def render(folder: Path) -> Callable[[str, int], str]:
     """The output of a command on a terminal of so many columns, cut as the terminal would cut it."""
     import json
 
@@ -109,12 +109,12 @@ def shown(folder: Path) -> Callable[[str, int], str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_number_is_whole_at_60_80_and_100_columns(name: str, shown: Callable[[str, int], str]) -> None:
+def test_every_number_is_whole_at_60_80_and_100_columns(name: str, render: Callable[[str, int], str]) -> None:
     wide = 119 if name == "score" else 400  # from 120 columns on score shows conventions, with numbers of their own
-    whole = set(NUMBER.findall(shown(name, wide)))
+    whole = set(NUMBER.findall(render(name, wide)))
     assert whole
     for width in (60, 80, 100):
-        text = shown(name, width)
+        text = render(name, width)
         assert set(NUMBER.findall(text)) == whole, width
         assert not re.search(r"\d…|…\d", text)
 

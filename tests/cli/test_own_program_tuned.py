@@ -84,15 +84,15 @@ def test_a_program_of_two_steps_is_planned_tuned_and_proven(workspace: Path, lea
     planned = json.loads(run("tune", *OWN, "--optimizer", "patches", "--plan", "--json").strip().splitlines()[-1])
     assert planned["pays"]
     assert planned["measured"] == 16
-    shown = run("tune", *OWN, "--optimizer", "patches", "--option", "nearest=0", "--out", "t")
-    assert "The program is proven by test, one look" in " ".join(shown.split())
+    output = run("tune", *OWN, "--optimizer", "patches", "--option", "nearest=0", "--out", "t")
+    assert "The program is proven by test, one look" in " ".join(output.split())
     about = json.loads((workspace / "t" / "tuning.json").read_text())
     assert about["verdict"] == "proven on test"
     state = json.loads((workspace / "t" / "state.json").read_text())
     assert state["extract"]["demos"]  # the step whose field is wrong has demonstrations that fit it
     assert set(state["extract"]["demos"][0]) >= {"text", "plan", "mentions"}
-    (found, *_) = json.loads((workspace / "t" / "patterns.json").read_text())
-    assert {one["kind"] for one in found} == {"low_score"}  # what the metric said in words
+    (patterns, *_) = json.loads((workspace / "t" / "patterns.json").read_text())
+    assert {pattern["kind"] for pattern in patterns} == {"low_score"}  # what the metric said in words
 
 
 def test_a_tuning_that_was_killed_goes_on(workspace: Path, learner: Any) -> None:
@@ -101,21 +101,21 @@ def test_a_tuning_that_was_killed_goes_on(workspace: Path, learner: Any) -> None
     about = json.loads((workspace / "t" / "tuning.json").read_text())
     (workspace / "t" / "tuning.json").write_text(json.dumps({**about, "status": "running"}))  # as kill -9 leaves it
     journal = workspace / "t" / "measured.jsonl"
-    kept = journal.read_text().splitlines()[:30]
-    journal.write_text("\n".join([*kept, kept[0][:40]]))
+    lines = journal.read_text().splitlines()[:30]
+    journal.write_text("\n".join([*lines, lines[0][:40]]))
     learner.calls = 0
     run("tune", *OWN, "--optimizer", "patches", "--resume", "t")
-    assert learner.calls == calls - 2 * len(kept)  # two calls an example
+    assert learner.calls == calls - 2 * len(lines)  # two calls an example
     assert (workspace / "t" / "state.json").read_text() == whole
 
 
 def test_patches_of_an_own_program_have_a_folder_of_their_own_and_show_the_prompt_as_sent(workspace: Path) -> None:
-    found = run("eval", *OWN, "--split", "train", "--json").strip().splitlines()[-1]
-    folder = json.loads(found)["folder"]
+    patterns = run("eval", *OWN, "--split", "train", "--json").strip().splitlines()[-1]
+    folder = json.loads(patterns)["folder"]
     named = ["programs/readers.py:steps", "--task", "extraction"]
-    shown = run("patch", "propose", *named, "--run", folder)
+    output = run("patch", "propose", *named, "--run", folder)
     files = sorted((workspace / "programs" / "patches" / "readers-steps").glob("*.yaml"))
-    assert files or "No errors" in shown
+    assert files or "No errors" in output
     for file in files[:1]:
         assert "[[ ## completed ## ]]" in run("patch", "show", named[0], file.stem)
 
@@ -136,27 +136,27 @@ def test_an_optimizer_object(names_program: Any, names_gold: list[Any], learner:
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
     gold = {"train": names_gold[:20], "dev": names_gold[20:32], "test": names_gold[32:]}
     mine = dspy.BootstrapFewShot(metric=lambda *_: 1 / 0, max_labeled_demos=2)
-    made = tune(names_program, gold, Metric(extraction.SpanF1()), mine, lm=lm, progress=False)
-    assert made.optimizer == "BootstrapFewShot"
-    assert made.dev.after.value > made.dev.before.value
-    told = capsys.readouterr()
-    assert told.out == ""  # neither a line of DSPy
-    assert "%|" not in told.err  # nor a bar
+    tuned = tune(names_program, gold, Metric(extraction.SpanF1()), mine, lm=lm, progress=False)
+    assert tuned.optimizer == "BootstrapFewShot"
+    assert tuned.dev.after.value > tuned.dev.before.value
+    printed = capsys.readouterr()
+    assert printed.out == ""  # neither a line of DSPy
+    assert "%|" not in printed.err  # nor a bar
 
 
 def test_a_program_that_shows_what_it_is_measured_on_is_named(workspace: Path, learner: Any) -> None:
     rows = [json.loads(line) for line in (workspace / "gold/names/extraction.jsonl").read_text().splitlines()]
-    shown = next(row for row in rows if row["split"] == "dev")
-    demos = f"steps.extract.demos = [dspy.Example(text={shown['text']!r}, plan='names', mentions=[])]\n"
+    output = next(row for row in rows if row["split"] == "dev")
+    demos = f"steps.extract.demos = [dspy.Example(text={output['text']!r}, plan='names', mentions=[])]\n"
     (workspace / "programs" / "readers.py").write_text(PROGRAM + demos)
     for command in (["tune", "--optimizer", "patches"], ["tune", "--optimizer", "labeled"], ["tune", "--plan"]):
         refused = CliRunner().invoke(app, [command[0], *OWN, *command[1:]])
         assert isinstance(refused.exception, LeakError)
-        assert f"record {shown['id']}: the program has this dev example exactly" in str(refused.exception)
+        assert f"record {output['id']}: the program has this dev example exactly" in str(refused.exception)
     assert learner.calls == 0
     done = CliRunner().invoke(app, ["eval", *OWN, "--split", "dev", "--json"])
     warning = json.loads(done.stdout)["warnings"][0]
-    assert f"1 of 16 examples is also in the program's prompts: {shown['id']}, exactly" in warning
+    assert f"1 of 16 examples is also in the program's prompts: {output['id']}, exactly" in warning
     folder = json.loads(done.stdout)["folder"]
     compared = CliRunner().invoke(app, ["compare", folder, folder])
     assert warning in " ".join(compared.stderr.split())

@@ -124,7 +124,7 @@ def test_any_function_is_a_metric(project: Path, kind: str) -> None:
     Path("mine.py").write_text(METRICS[kind] + "\n", encoding="utf-8")
     done = run("eval", "dating:baseline", "--split", "all", "--metric", "mine.py", "--json")
     assert done.exit_code == 0, done.exception
-    found = json.loads(done.output)
+    body = json.loads(done.output)
     share = 9 / 36  # the commonest century of four equal ones
     wanted = {
         "number": {"score": 0.25},
@@ -133,9 +133,9 @@ def test_any_function_is_a_metric(project: Path, kind: str) -> None:
         "prediction": {"score": 0.5},
         "counts": {"score": share},
     }[kind]
-    assert found["values"] == pytest.approx(wanted)
-    assert set(found["intervals"]) == set(wanted)
-    again = Run.load(found["folder"])
+    assert body["values"] == pytest.approx(wanted)
+    assert set(body["intervals"]) == set(wanted)
+    again = Run.load(body["folder"])
     assert again.values == pytest.approx(wanted)
     if kind == "prediction":
         assert again.rows[0]["errors"][0]["message"] == "Look at the year."
@@ -158,8 +158,8 @@ def test_without_data_the_gold_is_examples_to_replace(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path / "new")
     assert workspace.inputs("tone") == ["title", "body"]
     assert "examples to replace" in Path("gold/tone/card.yaml").read_text(encoding="utf-8")
-    found = json.loads(run("eval", "tone:baseline", "--json").output)
-    assert set(found["values"]) == {"score", "tone", "reason"}
+    body = json.loads(run("eval", "tone:baseline", "--json").output)
+    assert set(body["values"]) == {"score", "tone", "reason"}
 
 
 def test_a_file_is_its_own_task(tmp_path: Path) -> None:
@@ -181,9 +181,9 @@ class Imitator:
 
     def complete(self, request: Any) -> Any:
         turns = [part.text for message in request.messages for part in message.parts if hasattr(part, "text")]
-        marks = [found[1] for turn in turns if (found := re.search(r"## text ## \]\]\n.*?([?!.])(?=\s|$)", turn))]
-        shown = dict(zip(marks, turns[1::2], strict=False))
-        answer = shown.get(marks[-1], "[[ ## tone ## ]]\ncomplaint\n\n[[ ## completed ## ]]")
+        marks = [match[1] for turn in turns if (match := re.search(r"## text ## \]\]\n.*?([?!.])(?=\s|$)", turn))]
+        labels = dict(zip(marks, turns[1::2], strict=False))
+        answer = labels.get(marks[-1], "[[ ## tone ## ]]\ncomplaint\n\n[[ ## completed ## ]]")
         return Response(
             id=None,
             model=request.model,
@@ -211,21 +211,21 @@ def tones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_few_records_keep_enough_for_the_test_split(tones: Path) -> None:
     gold = load("tone", task="tone").task("tone")
     assert {side: len(getattr(gold, side)) for side in ("train", "dev", "test")} == {"train": 24, "dev": 12, "test": 24}
-    assert {one["tone"] for one in gold.dev} == set(TONES.values())
+    assert {row["tone"] for row in gold.dev} == set(TONES.values())
     assert "source: letters.csv" in (tones / "gold" / "tone" / "card.yaml").read_text(encoding="utf-8")
 
 
 def test_patches_of_an_own_task_are_proposed_tested_applied_and_seen(tones: Path) -> None:
     done = json.loads(run("eval", "tone", "--split", "train", "--json").output)
-    found = json.loads(run("patch", "patterns", done["folder"], "--json").output)
-    confused = {(one["gold_type"], one["pred_type"]) for one in found["patterns"]}
+    body = json.loads(run("patch", "patterns", done["folder"], "--json").output)
+    confused = {(row["gold_type"], row["pred_type"]) for row in body["patterns"]}
     assert confused == {("question", "complaint"), ("praise", "complaint")}
     assert run("patch", "propose", "tone", "--run", done["folder"]).exit_code == 0
     tested = run("patch", "test", "tone", "--json")
     assert tested.exit_code == 0, tested.exception
     measured = json.loads(tested.output)["patches"]
-    assert max(one["effects"][0]["difference"] for one in measured) == pytest.approx(1 / 3)  # of twelve, four more
-    assert run("patch", "apply", "tone", *(one["id"] for one in measured)).exit_code == 0
+    assert max(row["effects"][0]["difference"] for row in measured) == pytest.approx(1 / 3)  # of twelve, four more
+    assert run("patch", "apply", "tone", *(row["id"] for row in measured)).exit_code == 0
     after = json.loads(run("eval", "tone", "--split", "train", "--state", "programs/patches/tone", "--json").output)
     assert after["value"] > done["value"]
     assert run("report", done["folder"], after["folder"], "--out", "page.html").exit_code == 0
@@ -255,7 +255,7 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
     class Yes:
         name, calls, tokens = "yes", 0, 0
 
-        def verdict(self, asked: str, criterion: str, question: str, answer: str) -> Verdict:
+        def verdict(self, prompt: str, criterion: str, question: str, answer: str) -> Verdict:
             return Verdict("yes" if answer in TONES.values() else "no")
 
     monkeypatch.setattr("goldassay.judges.judge.named", lambda *_, **__: Yes())
@@ -265,7 +265,7 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["eval", "ton"], "no task 'ton'; did you mean 'tone'? (a file is named as programs/ton.py:program)"),
         (["score", "tone", "--gold", "a", "--pred", "b"], "a: no such file"),
@@ -277,7 +277,7 @@ def test_an_own_task_takes_a_judge(tones: Path, monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_what_a_newcomer_gets_wrong_is_one_line_that_says_how_to_mend_it(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [f"letter {n},{'kind' if n % 2 else 'cross'}" for n in range(30)]
@@ -285,12 +285,12 @@ def test_what_a_newcomer_gets_wrong_is_one_line_that_says_how_to_mend_it(
     assert run("init", ".", "--task", "tone", "--from", "letters.csv", "--outputs", "tone").exit_code == 0
     done = run(*words)
     assert isinstance(done.exception, GoldassayError)
-    assert said in str(done.exception)
+    assert message in str(done.exception)
     assert "\n" not in str(done.exception)
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("def broken(:\n", "mine.py:1: cannot be loaded: SyntaxError: "),
         ("import dspy\nimport nosuchmodule\n", "mine.py:2: cannot be loaded: ModuleNotFoundError: No module named"),
@@ -303,14 +303,14 @@ def test_what_a_newcomer_gets_wrong_is_one_line_that_says_how_to_mend_it(
     ],
 )
 def test_a_program_file_that_cannot_be_loaded_is_one_line(
-    source: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(source)
-    with pytest.raises(GoldassayError) as found:
+    with pytest.raises(GoldassayError) as body:
         workspace.target("mine.py", "extraction").load()
-    assert f"{tmp_path}/{said}" in str(found.value)
-    assert "\n" not in str(found.value)
+    assert f"{tmp_path}/{message}" in str(body.value)
+    assert "\n" not in str(body.value)
 
 
 @pytest.fixture

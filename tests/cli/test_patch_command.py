@@ -62,10 +62,10 @@ def refused(*words: object) -> str:
 
 
 def evaluated(split: str = "dev", *more: object) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
+    body: dict[str, Any] = json.loads(
         run("eval", "extraction", "--gold", "names", "--split", split, *more, "--json").strip().splitlines()[-1]
     )
-    return found
+    return body
 
 
 @pytest.fixture
@@ -77,9 +77,9 @@ def proposed(workspace: Path) -> Path:
 
 def test_from_a_run_to_an_applied_patch_and_back(workspace: Path, proposed: Path) -> None:
     before = evaluated()
-    shown = run("patch", "patterns", before["folder"])
-    assert "missed" in shown
-    assert "TMP" in shown
+    output = run("patch", "patterns", before["folder"])
+    assert "missed" in output
+    assert "TMP" in output
     files = {file.stem: yaml.safe_load(file.read_text()) for file in proposed.glob("*.yaml")}
     assert len(files) == 6
     measured = run("patch", "test", "extraction", "--gold", "names")
@@ -126,8 +126,8 @@ def test_patches_come_off_in_any_order_and_leave_the_others_as_they_were(workspa
 
 
 def body_of(folder: Path, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((folder / f"{name}.yaml").read_text())
-    return found
+    body: dict[str, Any] = yaml.safe_load((folder / f"{name}.yaml").read_text())
+    return body
 
 
 def test_proposing_again_keeps_what_was_measured_and_brings_the_next(workspace: Path, proposed: Path) -> None:
@@ -157,9 +157,9 @@ def test_dev_chooses_and_test_accepts_nothing_that_dev_rejected(workspace: Path,
     file = next(file for file in sorted(proposed.glob("*.yaml")) if "status: kept" in file.read_text())
     name, text = file.stem, file.read_text().replace("status: kept", "status: rejected")
     file.write_text(re.sub("reason: .*", "reason: not shown on dev", text))
-    shown = run("patch", "test", "extraction", name, "--gold", "names", "--split", "test")
+    output = run("patch", "test", "extraction", name, "--gold", "names", "--split", "test")
     body = body_of(proposed, name)
-    assert "test, 8 examples" in shown
+    assert "test, 8 examples" in output
     assert (body["status"], body["effects"][-1]["split"]) == ("rejected", "test")
     assert body["effects"][-1]["difference"] > 0
     assert body["reason"].endswith("on test, but rejected on dev")
@@ -185,16 +185,16 @@ def test_a_patch_that_makes_the_program_fail_is_not_available(
             return super().complete(request)
 
     use(monkeypatch, Short())
-    told = run("patch", "test", "extraction", "--gold", "names")
+    output = run("patch", "test", "extraction", "--gold", "names")
     bodies = [yaml.safe_load(file.read_text()) for file in proposed.glob("*.yaml")]
-    shown = {body["id"]: body for body in bodies if body["action"] == "add_example"}
-    assert shown
-    assert all(body["status"] == "proposed" and not body["effects"] for body in shown.values())
-    assert all("not available on dev: the program failed on all 20" in body["reason"] for body in shown.values())
-    assert all(body["effects"] for body in bodies if body["id"] not in shown)
-    assert all(f"warning: {name} is not available on dev: the program failed" in told for name in shown)
-    said = refused("patch", "test", "extraction", *shown, "--gold", "names")
-    assert said.startswith(f"no patch could be measured; {next(iter(shown))} is not available on dev: the prog")
+    output = {body["id"]: body for body in bodies if body["action"] == "add_example"}
+    assert output
+    assert all(body["status"] == "proposed" and not body["effects"] for body in output.values())
+    assert all("not available on dev: the program failed on all 20" in body["reason"] for body in output.values())
+    assert all(body["effects"] for body in bodies if body["id"] not in output)
+    assert all(f"warning: {name} is not available on dev: the program failed" in output for name in output)
+    message = refused("patch", "test", "extraction", *output, "--gold", "names")
+    assert message.startswith(f"no patch could be measured; {next(iter(output))} is not available on dev: the prog")
 
 
 def test_a_file_of_ones_own_name_stays_one_file(workspace: Path) -> None:
@@ -333,9 +333,9 @@ def test_a_model_that_times_out_or_answers_rubbish_is_said(
         ["tune", "extraction", "--gold", "names", "--optimizer", "patches"],
         ["tune", "extraction", "--gold", "names", "--optimizer", "bootstrap"],
     ):
-        said = refused(*words)
-        assert "the program failed on all" in said
-        assert says in said
+        message = refused(*words)
+        assert "the program failed on all" in message
+        assert says in message
 
 
 TUNE = ["tune", "extraction", "--gold", "names"]
@@ -343,10 +343,10 @@ TUNE = ["tune", "extraction", "--gold", "names"]
 
 @pytest.mark.parametrize("optimizer", ["labeled", "bootstrap", "patches", "gepa"])
 def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace: Path) -> None:
-    said = refused(*TUNE, "--metric", "metrics/extraction.py:broken", "--optimizer", optimizer)
-    assert "the metric raised ZeroDivisionError: in the metric" in said
-    said = refused(*TUNE, "--metric", "metrics/extraction.py:nothing", "--optimizer", optimizer)
-    assert "has no 'nothing'" in said
+    message = refused(*TUNE, "--metric", "metrics/extraction.py:broken", "--optimizer", optimizer)
+    assert "the metric raised ZeroDivisionError: in the metric" in message
+    message = refused(*TUNE, "--metric", "metrics/extraction.py:nothing", "--optimizer", optimizer)
+    assert "has no 'nothing'" in message
 
 
 @pytest.mark.parametrize(
@@ -374,8 +374,8 @@ def test_a_metric_that_raises_is_said_with_the_example(optimizer: str, workspace
 def test_what_cannot_be_tuned_is_one_line(more: list[str], says: str, workspace: Path) -> None:
     import re
 
-    said = refused(*TUNE, *more)
-    assert re.search(says, said), said
+    message = refused(*TUNE, *more)
+    assert re.search(says, message), message
 
 
 def test_an_interrupted_gepa_says_how_to_go_on(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,17 +383,19 @@ def test_an_interrupted_gepa_says_how_to_go_on(workspace: Path, monkeypatch: pyt
         raise KeyboardInterrupt
 
     monkeypatch.setattr("goldassay.tuning.optimizers.OPTIMIZERS", {"gepa": interrupted, "knn": interrupted})
-    said = CliRunner().invoke(app, [*TUNE, "--optimizer", "gepa", "--out", "t"]).output
-    assert "continue with the same command and --resume t" in said
+    message = CliRunner().invoke(app, [*TUNE, "--optimizer", "gepa", "--out", "t"]).output
+    assert "continue with the same command and --resume t" in message
     assert json.loads((workspace / "t" / "tuning.json").read_text())["status"] == "interrupted"
     assert "--resume" not in CliRunner().invoke(app, [*TUNE, "--optimizer", "knn"]).output
 
 
 def test_tune_with_patches_shows_and_saves_its_ledger(workspace: Path) -> None:
-    shown = run(*TUNE, "--optimizer", "patches", "--out", "t", "--option", "rounds=2", "--option", "guarded=partial_f1")
-    assert "tuned with patches" in shown
-    assert "Kept: +" in shown
-    assert "proven on test" in shown
+    output = run(
+        *TUNE, "--optimizer", "patches", "--out", "t", "--option", "rounds=2", "--option", "guarded=partial_f1"
+    )
+    assert "tuned with patches" in output
+    assert "Kept: +" in output
+    assert "proven on test" in output
     entries = [json.loads(line) for line in (workspace / "t" / "ledger.jsonl").read_text().splitlines()]
     assert "kept" in {entry["status"] for entry in entries}
     about = json.loads((workspace / "t" / "tuning.json").read_text())
@@ -404,18 +406,18 @@ def test_tune_with_patches_shows_and_saves_its_ledger(workspace: Path) -> None:
 
 def test_what_tuning_brought_reads_in_eighty_columns(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    shown = run(*TUNE, "--optimizer", "labeled", "--out", "t")
-    assert max(map(len, shown.splitlines())) <= 80
+    output = run(*TUNE, "--optimizer", "labeled", "--out", "t")
+    assert max(map(len, output.splitlines())) <= 80
     about = json.loads((workspace / "t" / "tuning.json").read_text())
     for split in ("dev", "test"):
-        found = about[split]["difference"]
-        (line,) = (line for line in shown.splitlines() if line.startswith(f"{split:<5}0."))
-        assert f"{found['difference']:+.4f} [{found['interval']['low']:+.3f}, {found['interval']['high']:+.3f}]" in line
-        assert line.endswith(f"n {found['n']}, detectable {found['smallest_detectable']:.3f}")
+        body = about[split]["difference"]
+        (line,) = (line for line in output.splitlines() if line.startswith(f"{split:<5}0."))
+        assert f"{body['difference']:+.4f} [{body['interval']['low']:+.3f}, {body['interval']['high']:+.3f}]" in line
+        assert line.endswith(f"n {body['n']}, detectable {body['smallest_detectable']:.3f}")
 
 
 def test_a_train_split_smaller_than_a_minibatch_still_tunes(workspace: Path) -> None:
     for optimizer in ("simba", "bootstrap", "mipro"):
-        said = run(*TUNE, "--limit", 2, "--optimizer", optimizer, "--out", f"small-{optimizer}")
-        assert f"tuned with {optimizer}" in said
+        message = run(*TUNE, "--limit", 2, "--optimizer", optimizer, "--out", f"small-{optimizer}")
+        assert f"tuned with {optimizer}" in message
     assert "4 examples to choose on and 2 of test" in refused(*TUNE, "--limit", 2, "--optimizer", "patches")

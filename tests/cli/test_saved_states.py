@@ -44,15 +44,15 @@ def folder(
 def answer(*words: str) -> dict[str, Any]:
     done = CliRunner().invoke(app, [*words, "--gold", "gold.jsonl", "--json"])
     assert done.exit_code == 0, (done.output, done.exception)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    body: dict[str, Any] = json.loads(done.stdout)
+    return body
 
 
 def test_two_states_are_compared_in_one_command(folder: Path) -> None:
     call = ["compare", "extraction", "--program", "programs/extraction.py"]
-    found = answer(*call, "--state", "a.json", "--state", "b.json")
-    assert [run["name"] for run in found["runs"]] == ["extraction-a", "extraction-b"]
-    assert found["comparisons"][0]["difference"] > 0
+    body = answer(*call, "--state", "a.json", "--state", "b.json")
+    assert [run["name"] for run in body["runs"]] == ["extraction-a", "extraction-b"]
+    assert body["comparisons"][0]["difference"] > 0
     alone = answer("compare", "extraction", "--state", "b.json", "--out", "second")
     assert [run["name"] for run in alone["runs"]] == ["extraction", "extraction-b"]
     same = answer(*call, "--state", "a.json", "--state", "other/a.json", "--out", "third")

@@ -48,13 +48,13 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 def test_json_is_one_object_with_the_promised_keys(files: tuple[Path, Path]) -> None:
     done = goldassay("score", "extraction", "--gold", files[0], "--pred", files[1], "--json")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found.keys() >= {"task", "examples", "values", "counts", "by", "conventions", "warnings"}
-    assert found["counts"]["strict"] == {"tp": 1, "fp": 1, "fn": 1}
-    assert found["values"]["strict_f1"] == 0.5
-    assert found["values"]["partial_f1"] == 1.0
-    assert found["by"]["type"]["TMP"]["strict_f1"] == 0.0
-    assert found["conventions"]["strict_f1"].startswith("strict_f1[")
+    body = json.loads(done.stdout)
+    assert body.keys() >= {"task", "examples", "values", "counts", "by", "conventions", "warnings"}
+    assert body["counts"]["strict"] == {"tp": 1, "fp": 1, "fn": 1}
+    assert body["values"]["strict_f1"] == 0.5
+    assert body["values"]["partial_f1"] == 1.0
+    assert body["by"]["type"]["TMP"]["strict_f1"] == 0.0
+    assert body["conventions"]["strict_f1"].startswith("strict_f1[")
 
 
 def test_a_table_fits_the_terminal(files: tuple[Path, Path]) -> None:
@@ -66,15 +66,15 @@ def test_a_table_fits_the_terminal(files: tuple[Path, Path]) -> None:
 
 def test_intervals_stand_beside_the_values_unless_they_are_left_out(files: tuple[Path, Path]) -> None:
     arguments = ("score", "extraction", "--gold", files[0], "--pred", files[1])
-    found = json.loads(goldassay(*arguments, "--json").stdout)
-    low, high = found["intervals"]["strict_f1"]  # one document right, one wrong: they say hardly anything
+    body = json.loads(goldassay(*arguments, "--json").stdout)
+    low, high = body["intervals"]["strict_f1"]  # one document right, one wrong: they say hardly anything
     assert 0.0 < low < 0.01 < 0.99 < high < 1.0
-    low, high = found["intervals"]["partial_f1"]  # both right, which two coins are one time in four
+    low, high = body["intervals"]["partial_f1"]  # both right, which two coins are one time in four
     assert (low < 0.3, high) == (True, 1.0)
-    assert found["interval_methods"]["strict_f1"] == "effective"
-    shown = goldassay(*arguments).stdout
-    assert "0.5000 [0.002, 0.998]" in shown
-    assert "Wilson at the effective sample size" in shown
+    assert body["interval_methods"]["strict_f1"] == "effective"
+    output = goldassay(*arguments).stdout
+    assert "0.5000 [0.002, 0.998]" in output
+    assert "Wilson at the effective sample size" in output
     assert json.loads(goldassay(*arguments, "--json", "--no-intervals").stdout)["intervals"] == {}
 
 
@@ -102,15 +102,15 @@ def test_a_list_of_labels_is_averaged_over_and_held_to(tmp_path: Path) -> None:
     )
     pred = jsonl(tmp_path / "p.jsonl", [{"id": "1", "label": "pos"}, {"id": "2", "label": "other"}])
     (tmp_path / "labels.txt").write_text("pos\nneg\nmixed\n", encoding="utf-8")
-    for given in ("pos, neg,mixed", tmp_path / "labels.txt"):
+    for labels in ("pos, neg,mixed", tmp_path / "labels.txt"):
         done = goldassay(
-            "score", "classification", "--gold", gold, "--pred", pred, "--option", f"labels={given}", "--json"
+            "score", "classification", "--gold", gold, "--pred", pred, "--option", f"labels={labels}", "--json"
         )
         assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert found["values"]["macro_f1"] == pytest.approx(1 / 3)  # F1 1 for pos, 0 for neg and mixed
-        assert "macro_f1" in found["intervals"]
-        assert any("'other'" in warning for warning in found["warnings"])
+        body = json.loads(done.stdout)
+        assert body["values"]["macro_f1"] == pytest.approx(1 / 3)  # F1 1 for pos, 0 for neg and mixed
+        assert "macro_f1" in body["intervals"]
+        assert any("'other'" in warning for warning in body["warnings"])
     fewer = goldassay("score", "classification", "--gold", gold, "--pred", pred, "--option", "labels=pos,mixed")
     assert "1 gold labels are outside the list and count as OTHER: 'neg'" in " ".join(fewer.stderr.split())
 
@@ -236,8 +236,8 @@ def test_the_protocol_stands_in_the_title_and_what_it_does_not_define_is_marked(
     ours = goldassay(*arguments)
     assert ours.stdout.startswith("extraction, 1 examples ")
     assert "*" not in ours.stdout
-    found = json.loads(goldassay(*arguments, "--protocol", "hipe", "--json").stdout)
-    assert (found["protocol"], "strict_f1" in found["undefined"]) == ("hipe", False)
+    body = json.loads(goldassay(*arguments, "--protocol", "hipe", "--json").stdout)
+    assert (body["protocol"], "strict_f1" in body["undefined"]) == ("hipe", False)
 
 
 def test_types_stand_by_support_and_the_largest_confusions_are_shown(tmp_path: Path) -> None:

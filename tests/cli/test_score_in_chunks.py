@@ -24,33 +24,35 @@ WORDS = ["the", "museum", "of", "Delft", "was", "founded", "in", "1911", "by", "
 def spans(rng: random.Random, text: str) -> list[Record]:
     """Words of a text, some of them, none twice."""
     starts = [at for at in range(len(text)) if at == 0 or text[at - 1] == " "]
-    found = []
+    entities = []
     for start in sorted(rng.sample(starts, rng.randrange(0, 4))):
         end = start + len(text[start:].split(" ")[0])
-        found.append({"start": start, "end": end, "text": text[start:end], "type": rng.choice(["LOC", "PER", "ORG"])})
-    return found
+        entities.append(
+            {"start": start, "end": end, "text": text[start:end], "type": rng.choice(["LOC", "PER", "ORG"])}
+        )
+    return entities
 
 
 def extraction(rng: random.Random, text: str) -> tuple[Record, Record]:
-    said = spans(rng, text)
+    predicted = spans(rng, text)
     if rng.random() < 0.1:
-        said.append({"start": None, "end": None, "text": "Rotterdam", "type": rng.choice(["LOC", "MISC"])})
-    return {"text": text, "entities": spans(rng, text)}, {"entities": said}
+        predicted.append({"start": None, "end": None, "text": "Rotterdam", "type": rng.choice(["LOC", "MISC"])})
+    return {"text": text, "entities": spans(rng, text)}, {"entities": predicted}
 
 
 def classification(rng: random.Random, text: str) -> tuple[Record, Record]:
     label = rng.choice("MMGLN")
-    said = rng.choice([label, rng.choice(["M", "G", "Z", "other", None])])
-    return {"text": text, "label": label, "secondary_labels": rng.choice([[], ["A"]])}, {"label": said}
+    predicted = rng.choice([label, rng.choice(["M", "G", "Z", "other", None])])
+    return {"text": text, "label": label, "secondary_labels": rng.choice([[], ["A"]])}, {"label": predicted}
 
 
 def linking(rng: random.Random, text: str) -> tuple[Record, Record]:
     gold = [{**span, "ids": {"wikidata": rng.choice([[], ["Q1"], ["Q2"]])}} for span in spans(rng, text)]
-    said = [
+    predicted = [
         {**span, "candidates": [{"id": f"Q{n}"} for n in rng.sample(range(4), rng.randrange(3))]}
         for span in spans(rng, text)
     ]
-    return {"text": text, "links": gold}, {"links": said}
+    return {"text": text, "links": gold}, {"links": predicted}
 
 
 def retrieval(rng: random.Random, text: str) -> tuple[Record, Record]:
@@ -61,9 +63,9 @@ def retrieval(rng: random.Random, text: str) -> tuple[Record, Record]:
 
 def answering(rng: random.Random, text: str) -> tuple[Record, Record]:
     answers = [] if rng.random() < 0.2 else [" ".join(rng.sample(WORDS, 3)) for _ in range(2)]
-    said = {"answer": rng.choice(["", " ".join(rng.sample(WORDS, 4)), *answers]), "confidence": rng.random()}
+    predicted = {"answer": rng.choice(["", " ".join(rng.sample(WORDS, 4)), *answers]), "confidence": rng.random()}
     gold = {"question": text, "answers": answers, "language": rng.choice(["nl", "en"])}
-    return gold, {**said, "latency_ms": rng.random() * 900}
+    return gold, {**predicted, "latency_ms": rng.random() * 900}
 
 
 def triples(rng: random.Random, text: str) -> tuple[Record, Record]:
@@ -73,12 +75,12 @@ def triples(rng: random.Random, text: str) -> tuple[Record, Record]:
             for _ in range(rng.randrange(4))
         ]
 
-    said = [
-        {**one, "confidence": rng.random(), "verdict": rng.choice(["correct", "incorrect", "uncertain"])}
-        for one in some()
+    predicted = [
+        {**line, "confidence": rng.random(), "verdict": rng.choice(["correct", "incorrect", "uncertain"])}
+        for line in some()
     ]
-    supported = [{**one, "supported": True} if rng.random() < 0.1 else one for one in some()]
-    return {"text": text, "triples": supported, "domain": rng.choice(["art", "city"])}, {"triples": said}
+    supported = [{**line, "supported": True} if rng.random() < 0.1 else line for line in some()]
+    return {"text": text, "triples": supported, "domain": rng.choice(["art", "city"])}, {"triples": predicted}
 
 
 MADE: dict[str, Callable[[random.Random, str], tuple[Record, Record]]] = {
@@ -98,7 +100,7 @@ def written(folder: Path, task: str, order: str, n: int = 97) -> tuple[Path, Pat
         rng.shuffle(pred)
     files = folder / "gold.jsonl", folder / "pred.jsonl"
     for file, records in zip(files, (gold, pred), strict=True):
-        file.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+        file.write_text("".join(json.dumps(line) + "\n" for line in records), encoding="utf-8")
     return files
 
 
@@ -119,8 +121,8 @@ def told(card: Scorecard, capsys: pytest.CaptureFixture[str]) -> list[Any]:
     assert text == jsonl.dumps(json.loads(text))
     capsys.readouterr()
     tables.scorecard(card)
-    shown = capsys.readouterr()
-    return [text, shown.out, shown.err]
+    printed = capsys.readouterr()
+    return [text, printed.out, printed.err]
 
 
 @pytest.mark.parametrize("order", ["same", "other"])
@@ -158,7 +160,7 @@ def test_with_options_too(
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "predicted"),
     [
         ('{"id": "r0", "entities": []}', "record r0: duplicate document id"),
         ('{"id": "x", "entities": []}', "record x: prediction for a document that gold does not have"),
@@ -167,13 +169,13 @@ def test_with_options_too(
     ],
 )
 def test_what_is_wrong_is_said_in_the_same_words(
-    line: str, said: str, tmp_path: Path, small: Callable[[], None]
+    line: str, predicted: str, tmp_path: Path, small: Callable[[], None]
 ) -> None:
     gold, pred = written(tmp_path, "extraction", "same")
     lines = pred.read_text().splitlines()
-    lines = [one for one in lines if json.loads(one)["id"] != "r1"] if '"r1"' in line else lines
+    lines = [record for record in lines if json.loads(record)["id"] != "r1"] if '"r1"' in line else lines
     pred.write_text("\n".join([*lines, line]))
-    with pytest.raises(DataError, match=said) as whole:
+    with pytest.raises(DataError, match=predicted) as whole:
         goldassay.score("extraction", gold, pred)
     small()
     with pytest.raises(DataError) as chunked:
@@ -184,7 +186,9 @@ def test_what_is_wrong_is_said_in_the_same_words(
 def as_run(pred: Path) -> Path:
     """Predictions as a run keeps them: out of order, with what is no field of the task, failures, and later tries."""
     records = [json.loads(line) for line in pred.read_text().splitlines()]
-    rows: list[Record] = [{"id": one["id"], "prediction": {**one, "reasoning": "so"}, "tallies": {}} for one in records]
+    rows: list[Record] = [
+        {"id": record["id"], "prediction": {**record, "reasoning": "so"}, "tallies": {}} for record in records
+    ]
     random.Random(3).shuffle(rows)
     rows = [{"id": rows[-1]["id"], "error": "ValueError: no", "tallies": {}}, {**rows[-2], "prediction": {}}, *rows[1:]]
     folder = pred.parent / "run"
@@ -210,23 +214,23 @@ def test_a_run_is_read_some_rows_at_a_time_too(
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "predicted"),
     [
         ('{"id": "x", "prediction": {"entities": []}}', "record x: prediction for a document that gold does not have"),
         ('{"id": "x", "prediction": {"entities": 7}}', r"rows.jsonl:\d+: record x, entities: "),
         ('{"id": "x", "prediction": {"entities": 7', r"rows.jsonl:\d+: not JSON"),
-        ('{"id": "x", "id": "y"}', r"rows.jsonl:\d+: 'id' stands twice"),
+        ('{"id": "x", "id": "y"}', r"rows.jsonl:\d+: 'id' is repeated"),
         ('{"id": "r0", "prediction": {"entities": [{"start": 0, "end": 2, "text": "no", "type": "A"}]}}', "text.0:2."),
         ("\xff", r"not UTF-8"),
     ],
 )
 def test_what_is_wrong_with_a_row_is_said_in_the_same_words(
-    line: str, said: str, tmp_path: Path, small: Callable[[], None]
+    line: str, predicted: str, tmp_path: Path, small: Callable[[], None]
 ) -> None:
     gold, pred = written(tmp_path, "extraction", "same")
     rows = as_run(pred) / "rows.jsonl"
     rows.write_bytes(rows.read_bytes() + b"\n" + line.encode("latin-1"))
-    with pytest.raises(DataError, match=said) as whole:
+    with pytest.raises(DataError, match=predicted) as whole:
         goldassay.score("extraction", gold, rows.parent)
     small()
     with pytest.raises(DataError) as chunked:

@@ -17,11 +17,11 @@ def test_errors_have_patterns_and_the_costliest_stands_first(tmp_path: Path) -> 
     done = CliRunner().invoke(app, [*call, "--json"])
     assert done.exit_code == 0, done.output
     patterns = json.loads(done.stdout)["patterns"]
-    assert [one["loss"] for one in patterns] == sorted((one["loss"] for one in patterns), reverse=True)
-    assert all(one["errors"] >= 1 and one["examples"] for one in patterns)
-    shown = CliRunner().invoke(app, call, env={"COLUMNS": "80"})
-    assert f"{patterns[0]['kind']} {patterns[0]['gold_type']}" in shown.stdout
-    assert max(len(line) for line in shown.stdout.splitlines() if "Run folder" not in line) <= 80
+    assert [row["loss"] for row in patterns] == sorted((row["loss"] for row in patterns), reverse=True)
+    assert all(row["errors"] >= 1 and row["examples"] for row in patterns)
+    output = CliRunner().invoke(app, call, env={"COLUMNS": "80"})
+    assert f"{patterns[0]['kind']} {patterns[0]['gold_type']}" in output.stdout
+    assert max(len(line) for line in output.stdout.splitlines() if "Run folder" not in line) <= 80
 
 
 def test_a_tuned_program_is_tuned_further(tmp_path: Path) -> None:

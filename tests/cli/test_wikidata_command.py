@@ -196,8 +196,8 @@ def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
     )
     done = evaluated("--profile", "shaky.py:Shaky")
     assert done.exit_code == 0
-    shown = " ".join(done.stdout.split())
-    assert "the program failed, so all gold is missed: Bob Ray: OSError: the model is down" in shown
+    output = " ".join(done.stdout.split())
+    assert "the program failed, so all gold is missed: Bob Ray: OSError: the model is down" in output
     about = json_value(place / "out" / "latest.json")["run_metadata"]
     assert (about["articles_evaluated"], about["articles_without_answer"]) == (3, 1)
     (place / "up").touch()
@@ -205,9 +205,9 @@ def test_a_program_that_fails_is_said_and_asked_again(place: Path) -> None:
     about = json_value(place / "out" / "latest.json")["run_metadata"]
     assert (about["resumed_articles"], about["articles_without_answer"]) == (2, 0)
     (place / "up").unlink()
-    one = call("evaluate", "--article", "Bob Ray", "--profile", "shaky.py:Shaky", "--endpoint", endpoint(),
+    entry = call("evaluate", "--article", "Bob Ray", "--profile", "shaky.py:Shaky", "--endpoint", endpoint(),
                "--cache-only", "--out", "out/one.json")  # fmt: skip
-    assert str(one.exception) == "OSError: the model is down"
+    assert str(entry.exception) == "OSError: the model is down"
 
 
 def test_an_article_that_takes_too_long_is_one_failed_article(place: Path) -> None:
@@ -223,7 +223,8 @@ def test_an_article_that_takes_too_long_is_one_failed_article(place: Path) -> No
     done = evaluated("--profile", "slow.py:Slow", "--timeout", "2")
     assert done.exit_code == 0, done.output
     errors = {
-        one["article_title"]: one.get("error") for one in json_value(place / "out" / "latest.json")["article_results"]
+        entry["article_title"]: entry.get("error")
+        for entry in json_value(place / "out" / "latest.json")["article_results"]
     }
     assert errors["Bob Ray"] == "TimeoutError: no answer within 2 s"
 
@@ -237,8 +238,8 @@ def test_a_run_that_fails_as_a_whole_stops_early(place: Path, stock: Stock) -> N
     articles = [{"title": name, "qid": f"Q{i}", "domain": "d"} for i, name in enumerate(names, 1)]
     Path("eight.yaml").write_text(yaml.safe_dump({"dataset_name": "eight", "articles": articles}))
     Path("down.py").write_text("def program(text, title):\n    raise OSError('the model is down')\n")
-    asked = ("--dataset", "eight.yaml", "--profile", "down.py:program")
-    stopped = evaluated(*asked)
+    requests = ("--dataset", "eight.yaml", "--profile", "down.py:program")
+    stopped = evaluated(*requests)
     assert isinstance(stopped.exception, RunStopped)
     assert "stopped after 5 of 8 examples: the first 5 examples failed alike: OSError" in str(stopped.exception)
 
@@ -315,7 +316,7 @@ def test_gaps_patches_and_novel_triples(place: Path) -> None:
     assert evaluated().exit_code == 0
     gaps = call("gaps", "--results", "out/latest.json", "--threshold", "0.5", "--out", "gaps.json")
     assert gaps.exit_code == 0, gaps.output
-    assert [one["property_id"] for one in json_value(place / "gaps.json")["gaps"]] == ["P31"]
+    assert [entry["property_id"] for entry in json_value(place / "gaps.json")["gaps"]] == ["P31"]
     assert "instance of" in gaps.output
 
     tuned = call("tune", "--results", "out/latest.json", "--out", "tuning.json")
@@ -333,8 +334,8 @@ def test_gaps_patches_and_novel_triples(place: Path) -> None:
     second = call("novel", "annotate", "novel.yaml", input="iw")
     assert "3 of 3 judged, 0 to go" in second.output
     entries = yaml.safe_load((place / "novel.yaml").read_text())["annotations"]
-    assert [one["verdict"] for one in entries] == ["correct", "incorrect", "in_wikidata"]
-    assert [one["annotator"] for one in entries] == ["ann", "human", "human"]
+    assert [entry["verdict"] for entry in entries] == ["correct", "incorrect", "in_wikidata"]
+    assert [entry["annotator"] for entry in entries] == ["ann", "human", "human"]
 
     rate = call("novel", "report", "novel.yaml", "--json")
     assert json.loads(rate.stdout)["novel_discovery_rate"] == 0.5
@@ -362,7 +363,7 @@ def test_a_triple_may_be_skipped(place: Path) -> None:
     call("novel", "sample", "novel.yaml", "--results", "out/latest.json", "--share", "1.0")
     call("novel", "annotate", "novel.yaml", input="sis")
     entries = yaml.safe_load((place / "novel.yaml").read_text())["annotations"]
-    assert [one.get("verdict") for one in entries] == [None, "incorrect", None]
+    assert [entry.get("verdict") for entry in entries] == [None, "incorrect", None]
 
 
 def test_a_result_without_rows_has_no_evidence(place: Path) -> None:

@@ -17,9 +17,9 @@ def evaluated(gold: Path, tmp_path: Path, *more: str) -> tuple[dict[str, float],
     call = ["eval", "answering:baseline", "--gold", str(gold), "--format", "squad", "--json", "--runs", str(tmp_path)]
     done = CliRunner().invoke(app, [*call, *more])
     assert done.exit_code == 0, done.output
-    said = json.loads(done.stdout.strip().splitlines()[-1])
-    rows = (Path(said["folder"]) / "rows.jsonl").read_text(encoding="utf-8").splitlines()
-    return said["values"], [json.loads(row) for row in rows]
+    body = json.loads(done.stdout.strip().splitlines()[-1])
+    rows = (Path(body["folder"]) / "rows.jsonl").read_text(encoding="utf-8").splitlines()
+    return body["values"], [json.loads(row) for row in rows]
 
 
 TOWNS = (
@@ -35,8 +35,8 @@ def questions(file: Path) -> Path:
     for number, (town, house) in enumerate((town, house) for town in TOWNS for house in HOUSES):
         context = f"The {house} of {town} opened in {1800 + number}. It stands by the water of {town}."
         answer = {"text": f"{1800 + number}", "answer_start": context.index("18")}
-        asked = {"id": f"{number}", "question": f"When did the {house} of {town} open?", "answers": [answer]}
-        paragraphs.append({"context": context, "qas": [asked]})
+        questions = {"id": f"{number}", "question": f"When did the {house} of {town} open?", "answers": [answer]}
+        paragraphs.append({"context": context, "qas": [questions]})
     file.write_text(json.dumps({"version": "1.1", "data": [{"title": "Houses", "paragraphs": paragraphs}]}))
     return file
 
@@ -62,11 +62,11 @@ def test_retrieval_searches_the_paragraphs_of_the_file(gold: list[Path], tmp_pat
 def test_a_paragraph_that_only_another_question_has_is_searched_too(tmp_path: Path) -> None:
     """Two paragraphs, the first asked with the second's words: retrieval loses it, and the run says so."""
     text = ["The mill of Gouda burnt down.", "The museum of Delft opened in 1908."]
-    asked = ["When did the museum of Delft open?", "When did the museum of Delft open its doors?"]
+    questions = ["When did the museum of Delft open?", "When did the museum of Delft open its doors?"]
     answers: list[Any] = [[{"text": "Gouda", "answer_start": 12}], [{"text": "1908", "answer_start": 30}]]
     paragraphs = [
-        {"context": context, "qas": [{"id": question, "question": question, "answers": known}]}
-        for context, question, known in zip(text, asked, answers, strict=True)
+        {"context": context, "qas": [{"id": question, "question": question, "answers": answer}]}
+        for context, question, answer in zip(text, questions, answers, strict=True)
     ]
     gold = tmp_path / "two.json"
     gold.write_text(
@@ -81,20 +81,20 @@ def test_one_report_shows_two_tasks_in_eighty_columns(
     gold: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    given = ["--gold", str(gold[-1]), "--format", "squad", "--runs", str(tmp_path)]
-    done = CliRunner().invoke(app, ["eval", "answering:baseline", *given, "--limit", "20"])
+    options = ["--gold", str(gold[-1]), "--format", "squad", "--runs", str(tmp_path)]
+    done = CliRunner().invoke(app, ["eval", "answering:baseline", *options, "--limit", "20"])
     assert done.exit_code == 0, done.output
     assert max(map(len, done.output.replace(str(tmp_path), "").splitlines())) <= 80
     values = [line.split("│")[1].strip() for line in done.output.splitlines() if line.startswith("│")]
     assert {"exact_match", "R@1", "R@5"} <= set(values)
     assert "…" not in done.output
-    one = CliRunner().invoke(app, ["eval", "retrieval:baseline", *given, "--limit", "20"])
-    assert one.exit_code == 0, one.output
+    result = CliRunner().invoke(app, ["eval", "retrieval:baseline", *options, "--limit", "20"])
+    assert result.exit_code == 0, result.output
 
 
 def test_retrieval_by_itself_searches_the_same_paragraphs(gold: list[Path], tmp_path: Path) -> None:
-    given = ["--gold", str(gold[-1]), "--format", "squad", "--runs", str(tmp_path)]
-    done = CliRunner().invoke(app, ["eval", "retrieval:baseline", *given, "--limit", "60", "--json"])
+    options = ["--gold", str(gold[-1]), "--format", "squad", "--runs", str(tmp_path)]
+    done = CliRunner().invoke(app, ["eval", "retrieval:baseline", *options, "--limit", "60", "--json"])
     assert done.exit_code == 0, done.output
     alone = json.loads(done.stdout.strip().splitlines()[-1])["values"]
     assert alone["RR"] > 0.7  # in another collection no paragraph of this file is found
@@ -109,5 +109,5 @@ def test_a_paragraph_that_nobody_asked_about_is_searched_too(tmp_path: Path) -> 
     gold = tmp_path / "g.json"
     gold.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}))
     for task in ("answering", "retrieval"):
-        found = load(str(gold), format="squad", task=task).task(task)
-        assert [passage["id"] for passage in found.passages] == ["t/0", "t/1"]
+        part = load(str(gold), format="squad", task=task).task(task)
+        assert [passage["id"] for passage in part.passages] == ["t/0", "t/1"]

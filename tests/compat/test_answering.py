@@ -53,19 +53,19 @@ class Full(Supporting):
 
 
 def test_without_a_judge_its_values_are_none() -> None:
-    found = RAGEvaluator(embedder=None).evaluate_answer(**ROW)
-    assert list(found) == KEYS
-    assert (found["faithfulness"], found["relevance"], found["semantic_similarity"]) == (None, None, None)
+    values = RAGEvaluator(embedder=None).evaluate_answer(**ROW)
+    assert list(values) == KEYS
+    assert (values["faithfulness"], values["relevance"], values["semantic_similarity"]) == (None, None, None)
     pred = {"answer": ROW["generated_answer"], "retrieved_contexts": [ROW["retrieved_context"]]}
-    assert found["lexical_support"] == LexicalSupport()({}, pred).tally.value
+    assert values["lexical_support"] == LexicalSupport()({}, pred).tally.value
 
 
 def test_a_judge_gives_all_three() -> None:
     judge = Full()
-    found = RAGEvaluator(judge, embedder=None).evaluate_answer(**ROW)
-    assert list(found) == [*KEYS, "llm_judge"]
+    values = RAGEvaluator(judge, embedder=None).evaluate_answer(**ROW)
+    assert list(values) == [*KEYS, "llm_judge"]
     # one of two claims stands in the context; a part of an answer; the fourth of five levels, 3/4
-    assert (found["faithfulness"], found["relevance"], found["llm_judge"]) == (0.5, 0.5, 0.75)
+    assert (values["faithfulness"], values["relevance"], values["llm_judge"]) == (0.5, 0.5, 0.75)
     levels, question, answer = judge.asked[0]
     assert (list(levels), answer) == (list(CORRECTNESS), ROW["generated_answer"])
     assert question == "When did it open?\nGold answer: In 1885."
@@ -75,16 +75,16 @@ def test_a_judge_gives_all_three() -> None:
 
 
 def test_a_judge_of_support_gives_faithfulness_alone() -> None:
-    found = RAGEvaluator(Supporting(), embedder=None).evaluate_answer(**ROW)
-    assert list(found) == KEYS
-    assert (found["faithfulness"], found["relevance"]) == (0.5, None)
+    values = RAGEvaluator(Supporting(), embedder=None).evaluate_answer(**ROW)
+    assert list(values) == KEYS
+    assert (values["faithfulness"], values["relevance"]) == (0.5, None)
 
 
 def test_a_function_may_judge() -> None:
     judge = lambda question, answer, gold: f"{question}|{answer}|{gold}"  # noqa: E731
-    found = RAGEvaluator(judge, embedder=None).evaluate_answer(**ROW)
-    assert found["llm_judge"] == f"{ROW['question']}|{ROW['generated_answer']}|{ROW['gold_answer']}"
-    assert (found["faithfulness"], found["relevance"]) == (None, None)
+    values = RAGEvaluator(judge, embedder=None).evaluate_answer(**ROW)
+    assert values["llm_judge"] == f"{ROW['question']}|{ROW['generated_answer']}|{ROW['gold_answer']}"
+    assert (values["faithfulness"], values["relevance"]) == (None, None)
 
 
 def test_rouge() -> None:

@@ -48,11 +48,11 @@ def test_the_order_of_entities_does_not_decide_which_count() -> None:
 
 
 def test_entities_of_two_documents_do_not_meet() -> None:
-    one: list[Any] = [{"start": 0, "end": 4, "type": "A"}]
-    assert entity_level_metrics([one, []], [[], one])["true_positives"] == 0
-    assert entity_level_metrics([one, []], [one, one])["false_negatives"] == 1
+    first: list[Any] = [{"start": 0, "end": 4, "type": "A"}]
+    assert entity_level_metrics([first, []], [[], first])["true_positives"] == 0
+    assert entity_level_metrics([first, []], [first, first])["false_negatives"] == 1
     with pytest.raises(GoldassayError, match="1 gold documents against 2 predicted ones"):
-        entity_level_metrics([one, one], [one])
+        entity_level_metrics([first, first], [first])
 
 
 def test_wrong_calls_are_refused() -> None:
@@ -71,10 +71,10 @@ def test_wrong_calls_are_refused() -> None:
 
 
 def test_the_ratio_of_a_type_that_gold_does_not_have_is_null() -> None:
-    found = type_distribution_analysis([*GOLD, {"start": 30, "end": 34, "type": "TMP"}], [*GOLD, GOLD[0]])
-    assert found["MUS"] == {"predicted": 1, "gold": 2, "over_prediction": -1, "ratio": 0.5}
-    assert found["TMP"] == {"predicted": 1, "gold": 0, "over_prediction": 1, "ratio": None}
-    json.dumps(found, allow_nan=False)
+    distribution = type_distribution_analysis([*GOLD, {"start": 30, "end": 34, "type": "TMP"}], [*GOLD, GOLD[0]])
+    assert distribution["MUS"] == {"predicted": 1, "gold": 2, "over_prediction": -1, "ratio": 0.5}
+    assert distribution["TMP"] == {"predicted": 1, "gold": 0, "over_prediction": 1, "ratio": None}
+    json.dumps(distribution, allow_nan=False)
 
 
 @pytest.mark.parametrize(

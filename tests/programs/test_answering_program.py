@@ -42,45 +42,45 @@ def reading(program: Any, question: str, **reply: Any) -> Any:
 
 def test_the_reader_answers_from_the_passages_it_was_given(module: Any) -> None:
     program = module.Reading().index(PASSAGES)
-    found = reading(program, "When did the Rijksmuseum open?", answer=" 1885 ", confidence=0.9)
-    assert (found.answer, found.confidence) == ("1885", 0.9)
-    assert [result["doc_id"] for result in found.results] == ["a", "b"]
-    assert found.retrieved_contexts == [PASSAGES[0]["text"], PASSAGES[1]["text"]]
+    prediction = reading(program, "When did the Rijksmuseum open?", answer=" 1885 ", confidence=0.9)
+    assert (prediction.answer, prediction.confidence) == ("1885", 0.9)
+    assert [result["doc_id"] for result in prediction.results] == ["a", "b"]
+    assert prediction.retrieved_contexts == [PASSAGES[0]["text"], PASSAGES[1]["text"]]
 
 
 @pytest.mark.parametrize("answer", ["", "None", "Not stated.", "N/A", "unknown"])
 def test_the_reader_may_abstain(module: Any, answer: str) -> None:
-    found = reading(
+    prediction = reading(
         module.Reading().index(PASSAGES), "Who is the director of the Rijksmuseum?", answer=answer, confidence=0.1
     )
-    assert found.answer == ""
+    assert prediction.answer == ""
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [(0.4, 0.4), (85, 0.85), (-1, None), (101, None), (float("nan"), None), ("x", None)]
+    ("confidence", "expected"), [(0.4, 0.4), (85, 0.85), (-1, None), (101, None), (float("nan"), None), ("x", None)]
 )
-def test_a_confidence_is_kept_where_it_is_one(module: Any, given: Any, kept: float | None) -> None:
-    assert module.sure(given) == kept
+def test_a_confidence_is_kept_where_it_is_one(module: Any, confidence: Any, expected: float | None) -> None:
+    assert module.sure(confidence) == expected
 
 
 def test_without_passages_the_model_is_not_asked(module: Any) -> None:
     lm = DummyLM([])
     with dspy.context(lm=lm):
-        found = module.Reading().index(PASSAGES)(question="Zebra?")
-    assert (found.answer, found.confidence, found.results) == ("", 0.0, [])
+        prediction = module.Reading().index(PASSAGES)(question="Zebra?")
+    assert (prediction.answer, prediction.confidence, prediction.results) == ("", 0.0, [])
     assert not lm.history
 
 
 def test_a_reader_that_cannot_be_read_is_a_failure_whose_retrieval_is_still_measured(module: Any, metric: Any) -> None:
     gold = {"question": "When did the Rijksmuseum open?", "answers": ["1885"], "documents": ["a"]}
     with dspy.context(lm=DummyLM([{"other": "?"}] * 3)):
-        found = module.Reading().index(PASSAGES)(question=gold["question"])
-    assert failed(found).startswith("AdapterParseError")
-    made = {key: one.tally for key, one in metric.assess(gold, found).items()}
-    assert (made["exact_match"].value, made["exact_match"].weight) == (0, 1)
-    assert (made["R@1"].value, made["R@1"].weight) == (1, 1)
-    assert (made["lost_by_retrieval"].value, made["lost_by_retrieval"].weight) == (0, 1)  # the reader lost it
-    elsewhere = metric.assess({**gold, "documents": ["c"]}, found)["lost_by_retrieval"].tally
+        prediction = module.Reading().index(PASSAGES)(question=gold["question"])
+    assert failed(prediction).startswith("AdapterParseError")
+    tallies = {key: assessment.tally for key, assessment in metric.assess(gold, prediction).items()}
+    assert (tallies["exact_match"].value, tallies["exact_match"].weight) == (0, 1)
+    assert (tallies["R@1"].value, tallies["R@1"].weight) == (1, 1)
+    assert (tallies["lost_by_retrieval"].value, tallies["lost_by_retrieval"].weight) == (0, 1)  # the reader lost it
+    elsewhere = metric.assess({**gold, "documents": ["c"]}, prediction)["lost_by_retrieval"].tally
     assert (elsewhere.value, elsewhere.weight) == (1, 1)
     nothing = metric.assess(gold, failure(ValueError("no search either")))  # its relevant passages count as missed
     assert [nothing[key].tally.weight for key in ("exact_match", "R@1", "lost_by_retrieval")] == [1, 1, 0]
@@ -90,8 +90,10 @@ def test_a_reader_that_cannot_be_read_is_a_failure_whose_retrieval_is_still_meas
 
 
 def test_the_reader_sees_only_the_first_passages(module: Any) -> None:
-    found = reading(module.Reading(reads=1).index(PASSAGES), "Vermeer or the Rijksmuseum?", answer="x", confidence=1)
-    assert (len(found.results), len(found.retrieved_contexts)) == (2, 1)
+    prediction = reading(
+        module.Reading(reads=1).index(PASSAGES), "Vermeer or the Rijksmuseum?", answer="x", confidence=1
+    )
+    assert (len(prediction.results), len(prediction.retrieved_contexts)) == (2, 1)
 
 
 def test_any_embedder_makes_it_dense(module: Any) -> None:
@@ -101,8 +103,8 @@ def test_any_embedder_makes_it_dense(module: Any) -> None:
         def __call__(self, texts: Any) -> Any:
             return [[text.lower().count("vermeer") + 0.01, text.lower().count("museum") + 0.01] for text in texts]
 
-    found = reading(module.Reading(embedder=Words()).index(PASSAGES), "Vermeer", answer="x", confidence=1)
-    assert (found.results[0]["doc_id"], found.results[0]["source"]) == ("b", "words")
+    prediction = reading(module.Reading(embedder=Words()).index(PASSAGES), "Vermeer", answer="x", confidence=1)
+    assert (prediction.results[0]["doc_id"], prediction.results[0]["source"]) == ("b", "words")
 
 
 @pytest.mark.parametrize(
@@ -115,9 +117,9 @@ def test_any_embedder_makes_it_dense(module: Any) -> None:
     ],
 )
 def test_the_baseline_picks_what_the_question_asks_for(module: Any, question: str, answer: str) -> None:
-    found = module.Overlap(threshold=0.2).index(PASSAGES)(question=question)
-    assert found.answer == answer
-    assert 0 <= found.confidence <= 1
+    prediction = module.Overlap(threshold=0.2).index(PASSAGES)(question=question)
+    assert prediction.answer == answer
+    assert 0 <= prediction.confidence <= 1
 
 
 def test_the_baseline_abstains_below_its_threshold(module: Any) -> None:
@@ -147,9 +149,9 @@ def test_copies_share_the_index_and_states_do_not_hold_it(module: Any) -> None:
 
 def test_a_gold_example_becomes_a_demonstration(module: Any, root: Path) -> None:
     example = load(root / "gold" / "heritage").answering.train[0]
-    made = module.Reading().to_demo(example)
-    assert (made["reply"].answer, made["reply"].confidence) == ("Rem Koolhaas", 1.0)
-    assert made["passages"] == list(example.supporting_facts)
+    tallies = module.Reading().to_demo(example)
+    assert (tallies["reply"].answer, tallies["reply"].confidence) == ("Rem Koolhaas", 1.0)
+    assert tallies["passages"] == list(example.supporting_facts)
     assert module.Reading().to_demo({"question": "?", "answers": []})["reply"].answer == ""
 
 
@@ -171,8 +173,8 @@ def test_xquad_as_a_whole_retrieval_and_answers_in_one_run(module: Any, metric: 
     assert len(baseline._texts) == 240
     pred = [baseline(question=record["question"]) for record in gold]
     total = metric.zero
-    for one, other in zip(gold, pred, strict=True):
-        total = total + metric(one, other).evidence
+    for assessment, other in zip(gold, pred, strict=True):
+        total = total + metric(assessment, other).evidence
     values = {key: tally.value for key, tally in total.items() if tally.weight}
     assert values["R@1"] > 0.85  # 0.917 over all 1,190 when it was written
     assert 0.15 < values["f1"] < 0.5  # 0.218
@@ -190,16 +192,16 @@ def test_the_metric_takes_gold_and_predictions_without_retrieval(metric: Any) ->
 
 def test_a_right_reader_of_wrong_passages_abstains(module: Any, metric: Any) -> None:
     """The second question's passage is not among the first that are found, so searching has lost it."""
-    asked = [("When did the Rijksmuseum open?", "1885", "a"), ("Which pearl is in the Rijksmuseum?", "Girl", "b")]
+    questions = [("When did the Rijksmuseum open?", "1885", "a"), ("Which pearl is in the Rijksmuseum?", "Girl", "b")]
     gold = [
         dspy.Example(id=name, question=question, answers=[answer], documents=[name]).with_inputs("question")
-        for question, answer, name in asked
+        for question, answer, name in questions
     ]
     program = module.Overlap(depth=1).index(PASSAGES)
-    found = waterfall(program, gold, Metric(answering.ExactMatch()), progress=False)
+    prediction = waterfall(program, gold, Metric(answering.ExactMatch()), progress=False)
     # as it is: 1885 is right, Girl is not found; read alone is right where search was; both replaced: all right
-    assert found.values == {"none": 0.5, "search": 0.5, "read": 0.5, "search + read": 1.0}
-    assert {one.stage: one.cost for one in found.shares} == {"search": 0.25, "read": 0.25}
+    assert prediction.values == {"none": 0.5, "search": 0.5, "read": 0.5, "search + read": 1.0}
+    assert {assessment.stage: assessment.cost for assessment in prediction.shares} == {"search": 0.25, "read": 0.25}
     program = module.Reading().index(PASSAGES)
     right = program.stages["read"](gold[1])
     assert right(passages=[PASSAGES[1]["text"]], question="x").reply.answer == "Girl"

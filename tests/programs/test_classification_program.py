@@ -56,8 +56,8 @@ def asked(program: Any, text: str, name: str) -> tuple[Any, str]:
 def test_a_name_becomes_its_code(programs: ModuleType) -> None:
     for label in classification.institutions().values():
         assert asked(programs.program, "text", label.name)[0].label == label.code
-    found, prompt = asked(programs.program, "Het Stadsarchief", "Archive")
-    assert classification.Accuracy()({"label": "A"}, found).tally.value == 1.0
+    predictions, prompt = asked(programs.program, "Het Stadsarchief", "Archive")
+    assert classification.Accuracy()({"label": "A"}, predictions).tally.value == 1.0
     assert "Botanical garden or zoo" in prompt
 
 
@@ -77,16 +77,18 @@ def test_gold_examples_serve_as_demonstrations(programs: ModuleType, heritage: A
 
 def test_keywords_beat_chance_on_texts_they_were_not_chosen_from(programs: ModuleType, heritage: Any) -> None:
     for split in (heritage.dev, heritage.test):
-        found = [programs.baselines["keywords"](text=one.text) for one in split]
-        assert classification.scorecard(split, found).values["accuracy"] > 0.5  # type: ignore[operator]  # chance: 1/19
+        predictions = [programs.baselines["keywords"](text=example.text) for example in split]
+        assert classification.scorecard(split, predictions).values["accuracy"] > 0.5  # type: ignore[operator]  # chance: 1/19
     assert programs.baselines["keywords"](text="zzz").label == "U"
 
 
 def test_the_nearest_documents(programs: ModuleType, heritage: Any) -> None:
     fitted = programs.baseline.fit(heritage.train)
-    assert [fitted(text=one.text).label for one in heritage.train] != ["U"] * len(heritage.train)
+    assert [fitted(text=example.text).label for example in heritage.train] != ["U"] * len(heritage.train)
     nearest = programs.NearestDocuments(k=1).fit(heritage.train)
-    assert all(nearest(text=one.text).label == one.label for one in heritage.train)  # each is nearest to itself
+    assert all(
+        nearest(text=example.text).label == example.label for example in heritage.train
+    )  # each is nearest to itself
     assert programs.baseline(text="x").label == "U"  # fitting gives a new one
-    found = [fitted(text=one.text) for one in heritage.test]
-    assert classification.scorecard(heritage.test, found).values["accuracy"] > 0.2  # type: ignore[operator]
+    predictions = [fitted(text=example.text) for example in heritage.test]
+    assert classification.scorecard(heritage.test, predictions).values["accuracy"] > 0.2  # type: ignore[operator]

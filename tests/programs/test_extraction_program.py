@@ -60,8 +60,8 @@ def says(programs: ModuleType) -> Callable[..., list[dict[str, Any]]]:
     def ask(text: str, *mentions: tuple[str, str], program: Any = programs.program) -> list[dict[str, Any]]:
         lm = dspy.LM("scripted/model", engine=Engine(list(mentions)), cache=False)
         with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
-            made: list[dict[str, Any]] = program(text=text).entities
-        return made
+            entities: list[dict[str, Any]] = program(text=text).entities
+        return entities
 
     return ask
 
@@ -120,9 +120,11 @@ def test_gold_shown_and_said_again_is_gold_again(
     """Names in gold's order lead back to gold's offsets, but where gold skips an earlier place of the same name."""
     wrong = 0
     for example in heritage["dev"]:
-        shown = programs.program.to_demo(example)["mentions"]
-        made = says(example.text, *[(mention["text"], mention["type"]) for mention in shown])
-        wrong += len({tuple(entity.items()) for entity in made} ^ {tuple(span.items()) for span in example.entities})
+        mentions = programs.program.to_demo(example)["mentions"]
+        entities = says(example.text, *[(mention["text"], mention["type"]) for mention in mentions])
+        wrong += len(
+            {tuple(entity.items()) for entity in entities} ^ {tuple(span.items()) for span in example.entities}
+        )
     assert wrong <= 2
 
 
@@ -206,7 +208,7 @@ def test_spans_of_the_baseline_do_not_overlap_and_say_their_text(programs: Modul
     text = " ".join(words)
     entities = programs.baseline(text=text).entities
     assert all(text[entity["start"] : entity["end"]] == entity["text"] for entity in entities)
-    assert all(one["end"] <= other["start"] for one, other in pairwise(entities))
+    assert all(span["end"] <= other["start"] for span, other in pairwise(entities))
 
 
 def test_the_baseline_is_worth_something(programs: ModuleType, heritage: dict[str, list[dspy.Example]]) -> None:

@@ -60,23 +60,23 @@ def linked(program: Any, choice: int, mentions: Any = None) -> tuple[list[dict[s
 
 
 def ids(links: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    return [(link["text"], [one["id"] for one in link["candidates"]]) for link in links]
+    return [(link["text"], [example["id"] for example in link["candidates"]]) for link in links]
 
 
 def test_the_chosen_entry_comes_first_and_the_others_after_it(programs: ModuleType) -> None:
     mentions = [{"start": 3, "end": 8, "text": "Paris"}]
-    links, asked = linked(programs.Linking(TABLE), 2, mentions)
+    links, prompts = linked(programs.Linking(TABLE), 2, mentions)
     assert ids(links) == [("Paris", ["Q830149", "Q90", "Q1"])]
-    assert "1. Paris" in asked[0]
+    assert "1. Paris" in prompts[0]
     assert ids(linked(programs.Linking(TABLE), 0, mentions)[0]) == [("Paris", [])]
     assert ids(linked(programs.Linking(TABLE), 5, mentions)[0]) == [("Paris", [])]  # a number that stands for nothing
 
 
 def test_mentions_are_found_where_none_are_given(programs: ModuleType) -> None:
-    links, asked = linked(programs.Linking(TABLE), 1)
+    links, prompts = linked(programs.Linking(TABLE), 1)
     assert [text for text, _ in ids(links)] == ["Paris", "Louvre", "Town Hall of Nowhere"]
     assert ids(links)[2] == ("Town Hall of Nowhere", [])
-    assert len(asked) == 2  # what is far from every name is NIL without asking
+    assert len(prompts) == 2  # what is far from every name is NIL without asking
     assert all(TEXT[link["start"] : link["end"]] == link["text"] for link in links)
     assert programs.find_mentions("paris", TABLE) == []  # a name begins with a capital
 
@@ -84,28 +84,28 @@ def test_mentions_are_found_where_none_are_given(programs: ModuleType) -> None:
 def test_asynchronously(programs: ModuleType) -> None:
     lm = dspy.LM("scripted/model", engine=Engine(0), async_engine=AsyncEngine(1), cache=False)
     with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
-        found = asyncio.run(programs.Linking(TABLE).acall(text=TEXT))
-    assert [text for text, _ in ids(found.links)] == ["Paris", "Louvre", "Town Hall of Nowhere"]
+        predictions = asyncio.run(programs.Linking(TABLE).acall(text=TEXT))
+    assert [text for text, _ in ids(predictions.links)] == ["Paris", "Louvre", "Town Hall of Nowhere"]
 
 
 def test_gold_examples_serve_as_demonstrations(programs: ModuleType, heritage: Any) -> None:
     program = programs.program
-    made = [program.to_demo(one) for one in heritage.train]
-    for demo, example in zip(made, heritage.train, strict=True):
+    baseline = [program.to_demo(each) for each in heritage.train]
+    for demo, example in zip(baseline, heritage.train, strict=True):
         if demo and demo["choice"]:
             right = {
-                one
+                each
                 for link in example.links
                 if link["text"] == demo["mention"]
                 for g in link["ids"].values()
-                for one in g
+                for each in g
             }
             label = demo["candidates"][demo["choice"] - 1].split(". ", 1)[1].split(":")[0]
-            assert label in {programs.labels()[one].label for one in right if one in programs.labels()}
-    assert sum(bool(demo) for demo in made) > 100
+            assert label in {programs.labels()[each].label for each in right if each in programs.labels()}
+    assert sum(bool(demo) for demo in baseline) > 100
     tuned = NearestDemos(k=2).compile(program, trainset=heritage.train)
-    _, asked = linked(tuned, 1, [{"start": 3, "end": 8, "text": "Paris"}])
-    assert asked[0].count("choice") >= 2
+    _, prompts = linked(tuned, 1, [{"start": 3, "end": 8, "text": "Paris"}])
+    assert prompts[0].count("choice") >= 2
 
 
 def test_baselines(programs: ModuleType) -> None:
@@ -115,17 +115,17 @@ def test_baselines(programs: ModuleType) -> None:
         ("Louvres", []),
     ]
     near = ids(programs.FuzzyLinker(TABLE)(text=TEXT, mentions=mentions).links)
-    assert [found[0] for _, found in near] == ["Q90", "Q19675"]
+    assert [predictions[0] for _, predictions in near] == ["Q90", "Q19675"]
     assert ids(programs.FuzzyLinker(TABLE, threshold=99)(text=TEXT, mentions=mentions).links)[1] == ("Louvres", [])
 
 
 def test_baselines_on_the_gold_set(programs: ModuleType, heritage: Any) -> None:
-    for name, made in programs.baselines.items():
-        given = [made(text=one.text, mentions=one.links) for one in heritage.test]
-        found = [made(text=one.text) for one in heritage.test]
+    for name, baseline in programs.baselines.items():
+        with_mentions = [baseline(text=example.text, mentions=example.links) for example in heritage.test]
+        predictions = [baseline(text=example.text) for example in heritage.test]
         # with the mentions given the table decides; without, finding them is the harder half
-        assert linking.scorecard(heritage.test, given).values["hits@1"] > 0.9, name  # type: ignore[operator]
-        assert 0.5 < linking.scorecard(heritage.test, found).values["link_recall"] <= 1.0, name  # type: ignore[operator]
+        assert linking.scorecard(heritage.test, with_mentions).values["hits@1"] > 0.9, name  # type: ignore[operator]
+        assert 0.5 < linking.scorecard(heritage.test, predictions).values["link_recall"] <= 1.0, name  # type: ignore[operator]
 
 
 def test_what_finding_and_linking_cost(programs: ModuleType) -> None:
@@ -133,20 +133,23 @@ def test_what_finding_and_linking_cost(programs: ModuleType) -> None:
     other = LabelTable.of({"Q90": ["Paris"], "Q19675": ["Louvre"], "Q5": ["Delft"]})
     spans = [(3, 8, "Paris", "Q90"), (18, 24, "Louvre", "Q19675")]
     text = "In Paris lies the Louvre, far from delft."  # Delft is not found: it does not begin with a capital
-    lost = dspy.Example(id="b", text=text, links=[mention(*one) for one in [*spans, (35, 40, "delft", "Q5")]])
+    lost = dspy.Example(id="b", text=text, links=[mention(*example) for example in [*spans, (35, 40, "delft", "Q5")]])
     wrong = dspy.Example(id="a", text=f"{text[:-1]}!", links=[mention(3, 8, "Paris", "Q830149"), mention(*spans[1])])
-    gold = [one.with_inputs("text") for one in (lost, wrong)]
-    found = waterfall(programs.ExactLinker(other), gold, Metric(linking.HitsAt(1)), progress=False)
+    gold = [example.with_inputs("text") for example in (lost, wrong)]
+    predictions = waterfall(programs.ExactLinker(other), gold, Metric(linking.HitsAt(1)), progress=False)
     # of 5 mentions: as it is 3 right; found all, "delft" is linked too (names are compared without case): 4;
     # linked right what was found: 4; both: 5. So each stage costs ½ (4 − 3) + ½ (5 − 4) = 1 of 5
-    assert found.values == {
+    assert predictions.values == {
         "none": pytest.approx(3 / 5),
         "find": pytest.approx(4 / 5),
         "link": pytest.approx(4 / 5),
         "find + link": pytest.approx(1.0),
     }
-    assert {one.stage: one.cost for one in found.shares} == {"find": pytest.approx(0.2), "link": pytest.approx(0.2)}
-    assert found.rest == pytest.approx(0.0)
+    assert {example.stage: example.cost for example in predictions.shares} == {
+        "find": pytest.approx(0.2),
+        "link": pytest.approx(0.2),
+    }
+    assert predictions.rest == pytest.approx(0.0)
 
 
 def mention(start: int, end: int, text: str, id: str) -> dict[str, Any]:
@@ -155,7 +158,7 @@ def mention(start: int, end: int, text: str, id: str) -> dict[str, Any]:
 
 def test_the_stages_of_the_model_are_the_same(programs: ModuleType, heritage: Any) -> None:
     program = programs.Linking()
-    example = next(one for one in heritage.dev if any(not link["ids"] for link in one.links))
+    example = next(each for each in heritage.dev if any(not link["ids"] for link in each.links))
     right = program.stages["link"](example)(example.text, program.stages["find"](example))
     assert linking.LinkF1(match="span")(example, {"links": right}).tally.value == 1.0
     assert linking.NILF1()(example, {"links": right}).tally.value == 1.0

@@ -28,9 +28,9 @@ def module(root: Path) -> Any:
 
 
 def test_bm25_finds_passages_that_share_words(module: Any) -> None:
-    found = module.BM25().index(PASSAGES)(query="kerkboeken in het stadsarchief").results
-    assert [(one["doc_id"], one["source"]) for one in found] == [("nl", "bm25")]
-    assert found[0]["text"] == PASSAGES[0]["text"]
+    results = module.BM25().index(PASSAGES)(query="kerkboeken in het stadsarchief").results
+    assert [(result["doc_id"], result["source"]) for result in results] == [("nl", "bm25")]
+    assert results[0]["text"] == PASSAGES[0]["text"]
     assert module.BM25().index(PASSAGES)(query="giraffe").results == []
 
 
@@ -49,11 +49,14 @@ def test_dense_takes_any_embedder_and_says_what_it_is(module: Any) -> None:
 def test_a_models_terms_find_what_the_query_does_not(module: Any) -> None:
     program = module.Expanded().index(PASSAGES)
     with dspy.context(lm=DummyLM([{"terms": json.dumps(["archive", "parish registers"])}])):
-        found = program(query="kerkboeken")
-    assert [(one["doc_id"], one["source"]) for one in found.results] == [("nl", "bm25+expansion"), ("en", "expansion")]
-    assert found.terms == ["archive", "parish registers"]
+        results = program(query="kerkboeken")
+    assert [(result["doc_id"], result["source"]) for result in results.results] == [
+        ("nl", "bm25+expansion"),
+        ("en", "expansion"),
+    ]
+    assert results.terms == ["archive", "parish registers"]
     with dspy.context(lm=DummyLM([{"terms": "[]"}])):
-        assert [one["doc_id"] for one in program(query="kerkboeken").results] == ["nl"]
+        assert [result["doc_id"] for result in program(query="kerkboeken").results] == ["nl"]
 
 
 def test_copies_share_the_index_and_states_do_not_hold_it(module: Any) -> None:

@@ -26,16 +26,16 @@ def heritage(root: Path) -> Any:
 
 
 def test_a_models_statements_become_triples_with_property_ids(module: Any) -> None:
-    said = [
+    statements = [
         {"subject": "Louvre", "predicate": "inception", "object": "1793", "confidence": 0.4},
         {"subject": "Louvre ", "predicate": "inception", "object": "1793", "confidence": 0.9},
         {"subject": "Louvre", "predicate": "located in", "object": "Paris"},
         {"subject": "Louvre", "predicate": "located in", "object": " "},
     ]
     program = module.Triples()
-    with dspy.context(lm=DummyLM([{"statements": json.dumps(said)}])):
-        found = program(text="The Louvre in Paris opened in 1793.").triples
-    assert found == [
+    with dspy.context(lm=DummyLM([{"statements": json.dumps(statements)}])):
+        triples = program(text="The Louvre in Paris opened in 1793.").triples
+    assert triples == [
         {"subject": "Louvre", "predicate": "P571", "object": "1793", "confidence": 0.9},
         {"subject": "Louvre", "predicate": "P131", "object": "Paris", "confidence": 1.0},
     ]
@@ -43,9 +43,9 @@ def test_a_models_statements_become_triples_with_property_ids(module: Any) -> No
 
 def test_a_predicate_that_is_not_in_the_list_is_refused(module: Any) -> None:
     program = module.Triples({"author": "P50"})
-    said = [{"subject": "a", "predicate": "inception", "object": "1793"}]
+    statements = [{"subject": "a", "predicate": "inception", "object": "1793"}]
     with (
-        dspy.context(lm=DummyLM([{"statements": json.dumps(said)}] * 4)),
+        dspy.context(lm=DummyLM([{"statements": json.dumps(statements)}] * 4)),
         pytest.raises(Exception, match="failed to parse"),
     ):
         program(text="x")
@@ -56,7 +56,9 @@ def test_gold_becomes_a_demonstration_and_comes_back(module: Any, heritage: Any)
     for example in heritage.train[:20]:
         demo = program.to_demo(example)["statements"]
         assert len(demo) == len(example.triples)
-        assert {program.properties[one["predicate"]] for one in demo} == {one["predicate"] for one in example.triples}
+        assert {program.properties[triple["predicate"]] for triple in demo} == {
+            triple["predicate"] for triple in example.triples
+        }
 
 
 def test_every_predicate_of_the_gold_set_can_be_said(module: Any, heritage: Any) -> None:
@@ -76,8 +78,8 @@ def test_every_predicate_of_the_gold_set_can_be_said(module: Any, heritage: Any)
     ],
 )
 def test_patterns_in_four_languages(module: Any, text: str, expected: set[tuple[str, str]]) -> None:
-    found = module.PatternTriples()(text=text).triples
-    assert {(one["predicate"], one["object"]) for one in found} == expected
+    triples = module.PatternTriples()(text=text).triples
+    assert {(triple["predicate"], triple["object"]) for triple in triples} == expected
 
 
 def test_fitting_learns_rates_and_leaves_the_baseline_alone(module: Any, heritage: Any) -> None:
@@ -93,10 +95,10 @@ def test_fitting_learns_rates_and_leaves_the_baseline_alone(module: Any, heritag
 
 def test_the_metric_of_the_workspace(root: Path, heritage: Any) -> None:
     metric = workspace.load(root / "metrics" / "triples.py").metric
-    example = next(one for one in heritage.all if any(t["object_type"] == "external-id" for t in one.triples))
-    whole = metric(example, {"triples": [dict(one) for one in example.triples]})
+    example = next(triple for triple in heritage.all if any(t["object_type"] == "external-id" for t in triple.triples))
+    whole = metric(example, {"triples": [dict(triple) for triple in example.triples]})
     assert whole.score == 1.0
     assert bool(whole)
-    without = [one for one in example.triples if one["object_type"] != "external-id"]
+    without = [triple for triple in example.triples if triple["object_type"] != "external-id"]
     assert metric(example, {"triples": without}).score < 1.0
     assert metric.targets == {"precision": 0.85, "recall": 0.60, "f1": 0.70, "calibration_pearson": 0.80}

@@ -14,7 +14,7 @@ WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs", "M
 
 
 @pytest.mark.parametrize(
-    ("text", "quote", "found"),
+    ("text", "quote", "words"),
     [
         ("Het Rijksmuseum", "Rijksmuseum", "Rijksmuseum"),
         ("Het Rijksmuseum", "RIJKSMUSEUM", "Rijksmuseum"),
@@ -33,10 +33,10 @@ WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs", "M
         ("opened in 1800", "180", "180"),  # part of a word, when it stands nowhere else
     ],
 )
-def test_what_a_model_changes(text: str, quote: str, found: str) -> None:
+def test_what_a_model_changes(text: str, quote: str, words: str) -> None:
     (place,) = locate(text, [quote])
     assert place is not None
-    assert text[slice(*place)] == found
+    assert text[slice(*place)] == words
 
 
 @pytest.mark.parametrize("quote", ["Louvre", "", " ", "...", "Cafe", "Musee"])
@@ -82,13 +82,13 @@ def test_words_of_the_text_are_always_found(words: list[str], data: st.DataObjec
     text = " ".join(words)
     word = data.draw(st.sampled_from(words))
     forms = [unicodedata.normalize(form, word) for form in ("NFC", "NFD", "NFKC", "NFKD")]
-    said = data.draw(st.sampled_from(forms)).replace(" ", "  ")
-    assume(_fold(said) and not unicodedata.combining(word[0]))  # a mark alone belongs to the word before it
-    (place,) = locate(text, [data.draw(st.sampled_from([said, said.casefold(), f" {said}\n"]))])
+    quote = data.draw(st.sampled_from(forms)).replace(" ", "  ")
+    assume(_fold(quote) and not unicodedata.combining(word[0]))  # a mark alone belongs to the word before it
+    (place,) = locate(text, [data.draw(st.sampled_from([quote, quote.casefold(), f" {quote}\n"]))])
     assert place is not None
     assert _fold(text[slice(*place)]).replace(" ", "") in (
-        _fold(said).replace(" ", ""),
-        _fold(said.strip("\"'“”„«».,;:()[] ")),
+        _fold(quote).replace(" ", ""),
+        _fold(quote.strip("\"'“”„«».,;:()[] ")),
     )
 
 
