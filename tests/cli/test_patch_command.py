@@ -187,14 +187,14 @@ def test_a_patch_that_makes_the_program_fail_is_not_available(
     use(monkeypatch, Short())
     output = run("patch", "test", "extraction", "--gold", "names")
     bodies = [yaml.safe_load(file.read_text()) for file in proposed.glob("*.yaml")]
-    output = {body["id"]: body for body in bodies if body["action"] == "add_example"}
-    assert output
-    assert all(body["status"] == "proposed" and not body["effects"] for body in output.values())
-    assert all("not available on dev: the program failed on all 20" in body["reason"] for body in output.values())
-    assert all(body["effects"] for body in bodies if body["id"] not in output)
-    assert all(f"warning: {name} is not available on dev: the program failed" in output for name in output)
-    message = refused("patch", "test", "extraction", *output, "--gold", "names")
-    assert message.startswith(f"no patch could be measured; {next(iter(output))} is not available on dev: the prog")
+    longer = {body["id"]: body for body in bodies if body["action"] == "add_example"}
+    assert longer
+    assert all(body["status"] == "proposed" and not body["effects"] for body in longer.values())
+    assert all("not available on dev: the program failed on all 20" in body["reason"] for body in longer.values())
+    assert all(body["effects"] for body in bodies if body["id"] not in longer)
+    assert all(f"warning: {name} is not available on dev: the program failed" in output for name in longer)
+    message = refused("patch", "test", "extraction", *longer, "--gold", "names")
+    assert message.startswith(f"no patch could be measured; {next(iter(longer))} is not available on dev: the prog")
 
 
 def test_a_file_of_ones_own_name_stays_one_file(workspace: Path) -> None:
