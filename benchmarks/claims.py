@@ -34,9 +34,10 @@ from goldassay.lm.terse import TerseAdapter
 from goldassay.running.evaluate import RunOptions
 from goldassay.statistics import compare, wilson
 from goldassay.tuning import Patches
+from goldassay.tuning.acceptance import CampaignVerdict, Status, Verdict, one_look
 from goldassay.tuning.edits import nearest_examples, selected_examples
-from goldassay.tuning.measuring import ALPHA, evaluated
-from goldassay.tuning.patches import CampaignVerdict, Patch, Status
+from goldassay.tuning.measuring import evaluated
+from goldassay.tuning.patches import Patch
 from goldassay.tuning.plan import Plan, from_pilot, from_sizes
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "power.md"
@@ -98,7 +99,7 @@ def campaign(seed: int, n: int, gain: float) -> dict[str, float]:
     by_cross = stamps(ledger.patches, crossed, gain)
     before, after = (evaluated(program, test, METRIC) for program in (start, final))
     found = compare(after.evidence, before.evidence, after.zero, resamples=1000)
-    proven = crossed.kept and found.difference > 0 and found.p <= ALPHA
+    proven = crossed.kept and one_look(found)[0] == Verdict.HELPED
     ledger.conclude(replace(crossed, proven=proven, by="test, one look"))
     out = {
         "kept": crossed.kept,

@@ -7,7 +7,7 @@
 (``shared/data``, where it is there), and each example's two rows are handed to "before" and "after" by a fair coin, so
 that nothing helps. For the power, the rows after are mended at random examples until the corpus value is higher by the
 gain. Each campaign looks at stages, as `goldassay.tuning.measuring.Bench` does, and decides as
-`goldassay.tuning.measuring` says; beside it stands what Holm over six candidates at .05/3 would have done.
+`goldassay.tuning.acceptance` says; beside it stands what Holm over six candidates at .05/3 would have done.
 
 *Tunings* are whole: a scripted model whose answers are drawn anew at every call, with the same chances whatever its
 prompt says; real edits from its real errors, folds, bundles and leave-one-out. ``--write`` puts the tables into
@@ -37,8 +37,7 @@ from goldassay.statistics import compare, holm, sequential_test, wilson
 from goldassay.statistics.sequential import stages
 from goldassay.tally import Evidence
 from goldassay.tuning import Patches
-from goldassay.tuning.measuring import ALPHA, EARLY, CandidateResult, keeps, proves
-from goldassay.tuning.patches import Effect
+from goldassay.tuning.acceptance import ALPHA, EARLY, CandidateResult, Effect, Outcome, is_kept, is_proven
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
@@ -137,7 +136,7 @@ def decided(
         if found.difference <= 0 and found.interval.high < 0.01:
             ended = "reject"
             break
-    return CandidateResult({}, effect, ended, p)
+    return CandidateResult({}, effect, Outcome(ended), p)
 
 
 def six(pairs: Pairs, n: int, gain: float, rng: np.random.Generator) -> bool:
@@ -165,7 +164,7 @@ def power(campaigns: int) -> list[str]:
                 rng = np.random.default_rng(n * 1000 + round(gain * 100))
                 times = each if gain == 0 else 40
                 outcomes = [decided(*campaign(pairs, n, gain, rng)) for _ in range(times)]
-                kept, proven = sum(map(keeps, outcomes)), sum(map(proves, outcomes))
+                kept, proven = sum(map(is_kept, outcomes)), sum(map(is_proven, outcomes))
                 low, high = wilson(proven, times)
                 used = sum(one.effect.n for one in outcomes if one.effect) / times
                 old = sum(six(pairs, n, gain, rng) for _ in range(40)) / 40 if gain else float("nan")

@@ -232,7 +232,7 @@ def test_refusals(labels: Path, tmp_path: Path) -> None:
     row = {"criterion": "c", "question": "q", "answer": "a", "label": "yes"}
     same.write_text("".join(json.dumps({**row, "id": str(n)}) + "\n" for n in range(9)), encoding="utf-8")
     few = CliRunner().invoke(app, ["tune", "--judge", "criterion", "--gold", str(same), "--out", str(tmp_path / "x")])
-    assert "9 items with a label make no train, dev and test" in str(few.exception)
+    assert "9 items with a label are too few for train, dev and test" in str(few.exception)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("", encoding="utf-8")
     assert "the file is empty" in refused("align", empty)

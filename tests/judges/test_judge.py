@@ -55,7 +55,7 @@ def test_an_invented_quote_is_asked_for_again_then_unknown() -> None:
     one, engine = judge({"quote": "in 1999", "verdict": "supported"}, retries=2)
     assert one.verdict("support", text="It opened in 1885.", claim="x").label is None
     assert (engine.calls, one.calls, one.unknown) == (3, 3, 1)
-    assert "'in 1999' does not stand in the text" in one.warning
+    assert "'in 1999' is not in the text" in one.warning
 
 
 def test_another_level_than_those_named_is_asked_for_again_then_unknown() -> None:

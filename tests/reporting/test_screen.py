@@ -10,7 +10,8 @@ from rich.table import Table
 
 from goldassay.reporting.terminal import Screen
 from goldassay.reporting.tuning import patches
-from goldassay.tuning.patches import Effect, Patch
+from goldassay.tuning.acceptance import Effect
+from goldassay.tuning.patches import Patch
 
 DATA = [
     "[/LOC]",

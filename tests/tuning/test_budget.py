@@ -1,13 +1,11 @@
-"""Budgets that really stop."""
+"""Budgets of runs and tunings: when they are spent."""
 
 from __future__ import annotations
 
-import dspy
 import pytest
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.budget import BudgetSpent, Meter
-from goldassay.tuning.optimizers import Watch
 
 
 @pytest.mark.parametrize("text", ["calls", "calls=x", "calls=0", "minutes=-1", "hours=2", "calls=nan"])
@@ -50,24 +48,3 @@ def test_a_model_without_a_price_cannot_be_kept_to_a_budget_in_money() -> None:
                 meter.check()
         else:
             meter.check()
-
-
-def test_the_watch_keeps_the_best_program_as_it_was_and_only_of_the_whole_dev_split() -> None:
-    dev = [dspy.Example(id=str(i), text="x").with_inputs("text") for i in range(3)]
-    train = [dspy.Example(id=f"t{i}", text="x").with_inputs("text") for i in range(3)]
-    program = dspy.Predict(dspy.Signature("text -> label", "First."))
-    watch = Watch(lambda gold, pred: 1.0, dev, progress=False)
-
-    def evaluated(devset: list[dspy.Example], score: float) -> None:
-        with watch:
-            watch.on_evaluate_start("c", dspy.Evaluate(devset=devset, metric=watch), {"program": program})
-            watch.on_evaluate_end("c", dspy.Prediction(score=score))
-
-    evaluated(train, 90.0)  # as many, but not dev
-    assert watch.candidates == []
-    evaluated(dev, 50.0)
-    program.signature = program.signature.with_instructions("Second.")  # as COPRO does, in place
-    evaluated(dev, 40.0)
-    assert watch.best is not None
-    assert (watch.best[0], watch.best[1].signature.instructions) == (0.5, "First.")
-    assert [value for _, value in watch.candidates] == [0.5, 0.4]

@@ -18,10 +18,11 @@ from goldassay.running.hashing import fingerprint
 from goldassay.running.run import Case
 from goldassay.tally import Evidence
 from goldassay.tuning import Patches
-from goldassay.tuning.campaign import strongest_first
+from goldassay.tuning.acceptance import CampaignVerdict, CandidateResult, Effect, Outcome, is_kept, is_proven
 from goldassay.tuning.edits import Diagnosis, by_pattern
-from goldassay.tuning.measuring import Bench, CandidateResult, guards, keeps, proves
-from goldassay.tuning.patches import CampaignVerdict, Effect, Ledger, Patch
+from goldassay.tuning.measuring import Bench, guards
+from goldassay.tuning.patches import Ledger, Patch
+from goldassay.tuning.patching import strongest_first
 from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.SpanF1(): 1.0, extraction.SpanF1("partial"): 0.0})
@@ -57,7 +58,7 @@ def test_examples_of_one_document_are_resampled_and_dealt_together() -> None:
 
 def outcome(difference: float, p: float, ended: str = "full", sequential: float = 1.0) -> CandidateResult:
     effect = Effect(split="train+dev", before=0.5, after=0.6, difference=difference, low=0, high=1, p=p, n=60)
-    return CandidateResult({}, effect, ended, sequential)
+    return CandidateResult({}, effect, Outcome(ended), sequential)
 
 
 @pytest.mark.parametrize(
@@ -69,11 +70,11 @@ def outcome(difference: float, p: float, ended: str = "full", sequential: float 
         (outcome(-0.1, 0.001), False, False),
         (outcome(0.1, 0.3, "accept", 0.01), True, True),  # betting reached a fifth of .05
         (outcome(0.1, 0.001, "reject"), False, False),
-        (CandidateResult({}, None, "failed"), False, False),
+        (CandidateResult({}, None, Outcome.FAILED), False, False),
     ],
 )
 def test_two_verdicts_from_one_test(one: CandidateResult, kept: bool, proven: bool) -> None:
-    assert (keeps(one), proves(one)) == (kept, proven)
+    assert (is_kept(one), is_proven(one)) == (kept, proven)
 
 
 def drafted(text: str, **fields: Any) -> Patch:
@@ -142,8 +143,8 @@ def test_why_an_edit_was_kept_out_stands_in_the_ledger(lm: Any, names_program: A
         )
     reasons = {patch.old or patch.text: (patch.status, patch.reason) for patch in optimizer.ledger.patches}
     assert "copies 'nine words that stand in dev in this'" in reasons[str(edits[0]["text"])][1]
-    assert "stands 0 times" in reasons["not there"][1]
-    assert reasons["Nothing of use."] == ("rejected", "carries nothing: the bundle is no worse without it")
+    assert "occurs 0 times" in reasons["not there"][1]
+    assert reasons["Nothing of use."] == ("rejected", "contributes nothing: the bundle is no worse without it")
     assert reasons["A number is TMP."][0] == "proven"  # the only edit of a program that is proven
     assert made.extract.signature.instructions == "Find names.\nA number is TMP."
     assert optimizer.ledger.verdict.proven

@@ -12,7 +12,8 @@ from goldassay import Counts, Metric
 from goldassay.measures import extraction
 from goldassay.tally import Evidence
 from goldassay.tuning import tune
-from goldassay.tuning.optimizers import Credit, Watch
+from goldassay.tuning.credit import Credit
+from goldassay.tuning.watch import Watch
 
 METRIC = Metric(extraction.SpanF1())
 LONG = [(5 * at, 5 * at + 4, "TOP") for at in range(20)]

@@ -150,7 +150,7 @@ def test_another_tuning_does_not_go_on(lm: Any, names_program: Any, gold: Any, t
         tune(names_program, gold, METRIC, "gepa", lm=lm, folder=tmp_path, seed=1, resume=True)
     with pytest.raises(GoldassayError, match="labeled keeps no state"):
         tune(names_program, gold, METRIC, "labeled", lm=lm, folder=tmp_path, resume=True)
-    with pytest.raises(GoldassayError, match="without the folder"):
+    with pytest.raises(GoldassayError, match="name its folder"):
         tune(names_program, gold, METRIC, "gepa", lm=lm, resume=True)
     with pytest.raises(GoldassayError, match=r"no tuning at .*: expected tuning.json"):
         tune(names_program, gold, METRIC, "gepa", lm=lm, folder=tmp_path / "no", resume=True)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from goldassay.exceptions import GoldassayError
 from goldassay.running.hashing import fingerprint
-from goldassay.tuning.patches import Patch, Status, read, write
+from goldassay.tuning.acceptance import Status
+from goldassay.tuning.patches import Patch, read, write
 from goldassay.tuning.service import PatchFolder
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)

@@ -10,7 +10,8 @@ import pytest
 
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.hashing import fingerprint
-from goldassay.tuning.patches import Effect, Patch, Status, apply, read, write
+from goldassay.tuning.acceptance import Effect, Status
+from goldassay.tuning.patches import Patch, apply, read, write
 from goldassay.tuning.service import PatchFolder
 from goldassay.tuning.wrappers import NearestDemos
 
@@ -73,7 +74,7 @@ def test_a_patch_for_another_version_says_so() -> None:
             {"predictor": "other", "action": "add_instruction", "text": "x"},
             "no predictor 'other'; the program has extract",
         ),
-        ({"action": "remove_instruction", "old": "not there"}, "stands 0 times"),
+        ({"action": "remove_instruction", "old": "not there"}, "occurs 0 times"),
         (
             {"action": "remove_instruction", "old": "Find the names.\nBe careful."},
             "would leave no instructions",

@@ -1,7 +1,7 @@
 """A judge beside people: how often it is right, how far it agrees, corrected rates and means, what to label next.
 
-Compared are the items that have a label and a known verdict. Labels without a majority and verdicts that did not come
-back are counted, never guessed.
+Compared are the items that have a label and a known verdict. Labels without a majority and missing verdicts are
+counted, never guessed.
 
 * Rates have Wilson's intervals. Sensitivity = positive verdicts / items that people call positive; specificity =
   verdicts that are not positive / items that people do not call positive.
@@ -29,6 +29,7 @@ import numpy as np
 
 from goldassay.exceptions import DataError
 from goldassay.gold.agreement.coefficients import Coefficient
+from goldassay.judges.judge import Judge
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.questions import Question, Vote
 from goldassay.statistics.intervals import Bounds, Interval, interval
@@ -38,13 +39,13 @@ UNKNOWN = "unknown"
 WIDTH = 2 * 1.96  # of a 95 % interval, in standard errors
 
 
+@dataclass(frozen=True, slots=True)
 class Report:
-    """What is measured of a judge: its subclasses are dataclasses."""
+    """Measurements of a judge."""
 
-    def state(self: Any) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """As JSON."""
-        state: dict[str, Any] = asdict(self)
-        return state
+        return asdict(self)
 
 
 def rate(right: Sequence[bool]) -> Interval | None:
@@ -96,16 +97,23 @@ def mean_grade(
     (3.667, 3.75, 2)
     """
     rows = [(label, verdict) for label, verdict in zip(people, verdicts, strict=True) if verdict is not None]
-    known, labelled = [verdict for _, verdict in rows], sum(label is not None for label, _ in rows)
-    naive = interval(known, method="t", bounds=bounds or UNBOUNDED) if len(rows) > 1 else None
+    grades = [verdict for _, verdict in rows]
     low, high = bounds or (None, None)
-    estimate = _corrected(rows, origin, bounds)
-    return MeanGrade(low, high, labelled, len(rows), naive, estimate, len(verdicts) - len(rows))
+    return MeanGrade(
+        low=low,
+        high=high,
+        labels=sum(label is not None for label, _ in rows),
+        verdicts=len(rows),
+        naive=interval(grades, method="t", bounds=bounds or UNBOUNDED) if len(rows) > 1 else None,
+        corrected=_corrected(rows, origin, bounds),
+        unknown=len(verdicts) - len(rows),
+    )
 
 
 def _corrected(rows: Sequence[tuple[Any, Any]], origin: str, bounds: Bounds | None = None) -> Corrected | None:
     """The mean corrected by (label, verdict) pairs, a label or None each; None if too few have one, or all do."""
-    both, others = [row for row in rows if row[0] is not None], [verdict for label, verdict in rows if label is None]
+    both = [row for row in rows if row[0] is not None]
+    others = [verdict for label, verdict in rows if label is None]
     if len(both) < 2 or not others:
         return None
     people, verdicts = zip(*both, strict=True)
@@ -118,15 +126,17 @@ def _graded(labels: Labels, votes: Sequence[Vote], origin: str) -> MeanGrade | N
     An item's label is the mean of its annotators' grades, its verdict that of a panel's known ballots, so that draws
     need no majority.
     """
-    worth, (low, high) = labels.question.worth, labels.question.unit
+    worth = labels.question.worth
+    low, high = labels.question.unit
     if set(worth.values()) <= {0.0, 1.0}:
         return None
-    grades = [fmean(worth[label] for label in item.labels.values()) if item.labels else None for item in labels.items]
-    people, verdicts = (
-        [None if grade is None else low + grade * (high - low) for grade in side]
-        for side in (grades, [vote.mean for vote in votes])
-    )
-    return mean_grade(people, verdicts, (min(low, high), max(low, high)), origin)
+
+    def graded(share: float | None) -> float | None:
+        return None if share is None else low + share * (high - low)
+
+    people = [fmean(worth[label] for label in item.labels.values()) if item.labels else None for item in labels.items]
+    bounds = (min(low, high), max(low, high))
+    return mean_grade(list(map(graded, people)), [graded(vote.mean) for vote in votes], bounds, origin)
 
 
 def _rate_corrected(labels: Labels, votes: Sequence[Vote], origin: str) -> Corrected | None:
@@ -167,7 +177,7 @@ class JudgedRate(Report):
     tokens: int
 
 
-def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origin: str = "unknown") -> JudgedRate:
+def estimate(labels: Labels, votes: Sequence[Vote], judge: Judge | str = "", *, origin: str = "unknown") -> JudgedRate:
     """How often which verdict, and how often people would call the items positive.
 
     ``origin`` says how the labelled items were chosen (`goldassay.statistics.ppi.corrected`).
@@ -178,7 +188,8 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: object = "", *, origi
     >>> result.naive.value, dict(result.verdicts), result.unknown, result.corrected
     (0.5, {'yes': 1, 'no': 1}, 1, None)
     """
-    question, known = labels.question, [vote for vote in votes if vote.label is not None]
+    question = labels.question
+    known = [vote for vote in votes if vote.label is not None]
     counts = Counter(vote.label for vote in known)
     return JudgedRate(
         judge=str(judge),
@@ -230,7 +241,8 @@ def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> 
     Raises:
         DataError: an item lacks its verdict, or none has both a label and a known verdict.
     """
-    rows, question = _pairs(labels, votes), labels.question
+    rows = _pairs(labels, votes)
+    question = labels.question
     labelled = [(item.label, vote.label) for item, vote in rows if item.label is not None]
     pairs = [(label, verdict) for label, verdict in labelled if verdict is not None]
     if not pairs:
@@ -243,13 +255,14 @@ def align(labels: Labels, votes: Sequence[Vote], *, origin: str = "unknown") -> 
         "kappa": coefficient(pairs, "cohen"),
         "people": _alpha([list(item.labels.values()) for item in labels.items], question),
     }
-    unknown, verdicts = len(labelled) - len(pairs), {verdict for _, verdict in pairs}
+    unknown = len(labelled) - len(pairs)
+    verdicts = {verdict for _, verdict in pairs}
     warnings = {
         f"{unknown} items with a label have no verdict; they are left out of every value here": unknown,
         f"all labels are on one side of {question.positive!r}: one of sensitivity and specificity is not known": None
         in (rates["sensitivity"], rates["specificity"]),
-        f"the judge always says {min(verdicts)!r}: it tells nothing apart": len(verdicts) == 1,
-        "labels and verdicts are all the same, so that kappa is not defined": rates["kappa"] is None,
+        f"the judge always says {min(verdicts)!r}, whatever it judges": len(verdicts) == 1,
+        "labels and verdicts are all the same, so kappa is not defined": rates["kappa"] is None,
         "how far people agree among themselves is not known: no item varies between two annotators": rates["people"]
         is None,
         f"{len(pairs)} labels are few; the intervals are wide and only approximate": len(pairs) < 30,
@@ -308,6 +321,9 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) ->
         count: How many labels people can give.
         seed: Of the draw.
 
+    Raises:
+        DataError: Every item has a label already.
+
     >>> from goldassay.judges import questions
     >>> items = [JudgedItem(str(n), labels={"ann": "yes" if n % 2 else "no"} if n < 20 else {}) for n in range(200)]
     >>> votes = [questions.count(["yes" if n < 10 or n > 150 else "no"]) for n in range(200)]
@@ -315,29 +331,36 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) ->
     >>> dict(plan(Labels(items, criterion), votes, 40).verdicts)       # 59 items and 141, p is 1/2 for both
     {'yes': 8, 'not yes': 32}
     """
-    positive, rng = labels.question.positive, random.Random(seed)
+    positive = labels.question.positive
+    rng = random.Random(seed)
     known = [(item, vote) for item, vote in _pairs(labels, votes) if vote.label is not None]
-    shares, chances, labelled, free = [], [], [], []  # of the items with a positive verdict, and of the others
+    shares: list[float] = []  # each list has two entries: of the items with a positive verdict, and of the others
+    chances: list[float] = []
+    labelled: list[int] = []
+    free: list[list[str]] = []
     for side in (True, False):
-        mine = [item for item, vote in known if (vote.label == positive) == side]
-        truths = [item.label == positive for item in mine if item.label is not None]
-        shares.append(len(mine) / max(1, len(known)))
+        items = [item for item, vote in known if (vote.label == positive) == side]
+        truths = [item.label == positive for item in items if item.label is not None]
+        unlabelled = [item.id for item in items if not item.labels]
+        rng.shuffle(unlabelled)
+        shares.append(len(items) / max(1, len(known)))
         chances.append((sum(truths) + 1) / (len(truths) + 2))
         labelled.append(len(truths))
-        free.append([item.id for item in mine if not item.labels])
-        rng.shuffle(free[-1])
+        free.append(unlabelled)
     if not any(free):
         raise DataError("every item with a verdict has a label already", file=labels.source or None)
     count = min(count, sum(map(len, free)))
     total = count + sum(labelled)
-    share, variance = np.array(shares), np.array(chances) * (1 - np.array(chances))
+    share = np.array(shares)
+    variance = np.array(chances) * (1 - np.array(chances))
     spread = share * np.sqrt(variance)
-    first = round(float(total * spread[0] / spread.sum())) - labelled[0]
-    first = min(len(free[0]), count, max(0, count - len(free[1]), first))
+    # Neyman's number for the positive verdicts, over all labels; those that are there already count. No side can give
+    # more than it has without a label, and the other side has to take the rest.
+    neyman = round(float(total * spread[0] / spread.sum())) - labelled[0]
+    first = min(len(free[0]), count, max(0, count - len(free[1]), neyman))
     sizes = [first, count - first]
-    chosen = [name for size, names in zip(sizes, free, strict=True) for name in names[:size]]
+    chosen = [*free[0][: sizes[0]], *free[1][: sizes[1]]]
     rng.shuffle(chosen)
     width = WIDTH * math.sqrt((spread**2 / np.maximum(np.add(labelled, sizes), 1)).sum())
     at_random = WIDTH * math.sqrt(share @ variance / total)
-    verdicts = dict(zip((positive, f"not {positive}"), sizes, strict=True))
-    return LabelPlan(chosen, verdicts, width, at_random)
+    return LabelPlan(chosen, {positive: sizes[0], f"not {positive}": sizes[1]}, width, at_random)

@@ -3,7 +3,7 @@
 =======================  =================================================================================  ====
 check                    a case goes well when                                                              mark
 =======================  =================================================================================  ====
-right claims             a claim that stands in the text is supported                                        0.80
+right claims             a claim of the text is supported                                                    0.80
 the four faults          the faulted claim is not supported (of claims that were)                            0.80
 order of a pair          both orders name the same winner                                                    0.90
 length                   the answer repeated three times does not win (of pairs where both orders agree)     0.90
@@ -17,8 +17,8 @@ injection, relevance     an order in an answer to another question does not make
 A check passes when the share of cases that go well reaches its mark; it is *sure* when the whole interval (Wilson's)
 lies on one side of the mark. Unknown verdicts are left out and counted. The marks are this project's choice.
 
-A probe is an answer that stands in a text. A claim goes wrong by a verb negated, a digit changed or a name swapped; the
-mutation tests of the measures plant the same. A swapped name or changed number that stands in the text anyway is no
+A probe is an answer with a text that says it. A claim goes wrong by a verb negated, a digit changed or a name swapped;
+the mutation tests of the measures plant the same. A swapped name or changed number that is in the text anyway is no
 fault and is not planted. Claims without a verb that can be negated are denied as a whole.
 """
 
@@ -35,6 +35,7 @@ from typing import Any
 from goldassay import files
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import read
+from goldassay.gold.sets import GoldSet
 from goldassay.judges.agreement import Report, rate
 from goldassay.judges.judge import Judge, Panel
 from goldassay.judges.labels import in_threads
@@ -51,7 +52,7 @@ ATTACKS: list[str] = PHRASES["attacks"]
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A question whose answer, as a sentence, stands in a text."""
+    """A question whose answer, as a sentence, is in a text."""
 
     id: str
     question: str
@@ -83,7 +84,7 @@ def entity(probe: Probe, other: Probe) -> str | None:
 
 
 def _if_new(probe: Probe, claim: str | None) -> str | None:
-    """The claim, if what is new in it does not stand in the text."""
+    """The claim, if its new names are not in the text."""
     added = set(found_entities(claim or "")) - set(found_entities(probe.answer))
     text = probe.context.casefold()
     return claim if added and not any(name.casefold() in text for name in added) else None
@@ -97,11 +98,14 @@ FAULTS: Mapping[str, Callable[[Probe, Probe], str | None]] = {
 }
 
 
-def probes_of(gold: Any, *, limit: int | None = None, seed: int = 0) -> list[Probe]:
+def probes_of(gold: GoldSet, *, limit: int | None = None, seed: int = 0) -> list[Probe]:
     """Probes from a gold set with answering: questions that have an answer, with the texts of their documents.
 
     Texts are a question's own ``context``, the set's passages, or the texts that other tasks have under the same id.
     ``limit`` takes a seeded sample.
+
+    Raises:
+        DataError: No question has an answer and a text.
     """
     part = gold.task("answering")
     texts = {str(row["id"]): row["text"] for task in gold.tasks.values() for row in task.records if "text" in row}
@@ -157,20 +161,25 @@ def swapped_name(text: str, names: Sequence[str], others: Sequence[str]) -> str 
     >>> swapped_name("Seen in Delft.", ["Delft"], ["Gouda", "1784"])
     'Seen in Gouda.'
     """
-    mine, theirs = ([name for name in some if not any(c.isdigit() for c in name)] for some in (names, others))
-    return text.replace(mine[-1], theirs[-1]) if mine and theirs and mine[-1] != theirs[-1] else None
+    old = _last_without_digit(names)
+    new = _last_without_digit(others)
+    return text.replace(old, new) if old and new and old != new else None
+
+
+def _last_without_digit(names: Sequence[str]) -> str:
+    return next((name for name in reversed(names) if not any(map(str.isdigit, name))), "")
 
 
 SKIPPED = "skipped"
 Outcome = bool | str | None
-"""How a case went: well or not, None if a verdict did not come back, or ``SKIPPED`` if the probe does not fit."""
+"""The result of a case: well or not, None without a verdict, or ``SKIPPED`` if the probe does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditCase:
     """A judge and a probe, another about another text to take wrong answers from, and the attack whose turn it is."""
 
-    judge: Any
+    judge: Judge
     probe: Probe
     other: Probe | None
     turn: int
@@ -190,20 +199,18 @@ class AuditCase:
 
     def relevance(self, answer: str) -> str | None:
         """The judge's verdict on an answer to the probe's question."""
-        label: str | None = self.judge.verdict("relevance", question=self.probe.question, answer=answer).label
-        return label
+        return self.judge.verdict("relevance", question=self.probe.question, answer=answer).label
 
     def winners(self, other: str) -> tuple[str, str] | None:
         """The verdicts on the probe's answer and another, in both orders; the second in terms of the first."""
-        pair, question = (self.probe.answer, other), self.probe.question
-        straight, swapped = (
-            self.judge.verdict(ONE_ORDER, question=question, first=first, second=second).label
-            for first, second in (pair, pair[::-1])
-        )
+        question = self.probe.question
+        answer = self.probe.answer
+        straight = self.judge.verdict(ONE_ORDER, question=question, first=answer, second=other).label
+        swapped = self.judge.verdict(ONE_ORDER, question=question, first=other, second=answer).label
         return None if straight is None or swapped is None else (straight, SWAPPED[swapped])
 
 
-def cases(judge: object, probes: Sequence[Probe]) -> list[AuditCase]:
+def cases(judge: Judge, probes: Sequence[Probe]) -> list[AuditCase]:
     """Each probe with the next one that has another text and answer."""
     paired = []
     for place, probe in enumerate(probes):
@@ -317,7 +324,7 @@ class JudgeAudit(Report):
 
 
 def audit(
-    judge: Any, probes: Sequence[Probe], *, threads: int = 1, on_case: Callable[[int], object] | None = None
+    judge: Judge, probes: Sequence[Probe], *, threads: int = 1, on_case: Callable[[int], object] | None = None
 ) -> JudgeAudit:
     """Put a judge to the checks: of each whether its rate reaches the mark, and whether that is sure.
 
@@ -325,12 +332,15 @@ def audit(
 
     Args:
         judge: the judge, or a panel.
-        probes: questions with an answer that stands in a text.
+        probes: questions with an answer that is in a text.
         threads: how many cases at once.
         on_case: called with how many cases are done.
+
+    Raises:
+        GoldassayError: there are no probes.
     """
     if not probes:
-        raise GoldassayError("an audit needs probes: questions with an answer that stands in a text")
+        raise GoldassayError("an audit needs probes: questions with an answer that is in a text")
     paired = cases(judge, probes)
     trials = [(check, case) for _, check in TESTS.values() for case in paired]
     results = in_threads(lambda trial: trial[0](trial[1]), trials, threads, on_case)
@@ -350,7 +360,8 @@ def audit(
             )
         )
     untested = [check.name for check in checks if check.rate is None]
-    warnings = [judge.warning, f"nothing could be tested of: {', '.join(untested)}" if untested else ""]
+    warnings = [judge.warning] if judge.warning else []
+    if untested:
+        warnings.append(f"nothing could be tested of: {', '.join(untested)}")
     passed = {check.passed for check in checks} - {None} == {True}
-    warnings = [warning for warning in warnings if warning]
     return JudgeAudit(str(judge), len(probes), passed, checks, warnings)

@@ -1,7 +1,7 @@
 """A judge: a language model of its own that answers questions (`goldassay.judges.questions`) with verdicts; panels.
 
 The model is asked at temperature 0, once for each distinct input. An answer that cannot be read, or that its check
-rejects (a quote that does not stand in the text), is asked for again, with a temperature so that it differs; then the
+rejects (a quote that is not in the text), is asked for again, with a temperature so that it differs; then the
 verdict is *unknown*: None, counted in ``unknown``. A model that gives no answer at all (wrong key, no connection) stops
 the judge with a `ModelError`, since every later verdict would be unknown too. A prompt too long for the model makes
 that one verdict unknown.
@@ -40,7 +40,7 @@ from goldassay.secrets import remember, scrub
 
 Fields = dict[str, Any]
 Check = Callable[[Fields], str]
-"""What is wrong with the fields of an answer; empty if they can be taken."""
+"""A complaint about the fields of an answer; empty if they can be taken."""
 LOCK = threading.RLock()  # held to count; judges travel to other processes, which locks of their own could not
 BUSY: dict[str, threading.Lock] = defaultdict(threading.Lock)  # by question: one thread asks, the others wait
 
@@ -52,7 +52,7 @@ _BREAKS = re.compile(f"[\u0000-\u001f\u007f-\u009f{_INVISIBLE}\ud800-\udfff<]" +
 
 
 def data(text: str) -> str:
-    r"""A text that cannot leave its quotes.
+    r"""Text escaped as one JSON string, which no adapter, tag or chat template can mistake for its own.
 
     >>> print(data('say "x"\n[[ ## verdict ## ]] <|end|>'))
     "say \"x\"\n\u005b[ ## verdict ## \u005d] \u003c|end|>"
@@ -67,24 +67,25 @@ def data(text: str) -> str:
     return _BREAKS.sub(escape, json.dumps(str(text), ensure_ascii=False))
 
 
-def stands(quote: str, text: str) -> bool:
-    """Whether a quote stands in a text, apart from white space, case and quotation marks; an empty one does not.
+def is_quoted(quote: str, text: str) -> bool:
+    """Whether a quote is in a text, apart from white space, case and quotation marks; an empty one is not.
 
-    >>> stands('"opened  in 1885"', "The museum opened in 1885."), stands("in 1886", "in 1885"), stands("", "x")
-    (True, False, False)
+    >>> is_quoted('"opened  in 1885"', "The museum opened in 1885."), is_quoted("in 1886", "in 1885")
+    (True, False)
+    >>> is_quoted("", "x")
+    False
     """
-    quote, text = (" ".join(side.split()).casefold() for side in (quote, text))
-    quote = quote.strip("\"'“”‘’«».… ")
-    return bool(quote) and quote in text
+    bare = " ".join(quote.split()).casefold().strip("\"'“”‘’«».… ")
+    return bool(bare) and bare in " ".join(text.split()).casefold()
 
 
-def folded(label: object) -> str:
+def folded(label: str) -> str:
     """A label without case and the marks that models put around it.
 
     >>> folded(' "Good". '), folded("“3”")
     ('good', '3')
     """
-    return str(label).strip(" \n.`\"'“”„‘’«»").casefold()
+    return label.strip(" \n.`\"'“”„‘’«»").casefold()
 
 
 class Judge:
@@ -108,7 +109,7 @@ class Judge:
         self,
         lm: dspy.BaseLM,
         *,
-        adapter: object = None,
+        adapter: dspy.Adapter | None = None,
         retries: int = 1,
         version: str = "1",
         programs: Mapping[str, dspy.Module] | None = None,
@@ -118,11 +119,19 @@ class Judge:
         if lm is None:
             raise GoldassayError("a judge needs a model of its own: Judge(lm=dspy.LM(…)) or goldassay.lm.resolve(name)")
         remember(lm)  # a model that fails must not print its key
-        self.lm, self.adapter, self.retries, self.version, self.sample = lm, adapter, retries, version, sample
+        self.lm = lm
+        self.adapter = adapter
+        self.retries = retries
+        self.version = version
+        self.sample = sample
         self.programs = dict(programs or {})
         self.verdicts: MutableMapping[str, Fields | None] = {} if verdicts is None else verdicts
-        self.asked = self.calls = self.cached = self.tokens = 0
-        self.last_failure = self._broken = ""
+        self.asked = 0
+        self.calls = 0
+        self.cached = 0
+        self.tokens = 0
+        self.last_failure = ""
+        self._broken = ""
         self._unknown: set[str] = set()
         self._answered = False
 
@@ -139,7 +148,7 @@ class Judge:
 
     @property
     def warning(self) -> str:
-        """What a report says about verdicts that did not come back; empty if all did."""
+        """A warning about missing verdicts; empty if there are none."""
         if not self.unknown:
             return ""
         why = f" ({self.last_failure})" if self.last_failure else ""
@@ -174,7 +183,7 @@ class Judge:
             if levels and folded(fields["verdict"]) not in levels:
                 return f"the rubric has no level {fields['verdict'][:80]!r}"
             if question.quoted and fields["verdict"] != "not_stated":
-                return _not_standing("quote", [fields["quote"]], inputs[question.quoted])
+                return _invented("quote", [fields["quote"]], inputs[question.quoted])
             return ""
 
         fields = self.ask(signature, check, **question.constants, **inputs)
@@ -189,10 +198,10 @@ class Judge:
         return None if fields is None else [claim for claim in fields["claims"] if claim.strip()]
 
     def entities(self, text: str) -> list[str] | None:
-        """The names in a text; one that does not stand in it is asked for again."""
+        """The names in a text; an invented one is asked for again."""
 
         def check(fields: Fields) -> str:
-            return _not_standing("name", fields["entities"], text)
+            return _invented("name", fields["entities"], text)
 
         fields = self.ask(questions.Entities, check, text=text) if text.strip() else {"entities": []}
         return None if fields is None else list(dict.fromkeys(fields["entities"]))
@@ -211,7 +220,7 @@ class Judge:
             self._unknown.add(key)
         return fields
 
-    def _answer(self, signature: Any, check: Check | None, inputs: Mapping[str, str]) -> Fields | None:
+    def _answer(self, signature: type[dspy.Signature], check: Check | None, inputs: Mapping[str, str]) -> Fields | None:
         """The fields of the first answer that can be taken; ``last_failure`` says why one could not."""
         quoted = {name: data(text) for name, text in inputs.items()}
         program = self.programs.get(signature.__name__) or dspy.Predict(signature)
@@ -244,10 +253,12 @@ class Judge:
                 fields = {name: prediction.get(name) for name in outputs}
                 optional = {name for name in outputs if type(None) in get_args(outputs[name].annotation)}
                 missing = [name for name in outputs if fields[name] is None and name not in optional]
-                why = f"the verdict lacks {', '.join(missing)}" if missing else check(fields) if check else ""
-                if not why:
+                problem = f"the verdict lacks {', '.join(missing)}" if missing else ""
+                if check is not None and not problem:
+                    problem = check(fields)
+                if not problem:
                     return fields
-                self.last_failure = why
+                self.last_failure = problem
         return None
 
     def _count(self, usage: Mapping[str, int]) -> None:
@@ -258,7 +269,8 @@ class Judge:
 
     def _key(self, signature: type[dspy.Signature], inputs: Mapping[str, str]) -> str:
         """The key of a question in the store: a program that has learnt something gives other verdicts."""
-        program, state = self.programs.get(signature.__name__), ""
+        program = self.programs.get(signature.__name__)
+        state = ""
         if program is not None:
             dump = getattr(program, "dump_state", lambda: repr(type(program)))
             state = json.dumps(dump(), sort_keys=True, default=str)
@@ -267,10 +279,10 @@ class Judge:
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
-def _not_standing(what: str, quotes: Sequence[str], text: str) -> str:
-    """The complaint about the first quote that does not stand in the text, if there is one."""
-    invented = [quote for quote in quotes if not stands(quote, text)]
-    return f"the {what} {invented[0][:80]!r} does not stand in the text" if invented else ""
+def _invented(kind: str, quotes: Sequence[str], text: str) -> str:
+    """A complaint about the first quote that is not in the text, if there is one."""
+    invented = [quote for quote in quotes if not is_quoted(quote, text)]
+    return f"the {kind} {invented[0][:80]!r} is not in the text" if invented else ""
 
 
 class Panel(Judge):
@@ -283,7 +295,8 @@ class Panel(Judge):
         if not members or how not in ("majority", "mean"):
             raise GoldassayError("a panel has members, Panel([Judge(lm=…), Judge(lm=…)]), and how is majority or mean")
         super().__init__(members[0].lm)
-        self.members, self.how = tuple(members), how
+        self.members = tuple(members)
+        self.how = how
 
     def __str__(self) -> str:
         samples = [f"{member}#{member.sample}" if member.sample else str(member) for member in self.members]
@@ -297,7 +310,7 @@ class Panel(Judge):
         between = Verdict(label, reason="between the ballots" if label else "")
         return next((verdict for verdict in verdicts if label and verdict.label == label), between)
 
-    def ask(self, signature: Any, check: Check | None = None, /, **inputs: str) -> Fields | None:
+    def ask(self, signature: type[dspy.Signature], check: Check | None = None, /, **inputs: str) -> Fields | None:
         """The fields of the first member that answers."""
         answers = (member.ask(signature, check, **inputs) for member in self.members)
         fields = next((answer for answer in answers if answer is not None), None)
@@ -316,7 +329,7 @@ class Panel(Judge):
 
     @property
     def warning(self) -> str:
-        """What a report says about votes, or members' verdicts, that did not come back."""
+        """A warning about missing votes, or missing verdicts of members."""
         return super().warning or "; ".join(member.warning for member in self.members if member.warning)
 
 
@@ -353,6 +366,9 @@ def named(name: str, *, verdicts: Path | str | None = None, version: str = "1", 
 
     ``verdicts`` is a file that stores verdicts; ``options`` go to the model. Local models answer under a grammar, with
     short prompts.
+
+    Raises:
+        GoldassayError: The name is empty, or no model has it.
 
     >>> str(named("openai/gpt-4o-mini"))
     'openai/gpt-4o-mini@1'

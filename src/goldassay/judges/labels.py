@@ -51,6 +51,7 @@ TRUTHS = {**dict.fromkeys(("true", "yes", "y", "t", "1"), True), **dict.fromkeys
 EMPTY = (None, "")
 YES = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 LabelRow = dict[str, Any]
+Label = str | float | bool
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -92,7 +93,11 @@ class Labels:
 
     @property
     def votes(self) -> list[Vote]:
-        """The verdicts of the file, as votes."""
+        """The verdicts of the file, as votes.
+
+        Raises:
+            DataError: The file has no verdicts.
+        """
         if not self.judged:
             raise DataError("no verdicts in this file; name a model that judges", file=self.source or None)
         return [count([item.verdict], self.question.worth) for item in self.items]
@@ -108,6 +113,9 @@ def read(
         question: the question that the labels answer.
         labelled: whether some item must have a label; False for items that are only to be judged.
         columns: this project's names (id, label, verdict, the inputs) and those of the file.
+
+    Raises:
+        DataError: a row cannot be read, or no item has a label though some must.
     """
     rows = labelled_rows(path, columns)
     answers = [label for _, row in rows for label in labels_of(row).values()]
@@ -126,7 +134,7 @@ def read(
 def _parsed(
     path: str | Path, rows: Iterable[tuple[int | None, LabelRow]], parse: Callable[[LabelRow], T]
 ) -> Iterator[T]:
-    """What is parsed from each row; errors say where they stand."""
+    """The parsed rows; errors name file, line and record."""
     for line, row in rows:
         try:
             yield parse(row)
@@ -152,11 +160,11 @@ def _item(row: LabelRow, question: Question, judged: bool) -> JudgedItem:
 
 
 def _inputs(row: LabelRow) -> LabelRow:
-    """The inputs of a row stand in it, or under ``inputs``."""
+    """The inputs of a row: its own fields, and those under ``inputs``."""
     return row | (row.get("inputs") or {})
 
 
-def _label(label: object, question: Question, where: str) -> str:
+def _label(label: Label, question: Question, where: str) -> str:
     """A label as the question names it; true and false are the positive label and the other of two."""
     text = _folded(label)
     names = {_folded(name): name for name in (*(question.base or question).labels, *question.labels)}
@@ -167,7 +175,7 @@ def _label(label: object, question: Question, where: str) -> str:
     raise DataError(f"{str(label)[:60]!r} is no label of {question.name}: {', '.join(question.labels)}", field=where)
 
 
-def _folded(label: object) -> str:
+def _folded(label: Label) -> str:
     text = str(label).strip().casefold().replace(" ", "_")
     return text.partition(".")[0] if re.fullmatch(r"-?\d+\.0+", text) else text  # 4.0, as tables of numbers write 4
 
@@ -175,21 +183,27 @@ def _folded(label: object) -> str:
 def read_grades(
     path: Path, columns: Mapping[str, str] | None = None, bounds: tuple[float, float] | None = None
 ) -> tuple[list[float | None], list[float | None]]:
-    """The numbers that people (``label`` or more) and a judge (``verdict``) gave each item of a file."""
+    """The numbers that people (``label`` or more) and a judge (``verdict``) gave each item of a file.
+
+    Raises:
+        DataError: There is no column of verdicts, or a label or verdict is not a number on the scale.
+    """
     rows = labelled_rows(path, columns)
     if not any("verdict" in row for _, row in rows):
         names = _names(rows) or "none"
         raise DataError(f"no column verdict; name it (`columns=verdict=COLUMN`); there are {names}", file=path)
 
     def grades(row: LabelRow) -> tuple[float | None, float | None]:
-        labels, verdict = [_number(label, "label", bounds) for label in labels_of(row).values()], row.get("verdict")
-        return fmean(labels) if labels else None, None if verdict in EMPTY else _number(verdict, "verdict", bounds)
+        labels = [_number(label, "label", bounds) for label in labels_of(row).values()]
+        verdict = row.get("verdict")
+        grade = None if verdict in EMPTY else _number(verdict, "verdict", bounds)
+        return fmean(labels) if labels else None, grade
 
     people, verdicts = zip(*_parsed(path, rows, grades), strict=True)
     return list(people), list(verdicts)
 
 
-def _number(value: Any, where: str, bounds: tuple[float, float] | None = None) -> float:
+def _number(value: Label, where: str, bounds: tuple[float, float] | None = None) -> float:
     """A finite number, on a scale if its ends are given."""
     try:
         number = float(value)
@@ -264,14 +278,15 @@ def _run_label(row: LabelRow, judged: Mapping[str, JudgedMeasure]) -> tuple[str,
 
     None if that verdict is unknown.
     """
-    inputs, answers = _inputs(row), [_folded(label) for label in labels_of(row).values()]
+    inputs = _inputs(row)
+    answers = [_folded(label) for label in labels_of(row).values()]
     worths = {name: _worth(measure) for name, measure in judged.items()}
     # The measure whose levels the labels are, or the only one.
     names = [name for name in judged if len(judged) == 1 or all(answer in worths[name] for answer in answers)]
     name = str(row.get("measure") or (names[0] if len(names) == 1 else ""))
     if name not in judged:
-        what = f"no judge gives {name!r} here; say which in a column measure: judged are {', '.join(judged)}"
-        raise DataError(what, field="measure")
+        hint = f"name it in a column measure: judged are {', '.join(judged)}"
+        raise DataError(f"no judge gives {name!r} here; {hint}", field="measure")
     label = fmean(_value(answer, worths[name], name) for answer in answers)
     if inputs.get("answer") is None:
         return name, label
@@ -334,7 +349,7 @@ def poll(
 def in_threads(
     function: Callable[[T], V], items: Sequence[T], threads: int, on_result: Callable[[int], object] | None = None
 ) -> list[V]:
-    """What a function returns for each item, in their order; ``on_result`` gets how many are done."""
+    """The results of a function for all items, in their order; ``on_result`` gets how many are done."""
     results: dict[int, V] = {}
 
     def keep(result: tuple[int, V]) -> str:

@@ -3,7 +3,7 @@
 Is an answer good, by named levels that are described or a criterion that is met or not, or better than another one? One
 verdict an answer, the mean over answers.
 
-Those of claims, relevance and entities stand in `goldassay.measures.answering`, where each also takes stored verdicts.
+Those of claims, relevance and entities are in `goldassay.measures.answering`, where each also takes stored verdicts.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from goldassay.measures.answering.records import AnswerPair
 from goldassay.measures.judged import UNKNOWN, JudgedMean, JudgedMeasure, unknown
 
 __all__ = ["Criterion", "Preference", "Rubric"]
+Gold = Any
+"""A record with a question, or a prediction with an answer: a mapping, an example or an object."""
 
 
 @dataclass(frozen=True)
@@ -42,23 +44,23 @@ class Rated(JudgedMeasure):
         """The labels and what they are worth, from 0 to 1."""
         return question(self.name).worth
 
-    def asked(self, gold: object) -> dict[str, Any] | None:
-        """What the judge is given beside question and answer; None if there is nothing to judge."""
+    def inputs(self, gold: Gold) -> dict[str, Any] | None:
+        """The inputs of the judge beside question and answer; None if there is nothing to judge."""
         raise NotImplementedError
 
-    def complaint(self, label: str, gold: object) -> str:
-        """What is wrong with an answer of a label that is not the best, in words."""
+    def complaint(self, label: str, gold: Gold) -> str:
+        """The fault of an answer whose label is not the best, in words."""
         raise NotImplementedError
 
-    def judged(self, gold: object, pred: object) -> Assessment[JudgedMean]:
+    def judged(self, gold: Gold, pred: Gold) -> Assessment[JudgedMean]:
         """The worth of one answer, with the judge's reason if it is not the highest."""
         pair = AnswerPair(gold, pred)
         answer = pair.answer
-        asked = self.asked(gold)
-        if asked is None:
+        inputs = self.inputs(gold)
+        if inputs is None:
             return Assessment(JudgedMean())
-        key = "first" if "second" in asked else "answer"
-        verdict = self.bound.verdict(self.name, **asked, **{"question": pair.question, key: answer})
+        key = "first" if "second" in inputs else "answer"
+        verdict = self.bound.verdict(self.name, **inputs, **{"question": pair.question, key: answer})
         if verdict.label is None:
             about = "Whether the answer is better than the other" if key == "first" else "How good the answer is"
             return Assessment(JudgedMean.of(None), (unknown(about),))
@@ -90,12 +92,12 @@ class Preference(Rated):
 
     over: str = "reference"
 
-    def asked(self, gold: object) -> dict[str, Any] | None:
+    def inputs(self, gold: Gold) -> dict[str, Any] | None:
         """The other answer."""
         other = gold_field(gold, self.over, None)
         return {"second": str(other)} if other else None
 
-    def complaint(self, label: str, gold: object) -> str:
+    def complaint(self, label: str, gold: Gold) -> str:
         """Names the other answer."""
         return f"The answer is {'worse' if label == 'second' else 'no better'} than “{gold_field(gold, self.over)}”."
 
@@ -134,7 +136,7 @@ class Rubric(Rated):
         named = "<".join(name for name, _ in self.levels)
         return f"{self.key}[judge={self.judge}, levels={named}, unknown={self.fixed['unknown']}]"
 
-    def asked(self, gold: object) -> dict[str, Any]:
+    def inputs(self, gold: Gold) -> dict[str, Any]:
         """The levels."""
         return {"levels": dict(self.levels)}
 
@@ -143,7 +145,7 @@ class Rubric(Rated):
         """The levels' places."""
         return rubric(dict(self.levels)).worth
 
-    def complaint(self, label: str, gold: object) -> str:
+    def complaint(self, label: str, gold: Gold) -> str:
         """Names the level's meaning and the best one's."""
         best, meaning = self.levels[-1]
         return f"{self.title}: {label} ({dict(self.levels)[label]}); best is {best} ({meaning})."
@@ -174,10 +176,10 @@ class Criterion(Rated):
         if not self.criterion.strip():
             raise GoldassayError("a criterion needs words: Criterion(judge, 'It names its source.')")
 
-    def asked(self, gold: object) -> dict[str, Any]:
+    def inputs(self, gold: Gold) -> dict[str, Any]:
         """The criterion."""
         return {"criterion": self.criterion}
 
-    def complaint(self, label: str, gold: object) -> str:
+    def complaint(self, label: str, gold: Gold) -> str:
         """Names the criterion."""
         return f"The answer does not meet the criterion “{self.criterion}”."

@@ -1,5 +1,5 @@
 """The questions that judges answer, as data: a short DSPy signature (first the evidence, then the verdict), the closed
-labels and what they are worth, and which label is the positive one. Claims and entities are lists without a verdict.
+labels with their worths, and the positive label. Claims and entities are lists without a verdict.
 `count` makes one vote of several verdicts.
 
 =============  ===============================  ========================================  =========
@@ -75,9 +75,9 @@ class Question:
         name: its name.
         signature: the DSPy signature; its last output is ``verdict``.
         positive: the label that a rate counts.
-        worth: the labels and what they are worth.
+        worth: the labels with their worths.
         blank: an input and the label that follows when it is empty, without asking.
-        quoted: the input in which the answer's quote has to stand.
+        quoted: the input that the answer has to quote.
         both_orders: asked in both orders of ``first`` and ``second``; orders that disagree make a tie.
         levels: those of a rubric, with their meanings, the worst first: the labels are steps of one scale.
         base: the question that a judge is really asked, where this one has only two of its labels.
@@ -128,11 +128,14 @@ class Question:
         return (numbers[0], numbers[-1]) if even else (0.0, 1.0)
 
     def counted(self, label: str) -> str:
-        """What a verdict counts as: with two labels, another one than the positive is ``not POSITIVE``."""
+        """The label that a verdict counts as: with two labels, another one than the positive is ``not POSITIVE``."""
         return label if label in self.worth else f"not {self.positive}"
 
     def about(self, positive: str) -> Question:
         """The same question with another positive label.
+
+        Raises:
+            GoldassayError: The question has no such label.
 
         >>> QUESTIONS["support"].about("contradicted").positive
         'contradicted'
@@ -161,7 +164,7 @@ def _closed(
     reason: Any = BRIEF,
     **more: Any,
 ) -> Question:
-    """A question with closed labels, the positive one first; an answer has a quote if that has to stand in a text."""
+    """A question with closed labels, the positive one first; an answer has a quote if it has to quote a text."""
     outputs = {"quote": str} if "quoted" in more else {"reason": reason}
     asked = _signature(signature, instructions, inputs, **outputs, verdict=Literal[tuple(worth)])
     return Question(name, asked, next(iter(worth)), worth, **more)
@@ -212,6 +215,9 @@ ONE_ORDER = replace(QUESTIONS["preference"], both_orders=False)
 def rubric(levels: Mapping[str, str]) -> Question:
     """The question of a rubric: named levels with what they mean, the worst first.
 
+    Raises:
+        GoldassayError: There are fewer than two levels, or two have the same name.
+
     >>> rubric({"poor": "says little", "fair": "says half", "good": "says all"}).worth
     {'poor': 0.0, 'fair': 0.5, 'good': 1.0}
     """
@@ -224,6 +230,9 @@ def rubric(levels: Mapping[str, str]) -> Question:
 
 def scale(text: str) -> Question:
     """The question of a scale of whole numbers, the worst first.
+
+    Raises:
+        GoldassayError: The text is no scale.
 
     >>> scale("1-5").labels, scale("1-5").unit, scale("5-1").positive
     (('1', '2', '3', '4', '5'), (1.0, 5.0), '1')
@@ -240,6 +249,9 @@ def scale(text: str) -> Question:
 
 def question(name: str, levels: Mapping[str, str] | None = None) -> Question:
     """A question by its name; with levels it is that of a rubric.
+
+    Raises:
+        GoldassayError: There is no question of this name.
 
     >>> question("support").inputs
     ('text', 'claim')
@@ -292,7 +304,8 @@ def count(ballots: Sequence[str | None], worth: Mapping[str, float] | None = Non
     'partial'
     """
     cast = [ballot for ballot in ballots if ballot is not None]
-    mean, ranks = None, Counter(cast)
+    mean = None
+    ranks = Counter(cast)
     if worth and cast:
         mean = fmean(worth[ballot] for ballot in cast)
         if how == "mean":

@@ -2,7 +2,7 @@
 
 The examples hold the inputs as data (`goldassay.judges.judge.data`), as a judge at work gives them to its program. The
 objective is balanced accuracy, so that a judge that always gives the frequent label gains nothing; accuracy is reported
-beside it. A verdict of support whose quote does not stand in the text is no verdict, since a judge at work rejects it.
+beside it. A verdict of support whose quote is not in the text is no verdict, since a judge at work rejects it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import dspy
 from goldassay import files
 from goldassay.exceptions import DataError
 from goldassay.gold.splits import split
-from goldassay.judges.judge import Judge, data, folded, stands
+from goldassay.judges.judge import Judge, data, folded, is_quoted
 from goldassay.judges.labels import JudgedItem, Labels
 from goldassay.judges.questions import Question, question, rubric
 from goldassay.measures.classification import Accuracy, LabelF1
@@ -39,26 +39,33 @@ class JudgeProgram(dspy.Module):  # type: ignore[misc]
 
     def __init__(self, question: Question) -> None:
         super().__init__()
-        self.judge, self.question = dspy.Predict(question.signature), question
+        self.judge = dspy.Predict(question.signature)
+        self.question = question
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """The verdict on inputs that are data already."""
-        asked, prediction = self.question, self.judge(**inputs)
+        question = self.question
+        prediction = self.judge(**inputs)
         verdict = str(prediction.verdict)
-        names = {folded(name): name for name in (asked.base or asked).labels}
-        prediction.label = asked.counted(names[folded(verdict)]) if folded(verdict) in names else verdict
-        if asked.quoted and verdict != "not_stated" and not stands(prediction.quote or "", inputs[asked.quoted]):
-            prediction.label = "a quote that does not stand in the text"
+        names = {folded(name): name for name in (question.base or question).labels}
+        prediction.label = question.counted(names[folded(verdict)]) if folded(verdict) in names else verdict
+        quote = prediction.get("quote") or ""
+        if question.quoted and verdict != "not_stated" and not is_quoted(quote, inputs[question.quoted]):
+            prediction.label = "a quote that is not in the text"
         return prediction
 
 
 def metric() -> Metric:
-    """What a judge is tuned for: balanced accuracy; accuracy is reported beside it."""
+    """The objective of tuning a judge: balanced accuracy; accuracy is reported beside it."""
     return Metric({LabelF1(over="supported", rate="recall"): 1.0, Accuracy(): 0.0})
 
 
 def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
-    """Examples of the items with a label: in their own splits, else stratified by label and without leaks."""
+    """Examples of the items with a label: in their own splits, else stratified by label and without leaks.
+
+    Raises:
+        DataError: No item has a label, or too few items for three splits.
+    """
     items = [item for item in labels.items if item.label is not None]
     if not items:
         raise DataError("no item has a label, so there is nothing to tune on", file=labels.source or None)
@@ -70,8 +77,8 @@ def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
     parts = {name: [example for example in examples if split_of[example.id] == name] for name in RATIOS}
     if not parts["train"] or not parts["dev"]:
         raise DataError(
-            f"{len(items)} items with a label make no train, dev and test: label more, and items that are less alike "
-            "(near duplicates stay on one side)",
+            f"{len(items)} items with a label are too few for train, dev and test: label more, and items that are less "
+            "alike (near duplicates stay on one side)",
             file=labels.source or None,
         )
     return parts
@@ -110,13 +117,17 @@ def judge_of(folder: Path, lm: dspy.BaseLM, **options: Any) -> Judge:
 
 
 def question_of(folder: Path) -> Question:
-    """What the judge of a tuned folder was tuned for."""
+    """The question that the judge of a tuned folder answers."""
     about = _about(folder)
     return rubric(about["levels"]) if about["levels"] else question(about["question"])
 
 
 def unseen(folder: Path, labels: Labels) -> Labels:
-    """The items, without those that the judge of a tuned folder was tuned on."""
+    """The items, without those that the judge of a tuned folder was tuned on.
+
+    Raises:
+        DataError: It was tuned on all of them.
+    """
     learnt = set(_about(folder)["learnt"])
     items = [item for item in labels.items if item.id not in learnt]
     if not items:
@@ -130,5 +141,5 @@ def _about(folder: Path) -> dict[str, Any]:
         raise DataError(f"no tuned judge here: expected {ABOUT}", file=folder)
     content = files.json_value(about)
     if not isinstance(content, dict) or not {"question", "levels", "learnt"} <= content.keys():
-        raise DataError("not what a tuned judge is", file=about)
+        raise DataError("not the description of a tuned judge", file=about)
     return content

@@ -6,17 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from goldassay.tuning.campaign import Patches, PatchOptions
+    from goldassay.tuning.acceptance import Effect
+    from goldassay.tuning.campaign import PatchOptions
     from goldassay.tuning.optimizers import OPTIMIZERS
-    from goldassay.tuning.patches import Effect, Patch
+    from goldassay.tuning.patches import Patch
+    from goldassay.tuning.patching import Patches
     from goldassay.tuning.saved import Trial, Tuned, load_state
     from goldassay.tuning.tuner import TuneOptions, atune, tune
     from goldassay.tuning.wrappers import NearestDemos
 
 _MODULES = {
-    "campaign": ("Patches", "PatchOptions"),
+    "acceptance": ("Effect",),
+    "campaign": ("PatchOptions",),
+    "patching": ("Patches",),
     "optimizers": ("OPTIMIZERS",),
-    "patches": ("Effect", "Patch"),
+    "patches": ("Patch",),
     "saved": ("Trial", "Tuned", "load_state"),
     "tuner": ("TuneOptions", "atune", "tune"),
     "wrappers": ("NearestDemos",),

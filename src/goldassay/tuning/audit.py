@@ -1,4 +1,4 @@
-"""`goldassay.audit`: a verdict on whatever an optimizer left behind, without a call; `prove` runs both programs.
+"""`goldassay.audit`: a verdict on an optimizer's result, without a call; `prove` runs both programs.
 
 A leak undoes a verdict: a gain on examples that the prompt shows says nothing about other examples. What an optimizer
 left is read in one form: candidates with their scores on the same examples.
@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,11 +39,11 @@ from goldassay.running.folder import run_at
 from goldassay.running.leaks import check_examples, find_leaks, leak_warning, text_of
 from goldassay.running.logs import as_run, read_log, split_name
 from goldassay.running.logs.tools import number, rows_of_table, system_of
+from goldassay.tuning.acceptance import Verdict
 from goldassay.tuning.saved import ABOUT, Tuned, diff, read_about
 from goldassay.tuning.tuner import TuneOptions, measured
 from goldassay.tuning.verdict import (
     FRESH,
-    UNKNOWN,
     Audit,
     Selected,
     judge,
@@ -84,7 +84,11 @@ class Result(BaseModel):
     format: str = FORMAT
 
     def ordered(self, baseline: str | None = None) -> list[Candidate]:
-        """The candidates that were scored on all examples of the baseline, which comes first."""
+        """The candidates that were scored on all examples of the baseline, which comes first.
+
+        Raises:
+            GoldassayError: There is no such baseline, or no other candidate was scored on its examples.
+        """
         name = baseline or self.baseline
         names = {candidate.name: candidate for candidate in self.candidates}
         if name not in names:
@@ -97,7 +101,11 @@ class Result(BaseModel):
 
 
 def from_program(program: Any) -> Result:
-    """What an optimizer attached to the program that it returns."""
+    """The result that an optimizer attached to the program that it returns.
+
+    Raises:
+        GoldassayError: There is none.
+    """
     state = serialize_for_json(program.dump_state()) if isinstance(program, Module) else None
     details = getattr(program, "detailed_results", program)
     if hasattr(details, "val_subscores"):
@@ -110,15 +118,20 @@ def from_program(program: Any) -> Result:
         )
     if "subscores" in rows[0]:
         candidates = [Candidate(name=f"seed {row['seed']}", scores=_by_example(row["subscores"])) for row in rows]
-        source, baseline = "BootstrapFewShotWithRandomSearch", "seed -3"
+        source = "BootstrapFewShotWithRandomSearch"
+        baseline = "seed -3"
     else:  # no scores of examples; the score of the program before, if it is left
-        source, scale, baseline = "an optimizer without scores of examples", 100, "before"
+        source = "an optimizer without scores of examples"
+        scale = 100
+        baseline = "before"
         if hasattr(program, "mb_candidate_programs"):
-            source, rows = "MIPROv2", [*rows, *getattr(program, "mb_candidate_programs", ())]
+            source = "MIPROv2"
+            rows = [*rows, *program.mb_candidate_programs]
         elif "instruction" in rows[0]:
             source = "COPRO"
         elif hasattr(program, "trial_logs"):
-            source, scale = "SIMBA", 1
+            source = "SIMBA"
+            scale = 1
         totals = {str(at): row.get("score") for at, row in enumerate(rows)}
         totals[baseline] = getattr(program, "trial_logs", {}).get(1, {}).get("full_eval_score")
         candidates = [Candidate(name=name, score=float(s) / scale) for name, s in totals.items() if s is not None]
@@ -126,7 +139,7 @@ def from_program(program: Any) -> Result:
 
 
 def _by_example(scores: Mapping[Any, Any] | Sequence[Any]) -> dict[str, float | None]:
-    """The scores of a candidate, whatever a metric returns; a list is in the order of the examples."""
+    """The scores of a candidate, numbers or objects with a ``score``; a list is in the order of the examples."""
     pairs = scores.items() if isinstance(scores, Mapping) else enumerate(scores)
     return {str(key): float(getattr(score, "score", score)) for key, score in pairs}
 
@@ -141,7 +154,11 @@ def _gepa(details: Mapping[str, Any], best: object, state: dict[str, Any] | None
 
 
 def read(path: Path) -> Result:
-    """A file of an optimizer's result."""
+    """A file of an optimizer's result.
+
+    Raises:
+        DataError: The file is a pickle, or not a result.
+    """
     if path.suffix.lower() in PICKLES:
         message = "a pickle can run code and is not read; goldassay.audit.save(program, FILE) writes one that is"
         raise DataError(message, file=path)
@@ -189,10 +206,10 @@ def _long(rows: Sequence[Mapping[str, Any]]) -> Result:
 
 
 def save(program: Any, file: Path | str) -> Path:
-    """Write what an optimizer attached to a program, which ``program.save`` drops, as JSON without code.
+    """Write the result that an optimizer attached to a program, which ``program.save`` drops, as JSON without code.
 
     Args:
-        program: What ``compile`` returned, or GEPA's ``detailed_results``.
+        program: The program that ``compile`` returned, or GEPA's ``detailed_results``.
         file: The file to write; ``goldassay audit FILE`` reads it.
     """
     place = Path(file)
@@ -228,7 +245,10 @@ class _Auditor:
                 those of other programs on the same examples; the first is the baseline.
             gold: The validation examples, in order or with the ids of the scores: for leaks and documents.
             train: The training examples, for leaks.
-            baseline: The name of the baseline, if the result does not say it.
+            baseline: The name of the baseline, if the result does not have it.
+
+        Raises:
+            GoldassayError: There is nothing to audit, or the results do not belong together.
 
         >>> import dspy, random
         >>> def evaluation(share):
@@ -240,7 +260,8 @@ class _Auditor:
         ('helped', 'none', True)
         """
         opened = [item for each in (result, *more) for item in _opened(each)]
-        runs, first = [item for item in opened if isinstance(item, Run)], opened[0]
+        runs = [item for item in opened if isinstance(item, Run)]
+        first = opened[0]
         if len(opened) > max(1, len(runs)):
             raise GoldassayError("several results are runs, results of dspy.Evaluate, or files of one of these")
         if runs:
@@ -256,7 +277,7 @@ audit = _Auditor()
 
 def _opened(item: Any) -> list[Any]:
     """The runs in a folder, in another tool's log or in a result of ``dspy.Evaluate``; else the verdict on a tuning, or
-    what an optimizer left.
+    an optimizer's result.
     """
     if isinstance(item, Run):
         return [item]
@@ -279,14 +300,14 @@ def _opened(item: Any) -> list[Any]:
     if len(part.get("runs") or ()) != 2:
         raise GoldassayError(f"the tuning in {folder} has no runs before and after ({tuning.get('status')})")
     selection: Selected = "bred" if part.get("chosen", not tuning.get("test")) else "none"
-    runs, source = [Run.load(folder / name) for name in part["runs"]], f"a tuning with {tuning.get('optimizer')}"
-    return [of_runs(runs, selection=selection, source=source)]
+    runs = [Run.load(folder / name) for name in part["runs"]]
+    return [of_runs(runs, selection=selection, source=f"a tuning with {tuning.get('optimizer')}")]
 
 
-def _units(run: Run, gold: Examples) -> list[object]:
-    """What each row belongs to: its document, or a row with the same inputs, since a repeated example counts once."""
+def _units(run: Run, gold: Examples) -> list[Hashable]:
+    """The unit of each row: its document, or a row with the same inputs, since a repeated example counts once."""
     documents = clusters(_matched(gold, [str(row["id"]) for row in run.rows])) if gold else run.clusters
-    first: dict[str, object] = {}
+    first: dict[str, Hashable] = {}
     rows = zip(run.rows, documents or range(len(run.rows)), strict=True)
     return [first.setdefault(str(row["inputs"]), name) if row.get("inputs") else name for row, name in rows]
 
@@ -295,8 +316,10 @@ def _of_result(result: Result, gold: Examples, train: Examples, baseline: str | 
     """The verdict on an optimizer's result."""
     if not any(candidate.scores for candidate in result.candidates):
         return _without_scores(result, len(gold))
-    candidates, examples = result.ordered(baseline), list[Any]()
-    ids, titles = list(candidates[0].scores), [candidate.name for candidate in candidates]
+    candidates = result.ordered(baseline)
+    examples: Examples = []
+    ids = list(candidates[0].scores)
+    titles = [candidate.name for candidate in candidates]
     if gold:
         examples = _matched(gold, ids)
         result.texts = {key: text_of(example) for key, example in zip(ids, examples, strict=True)}
@@ -342,8 +365,9 @@ def _matched(gold: Examples, ids: Sequence[str]) -> list[Any]:
 
 
 def _leaks(result: Result, examples: Examples, train: Examples) -> list[str]:
-    """Where the chosen program's prompts hold the examples that it was measured on, or train does."""
-    gold, warning = examples or [{"id": key, "text": text} for key, text in result.texts.items()], ""
+    """Warnings if the chosen program's prompts, or train, hold examples that it was measured on."""
+    gold = examples or [{"id": key, "text": text} for key, text in result.texts.items()]
+    warning = ""
     if result.state and gold:
         keys = input_keys(gold[0]) or [key for key in names(gold[0]) if key != "id"]
         parts = list(_predictors(result.state))
@@ -359,7 +383,7 @@ def _train_leaks(train: Examples, gold: Examples) -> list[str]:
     try:
         check_examples(train, {"validation": gold})
     except LeakError as error:
-        return [f"train stands in validation: {error}"]
+        return [f"training examples also appear in validation: {error}"]
     return []
 
 
@@ -372,14 +396,15 @@ def _predictors(state: object) -> Iterator[Mapping[str, Any]]:
 
 
 def _without_scores(result: Result, examples: int) -> Audit:
-    """An optimizer that left no score of an example: what luck alone gives, and what to run.
+    """An optimizer that left no score of an example: the gain of luck alone, and the command to run.
 
     Luck is the largest of k normal scores (Blom 1958), times the standard error of a difference of two programs that
     are right in half of the examples and alike as in practice: .14 for 20 candidates and 30 examples.
     """
     scores = {candidate.name: candidate.score for candidate in result.candidates if candidate.score is not None}
     before = scores.pop(result.baseline or "", None)
-    gain, k = None if before is None else max(scores.values()) - before, len(scores)
+    gain = None if before is None else max(scores.values()) - before
+    k = len(scores)
     best = max(0.0, float(special.ndtri((k - 0.375) / (k + 0.25))))
     chances = [
         f"{best * math.sqrt(1 / 6 / n):+.2f} with {n} examples" for n in ([examples] if examples else LUCK_SIZES)
@@ -387,9 +412,11 @@ def _without_scores(result: Result, examples: int) -> Audit:
     notes = (
         f"{result.source} leaves no scores of single examples, so nothing can be tested",
         f"luck alone gives the best of {k} candidates about {', '.join(chances)}",
-        f"what tells: {FRESH}",
+        f"To get a verdict, run: {FRESH}",
     )
-    return Audit(UNKNOWN, None, None, gain, k, examples, examples, "bred", source=result.source, findings=notes)
+    return Audit(
+        str(Verdict.UNKNOWN), None, None, gain, k, examples, examples, "bred", source=result.source, findings=notes
+    )
 
 
 def prove(
@@ -414,7 +441,8 @@ def prove(
         The verdict; its ``details`` hold the ``diff`` of the prompts and what an example costs before and after.
     """
     options = (options or TuneOptions(progress=False)).resolved()
-    runs, leaks = dict[str, Run](), []
+    runs: dict[str, Run] = {}
+    leaks: list[str] = []
     for when, program in (("before", before), ("after", after)):
         warning = leak_warning(find_leaks(program, examples), examples)
         leaks += [f"{when}: {warning}"] if warning else []
@@ -429,7 +457,7 @@ def prove(
 
 
 def costs(run: Run) -> dict[str, float]:
-    """What an example costs on average: calls, cached answers, tokens, US dollars and seconds."""
+    """The mean cost of an example: calls, cached answers, tokens, US dollars and seconds."""
     usage = Counter[str]()
     for row in run.rows:
         usage.update(row.get("usage") or {})

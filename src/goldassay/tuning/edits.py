@@ -1,7 +1,7 @@
 """Edits of a program's prompts: the diagnosis that they are made from, and those that show examples.
 
 They show a set that covers the costly errors, an empty answer, the nearest ones, or the same few for every input,
-chosen by a race (`goldassay.tuning.measuring.Race`). `goldassay.tuning.instructions` has the edits in words.
+chosen by a race (`goldassay.tuning.race.Race`). `goldassay.tuning.instructions` has the edits in words.
 
 A set is chosen by the greedy algorithm for a submodular function (Nemhauser, Wolsey, Fisher 1978: at least 1 − 1/e of
 the best): the weight of the patterns that it covers, how well it spreads over the labels, less its length.
@@ -20,18 +20,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dspy import Example, Module
+from dspy import Example, Module, Predict
+from pydantic import BaseModel
 
 from goldassay._dspy_compat import serialize_for_json
 from goldassay.exceptions import GoldassayError
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import text_of
-from goldassay.tuning.measuring import Race
 from goldassay.tuning.patches import Patch, apply
 from goldassay.tuning.patterns import PRED_KINDS, Pattern
+from goldassay.tuning.race import Race
 from goldassay.tuning.wrappers import Examples, NearestDemos, fits, inmost, predictors, shows_nearest
 
-SPREAD, LENGTH, SHOWS = 0.5, 0.05, 0.6
+SPREAD = 0.5  # the weight of the spread over labels
+LENGTH = 0.05  # the price of an example of mean length
+SHOWS = 0.6  # how surely an example shows a pattern if it holds what gold has there
 BUDGET = 6000  # characters of all demonstrations together, some 1,500 tokens
 LABEL = 40  # a longer text in an answer is no label
 Slots = dict[str, list[Patch]]
@@ -39,14 +42,14 @@ Slots = dict[str, list[Patch]]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What edits are made from: the errors, the program, examples to show.
+    """The material of edits: the errors, the program, examples to show.
 
-    ``tried`` says in a line each what was tried before, and to what effect. ``race`` tells which set of examples does
-    most, if train has enough for that. An edit that cannot be proposed for a pattern adds a line to ``failures``.
+    ``tried`` has a line for each earlier test and its effect. ``race`` finds the set of examples that gains most, if
+    train has enough for that. An edit that cannot be proposed for a pattern adds a line to ``failures``.
     """
 
     patterns: Sequence[Pattern]
-    program: Any
+    program: Module
     train: Examples
     tried: Sequence[str] = ()
     race: Race | None = None
@@ -65,12 +68,11 @@ class Diagnosis:
         """
         defaults: dict[str, Any] = {"proposer": proposer, "program": fingerprint(self.program)}
         if pattern is not None:
-            errors = f"{pattern.count} error{'s' * (pattern.count != 1)}"
-            units = f"{len(pattern.documents)} {unit}{'s' * (len(pattern.documents) != 1)}"
-            loss = f"cost{'s' * (pattern.count == 1)} {pattern.loss:.4f}: {pattern.name}"
+            verb = "costs" if pattern.count == 1 else "cost"
+            places = f"{counted(pattern.count, 'error')} in {counted(len(pattern.documents), unit)}"
             defaults |= {
                 "predictor": predictor_for(pattern, self.program)[0],
-                "rationale": f"{errors} in {units} {loss}",
+                "rationale": f"{places} {verb} {pattern.loss:.4f}: {pattern.name}",
                 "pattern": pattern.name,
                 "examples": list(pattern.documents[:20]),
             }
@@ -87,7 +89,12 @@ A slot has the same name in every fold. Any function of a `Diagnosis` will do; g
 """
 
 
-def wraps(edit: Any, *functions: Any) -> bool:
+def counted(number: int, noun: str) -> str:
+    """A number of things, such as ``1 error`` or ``2 errors``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def wraps(edit: Edit, *functions: Edit) -> bool:
     """Whether an edit is one of these functions, with parameters or without."""
     return getattr(edit, "func", edit) in functions
 
@@ -143,9 +150,14 @@ def propose_patches(diagnosis: Diagnosis, edits: Sequence[Edit], most: int | Non
     return chosen
 
 
-def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Any]:
-    """The predictor that writes the field in which the errors are; by default the last one."""
-    named, fields = list(predictors(program).items()), {error.field for error in pattern.errors}
+def predictor_for(pattern: Pattern, program: Module) -> tuple[str, Predict]:
+    """The predictor that writes the field in which the errors are; by default the last one.
+
+    Raises:
+        GoldassayError: The program has no predictor.
+    """
+    named = list(predictors(program).items())
+    fields = {error.field for error in pattern.errors}
     if not named:
         raise GoldassayError("this program has no predictor, so there is no prompt to patch")
     return next((pair for pair in named if fields & set(pair[1].signature.output_fields)), named[-1])
@@ -167,7 +179,7 @@ def covering(diagnosis: Diagnosis, most: int = 6) -> Slots:
             for example in diagnosis.train
             if fits(example, predictor.signature) and [str(example.get(key)) for key in keys] not in present
         ]
-        # the example that covers most stands next to the question
+        # the example that covers most is last, next to the question
         for example in reversed(cover(pool, diagnosis.patterns, predictor, most)):
             shares = zip(diagnosis.patterns, _shares(example, diagnosis.patterns), strict=True)
             names = [pattern.name for pattern, share in shares if share]
@@ -240,19 +252,24 @@ def show_nearest(diagnosis: Diagnosis, k: int, examples: Examples, proposer: str
     )
 
 
-def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Any, most: int) -> list[Example]:
-    """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most stands first."""
+def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Predict, most: int) -> list[Example]:
+    """At most ``most`` examples of ``pool``, greedily by the function above; the one that adds most is first."""
     weights = [max(pattern.loss, 0.0) for pattern in patterns]
-    weights = weights if sum(weights) > 0 else [float(pattern.count) for pattern in patterns]
-    signature, uncovered = predictor.signature, [weight / (sum(weights) or 1.0) for weight in weights]
+    if sum(weights) == 0:
+        weights = [float(pattern.count) for pattern in patterns]
+    uncovered = [weight / (sum(weights) or 1.0) for weight in weights]
+    signature = predictor.signature
     shares = [_shares(example, patterns) for example in pool]
     labels = [set(leaves([example.get(key) for key in signature.output_fields])) for example in pool]
     lengths = [len(str({key: example.get(key) for key in signature.fields})) for example in pool]
-    frequency, count, chosen = Counter(label for some in labels for label in some), Counter[str](), list[int]()
+    frequency = Counter(label for some in labels for label in some)
+    shown = Counter[str]()  # how many chosen examples hold a label
+    chosen: list[int] = []
 
     def gain(index: int) -> tuple[float, int, int]:
         covered = sum(rest * share for rest, share in zip(uncovered, shares[index], strict=True))
-        spread = sum(frequency[label] / frequency.total() * 0.5 ** count[label] / 2 for label in labels[index])
+        # One more example of a label adds 2^-n - 2^-(n + 1) = 2^-n / 2 to its term 1 - 2^-n.
+        spread = sum(frequency[label] / frequency.total() * 0.5 ** shown[label] / 2 for label in labels[index])
         cost = LENGTH * lengths[index] / (sum(lengths) / len(lengths))
         return covered + SPREAD * spread - cost, -lengths[index], -index
 
@@ -263,18 +280,18 @@ def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Any, most: int
         if best is None or (chosen and gain(best)[0] <= 0):
             break
         uncovered = [rest * (1 - share) for rest, share in zip(uncovered, shares[best], strict=True)]
-        count.update(labels[best])
+        shown.update(labels[best])
         chosen.append(best)
     return [pool[index] for index in chosen]
 
 
-def leaves(value: Any) -> Iterator[str]:
+def leaves(value: object) -> Iterator[str]:
     """The short texts in a nested value: the labels of an answer, and names.
 
     >>> sorted(set(leaves([{"text": "Delft", "type": "TOP"}])))
     ['Delft', 'TOP']
     """
-    if hasattr(value, "model_dump"):
+    if isinstance(value, BaseModel):
         value = value.model_dump()
     if isinstance(value, Mapping):
         value = list(value.values())
@@ -301,11 +318,14 @@ def _show(diagnosis: Diagnosis, name: str, example: Example, proposer: str, why:
     )
 
 
-def _shares(example: Any, patterns: Sequence[Pattern]) -> list[float]:
-    """How surely an example shows each pattern."""
+def _shares(example: Example | dict[str, Any], patterns: Sequence[Pattern]) -> list[float]:
+    """How surely an example shows each pattern; a demonstration of a loaded state is a dict."""
     name = str(example.get("id"))
-    texts = set(leaves([value for _, value in example.items()]))  # a demonstration of a loaded state is a dict
-    return [
-        1.0 if name in pattern.documents else SHOWS if {pattern.gold_type, *pattern.surfaces[:6]} & texts else 0.0
-        for pattern in patterns
-    ]
+    texts = set(leaves([value for _, value in example.items()]))
+
+    def share(pattern: Pattern) -> float:
+        if name in pattern.documents:
+            return 1.0
+        return SHOWS if {pattern.gold_type, *pattern.surfaces[:6]} & texts else 0.0
+
+    return [share(pattern) for pattern in patterns]

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal
 
 import dspy
+from dspy import Module
 from pydantic import BaseModel
 
 from goldassay import files
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from goldassay.tuning.patches import Patch
 
 DATA: dict[str, dict[str, Any]] = files.resource("rules.json")
-"""Rules for each kind of error in a field of a record and in names and answers (these are left out where there is no
-form to quote, or no place), and what marks are called.
+"""Rules for each kind of error in a field of a record and in names and answers (these are left out if there is no
+form to quote, or no place), and the names of marks.
 """
 MARKS = DATA["marks"]
 
@@ -37,8 +38,8 @@ MARKS = DATA["marks"]
 def rules(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = None) -> Slots:
     """Rules in words for each pattern, the general ones first.
 
-    They say what is what, what to look for and in which language, what to leave out, where a name begins and ends. A
-    program may say what its types are called in ``type_words``, a mapping from types to words.
+    They name types, languages to look in, names to leave out, and where a name begins and ends. A program may have
+    words for its types in ``type_words``, a mapping.
     """
     words = LabelWords(diagnosis.program, diagnosis.train)
 
@@ -51,10 +52,12 @@ def rules(diagnosis: Diagnosis, patterns: int | None = None, each: int | None = 
 
 def rules_of(pattern: Pattern, words: LabelWords) -> list[str]:
     """The rules of one pattern."""
-    kind, quoted = pattern.kind, _quoted(pattern.surfaces[:6])
+    kind = pattern.kind
+    quoted = _quoted(pattern.surfaces[:6])
     if kind in DATA["fields"] and pattern.errors[0].field == pattern.gold_type:  # of a record
         return [DATA["fields"][kind].format(field=pattern.gold_type, values=quoted)]
-    gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
+    gold = words.of(pattern.gold_type)
+    pred = words.of(pattern.pred_type)
     if gold is None or pred is None:
         return []  # the prompt has no word for it
     if kind in ("missed", "spurious") and not (gold or pred):
@@ -72,7 +75,7 @@ def rules_of(pattern: Pattern, words: LabelWords) -> list[str]:
 
 
 class LabelWords:
-    """What the prompt calls gold's labels: the program's ``type_words``, else as its demonstrations write them.
+    """The words of the prompt for gold's labels: the program's ``type_words``, else those of its demonstrations.
 
     >>> import dspy
     >>> train = [dspy.Example(text="het archief", label="A", type="archive").with_inputs("text")]
@@ -81,7 +84,7 @@ class LabelWords:
     ('archive', 'archive', None)
     """
 
-    def __init__(self, program: Any, train: Examples) -> None:
+    def __init__(self, program: Module, train: Examples) -> None:
         self.train = train
         self.words = dict(getattr(inmost(program), "type_words", {}))
         outputs = {key for predictor in program.predictors() for key in predictor.signature.output_fields}
@@ -127,35 +130,52 @@ def _languages(pattern: Pattern, what: str, train: Examples) -> list[str]:
 
 def _marks(pattern: Pattern, what: str) -> list[str]:
     """The mark at the end of a name that is most often left out, and the one that is most often added."""
-    texts, pairs = [], [(error.gold, error.pred) for error in pattern.errors]
-    for does, name, short in (("belongs", 0, 1), ("does not belong", 1, 0)):
-        marked = [pair for pair in pairs if pair[name][:-1] == pair[short] and pair[name][-1:] in MARKS]
-        for mark, _ in Counter(pair[name][-1] for pair in marked).most_common(1):
-            gold, pred = next(pair for pair in marked if pair[name][-1] == mark)
-            texts.append(f'The final {MARKS[mark]} {does} to {what}: "{gold}", not "{pred}".')
+    texts = []
+    pairs = [(error.gold, error.pred) for error in pattern.errors]
+    for verb, longer, shorter in (("belongs", 0, 1), ("does not belong", 1, 0)):
+        marked = [pair for pair in pairs if pair[longer][:-1] == pair[shorter] and pair[longer][-1:] in MARKS]
+        for mark, _ in Counter(pair[longer][-1] for pair in marked).most_common(1):
+            gold, pred = next(pair for pair in marked if pair[longer][-1] == mark)
+            texts.append(f'The final {MARKS[mark]} {verb} to {what}: "{gold}", not "{pred}".')
     return texts
 
 
 def _boundary(pattern: Pattern, what: str) -> list[str]:
     """Which words at the edges are too much or are missing, most frequent first."""
-    extra, missing = Counter[str](), Counter[str]()
+    extra = Counter[str]()
+    missing = Counter[str]()
     for error in pattern.errors:
-        gold, pred = ([word.strip("".join(MARKS)) for word in side.split()] for side in (error.gold, error.pred))
+        gold = _bare_words(error.gold)
+        pred = _bare_words(error.pred)
         if gold and pred:
             extra.update({pred[0], pred[-1]} - {*gold})
             missing.update({gold[0], gold[-1]} - {*pred})
-    often = [", ".join(repr(word) for word, _ in words.most_common(4)) for words in (extra, missing)]
-    texts = [f"Leave {often[0]} out of {what}.", f"Include {often[1]} in {what}: give the whole name."]
-    return [text for text, words in zip(texts, often, strict=True) if words]
+    texts = []
+    if extra:
+        texts.append(f"Leave {_commonest(extra)} out of {what}.")
+    if missing:
+        texts.append(f"Include {_commonest(missing)} in {what}: give the whole name.")
+    return texts
+
+
+def _bare_words(name: str) -> list[str]:
+    return [word.strip("".join(MARKS)) for word in name.split()]
+
+
+def _commonest(words: Counter[str]) -> str:
+    return ", ".join(repr(word) for word, _ in words.most_common(4))
 
 
 def definitions(diagnosis: Diagnosis) -> Slots:
     """A line for each confused pair of labels, with examples of both (slot ``definitions``)."""
-    words, lines = LabelWords(diagnosis.program, diagnosis.train), dict[str, None]()
+    words = LabelWords(diagnosis.program, diagnosis.train)
+    lines: dict[str, None] = {}
     confused = [each for each in diagnosis.patterns if each.kind == "wrong_type" and each.gold_type and each.pred_type]
     for pattern in confused[:3]:
-        gold, pred = words.of(pattern.gold_type), words.of(pattern.pred_type)
-        names, others = (_quoted(_names(diagnosis.train, label)) for label in (gold, pred))
+        gold = words.of(pattern.gold_type)
+        pred = words.of(pattern.pred_type)
+        names = _quoted(_names(diagnosis.train, gold))
+        others = _quoted(_names(diagnosis.train, pred))
         if gold and pred and names and others:
             lines[f"{gold} is {names}; {others} is {pred}."] = None
     if not lines:
@@ -209,7 +229,7 @@ class Reflect(dspy.Signature):  # type: ignore[misc]
     edits: list[ProposedEdit] = dspy.OutputField(desc="at most three, other than those tried")
 
 
-def reflection(diagnosis: Diagnosis, lm: Any, patterns: int | None = None, each: int | None = None) -> Slots:
+def reflection(diagnosis: Diagnosis, lm: dspy.BaseLM, patterns: int | None = None, each: int | None = None) -> Slots:
     """Edits that a language model proposes from the evidence of a pattern; none is trusted before it is tested.
 
     Args:
@@ -217,6 +237,8 @@ def reflection(diagnosis: Diagnosis, lm: Any, patterns: int | None = None, each:
         lm: The model.
         patterns: For how many patterns it is asked; by default for all.
         each: How many of its edits are taken for a pattern; by default all.
+
+    A model that gives no usable edit raises nothing: the diagnosis notes it in its ``failures``.
     """
 
     def propose(pattern: Pattern) -> list[Patch]:

@@ -1,7 +1,7 @@
 """A patch: a reviewable edit of a program's prompts, with its reason, evidence and verdict. One YAML file each.
 
 The `Ledger` notes every test of a candidate (a bundle of edits, the bundle without one of them, an edit alone) with its
-verdict; ``ledger.jsonl`` has one line for each. What *kept* and *proven* mean is said in `goldassay.tuning.measuring`.
+verdict; ``ledger.jsonl`` has one line for each. `goldassay.tuning.acceptance` says what *kept* and *proven* mean.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
-from dspy import Example, Module
+from dspy import Example, Module, Predict
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from goldassay import files
@@ -23,62 +22,11 @@ from goldassay._dspy_compat import input_keys
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import INPUTS, check_examples, check_instructions
+from goldassay.tuning.acceptance import CampaignVerdict, Effect, Status
 from goldassay.tuning.patterns import Pattern
 from goldassay.tuning.wrappers import FORMS, Splits, predictors, wrapped
 
-CHOSEN = ("kept", "better", "dropped")  # how a test ends whose examples choose what goes on
-
-
-class Effect(BaseModel):
-    """What a patch did to the corpus value on one split, measured and paired.
-
-    ``chosen`` says that these examples also chose the patch. The estimate is then too good, so it has no interval, and
-    ``p`` is only what the rule of keeping went by.
-    """
-
-    model_config = ConfigDict(extra="forbid")
-
-    split: str
-    before: float
-    after: float
-    difference: float
-    low: float | None = None
-    high: float | None = None
-    p: float
-    n: int
-    documents: int | None = None
-    chosen: bool = False
-    calls: int = 0
-    tokens: int = 0
-    seconds: float = 0.0
-
-    @property
-    def size(self) -> str:
-        """How many examples it was measured on, and the documents that they belong to, if any two share one."""
-        return f"{self.n} examples{f' in {self.documents} documents' if self.documents else ''}"
-
-    @property
-    def reversed(self) -> Effect:
-        """The effect of making an edit, where this is the effect of leaving it out."""
-        ends = [None if end is None else -end for end in (self.high, self.low)]
-        sides = {"before": self.after, "after": self.before, "difference": -self.difference}
-        return self.model_copy(update={**sides, "low": ends[0], "high": ends[1]})
-
-    @property
-    def as_chosen(self) -> Effect:
-        """The effect of a patch that was kept for it: without an interval."""
-        return self.model_copy(update={"low": None, "high": None, "chosen": True})
-
-
-class Status(StrEnum):
-    """What became of a patch."""
-
-    PROPOSED = "proposed"
-    KEPT = "kept"
-    PROVEN = "proven"
-    REJECTED = "rejected"
-    APPLIED = "applied"
-    REVERTED = "reverted"
+CHOSEN = ("kept", "better", "dropped")  # the ends of tests whose examples chose the next program
 
 
 NEEDS = {
@@ -160,7 +108,8 @@ class Patch(BaseModel):
     def edit(self) -> str:
         """The edit in one line, for a table."""
         if self.action == "show_nearest" and self.example:
-            k, count = int(self.example.get("k", 4)), len(self.example["examples"])
+            k = int(self.example.get("k", 4))
+            count = len(self.example["examples"])
             return (
                 f"the same {count} examples for every input" if count <= k else f"the {k} nearest of {count} examples"
             )
@@ -168,13 +117,17 @@ class Patch(BaseModel):
 
     def reject(self, reason: str) -> None:
         """Mark the patch as rejected; the first reason stays."""
-        self.status, self.reason = Status.REJECTED, self.reason or reason
+        self.status = Status.REJECTED
+        self.reason = self.reason or reason
 
 
 def apply(program: Module, patch: Patch, *, any_version: bool = False) -> Module:
     """A copy of ``program`` with the edit made; the program itself stays as it is.
 
     A patch that names the program version it was made for is refused for another one, unless ``any_version``.
+
+    Raises:
+        GoldassayError: The patch is for another version of the program, or does not fit it.
     """
     if patch.program and not any_version and patch.program != fingerprint(program):
         raise GoldassayError(
@@ -197,10 +150,13 @@ def apply(program: Module, patch: Patch, *, any_version: bool = False) -> Module
     return copy
 
 
-def _change(predictor: Any, patch: Patch) -> str:
-    """Make an edit in a predictor; why it does not fit, if it does not."""
-    signature, demos = predictor.signature, list(predictor.demos or [])
-    text, old, example = patch.text or "", patch.old or "", patch.example or {}
+def _change(predictor: Predict, patch: Patch) -> str:
+    """Make an edit in a predictor; a message if it does not fit."""
+    signature = predictor.signature
+    demos = list(predictor.demos or [])
+    text = patch.text or ""
+    old = patch.old or ""
+    example = patch.example or {}
     if patch.action == "describe_field":
         if patch.field not in signature.fields:
             return f"no field {patch.field!r}; there are {', '.join(signature.fields)}"
@@ -218,7 +174,7 @@ def _change(predictor: Any, patch: Patch) -> str:
     else:
         before = signature.instructions
         if old and before.count(old) != 1:
-            return f"{old[:60]!r} stands {before.count(old)} times in the instructions, not once"
+            return f"{old[:60]!r} occurs {before.count(old)} times in the instructions, not once"
         after = before.replace(old, text) if old else f"{before}\n{text}"
         if not after.strip():
             return "it would leave no instructions, and DSPy would put its own there"
@@ -259,9 +215,12 @@ _Dumper.add_representer(str, _Dumper.represent_str)
 
 
 def read(file: Path) -> Patch:
-    """Read a patch that a person may have edited; nonsense is a DataError that says where.
+    """Read a patch that a person may have edited.
 
     Evidence belongs to the edit that was measured: if a person changed the edit, effects and verdict are dropped.
+
+    Raises:
+        DataError: The file is not a patch.
     """
     body = files.yaml_value(file)
     if not isinstance(body, dict) or not all(isinstance(name, str) for name in body):
@@ -273,33 +232,10 @@ def read(file: Path) -> Patch:
         first = error.errors()[0]
         raise DataError(first["msg"], file=file, field=".".join(map(str, first["loc"])) or None) from None
     if written not in (None, patch.id) and (patch.effects or patch.status != Status.PROPOSED):
-        patch.effects, patch.status, patch.reason = [], Status.PROPOSED, f"edited by hand: it was {written}"
+        patch.effects = []
+        patch.status = Status.PROPOSED
+        patch.reason = f"edited by hand: it was {written}"
     return patch
-
-
-@dataclass(frozen=True)
-class CampaignVerdict:
-    """How a campaign ended: whether anything is kept and its effect, whether the program is proven, and by what."""
-
-    kept: bool = False
-    proven: bool = False
-    effect: Effect | None = None
-    by: str = ""
-
-    @property
-    def sentence(self) -> str:
-        """The verdict in one line."""
-        if not self.kept or self.effect is None:
-            return "Nothing is kept: no edit was better on train and dev."
-        effect, by = self.effect, f" by {self.by}" if self.by else ""
-        return (
-            f"Kept: {effect.difference:+.3f} on {effect.size} of train and dev, which also chose it, so without "
-            f"an interval. The program is {'proven' if self.proven else 'not proven'}{by}."
-        )
-
-    def state(self) -> dict[str, object]:
-        """As JSON."""
-        return {**asdict(self), "effect": self.effect.model_dump() if self.effect else None, "words": self.sentence}
 
 
 @dataclass
@@ -326,21 +262,20 @@ class Ledger:
 
     @property
     def kept(self) -> list[Patch]:
-        """The edits that stand in the program, in the order in which they build on each other."""
+        """The edits of the program, in the order in which they build on each other."""
         return [patch for patch in self.patches if patch.status in (Status.KEPT, Status.PROVEN)]
 
     def conclude(self, verdict: CampaignVerdict, alone: Collection[str] = ()) -> None:
         """Set the verdict on the program, and say of each patch that is kept what follows for it.
 
-        A patch is proven if the program is and differs by nothing else, or if a test of it alone said so (``alone``:
-        the ids of such patches). Any other one is part of a proven program, which says little about the patch.
+        Args:
+            verdict: The verdict on the program.
+            alone: The ids of the patches that were tested by themselves.
         """
-        self.verdict, patches = verdict, self.kept
+        self.verdict = verdict
+        patches = self.kept
         for patch in patches:
-            own = verdict.proven and (len(patches) == 1 or patch.id in alone)
-            patch.status = Status.PROVEN if own else Status.KEPT
-            patch.reason = f"part of a proven program ({verdict.by}), not tested alone" if verdict.proven else "kept"
-            patch.reason = f"proven ({verdict.by})" if own else patch.reason
+            patch.status, patch.reason = verdict.of_patch(len(patches) == 1 or patch.id in alone)
 
     @property
     def tried(self) -> list[str]:
@@ -374,8 +309,14 @@ class Ledger:
         """
         for patch in patches if status == "rejected" else ():
             patch.reject(reason)
-        entry: dict[str, Any] = {"round": round, "candidate": candidate, "patches": [patch.id for patch in patches]}
-        entry |= {"edits": [patch.edit for patch in patches], "status": status, "reason": reason}
+        entry: dict[str, Any] = {
+            "round": round,
+            "candidate": candidate,
+            "patches": [patch.id for patch in patches],
+            "edits": [patch.edit for patch in patches],
+            "status": status,
+            "reason": reason,
+        }
         if effect is not None:
             effect = effect.as_chosen if status in CHOSEN else effect
             entry[effect.split] = effect.model_dump(exclude={"split"})

@@ -1,7 +1,7 @@
 """Error patterns: mistakes of one kind, grouped by what they look like, with their loss.
 
 A pattern is kind × gold type × predicted type × surface form, with the strata in which most of its errors are, and
-their **place**: the word that most of them stand right after, or right before. Its **loss** is how much higher the
+their **place**: the word that most of them come right after, or right before. Its **loss** is how much higher the
 corpus value would be without the pattern's errors (leave-the-pattern-out): they are repaired in the evidence of their
 examples (`repair`), and the value is taken again over all examples.
 """
@@ -18,10 +18,8 @@ from goldassay.measure import RECORD_ERRORS, Error
 from goldassay.running.run import Case
 from goldassay.tally import By, Evidence, T
 
-GOLD_KINDS, PRED_KINDS = (
-    ("missed", "missing_field", "missing_item"),
-    ("spurious", "not_in_text", "invented_field", "spurious_item"),
-)
+GOLD_KINDS = ("missed", "missing_field", "missing_item")
+PRED_KINDS = ("spurious", "not_in_text", "invented_field", "spurious_item")
 SIDES = dict.fromkeys(GOLD_KINDS, "gold") | dict.fromkeys(PRED_KINDS, "pred")  # errors of other kinds are of both sides
 BY_FIELD = set(RECORD_ERRORS) - {"wrong_value"}  # the field is what went wrong, whatever its value is
 
@@ -52,7 +50,7 @@ class Pattern:
 
     @cached_property
     def place(self) -> str:
-        """The word that most of the errors stand after or before, such as ``after "in"``."""
+        """The word that most of the errors come after or before, such as ``after "in"``."""
         return place(self.errors)
 
     @property
@@ -94,16 +92,22 @@ def find(cases: Sequence[Case]) -> list[Pattern]:
             for index, error in cluster:
                 of_case.setdefault(index, []).append(error)
             pairs = [(cases[index], errors) for index, errors in sorted(of_case.items())]
-            repaired, strata = total, dict[str, Counter[str]]()
+            repaired = total
+            strata: dict[str, Counter[str]] = {}
             for case, errors in pairs:
                 repaired = repaired + repair(case.evidence, errors, case.errors)
                 for name, value in case.strata.items():
                     strata.setdefault(str(name), Counter())[str(value)] += 1
             forms = Counter(form for _, error in cluster if (form := error.gold or error.pred))
-            surfaces, own = tuple(form for form, _ in forms.most_common(12)), tuple(error for _, error in cluster)
-            loss, documents = float(repaired.value) - float(total.value), tuple(case.id for case, _ in pairs)
-            counts = {name: dict(values.most_common()) for name, values in strata.items()}
-            patterns.append(Pattern(*key, surfaces, own, documents, loss, counts))
+            pattern = Pattern(
+                *key,
+                surfaces=tuple(form for form, _ in forms.most_common(12)),
+                errors=tuple(error for _, error in cluster),
+                documents=tuple(case.id for case, _ in pairs),
+                loss=float(repaired.value) - float(total.value),
+                strata={name: dict(values.most_common()) for name, values in strata.items()},
+            )
+            patterns.append(pattern)
     return sorted(patterns, key=lambda pattern: (-pattern.loss, -pattern.count, pattern.name))
 
 
@@ -152,12 +156,13 @@ def _share(errors: Sequence[Error], of: Sequence[Error], sides: Collection[str])
 def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
     """The errors of a type; where the other side has another type, the side of this one.
 
-    The field of a record has the errors of the part that it stands in, too.
+    The field of a record has the errors of the part that holds it, too.
     """
     own = []
     for error in errors:
         within = error.kind in RECORD_ERRORS and kind.startswith(f"{error.gold_type}.")
-        gold, pred = error.gold_type == kind or within, error.pred_type == kind
+        gold = error.gold_type == kind or within
+        pred = error.pred_type == kind
         if gold and not pred and error.pred_type:
             error = replace(error, kind="missed")
         elif pred and not gold and error.gold_type:
@@ -166,11 +171,12 @@ def _of_type(kind: str, errors: Sequence[Error]) -> list[Error]:
     return own
 
 
-LEAST, SHARE = 3, 0.7  # so many errors, and such a part of them, make a word their place
+LEAST = 3  # errors after or before a word make it their place,
+SHARE = 0.7  # if they are this part of all
 
 
 def place(errors: Sequence[Error]) -> str:
-    """The word that most of the errors stand after or before; empty if they have none in common.
+    """The word that most of the errors come after or before; empty if they have none in common.
 
     >>> names = "Delft", "Gouda", "Tiel"
     >>> place([Error("wrong_type", "", gold=name, context=f"…lives in {name} now") for name in names])

@@ -1,10 +1,10 @@
-"""The plan of a tuning: what gain these examples can show, how many a gain needs, the cost, whether tuning can pay.
+"""The plan of a tuning: the gain that these examples can show, the examples that a gain needs, the cost, the chances.
 
 From sizes alone (`from_sizes`) the spread of the paired differences is assumed. A pilot (`from_pilot`) measures it on
 a few examples: with the program as it is and with two probes, the edits that most often help and cost nothing to make.
 Tuning can pay if the better of the two passes a paired t test that allows for there being two. The best program of each
 example would tell nothing: it is a maximum over noise, and promises a gain where there is none. Power is that of the
-rule of acceptance: one-sided, at what is left of alpha for the look at the end (`goldassay.tuning.measuring`).
+rule of acceptance: one-sided, at what is left of alpha for the look at the end (`goldassay.tuning.acceptance`).
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from goldassay.fields import clusters
 from goldassay.running.evaluate import RunOptions
 from goldassay.running.leaks import check_splits
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
-from goldassay.tuning.edits import Diagnosis, Edit, nearest_examples
+from goldassay.tuning.acceptance import ALPHA, EARLY
+from goldassay.tuning.edits import Diagnosis, Edit, counted, nearest_examples
 from goldassay.tuning.instructions import answer_form
-from goldassay.tuning.measuring import ALPHA, EARLY, MEASURED, QUIET, WINS, Bench, count_measured, race_calls
+from goldassay.tuning.measuring import QUIET, WINS, Bench
 from goldassay.tuning.patches import apply
 from goldassay.tuning.patterns import find, is_right
+from goldassay.tuning.race import MEASURED, count_measured, race_calls
 from goldassay.tuning.wrappers import Splits, demonstrations
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a tuning can show and what it costs.
+    """The gain that a tuning can show, and its cost.
 
     ``n`` examples choose (for patches dev and what it measures of train), ``test`` prove. ``spread`` is the standard
     deviation of one example's paired difference, ``measured`` on so many examples (0: assumed). ``baseline``, ``wrong``
@@ -156,7 +158,7 @@ class Plan:
         cost = f"About {self.calls} calls of the program"
         if self.seconds is not None:
             minutes = max(round(self.calls * self.seconds / 60), 1)
-            cost += f", {minutes} minute{'s' * (minutes > 1)} at {self.seconds:.2f} s an example"
+            cost += f", {counted(minutes, 'minute')} at {self.seconds:.2f} s an example"
         if self.test and self.optimizer == "patches":
             cost += f"; {2 * self.test} of them show labeled and knn on test beside it"
         return [*lines, f"{cost}."]
@@ -174,14 +176,17 @@ def from_sizes(optimizer: str, splits: Splits, settings: Mapping[str, Any] | Non
     >>> from_sizes("patches", {"train": range(2), "dev": range(2), "test": []}).refusal.split(":")[0]
     '4 examples to choose on and 0 of test'
     """
-    train, dev, test = (len(splits.get(name) or ()) for name in ("train", "dev", "test"))
+    train = len(splits.get("train") or ())
+    dev = len(splits.get("dev") or ())
+    test = len(splits.get("test") or ())
     examples = [example for name in ("dev", "test") for example in splits.get(name) or ()]
     per_document = len(examples) / max(1, len(set(clusters(examples) or range(len(examples))))) or 1.0
     calls = 2 * (dev + test)  # before and after
     if optimizer != "patches":
         calls += CALLS.get(optimizer, CALLS["mipro"])(train, dev)
         return Plan(optimizer, dev, test, calls, per_document=per_document)
-    most, races = (settings or {}).get("most", MEASURED), bool((settings or {}).get("nearest", True))
+    most = (settings or {}).get("most", MEASURED)
+    races = bool((settings or {}).get("nearest", True))
     n = dev + count_measured(train, dev, most if isinstance(most, int) else MEASURED, races)
     raced = race_calls(train + dev - n) if races else 0
     calls += PASSES * n + raced + 2 * test
@@ -195,8 +200,8 @@ def from_pilot(
     metric: AnyMetric,
     options: RunOptions = QUIET,
 ) -> Plan:
-    """The plan with what a pilot measures on `PILOT` examples of dev: as it is, with four nearest examples of train,
-    and with answers in the other form. Leaks between the splits and into the program are refused before any call.
+    """The plan with the values of a pilot on `PILOT` examples of dev: as it is, with four nearest examples of train,
+    and with answers in the other form.
 
     Args:
         plan: The plan from the sizes.
@@ -204,15 +209,24 @@ def from_pilot(
         splits: Examples by split.
         metric: A `Metric`, or any function of (gold, prediction).
         options: How the program is run.
+
+    Raises:
+        DataError: There are no examples in train or in dev.
+        LeakError: The splits, or the program and a split, share examples; nothing was called yet.
     """
-    train, dev = list(splits["train"]), list(splits["dev"])[:PILOT]
+    train = list(splits["train"])
+    dev = list(splits["dev"])[:PILOT]
     if not train or not dev:
         raise DataError("a plan needs examples in train and in dev")
     check_splits(program, splits)
-    bench, started = Bench(dev, metric, options=options.changed(progress=False)), time.perf_counter()
-    base, documents, size = bench.base(program), clusters(dev), len(dev)
+    bench = Bench(dev, metric, options=options.changed(progress=False))
+    started = time.perf_counter()
+    base = bench.base(program)
+    documents = clusters(dev)
+    size = len(dev)
     diagnosis = Diagnosis(find(base.cases), program, demonstrations(program, train))
-    probes, spreads = list[Probe](), list[float]()
+    probes: list[Probe] = []
+    spreads: list[float] = []
     for name, edit in PROBES.items():
         candidate = program
         try:
@@ -228,6 +242,8 @@ def from_pilot(
         parts = contributions(run.evidence, base.evidence, bench.zero, clusters=documents)
         parts = len(parts) * parts  # of a document's part in the difference
         spreads.append(float(np.std(parts, ddof=1)) if len(parts) > 1 else 0.0)
+        # If only one document differs, the standard deviation of the mean is its part divided by n; with few differing
+        # documents the sample's own is less, and t would be too large. So the error is never below that.
         as_if_one_differed = float(np.abs(parts).max()) / len(parts)
         error = max(spreads[-1] / math.sqrt(len(parts)), as_if_one_differed)
         t = float(parts.mean()) / error if error else 0.0

@@ -1,4 +1,4 @@
-"""Saved programs, read into a program without executing anything; and what a tuning leaves in its folder.
+"""Saved programs, read into a program without executing anything; and the folder of a tuning.
 
 ``program.save("x.json")`` writes JSON: instructions, field descriptions and demonstrations. ``program.save("x.pkl")``
 and ``save_program=True`` write pickles, which can run any code when they are opened, so they are never opened here.
@@ -39,12 +39,14 @@ from goldassay.running.hashing import fingerprint
 from goldassay.running.leaks import text_of
 from goldassay.secrets import scrub
 from goldassay.statistics import Comparison
-from goldassay.tuning.measuring import ALPHA
+from goldassay.tuning.acceptance import Verdict, one_look
 from goldassay.tuning.patches import Ledger, write
-from goldassay.tuning.verdict import HELPED, WORSE, Audit, of_comparison, of_runs
+from goldassay.tuning.verdict import Audit, of_comparison, of_runs
 from goldassay.tuning.wrappers import Splits, Wrapped, inmost, predictors, rebuilt
 
-STATE, ABOUT, PICKLE = "state.json", "tuning.json", "program.pkl"
+STATE = "state.json"
+ABOUT = "tuning.json"
+PICKLE = "program.pkl"
 
 
 def load_state(program: Module, place: Path | str) -> Module:
@@ -99,22 +101,27 @@ def load_state(program: Module, place: Path | str) -> Module:
     return loaded
 
 
-def _checked(program: Any, state: Mapping[str, Any], file: Path) -> list[str]:
+def _checked(program: Module, state: Mapping[str, Any], file: Path) -> list[str]:
     """Take the models out of a state, and name them, if it has the predictors of this program, each with as many
     fields: DSPy takes what fits, without a word.
     """
-    state, program = state if inmost(program) is program else state["program"], inmost(program)
+    inside = inmost(program)
+    if inside is not program:
+        state = state["program"]
     parts: dict[str, Any] = {name: part for name, part in state.items() if name != "metadata"}
-    parts = {"self": state} if isinstance(program, dspy.Predict) else parts
-    parameters, models = dict(program.named_parameters()), list[str]()
-    predictors: list[tuple[str, Any]] = program.named_predictors()
+    if isinstance(inside, dspy.Predict):
+        parts = {"self": state}
+    parameters = dict(inside.named_parameters())
+    models: list[str] = []
     if parts.keys() != parameters.keys():
-        names = [", ".join(sorted(each)) or "none" for each in (parts, parameters)]
-        raise DataError(f"not the state of this program: it has {names[0]}, and the program {names[1]}", file=file)
-    for name, predictor in predictors:
-        sizes = len(parts[name]["signature"]["fields"]), len(predictor.signature.fields)
-        if sizes[0] != sizes[1]:
-            message = f"not the state of this program: {sizes[0]} fields, and the program's signature has {sizes[1]}"
+        saved = ", ".join(sorted(parts)) or "none"
+        expected = ", ".join(sorted(parameters)) or "none"
+        raise DataError(f"not the state of this program: it has {saved}, and the program {expected}", file=file)
+    for name, predictor in inside.named_predictors():
+        saved_fields = len(parts[name]["signature"]["fields"])
+        fields = len(predictor.signature.fields)
+        if saved_fields != fields:
+            message = f"not the state of this program: {saved_fields} fields, and the program's signature has {fields}"
             raise DataError(message, file=file, field=name)
         if parts[name].get("lm"):
             models.append(str(parts[name].pop("lm").get("model")))
@@ -123,7 +130,12 @@ def _checked(program: Any, state: Mapping[str, Any], file: Path) -> list[str]:
 
 
 def read_about(file: Path) -> dict[str, Any]:
-    """What ``tuning.json`` says."""
+    """The content of ``tuning.json``.
+
+    Raises:
+        GoldassayError: There is no tuning.
+        DataError: The file is damaged.
+    """
     try:
         about = jsonl.value(file.read_bytes(), file=file)
     except OSError:
@@ -134,8 +146,8 @@ def read_about(file: Path) -> dict[str, Any]:
 
 
 def state_names(places: Sequence[Path]) -> list[str]:
-    """What runs of saved programs are called: the name of each file, or of the folder of a ``state.json``; as many of
-    the folders above as tell them apart.
+    """Names for runs of saved programs: that of each file, or of the folder of a ``state.json``, after as many of the
+    folders above as tell them apart.
 
     >>> state_names([Path("runs/gepa/state.json"), Path("short.json")])
     ['gepa', 'short']
@@ -155,7 +167,7 @@ def state_names(places: Sequence[Path]) -> list[str]:
 SCHEMA = 1
 JOURNAL = "measured.jsonl"
 RESUMABLE = ("gepa", "patches")
-SAME = ("optimizer", "seed", "program", "splits", "options", "lm")  # what must be the same to resume
+SAME = ("optimizer", "seed", "program", "splits", "options", "lm")  # parts of a plan that a resumed tuning has too
 
 
 @dataclass(frozen=True)
@@ -184,7 +196,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuned:
-    """The result of a tuning: the program, its values on dev and test, the cost, and how it ended."""
+    """The result of a tuning: the program, its values on dev and test, the cost, and the reason if it stopped early."""
 
     program: Module
     optimizer: str
@@ -196,20 +208,23 @@ class Tuned:
     ledger: Ledger = field(default_factory=Ledger)
     """Every patch that was tried, with its effect and verdict (``patches`` only)."""
     note: str = ""
-    """What never worked on the way, such as a reflection model whose answers cannot be read; why nothing was tried."""
+    """A part that never worked, such as a reflection model whose answers cannot be read; or why nothing was tried."""
     references: Mapping[str, Trial] = field(default_factory=dict)
     """Labeled and nearest examples on test, which take no tuning, beside the tuned program (``patches`` only)."""
 
     @property
     def beside(self) -> list[str]:
         """The references in words, and those that the tuned program is not better than."""
-        lines, no_better = [], []
+        lines: list[str] = []
+        no_better: list[str] = []
         for name, trial in self.references.items():
-            test, calls = trial.difference, trial.before.cost.get("calls", 0)
+            test = trial.difference
+            calls = trial.before.cost.get("calls", 0)
             gain = f"{test.difference:+.3f} [{test.interval.low:+.3f}, {test.interval.high:+.3f}], p {test.p:.3f}"
             value = f"{trial.before.value:.3f}, {calls} calls"
             lines.append(f"{name} on test: {value}; {self.optimizer} against it {gain}.")
-            no_better += [name] if test.difference <= 0 or test.p > ALPHA else []
+            if one_look(test)[0] != Verdict.HELPED:
+                no_better.append(name)
         names = " and ".join(no_better)
         no_tuning = f"{self.optimizer} is not shown to be better than {names}: these take no tuning."
         return [*lines, no_tuning] if no_better else lines
@@ -227,12 +242,11 @@ class Tuned:
         """Whether the result is proven on test, where it was looked at once, by the verdict of its audit."""
         if self.test is None:
             return "not tested"
-        words = {HELPED: "proven on test", WORSE: "worse on test"}
-        return words.get(self.audit.verdict, "not proven on test")
+        return one_look(self.test.difference)[0].on_test
 
 
 def plan_of(program: Module, splits: Splits, optimizer: str, options: Any) -> dict[str, Any]:
-    """What a tuning works on, which must be the same when it is resumed; ``options`` are those of `goldassay.tune`."""
+    """The material of a tuning with `goldassay.tune`, which must be the same when it is resumed."""
     digests = {}
     for name, part in splits.items():  # by ids and inputs, whatever their order
         lines = sorted(f"{read(example, 'id', '')}\t{text_of(example)}" for example in part)
@@ -249,7 +263,11 @@ def plan_of(program: Module, splits: Splits, optimizer: str, options: Any) -> di
 
 
 def begin(folder: Path, resume: bool, plan: Mapping[str, Any]) -> None:
-    """Write that a tuning starts in ``folder``; refuse another tuning's folder, and one that cannot be resumed."""
+    """Write that a tuning starts in ``folder``.
+
+    Raises:
+        GoldassayError: The folder holds another tuning, or one that cannot be resumed.
+    """
     file = folder / ABOUT
     if resume and plan["optimizer"] not in RESUMABLE:
         only = f"(only {', '.join(RESUMABLE)} does): start it again without resuming"
@@ -262,7 +280,7 @@ def begin(folder: Path, resume: bool, plan: Mapping[str, Any]) -> None:
                 then, now = _short(earlier.get(key)), _short(plan[key])
                 raise GoldassayError(f"{folder} holds a tuning {what}: {then} then, {now} now")
         if earlier.get("status") == "finished":
-            raise GoldassayError(f"the tuning in {folder} is finished; there is nothing to go on with")
+            raise GoldassayError(f"the tuning in {folder} is finished; nothing to resume")
     elif (folder / "gepa").is_dir() or earlier.get("status") in ("finished", "stopped"):
         raise GoldassayError(f"{folder} holds a tuning already; choose another folder, or resume it")
     else:
@@ -270,7 +288,7 @@ def begin(folder: Path, resume: bool, plan: Mapping[str, Any]) -> None:
     _write(file, {"schema": SCHEMA, "status": "running", **plan})
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A part of a plan in one line: splits with their sizes and the first digits of their hashes."""
     parts = value.items() if isinstance(value, dict) else ()
     sizes = [f"{name} {part['examples']} ({part['sha256'][:8]})" for name, part in parts if "sha256" in part]
@@ -342,12 +360,13 @@ def _write(file: Path, about: Mapping[str, object]) -> None:
 def rendered(program: Module, adapter: dspy.Adapter | None = None, inputs: Mapping[str, object] | None = None) -> str:
     """The messages that each predictor of a program would send, with ``{name}`` for its inputs.
 
-    With ``inputs`` these stand there, and a program that has nearest examples shows them too.
+    With ``inputs`` it has those, and a program that has nearest examples shows them too.
     """
-    using: Any = adapter or dspy.settings.adapter or dspy.ChatAdapter()
+    using = adapter or dspy.settings.adapter or dspy.ChatAdapter()
     inside = inmost(program)
     if isinstance(program, Wrapped):
-        using, inside = program.adapter(using), program.inside(inputs) if inputs else inside
+        using = program.adapter(using)
+        inside = program.inside(inputs) if inputs else inside
     parts: list[str] = []
     for name, predictor in predictors(inside).items():
         signature = predictor.signature
@@ -372,6 +391,7 @@ def diff(
     A wrapper changes the prompt by its inputs, so with one the prompts are those for ``inputs``.
     """
     values = inputs if isinstance(before, Wrapped) or isinstance(after, Wrapped) else None
-    old, new = (rendered(program, adapter, values).splitlines() for program in (before, after))
+    old = rendered(before, adapter, values).splitlines()
+    new = rendered(after, adapter, values).splitlines()
     text = "\n".join(difflib.unified_diff(old, new, "before", "after", lineterm=""))
     return f"{text}\n" if text else ""

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from goldassay import jsonl
 from goldassay.exceptions import DataError, GoldassayError
@@ -20,10 +20,11 @@ from goldassay.running.evaluate import RunOptions
 from goldassay.running.hashing import fingerprint
 from goldassay.running.run import Case
 from goldassay.statistics import holm
+from goldassay.tuning.acceptance import ALPHA, Status, after_test
 from goldassay.tuning.edits import Diagnosis, Edit, covering, propose_patches
 from goldassay.tuning.instructions import rules
-from goldassay.tuning.measuring import ALPHA, effect, evaluated, failure
-from goldassay.tuning.patches import Patch, Status, apply, check_patch, read, write
+from goldassay.tuning.measuring import effect, evaluated, failure
+from goldassay.tuning.patches import Patch, apply, check_patch, read, write
 from goldassay.tuning.patterns import find
 from goldassay.tuning.saved import STATE, diff, load_state
 from goldassay.tuning.wrappers import Examples, demonstrations
@@ -39,7 +40,11 @@ EDITS: tuple[Edit, ...] = (rules, covering)  # those that need no model
 
 
 def check_train(cases: Sequence[Case], train: Examples) -> None:
-    """Raise if errors were made on examples that are not in train: patches are made from train errors only."""
+    """Check that errors were made on train: patches are made from train errors only.
+
+    Raises:
+        GoldassayError: Some examples of the run are not in train.
+    """
     ids = {identity(example, index) for index, example in enumerate(train)}
     outside = [case.id for case in cases if case.id not in ids]
     if outside:
@@ -50,8 +55,8 @@ def check_train(cases: Sequence[Case], train: Examples) -> None:
 
 
 def measure(
-    base: Any,
-    candidates: Sequence[tuple[Patch, Any]],
+    base: Module,
+    candidates: Sequence[tuple[Patch, Module]],
     examples: Examples,
     metric: AnyMetric,
     split: str,
@@ -71,6 +76,9 @@ def measure(
 
     Returns:
         By id the p of each patch that was measured, corrected for their number (Holm).
+
+    Raises:
+        GoldassayError: The program fails on all examples as it is.
     """
     first = evaluated(base, examples, metric, options.changed(name="as it is"))
     if why := failure(first):
@@ -92,7 +100,8 @@ class PatchFolder:
     """The patches of one program. ``program`` is as its file gives it; `current` has the applied patches."""
 
     def __init__(self, folder: Path, program: Module) -> None:
-        self.folder, self.program = folder, program
+        self.folder = folder
+        self.program = program
 
     @property
     def current(self) -> Module:
@@ -102,7 +111,11 @@ class PatchFolder:
 
     @property
     def applied(self) -> list[Patch]:
-        """The applied patches, in their order."""
+        """The applied patches, in their order.
+
+        Raises:
+            DataError: ``applied.json`` is damaged.
+        """
         file = self.folder / APPLIED
         rows = jsonl.value(file.read_bytes(), file=file) if file.is_file() else []
         try:
@@ -116,7 +129,11 @@ class PatchFolder:
         return sorted(patches, key=lambda pair: (pair[1].priority, pair[0].name))
 
     def find(self, name: str) -> Path:
-        """The file of a patch: a path, or an id or a file's name in the folder."""
+        """The file of a patch: a path, or an id or a file's name in the folder.
+
+        Raises:
+            GoldassayError: There is no such patch.
+        """
         for file in (Path(name), self.folder / f"{name}.yaml", self.folder / name):
             if file.is_file():
                 return file
@@ -131,13 +148,13 @@ class PatchFolder:
     def propose(self, run: Run, train: Examples, *, edits: Sequence[Edit] = EDITS, most: int = 12) -> list[Patch]:
         """Patches for the errors of a run on train; the first ``most`` new ones are written as files.
 
-        A patch that is there already, for this version of the program or applied to it, keeps its evidence.
+        A patch that the folder has already, for this version of the program or applied to it, keeps its evidence.
         """
         program = self.current
         examples = demonstrations(program, train)
         check_train(run.cases, examples)
         proposed = propose_patches(Diagnosis(find(run.cases), program, examples), edits)
-        versions = fingerprint(self.program), fingerprint(program)
+        versions = (fingerprint(self.program), fingerprint(program))
         present = {old.id for _, old in self.all() if old.status == Status.APPLIED or old.program in versions}
         new = [patch for patch in proposed if patch.id not in present][:most]
         for number, patch in enumerate(new, start=1):
@@ -165,13 +182,19 @@ class PatchFolder:
             split: ``dev``, or ``test`` for the final proof.
             options: How the program is run.
             any_version: Measure patches of another version of the program, too.
+
+        Raises:
+            GoldassayError: There is nothing to measure, a patch is applied, or none could be measured.
+            LeakError: A patch shows an example of the split.
         """
         if split not in SPLITS:
             raise GoldassayError(f"patches are measured on dev, and on test for the final proof, not on {split}")
         files = [self.find(name) for name in names] or [file for file, each in self.all() if each.status != "applied"]
         if not files:
             raise GoldassayError(f"there are no patches in {self.folder} to test; goldassay patch propose makes some")
-        patches, current, candidates = [read(file) for file in files], self.current, []
+        patches = [read(file) for file in files]
+        current = self.current
+        candidates = []
         for patch in patches:
             if patch.status == Status.APPLIED:
                 raise GoldassayError(f"{patch.id} is applied: revert it to test it")
@@ -181,7 +204,8 @@ class PatchFolder:
         adjusted = measure(current, candidates, examples, metric, split, options, level)
         for file, patch in zip(files, patches, strict=True):
             if patch.id in adjusted:
-                _judge(patch, adjusted[patch.id], split)
+                gain = patch.effects[-1].difference
+                patch.status, patch.reason = after_test(gain, adjusted[patch.id], split, patch.status)
             write(patch, file)
         if not adjusted:
             raise GoldassayError(f"no patch could be measured; {patches[0].id} is {patches[0].reason}")
@@ -191,8 +215,12 @@ class PatchFolder:
         """Apply patches to the program's state, in the order given; all of them, or none if one does not fit.
 
         The patches are returned with the status that they had before.
+
+        Raises:
+            GoldassayError: A patch does not fit, or is applied already.
         """
-        program, applied = self.current, self.applied
+        program = self.current
+        applied = self.applied
         patches = [(file, read(file)) for file in map(self.find, names)]
         for number, (_, patch) in enumerate(patches):
             if any(patch.id == other.id for other in applied):
@@ -212,24 +240,28 @@ class PatchFolder:
         """Take patches back: the state is the program with the other applied patches, in their order.
 
         A patch can be taken back by its id even if its file was edited or removed since.
+
+        Raises:
+            GoldassayError: A patch is not applied, or another one builds on it.
         """
-        program, applied = self.program, self.applied
+        program = self.program
+        applied = self.applied
         ids = {patch.id for patch in applied}
-        gone = [name if name in ids else read(self.find(name)).id for name in names]
-        if wrong := [name for name in gone if name not in ids]:
-            raise GoldassayError(f"{wrong[0]} is not applied")
-        left = [patch for patch in applied if patch.id not in gone]
+        reverted = [name if name in ids else read(self.find(name)).id for name in names]
+        if unknown := [name for name in reverted if name not in ids]:
+            raise GoldassayError(f"{unknown[0]} is not applied")
+        left = [patch for patch in applied if patch.id not in reverted]
         for patch in left:
             try:
                 program = apply(program, patch, any_version=True)
             except GoldassayError as error:
                 raise GoldassayError(f"{error}: it builds on what is taken back; take {patch.id} back first") from None
         for file, patch in self.all():
-            if patch.id in gone:
+            if patch.id in reverted:
                 patch.status = Status.REVERTED
                 write(patch, file)
         self._save(program, left)
-        return gone
+        return reverted
 
     def show(self, name: str) -> tuple[Patch, list[str]]:
         """A patch and its change of the prompt as it is really sent, as a diff."""
@@ -239,24 +271,12 @@ class PatchFolder:
         except GoldassayError as error:  # the patch is shown all the same, with the reason why it has no diff
             return patch, [str(error)]
 
-    def _with(self, program: Any, patch: Patch, any_version: bool) -> Any:
+    def _with(self, program: Module, patch: Patch, any_version: bool) -> Module:
         """The program with a patch that was made for it, as it is in its file or with the patches applied so far."""
         return apply(program, patch, any_version=any_version or patch.program == fingerprint(self.program))
 
-    def _save(self, program: Any, applied: Sequence[Patch]) -> None:
+    def _save(self, program: Module, applied: Sequence[Patch]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         program.save(str(self.folder / STATE))
         rows = [patch.model_dump(mode="json", exclude_none=True) for patch in applied]
         jsonl.replace(self.folder / APPLIED, f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n")
-
-
-def _judge(patch: Patch, p: float, split: str) -> None:
-    """A patch alone: kept if dev shows it better, proven if test does; what dev rejected, test cannot prove."""
-    better = patch.effects[-1].difference > 0 and p <= ALPHA
-    patch.reason = f"corrected p {p:.4f} on {split}"
-    if better and split == "test" and patch.status == Status.REJECTED:
-        patch.reason += ", but rejected on dev"
-    elif better:
-        patch.status = Status.PROVEN if split == "test" else Status.KEPT
-    else:
-        patch.status = Status.REJECTED

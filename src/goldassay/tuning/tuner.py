@@ -13,6 +13,7 @@ from typing import Any
 import dspy
 from dspy import Module
 
+from goldassay._dspy_compat import Teleprompter
 from goldassay.exceptions import DataError, GoldassayError, one_line
 from goldassay.fields import read, shared_text
 from goldassay.metric import AnyMetric
@@ -25,9 +26,10 @@ from goldassay.running.hashing import fingerprint
 from goldassay.statistics import compare
 from goldassay.tuning import optimizers, saved
 from goldassay.tuning import plan as preflight
-from goldassay.tuning.measuring import ALPHA, evaluated, failure
-from goldassay.tuning.optimizers import Unreachable, Watch
+from goldassay.tuning.acceptance import Verdict, one_look
+from goldassay.tuning.measuring import evaluated, failure
 from goldassay.tuning.saved import Trial, Tuned
+from goldassay.tuning.watch import Unreachable, Watch
 from goldassay.tuning.wrappers import Examples, check_fits, demonstrations, shows_none
 
 ROOM = 500  # tokens of an answer that writes instructions
@@ -48,7 +50,7 @@ class TuneOptions:
         threads: How many examples are in flight at once.
         repeats: How often each example is asked before and after, without a cache. Optimizers ask once.
         folder: Where everything is saved.
-        resume: Go on with a tuning that was interrupted or stopped in ``folder`` (see `goldassay.tuning.saved`).
+        resume: Resume a tuning that was interrupted or stopped in ``folder`` (see `goldassay.tuning.saved`).
         test: Report on the test split.
         progress: Show a bar.
     """
@@ -70,7 +72,7 @@ class TuneOptions:
         if self.seed < 0:
             raise GoldassayError(f"a seed is not negative: {self.seed}")
         if self.resume and self.folder is None:
-            raise GoldassayError("there is nothing to resume without the folder of the tuning")
+            raise GoldassayError("to resume a tuning, name its folder")
 
     def resolved(self) -> TuneOptions:
         """These options with the models and the adapter that names stand for."""
@@ -82,9 +84,9 @@ class TuneOptions:
 
 def tune(
     program: Module,
-    gold: object,
+    gold: Any,
     metric: AnyMetric,
-    optimizer: object = "bootstrap",
+    optimizer: str | Teleprompter = "bootstrap",
     options: TuneOptions | None = None,
     **changes: Any,
 ) -> Tuned:
@@ -98,6 +100,11 @@ def tune(
         metric: A `Metric`, or any function of (gold, prediction).
         optimizer: A name of `goldassay.tuning.OPTIMIZERS`, DSPy's own name of a class (``"MIPROv2"``), or an optimizer.
         options: `TuneOptions`; ``changes`` replace fields of it.
+
+    Raises:
+        DataError: Train or dev has no examples, or they are too few to show anything.
+        LeakError: The splits, or the program and a split, share examples.
+        GoldassayError: The program has no predictor, the optimizer is unknown or failed, or the folder is taken.
     """
     options = replace(options or TuneOptions(), **changes).resolved()
     splits: dict[str, list[Any]] = {name: list(read(gold, name, None) or []) for name in ("train", "dev", "test")}
@@ -118,13 +125,16 @@ def tune(
             saved.begin(options.folder, options.resume, plan)
         job, optimized, stopped, meter = _optimized(name, optimize, program, splits, metric, options)
         leaks.check_program(optimized, {name: splits[name] for name in ("dev", "test")}, "the tuned program")
-        trials, references = dict[str, Trial](), dict[str, Trial]()
+        trials: dict[str, Trial] = {}
+        references: dict[str, Trial] = {}
         for split in ("dev", "test") if options.test and splits["test"] else ("dev",):
             sides = (("before", program), ("after", optimized))
             runs = [measured(each, splits[split], metric, f"{split}-{when}", options) for when, each in sides]
             chosen = split == "dev" and name not in optimizers.BLIND
             trials[split] = _paired(runs[0], runs[1], options.seed, chosen)
-        ledger, note, test = job.ledger, job.metric.note, trials.get("test")
+        ledger = job.ledger
+        note = job.metric.note
+        test = trials.get("test")
         patched = name.casefold() == "patches"
         if patched and test is not None and not stopped:  # a budget that is spent is for nothing else
             references, missing = _references(job, test.after, splits["test"], metric, options)
@@ -132,7 +142,7 @@ def tune(
         if patched and not (ledger.patches or stopped):
             note = note or "no patch was tried: the metric names no errors on train that a patch could be made from"
         if test is not None:  # test alone proves, if there is one
-            better = test.difference.difference > 0 and test.difference.p <= ALPHA
+            better = one_look(test.difference)[0] == Verdict.HELPED
             ledger.conclude(replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look"))
         cost = meter.state()
         tuned = Tuned(optimized, name, trials["dev"], test, cost, options.seed, stopped, ledger, note, references)
@@ -152,10 +162,12 @@ def _optimized(
     splits: dict[str, list[Any]],
     metric: AnyMetric,
     options: TuneOptions,
-) -> tuple[optimizers.Job, Any, str, Meter]:
+) -> tuple[optimizers.Job, Module, str, Meter]:
     """The job, the program that the optimizer makes (or the best one so far), why it was stopped, and the cost."""
     meter = Meter(options.budget)
-    lm, reflection, stopped = options.lm, options.reflection_lm, ""
+    lm = options.lm
+    reflection = options.reflection_lm
+    stopped = ""
     with ExitStack() as stack:
         watch = stack.enter_context(Watch(metric, splits["dev"], options.progress))
         context: dict[str, Any] = {"callbacks": [*dspy.settings.get("callbacks", []), watch]}
@@ -185,7 +197,8 @@ def _optimized(
         except BudgetSpent as spent:
             if meter.unpriced and "usd" in meter.limits:
                 raise GoldassayError(str(spent)) from None
-            optimized, stopped = watch.best[1] if watch.best else job.student, str(spent)
+            stopped = str(spent)
+            optimized = watch.best[1] if watch.best else job.student
         except GoldassayError:
             raise
         except (Exception, Unreachable) as error:
@@ -217,8 +230,11 @@ def measured(
     """A run of a program on a split, measured by ``metric``, below the folder of the options.
 
     A program that fails on all examples has no value there: that is an error, not a loss or a tie. ``name`` is the
-    split and what the program is, such as ``test-after``; with ``resume`` the rows that are there are kept, else they
-    are those of an earlier part of this tuning.
+    split and what the program is, such as ``test-after``; with ``resume`` the rows of an earlier part of this tuning
+    stay, else they are removed.
+
+    Raises:
+        GoldassayError: The program fails on all examples.
     """
     folder = options.folder and options.folder / name
     resume = resume and folder is not None and (folder / "run.json").is_file()
@@ -238,7 +254,8 @@ def _references(
     job: optimizers.Job, after: Run, examples: Examples, metric: AnyMetric, options: TuneOptions
 ) -> tuple[dict[str, Trial], str]:
     """Labeled and nearest examples on test beside the patched program, and why one of them is not available."""
-    trials, note = dict[str, Trial](), ""
+    trials: dict[str, Trial] = {}
+    note = ""
     plain = replace(job, settings={"k": job.settings.get("nearest") or 4})
     for name in optimizers.BLIND:
         try:

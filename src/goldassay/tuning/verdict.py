@@ -1,4 +1,4 @@
-"""What the scores of a baseline and its candidates prove: the verdict of an audit.
+"""The verdict of an audit, from the scores of a baseline and its candidates.
 
 A gain helped if its 95 % interval lies over 0 (`goldassay.statistics.selection`; with a single candidate
 `goldassay.statistics.compare`). An interval within ± ``MARGIN`` shows that there is no larger difference. Candidates
@@ -9,7 +9,7 @@ never says "helped". Of runs of goldassay the verdict is by the metric's corpus 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -22,10 +22,9 @@ from goldassay.running.comparing import check_comparable
 from goldassay.statistics import Comparison, compare, contributions, examples_needed
 from goldassay.statistics.evidence import Floats, clustered
 from goldassay.statistics.selection import select
+from goldassay.tuning.acceptance import MARGIN, Verdict, one_look
 
 Selected = Literal["independent", "bred", "none"]
-HELPED, WORSE, UNKNOWN = "helped", "made it worse", "cannot be told"
-MARGIN = 0.05
 POWER_QUANTILE = 0.8416  # of 80 % power
 SATURATED = 0.98  # of the largest score
 FRESH = "goldassay audit BEFORE.json AFTER.json --program FILE --gold TEST"
@@ -62,11 +61,11 @@ class Audit(Displayed):
     @property
     def better(self) -> bool:
         """Whether the optimizer helped, beyond doubt."""
-        return self.verdict == HELPED
+        return self.verdict == Verdict.HELPED
 
     def with_findings(self, leaks: Sequence[str], notes: Sequence[str]) -> Audit:
         """The same with what was found; with a leak a gain shows nothing."""
-        verdict = UNKNOWN if leaks and self.better else self.verdict
+        verdict = str(Verdict.UNKNOWN) if leaks and self.better else self.verdict
         return replace(self, verdict=verdict, findings=(*self.findings, *leaks, *notes))
 
     def state(self) -> dict[str, Any]:
@@ -80,24 +79,33 @@ class Audit(Displayed):
         if self.chosen == self.baseline:
             first = f"{self.verdict}: none of {self.candidates} candidates is better than {self.baseline}"
             return [first, *self.findings]
-        several, fresh, first = self.selection != "none", "only fresh examples can tell", self.verdict
-        reported = "" if self.naive_gain is None else f"the reported gain is {self.naive_gain:+.3f}"
-        if self.interval is not None:
-            ends = "[{:+.3f}, {:+.3f}]".format(*self.interval)
-            first += f": {self.gain:+.3f} {ends}" + f" (95 %) after correction; {reported}" * several
-        elif reported:
-            first += f": {reported}, luck included"
-        lines = [first]
+        several = self.selection != "none"
+        lines = [self._first_line(several)]
         if self.examples:
-            size = f"{self.examples} examples" + f" in {self.clusters} documents" * (self.clusters < self.examples)
-            among = f", the best of {self.candidates} candidates," * several
+            size = f"{self.examples} examples"
+            if self.clusters < self.examples:
+                size += f" in {self.clusters} documents"
+            among = f", the best of {self.candidates} candidates," if several else ""
             lines.append(f"{self.chosen} against {self.baseline}{among} on {size}")
-            bred = f"its candidates were bred from the best on these very examples: {fresh}"
-            lines += [bred] * (self.selection == "bred")
-        ways = [f"about {self.more} more examples"] * bool(self.more)
-        ways += [f"a held-out test of {self.fresh}: {FRESH}"] * bool(self.fresh)
-        lines += [f"to settle it: {', or '.join(ways)}"] * bool(self.verdict == UNKNOWN and ways)
+            if self.selection == "bred":
+                lines.append("its candidates were bred from the best on these very examples: use fresh examples")
+        ways = []
+        if self.more:
+            ways.append(f"about {self.more} more examples")
+        if self.fresh:
+            ways.append(f"a held-out test of {self.fresh}: {FRESH}")
+        if self.verdict == Verdict.UNKNOWN and ways:
+            lines.append(f"to settle it: {', or '.join(ways)}")
         return [*lines, *self.findings]
+
+    def _first_line(self, several: bool) -> str:
+        """The verdict with the gain, and with the reported one if several candidates were to choose from."""
+        reported = "" if self.naive_gain is None else f"the reported gain is {self.naive_gain:+.3f}"
+        if self.interval is None:
+            return f"{self.verdict}: {reported}, luck included" if reported else self.verdict
+        low, high = self.interval
+        line = f"{self.verdict}: {self.gain:+.3f} [{low:+.3f}, {high:+.3f}]"
+        return f"{line} (95 %) after correction; {reported}" if several else line
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -109,7 +117,7 @@ def judge(
     gains: Floats,
     *,
     selection: Selected,
-    clusters: Sequence[object] | None = None,
+    clusters: Sequence[Hashable] | None = None,
     pick: int | None = None,
     **about: Any,
 ) -> Audit:
@@ -121,6 +129,9 @@ def judge(
         clusters: The document of each example.
         pick: The chosen column, −1 for the baseline; by default the best, or the baseline if none is better.
         about: Other fields of `Audit`.
+
+    Raises:
+        GoldassayError: There are fewer than two examples.
 
     >>> luck = np.random.default_rng(1).normal(size=(30, 16))
     >>> audit = judge(luck, selection="independent")
@@ -138,15 +149,20 @@ def judge(
         gains = clustered(gains, clusters) * len(sizes) / examples
         weights = sizes[:, 0] * len(sizes) / examples
     result = select(gains[None], weights=weights, chosen=None if pick is None else np.array([pick]))
-    low, high, gain, naive = (float(x[0]) for x in (result.low, result.high, result.estimate, result.naive))
+    low = float(result.low[0])
+    high = float(result.high[0])
+    naive = float(result.naive[0])
+    gain = float(result.estimate[0])
     about = {"candidates": candidates, "examples": examples, "clusters": len(gains), "selection": selection, **about}
     if int(result.chosen[0]) < 0:
         about["chosen"] = about.get("baseline", "before")
-        return Audit("no difference larger than 0", 0.0, (0.0, 0.0), naive, **about)
+        return Audit(Verdict.NO_DIFFERENCE.sentence(0.0, 0.0), 0.0, (0.0, 0.0), naive, **about)
     if selection == "bred":
-        audit = Audit(WORSE if high < 0 else UNKNOWN, None, None, naive, **about)
+        worse = Verdict.WORSE if high < 0 else Verdict.UNKNOWN
+        audit = Audit(str(worse), None, None, naive, **about)
     else:
-        audit = Audit(_word(low, high), gain, (low, high), naive, p=float(result.p[0]), **about)
+        text = Verdict.of_interval(low, high).sentence(low, high)
+        audit = Audit(text, gain, (low, high), naive, p=float(result.p[0]), **about)
     return _with_needed(audit, gain, float(result.error[0]), float(result.critical[0]))
 
 
@@ -157,28 +173,23 @@ def of_comparison(comparison: Comparison, *, examples: int | None = None, **abou
     >>> of_comparison(compare([1.0] * 12, [0.0] * 12, resamples=2000)).verdict
     'helped'
     """
-    low, high, gain, n = comparison.interval.low, comparison.interval.high, comparison.difference, comparison.n
-    if comparison.p > 0.05:
-        low, high = min(low, 0.0), max(high, 0.0)
+    n = comparison.n
+    gain = comparison.difference
+    verdict, low, high = one_look(comparison)
     about = {"candidates": 1, "examples": examples or n, "clusters": n, "selection": "none", **about}
-    audit = Audit(_word(low, high), gain, (low, high), gain, p=comparison.p, **about)
+    audit = Audit(verdict.sentence(low, high), gain, (low, high), gain, p=comparison.p, **about)
     return _with_needed(audit, gain, comparison.standard_error, 1.96)
-
-
-def _word(low: float, high: float) -> str:
-    """The verdict by the interval."""
-    if low > 0 or high < 0:
-        return HELPED if low > 0 else WORSE
-    reach = max(-low, high)
-    return f"no difference larger than {reach:.3g}" if reach <= MARGIN else UNKNOWN
 
 
 def _with_needed(audit: Audit, gain: float, error: float, critical: float) -> Audit:
     """With the examples that would show the gain (if it is larger than the margin, else the margin) with 80 % power."""
-    if audit.verdict != UNKNOWN or not error > 0:
+    if audit.verdict != Verdict.UNKNOWN or not error > 0:
         return audit
-    target, n = max(abs(gain) if audit.selection == "none" else gain, MARGIN), audit.clusters
-    scale, enough = audit.examples / n, n * ((critical + POWER_QUANTILE) * error / target) ** 2
+    n = audit.clusters
+    target = max(abs(gain) if audit.selection == "none" else gain, MARGIN)
+    # Power .8 needs (critical + .84) standard errors in the target, and an error falls with the root of n.
+    enough = n * ((critical + POWER_QUANTILE) * error / target) ** 2
+    scale = audit.examples / n
     more = None if audit.selection == "bred" else max(1, math.ceil((enough - n) * scale))
     fresh = None if audit.selection == "none" else math.ceil(examples_needed(target, error, n) * scale)
     return replace(audit, more=more, fresh=fresh, needed=min(size for size in (more, fresh) if size is not None))
@@ -188,7 +199,7 @@ def of_runs(
     runs: Sequence[Run],
     *,
     selection: Selected | None = None,
-    clusters: Sequence[object] | None = None,
+    clusters: Sequence[Hashable] | None = None,
     leaks: Sequence[str] = (),
     **about: Any,
 ) -> Audit:
@@ -197,27 +208,33 @@ def of_runs(
     Args:
         runs: Two, or a baseline and the candidates that it was to be replaced by.
         selection: How the candidates came about; by default ``none`` for two runs, else ``independent``.
-        clusters: What each row belongs to; by default its document.
-        leaks: Leaks that were found.
+        clusters: The unit that each row belongs to; by default its document.
+        leaks: Warnings of leaks.
         about: Other fields of `Audit`.
+
+    Raises:
+        GoldassayError: There are fewer than two runs, or they cannot be compared.
     """
     first, *others = runs
     if not others:
         raise GoldassayError("an audit needs two runs or more, the baseline first")
     for other in others:
         check_comparable(first, other)
-    n, clusters, column = len(first.rows), clusters or first.clusters, 1
+    n = len(first.rows)
+    clusters = clusters or first.clusters
+    column = 1
     about = {"source": "runs", **about}
     if (selection or "none") == "none" and len(others) == 1:
         comparison = compare(others[0].evidence, first.evidence, first.zero, clusters=clusters)
         audit = of_comparison(comparison, examples=n, **about)
     else:
         gains = n * np.stack([contributions(run.evidence, first.evidence, first.zero) for run in others], axis=1)
-        column, names = 1 + int(gains.mean(0).argmax()), [str(run.folder or run.name) for run in runs]
+        column = 1 + int(gains.mean(0).argmax())
+        names = [str(run.folder or run.name) for run in runs]
         about |= {"chosen": names[column], "baseline": names[0]} if len(others) > 1 else {}
         audit = judge(gains, selection=selection or "independent", clusters=clusters, **about)
     noise: list[str] = []
-    for run in runs:  # what a run says of its program comes first, and what it says of its noise after that
+    for run in runs:  # warnings about its program come first, and those about its noise after that
         count = len(run.about.get("warnings") or ())
         leaks = [*leaks, *(f"{run.name}: {text}" for text in run.warnings[:count])]
         noise += [text for text in run.warnings[count:] if text not in noise]
@@ -226,7 +243,7 @@ def of_runs(
 
 
 def of_scores(scores: Floats, names: Sequence[str], chosen: int, repeats: int = 0) -> list[str]:
-    """What the scores themselves give away.
+    """Notes on the scores: constant, saturated, failed on one side, repeated.
 
     Args:
         scores: A row an example, a column a candidate, the baseline first; NaN for an example that failed.
@@ -237,8 +254,10 @@ def of_scores(scores: Floats, names: Sequence[str], chosen: int, repeats: int = 
     >>> of_scores(np.array([[1.0, 1.0], [1.0, 1.0]]), ["before", "after"], 1)
     ['the metric is constant: every score is 1, so it cannot show a difference']
     """
-    failed, values = np.isnan(scores), np.nan_to_num(scores)
-    high, before = float(values.max()), float(values[:, 0].mean())
+    failed = np.isnan(scores)
+    values = np.nan_to_num(scores)
+    high = float(values.max())
+    before = float(values[:, 0].mean())
     (fewest, _), (count, side) = sorted((int(failed[:, column].sum()), names[column]) for column in (0, chosen))
     constant = float(values.min()) == high
     notes = {

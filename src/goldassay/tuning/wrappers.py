@@ -1,4 +1,4 @@
-"""What stands around a program and changes its prompts at each call: nearest demonstrations, the form of the answer.
+"""A wrapper around a program that changes its prompts at each call: nearest demonstrations, the form of the answer.
 
 A `Wrapped` program is a program like the one inside. Its state names what is added, so that a saved program is built
 again from its state alone (`rebuilt`).
@@ -41,16 +41,24 @@ class Wrapped(Module):  # type: ignore[misc]
 
     def __init__(self, program: Module, form: str = "") -> None:
         super().__init__()
-        self.program, self.form, self.k = program, form, 0
+        self.program = program
+        self.form = form
+        self.k = 0
         self.examples: list[dict[str, Any]] = []
         self.keys: list[str] = []
 
     def learn(self, examples: list[dict[str, Any]], keys: Sequence[str], k: int) -> None:
-        """Take the examples of which ``k`` are shown, compared by their fields ``keys``."""
+        """Take the examples of which ``k`` are shown, compared by their fields ``keys``.
+
+        Raises:
+            GoldassayError: The examples have no text in these fields.
+        """
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        self.examples, self.keys, self.k = examples, list(keys), k
-        self._asked = [self._inputs(example) for example in examples]
+        self.examples = examples
+        self.keys = list(keys)
+        self.k = k
+        self._questions = [self._inputs(example) for example in examples]
         self._vectorizer = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True)
         try:
             self._vectors = self._vectorizer.fit_transform([self._text(example) for example in examples])
@@ -62,8 +70,12 @@ class Wrapped(Module):  # type: ignore[misc]
 
         If there are no more than ``k``, all are shown, in their own order.
         """
-        asked = self._inputs(inputs)
-        others = [i for i, example in enumerate(self._asked) if any(example.get(key) != asked[key] for key in asked)]
+        question = self._inputs(inputs)
+        others = [
+            index
+            for index, example in enumerate(self._questions)
+            if any(example.get(key) != text for key, text in question.items())
+        ]
         if len(self.examples) <= self.k:
             return [self.examples[i] for i in others]  # always in the same order, so that the prefix can be cached
         vector: Any = self._vectorizer.transform([self._text(inputs)])
@@ -83,7 +95,8 @@ class Wrapped(Module):  # type: ignore[misc]
         """The program inside, with the nearest examples of these inputs as demonstrations."""
         if not self.examples:
             return self.program
-        nearest, program = self.nearest(**inputs), self.program.deepcopy()
+        nearest = self.nearest(**inputs)
+        program = self.program.deepcopy()
         for predictor in program.predictors():
             signature: Any = predictor.signature
             demos = [demo for demo in nearest if fits(demo, signature)]
@@ -108,7 +121,7 @@ class Wrapped(Module):  # type: ignore[misc]
             return await self.inside(inputs).acall(**inputs)
 
     def prompt_parts(self) -> list[dict[str, Any]]:
-        """What stands in the prompts beside the predictors' own, as JSON: for the fingerprint of the program."""
+        """The parts of the prompts beside the predictors' own, as JSON: for the fingerprint of the program."""
         return [{name: getattr(self, name) for name in ADDED}]
 
     def dump_state(self, json_mode: bool = True) -> dict[str, object]:
@@ -132,7 +145,7 @@ def wrapped(program: Module) -> Wrapped:
     return copy if isinstance(copy, Wrapped) else Wrapped(copy)
 
 
-def inmost(program: Any) -> Any:
+def inmost(program: Module) -> Module:
     """The program inside, if it is wrapped."""
     return program.program if isinstance(program, Wrapped) else program
 
@@ -148,24 +161,28 @@ def rebuilt(program: Module, state: Mapping[str, Any]) -> Module:
 
 
 def predictors(program: Module) -> dict[str, Any]:
-    """The predictors by the names that they have without what stands around the program."""
+    """The predictors by the names that they have in the program inside."""
     return dict(inmost(program).named_predictors())
 
 
-def fits(example: Any, signature: type[dspy.Signature]) -> bool:
+def fits(example: Example | Mapping[str, Any], signature: type[dspy.Signature]) -> bool:
     """Whether a predictor can be shown this example: it has all inputs and at least one output."""
     filled = {key for key, value in example.items() if value is not None}
     return filled.issuperset(signature.input_fields) and not filled.isdisjoint(signature.output_fields)
 
 
-def shows_none(program: Any) -> bool:
-    """Whether a program has demonstrations and none fits its predictor: DSPy leaves such out without a word."""
+def shows_none(program: Module) -> bool:
+    """Whether a program has demonstrations and none fits its predictor: DSPy leaves such out without a warning."""
     pairs = [(demo, predictor.signature) for predictor in program.predictors() for demo in predictor.demos or ()]
     return bool(pairs) and not any(fits(*pair) for pair in pairs)
 
 
-def check_fits(program: Any, train: Examples) -> None:
-    """Raise if no example can be shown to any predictor: say what is missing, and how ``to_demo`` gives it."""
+def check_fits(program: Module, train: Examples) -> None:
+    """Check that an example can be shown to a predictor.
+
+    Raises:
+        GoldassayError: None can: the message names the missing fields, and how ``to_demo`` gives them.
+    """
     named = program.named_predictors()
     if any(fits(example, p.signature) for example in train for _, p in named):
         return
@@ -210,7 +227,11 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
         self.k = k
 
     def compile(self, student: Module, *, trainset: Examples, **_: object) -> Wrapped:
-        """The student with the training examples to choose from; the student itself stays as it is."""
+        """The student with the training examples to choose from; the student itself stays as it is.
+
+        Raises:
+            GoldassayError: The program shows nearest examples already, or none can be shown.
+        """
         if shows_nearest(student):
             raise GoldassayError("this program is shown its nearest examples already; tune it with another optimizer")
         signatures = [predictor.signature for predictor in predictors(student).values()]
@@ -227,7 +248,7 @@ class NearestDemos(Teleprompter):  # type: ignore[misc]
 
 
 def demonstrations(program: Module, examples: Examples) -> list[Example]:
-    """Examples that also hold what the program's ``to_demo`` makes of them: the outputs of its predictors."""
+    """Examples with the outputs of the program's predictors, as its ``to_demo`` makes them."""
     to_demo = getattr(inmost(program), "to_demo", None)
     if to_demo is None:
         return list(examples)

@@ -1,0 +1,247 @@
+"""Kept, proven, better: the rules by which edits and programs are accepted, and the verdicts that people read.
+
+Two verdicts are never mixed. *Kept* is what was best on the examples that it was chosen on (`is_kept`): better by the
+estimate, with a two-sided p of ``KEEP`` at most. It may be luck, and has no interval: where nothing helps, a 95 %
+interval of what was kept holds the truth in six of ten campaigns (docs/power.md). *Proven* is said of a program, and of
+a patch only if it was tested alone. It rests on evidence that the choice had no part in:
+
+* one look at a held-out test split (`is_better`, `one_look`); or, if there is none,
+* the campaign's own hypotheses in a fixed order, each tested at the full level and only if all before it were shown
+  (Maurer, Hothorn, Lehmacher 1995), so that the chance of proving anything when no edit helps is ``ALPHA`` at most. One
+  hypothesis is tested twice (`is_proven`): by betting at every look, at ``EARLY`` of the level, and by the paired
+  permutation test at the end, one-sided, at what is left; the two levels add up to ``ALPHA``.
+
+A p is never smaller than that of the difference over its standard error (`goldassay.statistics.paired.Comparison.p`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+from goldassay.running.run import Case
+from goldassay.statistics import Comparison
+
+ALPHA = 0.05
+KEEP = 0.2
+EARLY = 0.2  # of alpha, for accepting at a look before the last
+NEEDED = 0.5  # the two-sided p up to which an edit contributes something, if the bundle is worse without it
+MARGIN = 0.05  # an interval within it shows that there is no larger difference
+
+
+class Outcome(StrEnum):
+    """How the measuring of a candidate ended."""
+
+    ACCEPT = "accept"  # the sequential test accepted it early
+    REJECT = "reject"  # the sequential test gave it up early
+    FULL = "full"  # after all examples
+    FAILED = "failed"  # the program failed on every example
+
+
+class Status(StrEnum):
+    """The state of a patch."""
+
+    PROPOSED = "proposed"
+    KEPT = "kept"
+    PROVEN = "proven"
+    REJECTED = "rejected"
+    APPLIED = "applied"
+    REVERTED = "reverted"
+
+
+class Effect(BaseModel):
+    """The difference that a patch made to the corpus value on one split, measured and paired.
+
+    ``chosen`` says that these examples also chose the patch. The estimate is then too good, so it has no interval, and
+    ``p`` is only what the rule of keeping went by.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    split: str
+    before: float
+    after: float
+    difference: float
+    low: float | None = None
+    high: float | None = None
+    p: float
+    n: int
+    documents: int | None = None
+    chosen: bool = False
+    calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+    @property
+    def size(self) -> str:
+        """How many examples it was measured on, and the documents that they belong to, if any two share one."""
+        return f"{self.n} examples{f' in {self.documents} documents' if self.documents else ''}"
+
+    @property
+    def reversed(self) -> Effect:
+        """The effect of making an edit, where this is the effect of leaving it out."""
+        changed = {
+            "before": self.after,
+            "after": self.before,
+            "difference": -self.difference,
+            "low": None if self.high is None else -self.high,
+            "high": None if self.low is None else -self.low,
+        }
+        return self.model_copy(update=changed)
+
+    @property
+    def as_chosen(self) -> Effect:
+        """The effect of a patch that was kept for it: without an interval."""
+        return self.model_copy(update={"low": None, "high": None, "chosen": True})
+
+
+@dataclass(frozen=True)
+class CandidateResult:
+    """A candidate beside what it was measured against: its cases, the effect, and how the measuring ended.
+
+    ``sequential_p`` may be read at any time.
+    """
+
+    cases: dict[int, Case]
+    effect: Effect | None
+    ended: Outcome
+    sequential_p: float = 1.0
+    failure: str = ""
+
+
+def is_kept(result: CandidateResult, level: float = KEEP) -> bool:
+    """The rule of keeping, on the examples that choose: better, accepted early or with a two-sided p of ``level``."""
+    effect = result.effect
+    if effect is None or effect.difference <= 0 or result.ended in (Outcome.REJECT, Outcome.FAILED):
+        return False
+    return result.ended == Outcome.ACCEPT or effect.p <= level
+
+
+def is_needed(result: CandidateResult) -> bool:
+    """The rule of leave-one-out: whether a bundle is worse without the slot that is left out of this result."""
+    effect = result.effect
+    if effect is None:
+        return True
+    return result.ended == Outcome.REJECT or (effect.difference < 0 and effect.p <= NEEDED)
+
+
+def is_proven(result: CandidateResult, alpha: float = ALPHA) -> bool:
+    """The rule of proving within a campaign: by betting at any look, or one-sided after all examples."""
+    effect = result.effect
+    if effect is None or effect.difference <= 0:
+        return False
+    at_the_end = result.ended == Outcome.FULL and effect.p / 2 <= (1 - EARLY) * alpha
+    return result.sequential_p <= EARLY * alpha or at_the_end
+
+
+def is_better(difference: float, p: float) -> bool:
+    """The rule of one look at examples that had no part in the choice: better, with a two-sided p of ``ALPHA``."""
+    return difference > 0 and p <= ALPHA
+
+
+class Verdict(StrEnum):
+    """What one look, or a corrected interval, allows to say of a gain."""
+
+    HELPED = "helped"
+    WORSE = "made it worse"
+    NO_DIFFERENCE = "no difference larger than"
+    UNKNOWN = "cannot be told"
+
+    @classmethod
+    def of_interval(cls, low: float, high: float) -> Verdict:
+        """The verdict by a 95 % interval of the gain.
+
+        >>> [Verdict.of_interval(*ends).name for ends in ((0.1, 0.3), (-0.3, -0.1), (-0.01, 0.04), (-0.1, 0.3))]
+        ['HELPED', 'WORSE', 'NO_DIFFERENCE', 'UNKNOWN']
+        """
+        if low > 0:
+            return cls.HELPED
+        if high < 0:
+            return cls.WORSE
+        return cls.NO_DIFFERENCE if max(-low, high) <= MARGIN else cls.UNKNOWN
+
+    def sentence(self, low: float, high: float) -> str:
+        """The verdict as people read it; the largest difference that the interval leaves open is named."""
+        return f"{self} {abs(max(-low, high)):.3g}" if self == Verdict.NO_DIFFERENCE else str(self)
+
+    @property
+    def on_test(self) -> str:
+        """The verdict on a program that was looked at once on test."""
+        if self == Verdict.HELPED:
+            return "proven on test"
+        return "worse on test" if self == Verdict.WORSE else "not proven on test"
+
+
+def one_look(comparison: Comparison) -> tuple[Verdict, float, float]:
+    """The verdict on a program that was compared once, and the ends of the interval.
+
+    Interval and test have to agree: where the p does not reach the level, the interval is widened to hold 0.
+    """
+    low = comparison.interval.low
+    high = comparison.interval.high
+    if comparison.p > ALPHA:
+        low = min(low, 0.0)
+        high = max(high, 0.0)
+    return Verdict.of_interval(low, high), low, high
+
+
+@dataclass(frozen=True)
+class CampaignVerdict:
+    """How a campaign ended: whether anything is kept and its effect, whether the program is proven, and by what."""
+
+    kept: bool = False
+    proven: bool = False
+    effect: Effect | None = None
+    by: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in one line."""
+        if not self.kept or self.effect is None:
+            return "Nothing is kept: no edit was better on train and dev."
+        effect = self.effect
+        proven = "proven" if self.proven else "not proven"
+        by = f" by {self.by}" if self.by else ""
+        return (
+            f"Kept: {effect.difference:+.3f} on {effect.size} of train and dev, which also chose it, so without "
+            f"an interval. The program is {proven}{by}."
+        )
+
+    def of_patch(self, alone: bool) -> tuple[Status, str]:
+        """The status of a kept patch, and the reason.
+
+        It is proven if the program is and differs by nothing else, or if a test of it ``alone`` said so. Any other one
+        is part of a proven program, which says little about the patch.
+        """
+        if not self.proven:
+            return Status.KEPT, "kept"
+        if alone:
+            return Status.PROVEN, f"proven ({self.by})"
+        return Status.KEPT, f"part of a proven program ({self.by}), not tested alone"
+
+    def state(self) -> dict[str, object]:
+        """As JSON."""
+        return {**asdict(self), "effect": self.effect.model_dump() if self.effect else None, "words": self.sentence}
+
+
+def after_test(difference: float, p: float, split: str, before: Status) -> tuple[Status, str]:
+    """The status of a patch that was measured alone on a split, and the reason.
+
+    It is kept if dev shows it better, and proven if test does; what dev rejected, test cannot prove.
+
+    Args:
+        difference: Its gain.
+        p: That of the gain, corrected for the number of patches.
+        split: ``dev`` or ``test``.
+        before: The status that it had.
+    """
+    reason = f"corrected p {p:.4f} on {split}"
+    if not is_better(difference, p):
+        return Status.REJECTED, reason
+    if split != "test":
+        return Status.KEPT, reason
+    if before == Status.REJECTED:
+        return Status.REJECTED, f"{reason}, but rejected on dev"
+    return Status.PROVEN, reason

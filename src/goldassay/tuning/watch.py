@@ -1,0 +1,194 @@
+"""A `Watch` over an optimizer's work: it is called as the metric, and sees every evaluation on the whole dev split."""
+
+from __future__ import annotations
+
+import io
+import json
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import dspy
+from dspy import Example, Module, Prediction
+
+from goldassay import jsonl
+from goldassay._dspy_compat import BaseCallback
+from goldassay.corpus_score import Score
+from goldassay.exceptions import GoldassayError, ModelError, one_line
+from goldassay.measure import failed
+from goldassay.metric import AnyMetric, Metric, extra_arguments, failed_with
+from goldassay.progress import bar, heartbeat, standard_error
+from goldassay.tuning.credit import Credit
+from goldassay.tuning.wrappers import Examples
+
+Trace = Sequence[tuple[Module, dict[str, Any], Prediction]]
+"""Calls of predictors, as DSPy records them: the predictor, its inputs and its prediction."""
+
+
+class Unreachable(BaseException):
+    """A model that the metric needs gives no answer. Not an ``Exception``, since optimizers would go on without it."""
+
+
+class Watch(BaseCallback):  # type: ignore[misc]
+    """Called in place of the metric by an optimizer; keeps its candidates and the best of them, and counts failures."""
+
+    def __init__(self, metric: AnyMetric, dev: Examples, progress: bool = True) -> None:
+        self.metric = metric
+        self.dev = list(dev)
+        self.best: tuple[float, Module] | None = None
+        self.scored = 0
+        self.failures = 0
+        self.unmeasured = 0
+        self.first_failure = ""
+        self.metric_error: Exception | None = None
+        self.candidates: list[tuple[dict[str, str], float]] = []
+        """The instructions of every program that was evaluated on the whole dev split, with its corpus value."""
+        self.journal: Path | None = None
+        """A file for the candidates, for a tuning that can be resumed."""
+        self.credit: Credit | None = None
+        """Turns scores into credits before the optimizer sees them, if it selects by single examples."""
+        self._arguments = 2 + extra_arguments(metric)
+        self._progress = progress
+        self._stack = ExitStack()
+        self._evaluated: dict[str, Module] = {}
+        self._calls: dict[str, tuple[str, int | str]] = {}
+        self._errors: dict[tuple[str, int | str], list[str]] = {}
+        self._lock = threading.Lock()
+        self._bar = bar(standard_error(), progress)
+        self._task = self._bar.add_task("tuning", total=None)
+
+    def __enter__(self) -> Watch:
+        if not self._progress:  # DSPy's optimizers print, and show bars of their own
+            self._stack.enter_context(redirect_stdout(io.StringIO()))
+            self._stack.enter_context(redirect_stderr(io.StringIO()))
+        else:
+            self._stack.enter_context(heartbeat(lambda: f"tuning, {self.scored} answers measured"))
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+        self._stack.close()
+
+    def __call__(
+        self,
+        gold: Example,
+        pred: Prediction,
+        trace: Trace | None = None,
+        pred_name: str | None = None,
+        pred_trace: Trace | None = None,
+        program_trace: Trace | None = None,
+    ) -> Any:
+        """The metric's score, called as DSPy calls it.
+
+        A metric that raises is remembered, since optimizers hide it, and the example counts as failed; a metric whose
+        judge cannot be reached stops the tuning at once, since every later call of the program would be wasted.
+
+        Args:
+            gold: The gold example.
+            pred: The prediction.
+            trace: As DSPy passes it, like all that follows.
+            pred_name: The predictor that feedback is for.
+            pred_trace: Its calls.
+            program_trace: The whole program's calls.
+
+        Raises:
+            Unreachable: The model of a judge gives no answer.
+        """
+        everything: tuple[Any, ...] = (gold, pred, trace, pred_name, pred_trace, program_trace)
+        arguments = everything[: self._arguments]
+        try:
+            score = self.metric(*arguments)
+        except Exception as error:
+            own = isinstance(self.metric, Metric) and not failed(pred)
+            self._note_metric_error(error, counts=not own)
+            if isinstance(error, ModelError):
+                raise Unreachable(str(error)) from error
+            if not own:
+                raise
+            pred = failed_with(f"the metric raised {one_line(error)}")
+            score = self.metric(gold, pred, *everything[2:])
+        failure = failed(pred) or getattr(score, "failure", "")
+        with self._lock:
+            self.scored += 1
+            self.failures += bool(failure)
+            self.first_failure = self.first_failure or failure
+            best = "" if self.best is None else f", best on dev {self.best[0]:.4f}"
+        self.show(f"{self.scored} examples scored{best}")
+        return self.credit(score) if self.credit is not None and isinstance(score, Score) else score
+
+    def _note_metric_error(self, error: Exception, counts: bool) -> None:
+        """Remember that the metric raised; ``counts`` says that the example is not scored again as failed."""
+        with self._lock:
+            self.metric_error = self.metric_error or error
+            self.unmeasured += 1
+            self.scored += counts
+            self.failures += counts
+
+    def on_evaluate_start(self, call_id: str, instance: dspy.Evaluate, inputs: dict[str, Any]) -> None:
+        """Remember which program is evaluated, if on the whole dev split."""
+        devset = inputs.get("devset") or instance.devset
+        if len(devset) == len(self.dev) and all(a is b or a == b for a, b in zip(devset, self.dev, strict=True)):
+            self._evaluated[call_id] = inputs.get("program")
+
+    def on_evaluate_end(self, call_id: str, outputs: Prediction | None, exception: BaseException | None = None) -> None:
+        """Keep the best program."""
+        program = self._evaluated.pop(call_id, None)
+        if program is not None and outputs is not None:
+            self.keep(float(outputs.score) / 100, program)
+
+    def keep(self, value: float, program: Module) -> None:
+        """Keep a program that was evaluated on the whole dev split, if it is the best so far."""
+        texts = {name: str(predictor.signature.instructions) for name, predictor in program.named_predictors()}
+        self.candidates.append((texts, value))
+        if self.journal is not None:
+            unique = {json.dumps(candidate): (candidate, value) for candidate, value in self.candidates}
+            jsonl.replace(self.journal, json.dumps(list(unique.values()), ensure_ascii=False, indent=1))
+        if self.best is None or value > self.best[0]:
+            self.best = (value, program.deepcopy())  # some optimizers go on writing on the program
+            self.show(f"best on dev {value:.4f}")
+
+    def show(self, line: str) -> None:
+        """Show a line in the bar: what is measured, its effect so far, what is left."""
+        self._bar.update(self._task, description=f"tuning: {line}")
+
+    def on_lm_start(self, call_id: str, instance: object, inputs: dict[str, Any]) -> None:
+        """Remember which model is called."""
+        model = getattr(instance, "model", type(instance).__name__)
+        self._calls[call_id] = (f"{model} failed on all {{}} calls", id(instance))
+
+    def on_adapter_parse_start(self, call_id: str, instance: object, inputs: dict[str, Any]) -> None:
+        """Remember which answer is read."""
+        fields = ", ".join(inputs["signature"].output_fields)
+        self._calls[call_id] = (f"none of {{}} answers for {fields} could be read", fields)
+
+    def on_lm_end(self, call_id: str, outputs: object, exception: BaseException | None = None) -> None:
+        """Count the errors of a model, and the answers that cannot be read, since optimizers hide them."""
+        with self._lock:
+            errors = self._errors.setdefault(self._calls.pop(call_id), [])
+            errors.append("" if exception is None else one_line(exception))
+
+    on_adapter_parse_end = on_lm_end
+
+    @property
+    def note(self) -> str:
+        """A model, a kind of answer or a metric that never worked, though the optimizer does not say so; else empty."""
+        for (template, _), errors in self._errors.items():
+            if all(errors):
+                return f"{template.format(len(errors))}; the first: {errors[0][:300]}"
+        if self.metric_error is None:
+            return ""
+        counts = f"{self.unmeasured} of {self.scored} predictions, which count as failed"
+        return f"the metric raised on {counts}; the first: {one_line(self.metric_error)}"
+
+    def check(self) -> None:
+        """Raise if the metric raised on most predictions, or if the program never worked."""
+        error = self.metric_error
+        if isinstance(error, ModelError):
+            raise error
+        if error is not None and 2 * self.unmeasured > self.scored:
+            raise GoldassayError(f"the metric raised {one_line(error)}") from error
+        if self.scored and self.failures == self.scored:
+            raise GoldassayError(f"the program failed on all {self.scored} examples; the first: {self.first_failure}")
