@@ -155,7 +155,7 @@ def test_faults_change_what_they_say_and_nothing_true() -> None:
     assert entity(one, other) == "The museum number 0 of Gouda was opened in 1800."
     there = Probe("x", "q", one.answer, f"{one.context} Gouda came second, in 1801.")
     assert (FAULTS["number changed"](there, other), entity(there, other)) == (None, None)  # the text has them: no fault
-    assert [case.other for case in cases(None, [one, one])] == [None, None]
+    assert [case.other for case in cases(Oracle([]), [one, one])] == [None, None]
 
 
 def test_probes_of_the_gold_set() -> None:
@@ -179,4 +179,4 @@ def test_gold_without_texts_is_refused() -> None:
             return self.tasks[name]
 
     with pytest.raises(DataError, match="no question with an answer and a text"):
-        probes_of(Gold())
+        probes_of(Gold())  # type: ignore[arg-type]
