@@ -34,8 +34,8 @@ class Oracle(Judge):
 
     def ask(self, signature: Any, accept: Any = None, /, **inputs: str) -> Any:
         self.calls += 1
-        said = getattr(self, f"on_{signature.__name__.lower()}")(**inputs)
-        return said and {"quote": inputs.get("text", ""), "reason": "", **said}
+        message = getattr(self, f"on_{signature.__name__.lower()}")(**inputs)
+        return message and {"quote": inputs.get("text", ""), "reason": "", **message}
 
     def on_supports(self, text: str, claim: str) -> Any:
         if self.faults.get("silent"):
@@ -82,17 +82,17 @@ def unharmed(answer: str) -> str | None:
 
 
 def failed(**faults: Any) -> set[str]:
-    known = made(20)
-    return {check.name for check in audit(Oracle(known, **faults), known).checks if not check.passed}
+    examples = made(20)
+    return {check.name for check in audit(Oracle(examples, **faults), examples).checks if not check.passed}
 
 
 def test_a_judge_without_fault_passes_every_check() -> None:
-    known = made(20)
-    found = audit(Oracle(known), known, threads=2)
-    assert found.passed
-    assert [check.name for check in found.checks] == list(TESTS)
-    assert all(check.rate is not None and check.rate.value == 1.0 for check in found.checks)
-    assert found.warnings == []
+    examples = made(20)
+    report = audit(Oracle(examples), examples, threads=2)
+    assert report.passed
+    assert [check.name for check in report.checks] == list(TESTS)
+    assert all(check.rate is not None and check.rate.value == 1.0 for check in report.checks)
+    assert report.warnings == []
 
 
 def test_each_bias_fails_its_own_check() -> None:
@@ -114,16 +114,16 @@ def test_a_judge_that_obeys_orders_in_one_place_fails_that_check_alone(where: st
 
 
 def test_known_error_rates_come_out_inside_the_intervals() -> None:
-    known, held = made(100), dict.fromkeys(("right claims", *FAULTS), 0)
+    examples, held = made(100), dict.fromkeys(("right claims", *FAULTS), 0)
     for salt in range(20):
-        judge = Oracle(known, sensitivity=0.85, specificity=0.80, salt=salt)
-        checks = {check.name: check for check in audit(judge, known).checks}
+        judge = Oracle(examples, sensitivity=0.85, specificity=0.80, salt=salt)
+        checks = {check.name: check for check in audit(judge, examples).checks}
         right = checks["right claims"].rate
         assert right is not None
         for name in held:
-            one, true = checks[name].rate, 0.85 if name == "right claims" else 0.80
-            assert one is not None
-            held[name] += one.low <= true <= one.high
+            interval, true = checks[name].rate, 0.85 if name == "right claims" else 0.80
+            assert interval is not None
+            held[name] += interval.low <= true <= interval.high
             if name != "right claims":  # faults are planted only in claims that were supported
                 assert checks[name].skipped >= 100 - round(right.value * 100)
     # Of 20 intervals of 95 %, 16 or fewer hold the truth with a chance of 1.6 %.
@@ -131,17 +131,17 @@ def test_known_error_rates_come_out_inside_the_intervals() -> None:
 
 
 def test_a_judge_that_says_nothing_is_unknown_not_failed() -> None:
-    known = made(5)
-    found = audit(Oracle(known, silent=True), known)
-    checks = {check.name: (check.rate, check.passed, check.unknown) for check in found.checks}
+    examples = made(5)
+    report = audit(Oracle(examples, silent=True), examples)
+    checks = {check.name: (check.rate, check.passed, check.unknown) for check in report.checks}
     assert (checks["right claims"], checks["negation"]) == ((None, None, 5), (None, None, 0))
-    assert found.warnings[-1].startswith("nothing could be tested of: right claims, negation")
+    assert report.warnings[-1].startswith("nothing could be tested of: right claims, negation")
 
 
 def test_a_panel_is_audited_like_a_judge() -> None:
-    known = made(6)
-    found = audit(Panel([Oracle(known), Oracle(known), Oracle(known, first=True)]), known)
-    assert found.passed
+    examples = made(6)
+    report = audit(Panel([Oracle(examples), Oracle(examples), Oracle(examples, first=True)]), examples)
+    assert report.passed
 
 
 def test_an_audit_needs_probes() -> None:
@@ -150,21 +150,24 @@ def test_an_audit_needs_probes() -> None:
 
 
 def test_faults_change_what_they_say_and_nothing_true() -> None:
-    one, other = made(2)
-    assert FAULTS["number changed"](one, other) == "The museum number 0 of Delft was opened in 1801."
-    assert entity(one, other) == "The museum number 0 of Gouda was opened in 1800."
-    there = Probe("x", "q", one.answer, f"{one.context} Gouda came second, in 1801.")
-    assert (FAULTS["number changed"](there, other), entity(there, other)) == (None, None)  # the text has them: no fault
-    assert [case.other for case in cases(Oracle([]), [one, one])] == [None, None]
+    probe, other = made(2)
+    assert FAULTS["number changed"](probe, other) == "The museum number 0 of Delft was opened in 1801."
+    assert entity(probe, other) == "The museum number 0 of Gouda was opened in 1800."
+    with_both = Probe("x", "q", probe.answer, f"{probe.context} Gouda came second, in 1801.")
+    assert (FAULTS["number changed"](with_both, other), entity(with_both, other)) == (
+        None,
+        None,
+    )  # the text has them: no fault
+    assert [case.other for case in cases(Oracle([]), [probe, probe])] == [None, None]
 
 
 def test_probes_of_the_gold_set() -> None:
-    found = probes_of(load("heritage"), limit=30)
-    assert len(found) == 30
-    assert len({probe.language for probe in found}) == 4
-    assert all(probe.context and probe.answer for probe in found)
-    assert found == probes_of(load("heritage"), limit=30)
-    assert found != probes_of(load("heritage"), limit=30, seed=1)
+    probes = probes_of(load("heritage"), limit=30)
+    assert len(probes) == 30
+    assert len({probe.language for probe in probes}) == 4
+    assert all(probe.context and probe.answer for probe in probes)
+    assert probes == probes_of(load("heritage"), limit=30)
+    assert probes != probes_of(load("heritage"), limit=30, seed=1)
 
 
 def test_gold_without_texts_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""A judge on a scripted engine: bound, asked once, unknown when unreadable (see test_injection for its frame)."""
+"""A judge on a scripted engine: bound, asked once, unknown when unreadable (see test_judge_injection for its frame)."""
 
 from __future__ import annotations
 
@@ -37,50 +37,50 @@ class Engine:
         )
 
 
-def judge(says: dict[str, str], cache: bool = False, **options: Any) -> tuple[Judge, Engine]:
+def scripted(says: dict[str, str], cache: bool = False, **options: Any) -> tuple[Judge, Engine]:
     engine = Engine(says)
     return Judge(dspy.LM("scripted/judge", engine=engine, cache=cache), **options), engine
 
 
 def test_bound_and_once() -> None:
-    one, engine = judge({"quote": "in 1885", "verdict": "supported"})
+    judge, engine = scripted({"quote": "in 1885", "verdict": "supported"})
     other = Engine({"quote": "", "verdict": "not_stated"})
     with dspy.context(lm=dspy.LM("scripted/program", engine=other, cache=False)):
-        found = [one.verdict("support", text="It opened in 1885.", claim="It opened in 1885.") for _ in range(3)]
-    assert [v.label for v in found] == ["supported"] * 3
-    assert (engine.calls, other.calls, one.asked, one.calls) == (1, 0, 3, 1)
+        results = [judge.verdict("support", text="It opened in 1885.", claim="It opened in 1885.") for _ in range(3)]
+    assert [v.label for v in results] == ["supported"] * 3
+    assert (engine.calls, other.calls, judge.asked, judge.calls) == (1, 0, 3, 1)
 
 
 def test_an_invented_quote_is_asked_for_again_then_unknown() -> None:
-    one, engine = judge({"quote": "in 1999", "verdict": "supported"}, retries=2)
-    assert one.verdict("support", text="It opened in 1885.", claim="x").label is None
-    assert (engine.calls, one.calls, one.unknown) == (3, 3, 1)
-    assert "'in 1999' is not in the text" in one.warning
+    judge, engine = scripted({"quote": "in 1999", "verdict": "supported"}, retries=2)
+    assert judge.verdict("support", text="It opened in 1885.", claim="x").label is None
+    assert (engine.calls, judge.calls, judge.unknown) == (3, 3, 1)
+    assert "'in 1999' is not in the text" in judge.warning
 
 
 def test_another_level_than_those_named_is_asked_for_again_then_unknown() -> None:
     levels = {"Poor": "says little", "good": "says it"}
-    one, engine = judge({"reason": "r", "verdict": "superb"})
-    assert one.verdict("rubric", levels=levels, question="q", answer="a").label is None
-    assert (engine.calls, one.unknown) == (2, 1)
-    assert "no level 'superb'" in one.warning
-    found = judge({"reason": "r", "verdict": "poor."})[0].verdict("rubric", levels=levels, question="q", answer="a")
-    assert (found.label, found.reason) == ("Poor", "r")
+    judge, engine = scripted({"reason": "r", "verdict": "superb"})
+    assert judge.verdict("rubric", levels=levels, question="q", answer="a").label is None
+    assert (engine.calls, judge.unknown) == (2, 1)
+    assert "no level 'superb'" in judge.warning
+    item = scripted({"reason": "r", "verdict": "poor."})[0].verdict("rubric", levels=levels, question="q", answer="a")
+    assert (item.label, item.reason) == ("Poor", "r")
 
 
 def test_under_a_schema_the_levels_stand_in_it() -> None:
     levels = {"poor": "says little", "good": "says it"}
-    one, engine = judge({}, adapter=TerseAdapter())
+    judge, engine = scripted({}, adapter=TerseAdapter())
     engine.says = {}
     engine.complete = lambda request: _json(request, '{"reason": "r", "verdict": "good"}', engine)  # type: ignore[method-assign]
-    assert one.verdict("rubric", levels=levels, question="q", answer="a").label == "good"
+    assert judge.verdict("rubric", levels=levels, question="q", answer="a").label == "good"
     assert "verdict: name of a level; poor, good" in engine.turns[0]
 
 
 def test_an_invented_name_is_unknown() -> None:
-    one, _ = judge({"entities": '["Delft", "Gouda", "Delft"]'})
-    assert one.entities("Van Delft naar Gouda") == ["Delft", "Gouda"]
-    assert (one.entities("Van Delft naar Breda"), one.entities(" "), one.unknown) == (None, [], 1)
+    judge, _ = scripted({"entities": '["Delft", "Gouda", "Delft"]'})
+    assert judge.entities("Van Delft naar Gouda") == ["Delft", "Gouda"]
+    assert (judge.entities("Van Delft naar Breda"), judge.entities(" "), judge.unknown) == (None, [], 1)
 
 
 def _json(request: Any, text: str, engine: Engine) -> Any:
@@ -104,18 +104,18 @@ class Broken:
 def test_a_model_without_an_answer_stops_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCRIPTED_API_KEY", "secret-word-of-mine")
     engine = Broken()
-    one = Judge(dspy.LM("scripted/gone", engine=engine, cache=False))
+    own_judge = Judge(dspy.LM("scripted/gone", engine=engine, cache=False))
     for _ in range(2):  # the second time without a call
         with pytest.raises(ModelError) as caught:
-            one.verdict("support", text="It opened.", claim="x")
-        told = str(caught.value)
-        assert "scripted/gone" in told
-        assert "check name, key and address" in told
-        assert "\n" not in told
-        assert "sk-abc" not in told
-        assert "secret-word" not in told
+            own_judge.verdict("support", text="It opened.", claim="x")
+        message = str(caught.value)
+        assert "scripted/gone" in message
+        assert "check name, key and address" in message
+        assert "\n" not in message
+        assert "sk-abc" not in message
+        assert "secret-word" not in message
         assert caught.value.__cause__ is None
-    assert (engine.calls, one.unknown, one.verdicts) == (1, 0, {})
+    assert (engine.calls, own_judge.unknown, own_judge.verdicts) == (1, 0, {})
 
 
 def test_a_prompt_too_long_is_unknown_and_others_go_on() -> None:
@@ -125,12 +125,12 @@ def test_a_prompt_too_long_is_unknown_and_others_go_on() -> None:
                 raise ContextLengthError("too long")
             return super().complete(request)
 
-    one = Judge(dspy.LM("scripted/short", engine=Short({"quote": "", "verdict": "not_stated"}), cache=False))
-    assert [one.verdict("support", text=text, claim="x").label for text in ("long text", "other")] == [
+    own_judge = Judge(dspy.LM("scripted/short", engine=Short({"quote": "", "verdict": "not_stated"}), cache=False))
+    assert [own_judge.verdict("support", text=text, claim="x").label for text in ("long text", "other")] == [
         None,
         "not_stated",
     ]
-    assert (one.unknown, "too long for the model" in one.warning) == (1, True)
+    assert (own_judge.unknown, "too long for the model" in own_judge.warning) == (1, True)
 
 
 def test_a_refused_input_is_unknown_once_the_model_has_answered() -> None:
@@ -140,77 +140,77 @@ def test_a_refused_input_is_unknown_once_the_model_has_answered() -> None:
                 raise InvalidRequestError("content filter")
             return super().complete(request)
 
-    one = Judge(dspy.LM("scripted/filter", engine=Filter({"quote": "", "verdict": "not_stated"}), cache=False))
-    assert [one.verdict("support", text=text, claim="x").label for text in ("kind", "rude", "other")] == [
+    own_judge = Judge(dspy.LM("scripted/filter", engine=Filter({"quote": "", "verdict": "not_stated"}), cache=False))
+    assert [own_judge.verdict("support", text=text, claim="x").label for text in ("kind", "rude", "other")] == [
         "not_stated",
         None,
         "not_stated",
     ]
-    assert "content filter" in one.warning
-    other = Judge(one.lm)
+    assert "content filter" in own_judge.warning
+    other = Judge(own_judge.lm)
     with pytest.raises(ModelError, match="content filter"):
         other.verdict("support", text="rude", claim="x")
 
 
 def test_a_tuned_program_has_verdicts_of_its_own() -> None:
-    one, engine = judge({"reason": "r", "verdict": "yes"})
+    judge, engine = scripted({"reason": "r", "verdict": "yes"})
     program = dspy.Predict(questions.QUESTIONS["criterion"].signature)
-    tuned = Judge(one.lm, programs={"Criterion": program}, verdicts=one.verdicts)
+    tuned = Judge(judge.lm, programs={"Criterion": program}, verdicts=judge.verdicts)
     program.demos = [dspy.Example(criterion="c", question="q", answer="a", reason="r", verdict="no")]
-    assert [each.verdict("criterion", **ASKED).label for each in (one, tuned, one, tuned)] == ["yes"] * 4
-    assert (engine.calls, one.calls, tuned.calls) == (2, 1, 1)
+    assert [each.verdict("criterion", **ASKED).label for each in (judge, tuned, judge, tuned)] == ["yes"] * 4
+    assert (engine.calls, judge.calls, tuned.calls) == (2, 1, 1)
 
 
 def test_the_judge_s_tokens_are_not_the_program_s() -> None:
-    one, _ = judge({"reason": "r", "verdict": "yes"})
+    judge, _ = scripted({"reason": "r", "verdict": "yes"})
     with dspy.track_usage() as tracker:
-        one.verdict("criterion", **ASKED)
-    assert (dict(tracker.usage_data), one.tokens) == ({}, 2)
+        judge.verdict("criterion", **ASKED)
+    assert (dict(tracker.usage_data), judge.tokens) == ({}, 2)
 
 
 def test_what_dspy_s_cache_answers_is_no_call() -> None:
-    first, engine = judge({"reason": "r", "verdict": "yes"}, cache=True)
-    second = Judge(first.lm)
-    asked = f"not in the cache of an earlier test: {uuid4()}"
+    judge, engine = scripted({"reason": "r", "verdict": "yes"}, cache=True)
+    second = Judge(judge.lm)
+    question = f"not in the cache of an earlier test: {uuid4()}"
     with Account(Meter()).open():
-        for one in (first, second):
-            one.verdict("criterion", **ASKED | {"answer": asked})
-    counted = [(one.calls, one.cached, one.tokens) for one in (first, second)]
+        for entry in (judge, second):
+            entry.verdict("criterion", **ASKED | {"answer": question})
+    counted = [(item.calls, item.cached, item.tokens) for item in (judge, second)]
     assert (engine.calls, counted) == (1, [(1, 0, 2), (0, 1, 0)])
 
 
 def test_unreadable_is_unknown() -> None:
-    one, engine = judge({"quote": "", "verdict": "perhaps"})
-    assert one.verdict("support", text="It opened.", claim="x").label is None
+    judge, engine = scripted({"quote": "", "verdict": "perhaps"})
+    assert judge.verdict("support", text="It opened.", claim="x").label is None
     calls = engine.calls
-    assert (one.unknown, calls >= 2) == (1, True)
-    assert "unknown verdicts of scripted/judge@1: 1;" in one.warning
-    assert one.verdict("support", text="It opened.", claim="x").label is None
+    assert (judge.unknown, calls >= 2) == (1, True)
+    assert "unknown verdicts of scripted/judge@1: 1;" in judge.warning
+    assert judge.verdict("support", text="It opened.", claim="x").label is None
     assert engine.calls == calls
 
 
 def test_tables_and_rejected_order() -> None:
-    one, _ = judge({"claims": '["It opened in 1885."]', "quote": "in 1885", "verdict": "supported"})
+    item, _ = scripted({"claims": '["It opened in 1885."]', "quote": "in 1885", "verdict": "supported"})
     pred = {"answer": "It opened in 1885.", "retrieved_contexts": ["It opened in 1885.", "Nothing."]}
     # passage 2 does not hold the quote, even when asked again: unknown, and one supporting passage is enough
-    tally = ClaimRate("faithfulness", one)({}, pred).tally
+    tally = ClaimRate("faithfulness", item)({}, pred).tally
     assert (tally.value, tally.unknown) == (1.0, 1.0)
-    first, _ = judge({"verdict": "first"})
-    assert first.verdict("preference", question="q", first="a", second="b").label == "tie"
+    judge, _ = scripted({"verdict": "judge"})
+    assert judge.verdict("preference", question="q", first="a", second="b").label == "tie"
 
 
 def test_gepa_and_evaluate_call_once() -> None:
-    one, engine = judge({"verdict": "full"})
+    judge, engine = scripted({"verdict": "full"})
 
     def metric(g: Any, p: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> float:
-        return float(one.verdict("relevance", question=g.question, answer=p.answer).label == "full")
+        return float(judge.verdict("relevance", question=g.question, answer=p.answer).label == "full")
 
     program = dspy.Predict("question -> answer")
     lm = dspy.LM("scripted/p", engine=Engine({"answer": "yes"}), cache=False)
     train = [dspy.Example(question=f"q{i}").with_inputs("question") for i in range(6)]
     with dspy.context(lm=lm):
         assert dspy.Evaluate(devset=train, metric=metric, num_threads=2)(program).score == 100
-        made = dspy.GEPA(
+        result = dspy.GEPA(
             metric=metric,
             max_metric_calls=30,
             num_threads=1,
@@ -218,5 +218,5 @@ def test_gepa_and_evaluate_call_once() -> None:
                 components_to_update, "x"
             ),
         )
-        made.compile(program, trainset=train[:3], valset=train[3:])
+        result.compile(program, trainset=train[:3], valset=train[3:])
     assert engine.calls == 6

@@ -28,12 +28,12 @@ def row(id: str, label: Any = "supported", **more: Any) -> dict[str, Any]:
 def test_jsonl_nested_and_flat(tmp_path: Path) -> None:
     flat = {"id": 2, "text": "t", "claim": "c", "labels": {"ann": "Not stated", "bob": "supported"}}
     listed = {"id": 3, "text": "t", "claim": "c", "labels": ["supported", "supported", "contradicted"]}
-    found = read(jsonl(tmp_path, row("1"), flat, listed, row("4", None)), SUPPORT)
-    assert [item.label for item in found.items] == ["supported", None, "supported", None]
-    assert found.items[1].labels == {"ann": "not_stated", "bob": "supported"}
-    assert found.annotators == ["ann", "annotator 1", "annotator 2", "annotator 3", "bob", "label"]
-    assert found.items[0].inputs == {"text": "t", "claim": "c"}
-    assert not found.judged
+    loaded = read(jsonl(tmp_path, row("1"), flat, listed, row("4", None)), SUPPORT)
+    assert [item.label for item in loaded.items] == ["supported", None, "supported", None]
+    assert loaded.items[1].labels == {"ann": "not_stated", "bob": "supported"}
+    assert loaded.annotators == ["ann", "annotator 1", "annotator 2", "annotator 3", "bob", "label"]
+    assert loaded.items[0].inputs == {"text": "t", "claim": "c"}
+    assert not loaded.judged
 
 
 def test_csv_with_annotators_verdicts_and_splits(tmp_path: Path) -> None:
@@ -43,18 +43,18 @@ def test_csv_with_annotators_verdicts_and_splits(tmp_path: Path) -> None:
         "2,t,c,not_stated,not_stated,,test\n",
         encoding="utf-8",
     )
-    found = read(file, SUPPORT)
-    assert found.items[0].labels == {"ann": "supported"}
-    assert [(item.verdict, item.split) for item in found.items] == [("supported", "dev"), (None, "test")]
-    assert found.judged
+    loaded = read(file, SUPPORT)
+    assert loaded.items[0].labels == {"ann": "supported"}
+    assert [(item.verdict, item.split) for item in loaded.items] == [("supported", "dev"), (None, "test")]
+    assert loaded.judged
 
 
 @pytest.mark.parametrize("pair", [(True, False), (1, 0), ("true", "FALSE"), ("supported", "not supported")])
 def test_true_and_false_make_a_question_with_two_labels(tmp_path: Path, pair: tuple[Any, Any]) -> None:
-    found = read(jsonl(tmp_path, row("1", pair[0]), row("2", pair[1], verdict="contradicted")), SUPPORT)
-    assert found.question.labels == ("supported", "not supported")
-    assert [item.label for item in found.items] == ["supported", "not supported"]
-    assert found.items[1].verdict == "not supported"
+    loaded = read(jsonl(tmp_path, row("1", pair[0]), row("2", pair[1], verdict="contradicted")), SUPPORT)
+    assert loaded.question.labels == ("supported", "not supported")
+    assert [item.label for item in loaded.items] == ["supported", "not supported"]
+    assert loaded.items[1].verdict == "not supported"
 
 
 def wrong(folder: Path, *rows: dict[str, Any]) -> str:
@@ -95,16 +95,16 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 
 def test_items_to_judge_need_no_label(tmp_path: Path) -> None:
-    found = read(jsonl(tmp_path, {"id": "b", "text": "t", "claim": "c"}), SUPPORT, labelled=False)
-    assert isinstance(found, Labels)
-    assert found.items[0].label is None
+    labels = read(jsonl(tmp_path, {"id": "b", "text": "t", "claim": "c"}), SUPPORT, labelled=False)
+    assert isinstance(labels, Labels)
+    assert labels.items[0].label is None
 
 
 def test_levels_of_ones_own_may_be_numbers(tmp_path: Path) -> None:
-    asked = rubric({"0": "wrong", "1": "thin", "2": "full"})
+    entry = rubric({"0": "wrong", "1": "thin", "2": "full"})
     rows = [{"id": str(n), "question": "q", "answer": "a", "label": n % 3} for n in range(6)]
-    found = read(jsonl(tmp_path, *rows), asked)
-    assert [item.label for item in found.items] == ["0", "1", "2", "0", "1", "2"]
-    assert found.question is asked
+    labels = read(jsonl(tmp_path, *rows), entry)
+    assert [item.label for item in labels.items] == ["0", "1", "2", "0", "1", "2"]
+    assert labels.question is entry
     with pytest.raises(GoldassayError, match="two or more levels"):
         rubric({"Good": "a", "good": "b"})

@@ -33,12 +33,12 @@ class Scripted:
     def complete(self, request: Any) -> Any:
         self.calls += 1
         turn = [p.text for m in request.messages for p in m.parts if isinstance(p, TextPart)][-1]
-        given = {name: json.loads(line) for name, line in re.findall(r"\[\[ ## (\w+) ## \]\]\n(\".*\")", turn)}
-        if "claim" in given:
-            label = self.labels.get((given["text"], given["claim"]), "not_stated")
-            says = {"quote": "" if label == "not_stated" else given["text"][:20], "verdict": label}
+        inputs = {name: json.loads(line) for name, line in re.findall(r"\[\[ ## (\w+) ## \]\]\n(\".*\")", turn)}
+        if "claim" in inputs:
+            label = self.labels.get((inputs["text"], inputs["claim"]), "not_stated")
+            says = {"quote": "" if label == "not_stated" else inputs["text"][:20], "verdict": label}
         else:
-            says = {"claims": json.dumps(self.claims[given["text"]])}
+            says = {"claims": json.dumps(self.claims[inputs["text"]])}
         text = "".join(f"[[ ## {k} ## ]]\n{v}\n" for k, v in says.items()) + "[[ ## completed ## ]]"
         usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
         return Response(
@@ -60,10 +60,10 @@ def replayed(row: dict[str, Any]) -> tuple[Judge, Scripted, dict[str, Any], dict
     gold, answer = row["gt_answer"], row["response"]
     texts = [doc["text"] for doc in row["retrieved_context"]]
     labels: dict[tuple[str, str], str] = {}
-    for claims, text, found in ((mine, gold, "answer2response"), (theirs, answer, "response2answer")):
-        labels |= {(text, c): WORDS[v] for c, v in zip(claims, row[found], strict=True)}
-    for claims, found in ((mine, "retrieved2response"), (theirs, "retrieved2answer")):
-        for c, verdicts in zip(claims, row[found], strict=True):
+    for claims, text, item in ((mine, gold, "answer2response"), (theirs, answer, "response2answer")):
+        labels |= {(text, c): WORDS[v] for c, v in zip(claims, row[item], strict=True)}
+    for claims, item in ((mine, "retrieved2response"), (theirs, "retrieved2answer")):
+        for c, verdicts in zip(claims, row[item], strict=True):
             labels |= {(text, c): WORDS[v] for text, v in zip(texts, verdicts, strict=True)}
     judge, engine = judge_of({answer: mine, gold: theirs}, labels)
     example = {"question": row["query"], "reference": gold}
@@ -139,11 +139,11 @@ def test_an_unknown_claim_stays_in_the_denominator_with_a_band() -> None:
     claims = {ANSWER: ["a", "b", "c"]}
     labels = {(REFERENCE, "a"): "supported", (REFERENCE, "b"): "contradicted"}
     judge, _ = judge_of(claims, {**labels, (REFERENCE, "c"): "perhaps"})
-    found = answering.ClaimRate("claim_precision", judge)(GOLD, PRED)
+    result = answering.ClaimRate("claim_precision", judge)(GOLD, PRED)
     # of the three one holds for certain; with the third for it 2/3
-    assert found.tally.band == pytest.approx((1 / 3, 2 / 3))
-    assert (found.tally.unknown, judge.unknown) == (1, 1)
-    assert [error.kind for error in found.errors] == ["incorrect", "unknown"]
+    assert result.tally.band == pytest.approx((1 / 3, 2 / 3))
+    assert (result.tally.unknown, judge.unknown) == (1, 1)
+    assert [error.kind for error in result.errors] == ["incorrect", "unknown"]
 
 
 def test_an_unknown_decomposition_is_one_claim_of_unknown_standing() -> None:
@@ -173,11 +173,11 @@ def test_what_is_left_out() -> None:
 
 def test_the_repr_is_a_value_and_names_the_judge() -> None:
     judge, _ = judge_of(CLAIMS, LABELS)
-    one = answering.ClaimRate("noise_sensitivity_in_irrelevant", judge)
-    assert repr(one) == "ClaimRate(rate='noise_sensitivity_in_irrelevant', judge='scripted/judge@1')"
+    first = answering.ClaimRate("noise_sensitivity_in_irrelevant", judge)
+    assert repr(first) == "ClaimRate(rate='noise_sensitivity_in_irrelevant', judge='scripted/judge@1')"
     again = answering.ClaimRate("noise_sensitivity_in_irrelevant", "scripted/judge@1")
-    assert (again == one, hash(again) == hash(one), again.bound is judge) == (True, True, True)
-    assert one.conventions == (
+    assert (again == first, hash(again) == hash(first), again.bound is judge) == (True, True, True)
+    assert first.conventions == (
         "noise_sensitivity_in_irrelevant[judge=scripted/judge@1, average=answers, "
         "no claims=left out, failed=an empty answer, no passages, unknown=in the denominator, not counted as true]"
     )

@@ -40,3 +40,26 @@ def test_a_model_without_a_price_cannot_be_held_to_money() -> None:
     meter.add(unpriced="openai/ours")
     with pytest.raises(BudgetSpent, match="openai/ours has no known price"):
         meter.take()
+
+
+def test_a_model_without_a_price_may_use_a_budget_of_calls() -> None:
+    meter = Meter("calls=9")
+    meter.add(tokens=7, unpriced="own/model")
+    meter.check()
+    assert meter.used["tokens"] == 7
+
+
+def test_a_spent_budget_is_not_an_exception_that_an_optimizer_swallows() -> None:
+    assert not issubclass(BudgetSpent, Exception)
+
+
+def test_tokens_of_an_inner_budget_spend_both() -> None:
+    outer = Meter("tokens=10")
+    inner = Meter("tokens=8", outer)
+    inner.add(tokens=7, usd=0.5)
+    inner.check()
+    inner.add(tokens=3, usd=0.25)
+    assert [(meter.used["tokens"], meter.used["usd"]) for meter in (inner, outer)] == [(10, 0.75), (10, 0.75)]
+    for meter, limit in ((inner, "8 tokens"), (outer, "10 tokens")):
+        with pytest.raises(BudgetSpent, match=limit):
+            meter.check()

@@ -52,7 +52,7 @@ def test_examples_of_one_document_are_resampled_and_dealt_together() -> None:
     assert clusters(pages[1:]) is None  # nothing is shared
     many = [{"document": str(index // 3)} for index in range(30)]
     folds = assign_folds(many, 3, seed=1)
-    assert all(len({folds[3 * one + k] for k in range(3)}) == 1 for one in range(10))
+    assert all(len({folds[3 * number + k] for k in range(3)}) == 1 for number in range(10))
     assert sorted(folds.count(fold) for fold in range(3)) == [9, 9, 12]
 
 
@@ -62,7 +62,7 @@ def outcome(difference: float, p: float, ended: str = "full", sequential: float 
 
 
 @pytest.mark.parametrize(
-    ("one", "kept", "proven"),
+    ("result", "kept", "proven"),
     [
         (outcome(0.1, 0.07), True, True),  # one-sided .035 is within four fifths of .05
         (outcome(0.1, 0.09), True, False),  # one-sided .045 is not
@@ -73,8 +73,8 @@ def outcome(difference: float, p: float, ended: str = "full", sequential: float 
         (CandidateResult({}, None, Outcome.FAILED), False, False),
     ],
 )
-def test_two_verdicts_from_one_test(one: CandidateResult, kept: bool, proven: bool) -> None:
-    assert (is_kept(one), is_proven(one)) == (kept, proven)
+def test_two_verdicts_from_one_test(result: CandidateResult, kept: bool, proven: bool) -> None:
+    assert (is_kept(result), is_proven(result)) == (kept, proven)
 
 
 def drafted(text: str, **fields: Any) -> Patch:
@@ -138,7 +138,7 @@ def test_why_an_edit_was_kept_out_stands_in_the_ledger(lm: Any, names_program: A
     bundles = [*bundle(*edits), [unavailable]]
     with dspy.context(lm=lm):
         optimizer = Patches(METRIC, bundles=bundles)
-        made = optimizer.compile(
+        program = optimizer.compile(
             names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=[*names_gold[8:], long]
         )
     reasons = {patch.old or patch.text: (patch.status, patch.reason) for patch in optimizer.ledger.patches}
@@ -146,7 +146,7 @@ def test_why_an_edit_was_kept_out_stands_in_the_ledger(lm: Any, names_program: A
     assert "occurs 0 times" in reasons["not there"][1]
     assert reasons["Nothing of use."] == ("rejected", "contributes nothing: the bundle is no worse without it")
     assert reasons["A number is TMP."][0] == "proven"  # the only edit of a program that is proven
-    assert made.extract.signature.instructions == "Find names.\nA number is TMP."
+    assert program.extract.signature.instructions == "Find names.\nA number is TMP."
     assert optimizer.ledger.verdict.proven
     assert "the model is away" in optimizer.ledger.failures[0]
 
@@ -196,11 +196,11 @@ def test_candidates_that_are_the_same_prompts_are_said_to_be_identical(
     with dspy.context(lm=lm):
         optimizer = Patches(METRIC, bundles=[*bundle(*edits), *bundle(edits[0])])
         optimizer.compile(names_program, trainset=demonstrations(names_program, names_gold[:8]), valset=names_gold[8:])
-    said = {entry["candidate"]: entry["reason"] for entry in optimizer.ledger.entries}
+    message = {entry["candidate"]: entry["reason"] for entry in optimizer.ledger.entries}
     first = "bundle of 2: edit 0, edit 1"
-    assert said["edit 0 alone"] == f"identical with {first}, which was measured: the same prompts"
-    assert said["edit 0"] == f"identical with {first}, which was measured: the same prompts"
-    assert "changes the prompt, but the result of none of" in said[first]
+    assert message["edit 0 alone"] == f"identical with {first}, which was measured: the same prompts"
+    assert message["edit 0"] == f"identical with {first}, which was measured: the same prompts"
+    assert "changes the prompt, but the result of none of" in message[first]
 
 
 def test_settings_that_make_no_sense_and_no_examples(names_program: Any, names_gold: list[Any]) -> None:
@@ -236,13 +236,13 @@ def test_what_changes_nothing_is_said_to_change_nothing(names_program: Any, name
 
     with dspy.context(lm=dspy.LM("scripted/deaf", engine=Deaf(), cache=False)):
         optimizer = Patches(METRIC)
-        made = optimizer.compile(
+        program = optimizer.compile(
             names_program, trainset=demonstrations(names_program, names_gold[:20]), valset=names_gold[20:]
         )
     assert not optimizer.ledger.kept
     assert len(optimizer.ledger.patches) >= 6
-    assert fingerprint(made) == fingerprint(names_program)
-    assert all("changes the prompt, but the result of none of" in one["reason"] for one in optimizer.ledger.entries)
+    assert fingerprint(program) == fingerprint(names_program)
+    assert all("changes the prompt, but the result of none of" in entry["reason"] for entry in optimizer.ledger.entries)
     assert not optimizer.ledger.verdict.kept
 
 
@@ -271,10 +271,10 @@ def test_a_campaign_that_was_stopped_goes_on_without_asking_anything_twice(
     with pytest.raises(KeyboardInterrupt):
         campaign(dspy.LM("scripted/learner", engine=Stops(), cache=False), journal)
     journal.write_bytes(journal.read_bytes() + b'{"program": "cut o')  # as kill -9 leaves it
-    kept = journal.read_text(encoding="utf-8").count("\n")
-    assert kept >= 40
+    patches = journal.read_text(encoding="utf-8").count("\n")
+    assert patches >= 40
     learner.calls = 0
     again, second = campaign(dspy.LM("scripted/learner", engine=learner, cache=False), journal)
-    assert learner.calls == calls - kept
+    assert learner.calls == calls - patches
     assert fingerprint(again) == fingerprint(whole)
     assert second.ledger.verdict.proven == first.ledger.verdict.proven

@@ -27,28 +27,28 @@ def predictions(long: int, short: int) -> list[Any]:
         dspy.Prediction(entities=LONG[:1] if i < short else []) for i in range(4))]  # fmt: skip
 
 
-def scores(metric: Any, made: list[Any]) -> list[Any]:
-    return [metric(gold, pred) for gold, pred in zip(GOLD, made, strict=True)]
+def scores(metric: Any, predicted: list[Any]) -> list[Any]:
+    return [metric(gold, pred) for gold, pred in zip(GOLD, predicted, strict=True)]
 
 
 def test_credits_pick_the_program_with_the_higher_corpus_value_where_means_pick_the_other() -> None:
     before, many, short = predictions(4, 1), predictions(16, 1), predictions(4, 4)
     # Of 24 names: 17 found (micro-F1 2·17/(17+24) = .829), against 8 (2·8/(8+24) = .5).
-    corpus = [sum(scores(METRIC, made)).value for made in (many, short)]
+    corpus = [sum(scores(METRIC, predicted)).value for predicted in (many, short)]
     assert corpus == pytest.approx([34 / 41, 0.5])
-    means = [sum(float(one) for one in scores(METRIC, made)) / 5 for made in (many, short)]
+    means = [sum(float(score) for score in scores(METRIC, predicted)) / 5 for predicted in (many, short)]
     assert means[0] < means[1]  # the mean of F1 picks the wrong one
     watch = Watch(METRIC, GOLD, progress=False)
-    watch.credit = Credit([one.evidence for one in scores(METRIC, before)])
-    credited = [sum(float(one) for one in scores(watch, made)) / 5 for made in (many, short)]
+    watch.credit = Credit([part.evidence for part in scores(METRIC, before)])
+    credited = [sum(float(item) for item in scores(watch, predicted)) / 5 for predicted in (many, short)]
     assert credited[0] > credited[1]
     assert sum(scores(watch, many)).value == pytest.approx(34 / 41)  # Evaluate still reports the corpus value
     assert bool(scores(watch, predictions(20, 4))[0])  # and the pass mark is the metric's own
 
     class Proposal:
         def __init__(self, after: list[Any]) -> None:
-            self.subsample_scores_before = [float(one) for one in scores(watch, before)]
-            self.subsample_scores_after = [float(one) for one in scores(watch, after)]
+            self.subsample_scores_before = [float(each_score) for each_score in scores(watch, before)]
+            self.subsample_scores_after = [float(entry) for entry in scores(watch, after)]
 
     gain = {name: sum(p.subsample_scores_after) - sum(p.subsample_scores_before)
             for name, p in (("many", Proposal(many)), ("short", Proposal(short)))}  # fmt: skip
@@ -81,12 +81,12 @@ class Finder(dspy.Module):  # type: ignore[misc]
 
     def forward(self, text: str) -> Any:
         self.find(text=text)
-        words, told = len(text.split()), str(self.find.signature.instructions)
+        words, message = len(text.split()), str(self.find.signature.instructions)
         if words == 20:
-            found = 16 if "many" in told else 4
+            result = 16 if "many" in message else 4
         else:
-            found = 1 if "short" in told or words == 2 else 0
-        return dspy.Prediction(entities=LONG[:found])
+            result = 1 if "short" in message or words == 2 else 0
+        return dspy.Prediction(entities=LONG[:result])
 
 
 def texts(seed: int) -> list[Any]:
@@ -103,21 +103,21 @@ def test_gepa_takes_the_program_of_the_higher_corpus_value(lm: Any) -> None:
     """DSPy's GEPA on the mean of the examples' F1 takes the other one, from the same proposals."""
 
     def proposing() -> Any:
-        said = iter(["Find many.", "Find short."] * 20)
-        return lambda candidate, reflective_dataset, components_to_update: {"find": next(said)}
+        message = iter(["Find many.", "Find short."] * 20)
+        return lambda candidate, reflective_dataset, components_to_update: {"find": next(message)}
 
     def mean(gold: Any, pred: Any, trace: Any = None, pred_name: Any = None, pred_trace: Any = None) -> float:
         return float(METRIC(gold, pred).score)
 
     train, dev = texts(1), texts(2)
-    given: dict[str, Any] = {"max_metric_calls": 80, "reflection_minibatch_size": 6}
+    inputs: dict[str, Any] = {"max_metric_calls": 80, "reflection_minibatch_size": 6}
     with dspy.context(lm=lm):
-        theirs = dspy.GEPA(metric=mean, instruction_proposer=proposing(), num_threads=1, **given).compile(
+        theirs = dspy.GEPA(metric=mean, instruction_proposer=proposing(), num_threads=1, **inputs).compile(
             Finder(), trainset=train, valset=dev
         )
     ours = tune(
         Finder(), {"train": train, "dev": dev}, METRIC, "gepa", lm=lm, progress=False,
-        settings={**given, "instruction_proposer": proposing()},
+        settings={**inputs, "instruction_proposer": proposing()},
     )  # fmt: skip
     assert theirs.find.signature.instructions == "Find short."
     assert ours.program.find.signature.instructions == "Find many."
@@ -137,8 +137,8 @@ class Adviser:
         self.said += 1
         rule = "Find many." if self.said % 2 else "Find short."
         text = f'[[ ## discussion ## ]]\nx\n\n[[ ## module_advice ## ]]\n{{"find": "{rule}"}}\n\n[[ ## completed ## ]]'
-        said = Message.assistant([TextPart(text)])
-        return Response(id=None, model=request.model, message=said, finish_reason="stop", usage=Usage())
+        texts = Message.assistant([TextPart(text)])
+        return Response(id=None, model=request.model, message=texts, finish_reason="stop", usage=Usage())
 
 
 def test_simba_takes_the_program_of_the_higher_corpus_value(lm: Any) -> None:
@@ -151,14 +151,14 @@ def test_simba_takes_the_program_of_the_higher_corpus_value(lm: Any) -> None:
         return float(METRIC(gold, pred).score)
 
     train, dev = texts(1), texts(2)
-    given: dict[str, Any] = {"bsize": 6, "num_candidates": 4, "max_steps": 1, "max_demos": 0}
+    inputs: dict[str, Any] = {"bsize": 6, "num_candidates": 4, "max_steps": 1, "max_demos": 0}
     with dspy.context(lm=lm):
-        theirs = dspy.SIMBA(metric=mean, prompt_model=advising(), num_threads=1, **given).compile(
+        theirs = dspy.SIMBA(metric=mean, prompt_model=advising(), num_threads=1, **inputs).compile(
             Finder(), trainset=train, seed=0
         )
     ours = tune(
         Finder(), {"train": train, "dev": dev}, METRIC, "simba", lm=lm, reflection_lm=advising(), progress=False,
-        settings=given,
+        settings=inputs,
     )  # fmt: skip
     assert theirs.find.signature.instructions == "Find.\n\nFind short."
     assert ours.program.find.signature.instructions == "Find.\n\nFind many."

@@ -49,11 +49,11 @@ def test_the_version_of_a_program_with_nearest_examples_holds_them_and_their_num
     train = [
         dspy.Example(text=t, names=n).with_inputs("text") for t, n in (("Delft 1", "Delft"), ("in Gouda", "Gouda"))
     ]
-    one, two = (NearestDemos(k=k).compile(Program(), trainset=train) for k in (1, 2))
+    first, two = (NearestDemos(k=k).compile(Program(), trainset=train) for k in (1, 2))
     fewer = NearestDemos(k=1).compile(Program(), trainset=train[:1])
-    assert fingerprint(one) == fingerprint(NearestDemos(k=1).compile(Program(), trainset=train))
-    assert len({fingerprint(made) for made in (Program(), one, two, fewer)}) == 4
-    patch = Patch(predictor="program.extract", action="add_instruction", text="x", program=fingerprint(one))
+    assert fingerprint(first) == fingerprint(NearestDemos(k=1).compile(Program(), trainset=train))
+    assert len({fingerprint(item) for item in (Program(), first, two, fewer)}) == 4
+    patch = Patch(predictor="program.extract", action="add_instruction", text="x", program=fingerprint(first))
     with pytest.raises(GoldassayError, match="was made for version"):
         apply(two, patch)
 

@@ -101,8 +101,8 @@ def test_the_table_says_in_which_languages_and_strata_a_pattern_stands(capsys: p
     missed = Error("missed", "", gold="Gent", gold_type="TOP")
     cases = [case(f"d{i}", Counts(0, 0, 1), missed, language="de" if i < 3 else "nl", tier="two") for i in range(4)]
     patterns(find(cases))
-    shown = capsys.readouterr().out
-    assert "language de 3, nl 1" in shown
-    assert "tier two 4" in shown
+    output = capsys.readouterr().out
+    assert "language de 3, nl 1" in output
+    assert "tier two 4" in output
     patterns(find(cases[:2]))
     assert "tier" not in capsys.readouterr().out  # two examples are no stratum

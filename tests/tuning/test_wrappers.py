@@ -45,8 +45,8 @@ class Engine:
         from dspy.lm15 import Message, Response, TextPart, Usage
 
         self.shown = [part.text for message in request.messages for part in message.parts]
-        asked = (request.config.response_format or {}).get("schema", {})
-        text = "museum" if asked.get("x-form") == "lines" else '{"label": "museum"}'
+        question = (request.config.response_format or {}).get("schema", {})
+        text = "museum" if question.get("x-form") == "lines" else '{"label": "museum"}'
         return Response(
             id=None, model=request.model, message=Message.assistant([TextPart(text)]), finish_reason="stop",
             usage=Usage(),
@@ -58,46 +58,46 @@ def form(name: str) -> Patch:
 
 
 def test_the_other_form_is_an_edit_where_a_local_model_is_asked() -> None:
-    found = Diagnosis([], Label(), TRAIN)
-    assert answer_form(found) == {}  # DSPy's own adapters say themselves how answers are written
+    diagnosis = Diagnosis([], Label(), TRAIN)
+    assert answer_form(diagnosis) == {}  # DSPy's own adapters say themselves how answers are written
     with dspy.context(adapter=TerseAdapter()):
-        (patch,) = answer_form(found)["form of the answer"]
+        (patch,) = answer_form(diagnosis)["form of the answer"]
         assert (patch.action, patch.text, patch.edit) == ("set_form", "lines", "lines")
         assert answer_form(Diagnosis([], apply(Label(), patch), TRAIN)) == {}
     with dspy.context(adapter=TerseAdapter("lines")):
-        assert answer_form(found)["form of the answer"][0].text == "json"
+        assert answer_form(diagnosis)["form of the answer"][0].text == "json"
 
 
 def test_the_form_is_asked_for_and_the_demonstrations_are_written_in_it() -> None:
     engine = Engine()
-    made = NearestDemos(k=1).compile(apply(Label(), form("lines")), trainset=TRAIN)
+    program = NearestDemos(k=1).compile(apply(Label(), form("lines")), trainset=TRAIN)
     with dspy.context(lm=dspy.LM("scripted/forms", engine=engine, cache=False), adapter=TerseAdapter()):
-        assert made(text="Het Rijksmuseum").label == "museum"
+        assert program(text="Het Rijksmuseum").label == "museum"
         assert engine.shown == ["text: Museum Boerhaave", "museum", "text: Het Rijksmuseum"]
         assert Label()(text="Het Rijksmuseum").label == "museum"
         assert engine.shown == ["text: Het Rijksmuseum"]
-    one = Patch(predictor="label", action="add_example", example={"text": "x", "label": "museum"})
-    assert "\nmuseum" in rendered(apply(apply(Label(), form("lines")), one), TerseAdapter())
+    patch = Patch(predictor="label", action="add_example", example={"text": "x", "label": "museum"})
+    assert "\nmuseum" in rendered(apply(apply(Label(), form("lines")), patch), TerseAdapter())
 
 
 def test_edits_name_the_predictor_as_the_program_inside_does() -> None:
     near: Any = NearestDemos(k=1).compile(Label(), trainset=TRAIN)
-    made: Any = apply(near, form("lines"))
-    assert list(predictors(made)) == ["label"]
-    assert isinstance(inmost(made), Label)
-    again = apply(made, Patch(predictor="label", action="add_instruction", text="One word."))
+    patched: Any = apply(near, form("lines"))
+    assert list(predictors(patched)) == ["label"]
+    assert isinstance(inmost(patched), Label)
+    again = apply(patched, Patch(predictor="label", action="add_instruction", text="One word."))
     assert again.program.label.signature.instructions.endswith("One word.")
-    assert len({fingerprint(one) for one in (made, again, near, apply(near, form("json")))}) == 4
+    assert len({fingerprint(item) for item in (patched, again, near, apply(near, form("json")))}) == 4
     with pytest.raises(ValueError, match="no form of answers 'xml'"):
         form("xml")
 
 
 def test_a_program_with_all_of_it_is_built_again_from_its_state(tmp_path: Path) -> None:
-    made: Any = apply(NearestDemos(k=1).compile(Label(), trainset=TRAIN), form("lines"))
-    made.save(str(tmp_path / "state.json"))
+    program: Any = apply(NearestDemos(k=1).compile(Label(), trainset=TRAIN), form("lines"))
+    program.save(str(tmp_path / "state.json"))
     again = load_state(Label(), tmp_path / "state.json")
-    assert fingerprint(again) == fingerprint(made)
-    assert again.nearest(text="Het stadsarchief") == made.nearest(text="Het stadsarchief")
+    assert fingerprint(again) == fingerprint(program)
+    assert again.nearest(text="Het stadsarchief") == program.nearest(text="Het stadsarchief")
 
 
 def test_such_patches_are_applied_and_taken_back_in_a_folder(tmp_path: Path) -> None:

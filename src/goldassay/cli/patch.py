@@ -78,7 +78,7 @@ def propose(
 
 @dataclass(frozen=True)
 class TestOptions(use.SetOptions):
-    """What patches are tested on."""
+    """Options of testing patches."""
 
     __test__ = False  # not a test of pytest's
     split: use.Split = "dev"
@@ -97,7 +97,7 @@ def test(
 ) -> None:
     """Test patches against the current program: paired, corrected for their number.
 
-    Choose on dev; test is for the final proof. --force tests patches that were made for another version, too.
+    Choose on dev; test is for the final proof. --force also tests patches made for another version.
     """
     from goldassay.lm import for_program
     from goldassay.running.evaluate import RunOptions

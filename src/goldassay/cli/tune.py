@@ -28,7 +28,7 @@ FOR_JUDGES = ("gold", "map", "limit", "lm")  # of the options of programs, those
 
 @dataclass(frozen=True)
 class TuningOptions(use.WorkOptions):
-    """How a program is tuned."""
+    """Options of tuning a program."""
 
     optimizer: str = use.for_running(
         "NAME", "bootstrap, labeled, knn, mipro, simba, copro, inferrules, gepa or patches.", default="bootstrap"
@@ -62,7 +62,7 @@ def tune(
     tuning: TuningOptions,
     program: str | None = use.argument("TASK|FILE", "A task, TASK:NAME or FILE:NAME; none with --judge."),
     judge: str | None = use.for_model("NAME|FILE|1-5", "Tune a judge on human labels (--gold) instead."),
-    plan: bool = use.flag("--plan", "Only say what can be shown and what it costs, after a pilot on dev."),
+    plan: bool = use.flag("--plan", "Only print the gain that can be shown, and the cost, after a pilot on dev."),
     json: bool = False,
     seed: int = 0,
 ) -> None:
@@ -180,7 +180,7 @@ def optimizer_settings(options: Sequence[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class AuditOptions(use.SetOptions):
-    """What is audited, and what becomes of the verdict."""
+    """Options of an audit."""
 
     metric: use.Metric = None
     lm: use.Lm = None

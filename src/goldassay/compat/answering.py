@@ -38,7 +38,7 @@ class RAGEvaluator:
     """End-to-end evaluation of one answer; the judge is optional.
 
     A `Judge` gives ``faithfulness``, ``relevance`` and ``llm_judge`` (from 0 wrong to 1 right, by the levels of
-    `CORRECTNESS`); a judge of support alone (an entailment model) gives faithfulness only, a function of (question,
+    `CORRECTNESS`); a judge of support alone gives faithfulness only, a function of (question,
     answer, gold answer) ``llm_judge`` only. A value that it cannot give is ``None``. Two values need no judge:
     ``lexical_support`` and ``question_similarity`` (the cosine to the question, which an echo of the question wins).
 

@@ -2,7 +2,7 @@
 
 * `questions`: what is asked, as data: signatures, closed labels and what they are worth; votes;
 * `judge`: a bound model that answers them, asked once for each input; its verdicts in a file; panels;
-* `measures`: those that only a judge gives; the others stand in `goldassay.measures.answering`;
+* `measures`: those that only a judge gives; the others are in `goldassay.measures.answering`;
 * `labels`: people's labels on items and on the answers of a run, and a judge's votes on the same items;
 * `agreement`: judge beside people, corrected rates and means, which items to label next;
 * `tuning`: a judge tuned on labels;

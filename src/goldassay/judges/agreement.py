@@ -189,18 +189,18 @@ def estimate(labels: Labels, votes: Sequence[Vote], judge: Judge | str = "", *, 
     (0.5, {'yes': 1, 'no': 1}, 1, None)
     """
     question = labels.question
-    known = [vote for vote in votes if vote.label is not None]
-    counts = Counter(vote.label for vote in known)
+    decided = [vote for vote in votes if vote.label is not None]
+    counts = Counter(vote.label for vote in decided)
     return JudgedRate(
         judge=str(judge),
         question=question.name,
         positive=question.positive,
         n=len(votes),
-        unknown=len(votes) - len(known),
+        unknown=len(votes) - len(decided),
         verdicts={name: counts[name] for name in question.labels},
-        naive=rate([vote.label == question.positive for vote in known]),
+        naive=rate([vote.label == question.positive for vote in decided]),
         corrected=_rate_corrected(labels, votes, origin),
-        disagreement=fmean(vote.disagreement for vote in known) if known else 0.0,
+        disagreement=fmean(vote.disagreement for vote in decided) if decided else 0.0,
         mean=_graded(labels, votes, origin),
         **{name: int(getattr(judge, name, 0)) for name in ("calls", "cached", "tokens")},
     )
@@ -333,17 +333,17 @@ def plan(labels: Labels, votes: Sequence[Vote], count: int, *, seed: int = 0) ->
     """
     positive = labels.question.positive
     rng = random.Random(seed)
-    known = [(item, vote) for item, vote in _pairs(labels, votes) if vote.label is not None]
+    judged = [(item, vote) for item, vote in _pairs(labels, votes) if vote.label is not None]
     shares: list[float] = []  # each list has two entries: of the items with a positive verdict, and of the others
     chances: list[float] = []
     labelled: list[int] = []
     free: list[list[str]] = []
     for side in (True, False):
-        items = [item for item, vote in known if (vote.label == positive) == side]
+        items = [item for item, vote in judged if (vote.label == positive) == side]
         truths = [item.label == positive for item in items if item.label is not None]
         unlabelled = [item.id for item in items if not item.labels]
         rng.shuffle(unlabelled)
-        shares.append(len(items) / max(1, len(known)))
+        shares.append(len(items) / max(1, len(judged)))
         chances.append((sum(truths) + 1) / (len(truths) + 2))
         labelled.append(len(truths))
         free.append(unlabelled)

@@ -317,14 +317,14 @@ class Panel(Judge):
         self.settle(f"{signature.__name__} {inputs}", fields is not None)
         return fields
 
-    def settle(self, asked: str, known: bool) -> None:
+    def settle(self, question: str, answered: bool) -> None:
         """Count a question that the members, who may have been asked one by one, have answered or not."""
         with LOCK:
             self.asked += 1
             for name in ("calls", "cached", "tokens"):
                 setattr(self, name, sum(getattr(member, name) for member in self.members))
-            if not known:
-                self._unknown.add(asked)
+            if not answered:
+                self._unknown.add(question)
                 self.last_failure = next((m.last_failure for m in self.members if m.last_failure), "no majority")
 
     @property

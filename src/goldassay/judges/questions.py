@@ -166,8 +166,8 @@ def _closed(
 ) -> Question:
     """A question with closed labels, the positive one first; an answer has a quote if it has to quote a text."""
     outputs = {"quote": str} if "quoted" in more else {"reason": reason}
-    asked = _signature(signature, instructions, inputs, **outputs, verdict=Literal[tuple(worth)])
-    return Question(name, asked, next(iter(worth)), worth, **more)
+    built = _signature(signature, instructions, inputs, **outputs, verdict=Literal[tuple(worth)])
+    return Question(name, built, next(iter(worth)), worth, **more)
 
 
 SWAPPED = {"first": "second", "second": "first", "tie": "tie"}

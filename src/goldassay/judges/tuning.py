@@ -84,15 +84,15 @@ def splits(labels: Labels, *, seed: int = 0) -> dict[str, list[dspy.Example]]:
     return parts
 
 
-def _examples(items: Sequence[JudgedItem], asked: Question) -> list[Any]:
+def _examples(items: Sequence[JudgedItem], question: Question) -> list[Any]:
     """DSPy examples; a label that stands for several verdicts is shown as none of them."""
     rows = []
     for item in items:
-        texts = {name: asked.constants.get(name) or item.inputs[name] for name in asked.signature.input_fields}
+        texts = {name: question.constants.get(name) or item.inputs[name] for name in question.signature.input_fields}
         inputs = {name: data(text) for name, text in texts.items()}
-        outputs = {"verdict": item.label, **item.notes} if item.label in (asked.base or asked).worth else {}
+        outputs = {"verdict": item.label, **item.notes} if item.label in (question.base or question).worth else {}
         outputs |= {"quote": ""} if item.label == "not_stated" else {}
-        outputs = {name: value for name, value in outputs.items() if name in asked.signature.output_fields}
+        outputs = {name: value for name, value in outputs.items() if name in question.signature.output_fields}
         rows.append(dspy.Example(id=item.id, label=item.label, **inputs, **outputs).with_inputs(*inputs))
     return rows
 
@@ -111,9 +111,9 @@ def tune_judge(labels: Labels, optimizer: str = "bootstrap", **keywords: Any) ->
 
 def judge_of(folder: Path, lm: dspy.BaseLM, **options: Any) -> Judge:
     """The judge of a tuned folder, bound to a model; ``options`` are the judge's."""
-    asked = question_of(folder)
-    program = load_state(JudgeProgram(asked), folder)
-    return Judge(lm, programs={asked.signature.__name__: program}, **options)
+    question = question_of(folder)
+    program = load_state(JudgeProgram(question), folder)
+    return Judge(lm, programs={question.signature.__name__: program}, **options)
 
 
 def question_of(folder: Path) -> Question:

@@ -111,6 +111,20 @@ class CandidateResult:
     failure: str = ""
 
 
+def ended_early(decision: str, effect: Effect, futility: bool) -> Outcome:
+    """How a candidate ends before all examples are measured; ``FULL`` if its measuring goes on.
+
+    Args:
+        decision: That of the sequential test: accept, reject or continue.
+        effect: The effect so far.
+        futility: Whether a candidate that is not better so far, and hardly can be, is given up too.
+    """
+    if decision != "continue":
+        return Outcome(decision)
+    hopeless = effect.difference <= 0 and (effect.high or 0) < 0.01
+    return Outcome.REJECT if futility and hopeless else Outcome.FULL
+
+
 def is_kept(result: CandidateResult, level: float = KEEP) -> bool:
     """The rule of keeping, on the examples that choose: better, accepted early or with a two-sided p of ``level``."""
     effect = result.effect
@@ -142,7 +156,7 @@ def is_better(difference: float, p: float) -> bool:
 
 
 class Verdict(StrEnum):
-    """What one look, or a corrected interval, allows to say of a gain."""
+    """The verdict on a gain, by one look or by an interval that is corrected for a choice."""
 
     HELPED = "helped"
     WORSE = "made it worse"
@@ -189,7 +203,7 @@ def one_look(comparison: Comparison) -> tuple[Verdict, float, float]:
 
 @dataclass(frozen=True)
 class CampaignVerdict:
-    """How a campaign ended: whether anything is kept and its effect, whether the program is proven, and by what."""
+    """The end of a campaign: whether anything is kept, its effect, whether the program is proven, and by which test."""
 
     kept: bool = False
     proven: bool = False

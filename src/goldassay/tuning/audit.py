@@ -59,8 +59,8 @@ SUFFIXES = (".json", ".csv", ".tsv", *PICKLES)
 Score = Annotated[float, Field(ge=-1e9, le=1e9, allow_inf_nan=False)]
 
 
-class Candidate(BaseModel):
-    """A candidate: its scores by example (None for one that failed), or its score alone; the candidates it was made
+class ScoredCandidate(BaseModel):
+    """A candidate with its scores by example (None for one that failed), or its score alone; the candidates it was made
     from, if it was made from others than the baseline."""
 
     name: str
@@ -74,7 +74,7 @@ class Result(BaseModel):
     id, and ``state`` is the chosen program's as DSPy writes it. ``repeats`` counts the scores that were averaged."""
 
     source: str
-    candidates: list[Candidate]
+    candidates: list[ScoredCandidate]
     baseline: str | None = None
     chosen: str | None = None
     documents: dict[str, str] = {}
@@ -83,7 +83,7 @@ class Result(BaseModel):
     repeats: int = 0
     format: str = FORMAT
 
-    def ordered(self, baseline: str | None = None) -> list[Candidate]:
+    def ordered(self, baseline: str | None = None) -> list[ScoredCandidate]:
         """The candidates that were scored on all examples of the baseline, which comes first.
 
         Raises:
@@ -117,7 +117,7 @@ def from_program(program: Any) -> Result:
             "what an optimizer leaves, and program.save drops it; audit the program that compile() returned"
         )
     if "subscores" in rows[0]:
-        candidates = [Candidate(name=f"seed {row['seed']}", scores=_by_example(row["subscores"])) for row in rows]
+        candidates = [ScoredCandidate(name=f"seed {row['seed']}", scores=_by_example(row["subscores"])) for row in rows]
         source = "BootstrapFewShotWithRandomSearch"
         baseline = "seed -3"
     else:  # no scores of examples; the score of the program before, if it is left
@@ -134,7 +134,7 @@ def from_program(program: Any) -> Result:
             scale = 1
         totals = {str(at): row.get("score") for at, row in enumerate(rows)}
         totals[baseline] = getattr(program, "trial_logs", {}).get(1, {}).get("full_eval_score")
-        candidates = [Candidate(name=name, score=float(s) / scale) for name, s in totals.items() if s is not None]
+        candidates = [ScoredCandidate(name=name, score=float(s) / scale) for name, s in totals.items() if s is not None]
     return Result(source=source, candidates=candidates, baseline=baseline, chosen=candidates[0].name, state=state)
 
 
@@ -147,7 +147,7 @@ def _by_example(scores: Mapping[Any, Any] | Sequence[Any]) -> dict[str, float | 
 def _gepa(details: Mapping[str, Any], best: object, state: dict[str, Any] | None = None) -> Result:
     """GEPA's results; before 3.1 the scores of a candidate are a list."""
     candidates = [
-        Candidate(name=str(at), scores=_by_example(scores), parents=[str(p) for p in parents if p is not None])
+        ScoredCandidate(name=str(at), scores=_by_example(scores), parents=[str(p) for p in parents if p is not None])
         for at, (scores, parents) in enumerate(zip(details["val_subscores"], details["parents"], strict=True))
     ]
     return Result(source="GEPA", candidates=candidates, baseline="0", chosen=str(best), state=state)
@@ -172,7 +172,8 @@ def read(path: Path) -> Result:
             return Result.model_validate(content)
         if "metadata" in content:
             raise DataError(f"a saved program has no scores, so run it: {FRESH}", file=path)
-        best, totals = content.get("best_idx"), content["val_aggregate_scores"]
+        totals = content["val_aggregate_scores"]
+        best = content.get("best_idx")
         return _gepa(content, totals.index(max(totals)) if best is None else best)
     except DataError as error:
         raise error.at(file=path) from None
@@ -195,7 +196,7 @@ def _long(rows: Sequence[Mapping[str, Any]]) -> Result:
     candidates = []
     for name, by_example in cells.items():
         means = {key: float(np.mean(scores)) if scores else None for key, scores in by_example.items()}
-        candidates.append(Candidate(name=name, scores=means, parents=parents.get(name, [])))
+        candidates.append(ScoredCandidate(name=name, scores=means, parents=parents.get(name, [])))
     return Result(
         source="a table",
         candidates=candidates,

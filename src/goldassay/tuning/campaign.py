@@ -55,7 +55,7 @@ class PatchOptions:
     Args:
         bundles: edits of the bundles that are tested one after the other; by default
             `goldassay.tuning.patching.strongest_first`.
-        reflection_lm: a model that proposes edits in words, too.
+        reflection_lm: a model that also proposes edits in words.
         nearest: how many demonstrations to show each input, the nearest ones or a set for all; 0 tries neither.
         rounds: how often new errors are looked for, as long as the round before kept anything.
         folds: into how many parts train and dev are divided.
@@ -72,7 +72,7 @@ class PatchOptions:
         held_out: splits that no edit may show or copy, beside dev.
         on_candidate: called with the value and the program whenever a better one is kept.
         on_progress: called with a line on what is measured, now and then.
-        journal: the file in which measured examples are kept; a campaign that was killed goes on from it.
+        journal: the file in which measured examples are kept; a campaign that was killed resumes from it.
     """
 
     bundles: Sequence[Sequence[Edit]] = ()
@@ -424,11 +424,11 @@ class Campaign:
 
     def close(self) -> None:
         """Write the verdict; an edit that is still open when the campaign ends has none, and the ledger says so."""
-        kept = fingerprint(self.programs[-1]) != fingerprint(self.start)
+        changed = fingerprint(self.programs[-1]) != fingerprint(self.start)
         verdict = replace(
             self.verdict,
-            kept=kept,
-            proven=kept and self.verdict.proven,
+            kept=changed,
+            proven=changed and self.verdict.proven,
             by=self.verdict.by if self.verdict.proven else "",
         )
         self.ledger.conclude(verdict, self.tested_alone)

@@ -263,13 +263,13 @@ def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Predict, most:
     labels = [set(leaves([example.get(key) for key in signature.output_fields])) for example in pool]
     lengths = [len(str({key: example.get(key) for key in signature.fields})) for example in pool]
     frequency = Counter(label for some in labels for label in some)
-    shown = Counter[str]()  # how many chosen examples hold a label
+    held = Counter[str]()  # how many chosen examples hold a label
     chosen: list[int] = []
 
     def gain(index: int) -> tuple[float, int, int]:
         covered = sum(rest * share for rest, share in zip(uncovered, shares[index], strict=True))
         # One more example of a label adds 2^-n - 2^-(n + 1) = 2^-n / 2 to its term 1 - 2^-n.
-        spread = sum(frequency[label] / frequency.total() * 0.5 ** shown[label] / 2 for label in labels[index])
+        spread = sum(frequency[label] / frequency.total() * 0.5 ** held[label] / 2 for label in labels[index])
         cost = LENGTH * lengths[index] / (sum(lengths) / len(lengths))
         return covered + SPREAD * spread - cost, -lengths[index], -index
 
@@ -280,7 +280,7 @@ def cover(pool: Examples, patterns: Sequence[Pattern], predictor: Predict, most:
         if best is None or (chosen and gain(best)[0] <= 0):
             break
         uncovered = [rest * (1 - share) for rest, share in zip(uncovered, shares[best], strict=True)]
-        shown.update(labels[best])
+        held.update(labels[best])
         chosen.append(best)
     return [pool[index] for index in chosen]
 

@@ -1,7 +1,7 @@
 """Measuring programs on the same examples, each answer once and paired.
 
 A `Bench` keeps what was measured, by the program's prompts and the example, on disk too if it has a journal: a tuning
-that was killed goes on without asking anything twice. A candidate is measured on documents in a random order; at each
+that was killed resumes without asking anything twice. A candidate is measured on documents in a random order; at each
 stage the sequential test by betting (`goldassay.statistics.sequential_test`) may accept or reject it.
 """
 
@@ -26,7 +26,7 @@ from goldassay.running.run import Case
 from goldassay.statistics import compare, contributions
 from goldassay.statistics.sequential import LEAST, sequential_test, stages
 from goldassay.tally import Evidence
-from goldassay.tuning.acceptance import ALPHA, EARLY, CandidateResult, Effect, Outcome
+from goldassay.tuning.acceptance import ALPHA, EARLY, CandidateResult, Effect, Outcome, ended_early
 from goldassay.tuning.wrappers import Examples
 
 WINS = 5  # examples: with fewer wins and no loss no test at .05 shows anything (2^-5 = .031)
@@ -148,10 +148,8 @@ class Bench:
                 alpha=self.alpha,
             )
             ended = Outcome.FULL
-            if len(seen) < len(base) and decision.decision != "continue":
-                ended = Outcome(decision.decision)
-            elif len(seen) < len(base) and futility and difference.difference <= 0 and (difference.high or 0) < 0.01:
-                ended = Outcome.REJECT
+            if len(seen) < len(base):
+                ended = ended_early(decision.decision, difference, futility)
             result = CandidateResult(cases, difference, ended, decision.p)
             if ended != Outcome.FULL:
                 break

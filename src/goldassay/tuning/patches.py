@@ -138,8 +138,8 @@ def apply(program: Module, patch: Patch, *, any_version: bool = False) -> Module
         whole = wrapped(program)
         if patch.action == "set_form":
             whole.form = patch.text or ""
-        elif shown := patch.example:
-            whole.learn([dict(each) for each in shown["examples"]], shown["keys"], int(shown.get("k", 4)))
+        elif example := patch.example:
+            whole.learn([dict(each) for each in example["examples"]], example["keys"], int(example.get("k", 4)))
         return whole
     copy = program.deepcopy()
     named = predictors(copy)
@@ -258,7 +258,7 @@ class Ledger:
     failures: list[str] = field(default_factory=list)
     """Edits that could not be proposed, for which pattern and why."""
     verdict: CampaignVerdict = field(default_factory=CampaignVerdict)
-    """How it ended: kept, proven."""
+    """The end: kept, proven."""
 
     @property
     def kept(self) -> list[Patch]:
@@ -279,7 +279,7 @@ class Ledger:
 
     @property
     def tried(self) -> list[str]:
-        """What was tried, a line each with its effect: for the model that reflects."""
+        """A line for each test and its effect: for the model that reflects."""
         lines = []
         for entry in self.entries:
             effect = entry.get("train+dev")

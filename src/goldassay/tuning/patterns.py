@@ -21,7 +21,7 @@ from goldassay.tally import By, Evidence, T
 GOLD_KINDS = ("missed", "missing_field", "missing_item")
 PRED_KINDS = ("spurious", "not_in_text", "invented_field", "spurious_item")
 SIDES = dict.fromkeys(GOLD_KINDS, "gold") | dict.fromkeys(PRED_KINDS, "pred")  # errors of other kinds are of both sides
-BY_FIELD = set(RECORD_ERRORS) - {"wrong_value"}  # the field is what went wrong, whatever its value is
+BY_FIELD = set(RECORD_ERRORS) - {"wrong_value"}  # these errors are of the field, not of its value
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _clusters(members: list[tuple[int, Error]]) -> list[list[tuple[int, Error]]]
 
 
 def repair(tally: T, errors: Sequence[Error], of: Sequence[Error], lower: bool = False) -> T:
-    """What to add to an example's evidence so that these errors are gone; ``of`` are all errors of the example.
+    """The evidence to add to an example's so that these errors are gone; ``of`` are all errors of the example.
 
     A count goes down by its errors: false negatives by those that have a gold side, false positives by those that have
     a predicted one, in a tally by type only those of the type. A count that has fewer than there are such errors (an

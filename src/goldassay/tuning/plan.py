@@ -25,6 +25,7 @@ from goldassay.fields import clusters
 from goldassay.running.evaluate import RunOptions
 from goldassay.running.leaks import check_splits
 from goldassay.statistics import contributions, examples_needed, smallest_detectable
+from goldassay.statistics.evidence import Floats
 from goldassay.tuning.acceptance import ALPHA, EARLY
 from goldassay.tuning.edits import Diagnosis, Edit, counted, nearest_examples
 from goldassay.tuning.instructions import answer_form
@@ -108,8 +109,10 @@ class Plan:
 
     @property
     def refusal(self) -> str:
-        """Why nothing could ever be accepted, and what would make it possible; empty where it could."""
-        most, least, wrong = max(self.n, self.test), math.ceil(WINS * self.per_document), self.wrong
+        """The reason why nothing could ever be accepted, and a remedy; empty if something could."""
+        most = max(self.n, self.test)
+        least = math.ceil(WINS * self.per_document)
+        wrong = self.wrong
         if most < least:
             return (
                 f"{self.n} examples to choose on and {self.test} of test{self.documents}: "
@@ -193,6 +196,32 @@ def from_sizes(optimizer: str, splits: Splits, settings: Mapping[str, Any] | Non
     return Plan(optimizer, n, test, calls, spare=train + dev - n if raced else 0, per_document=per_document)
 
 
+def _with_edit(program: Module, edit: Edit, diagnosis: Diagnosis, options: RunOptions) -> Module | None:
+    """The program with an edit; None if it does not fit this program."""
+    candidate = program
+    try:
+        with dspy.context(adapter=options.adapter or dspy.settings.adapter):
+            patches = [patch for patches in edit(diagnosis).values() for patch in patches]
+        for patch in patches:
+            candidate = apply(candidate, patch, any_version=True)
+    except GoldassayError:
+        return None
+    return None if candidate is program else candidate
+
+
+def _spread_and_t(parts: Floats) -> tuple[float, float]:
+    """The standard deviation of the documents' parts in a difference, and the t of their mean.
+
+    Where only one document differs, the standard error of the mean is about its part divided by n, whatever the others
+    are; of few documents that differ it is estimated too low by chance. So the error is never less than the largest
+    part divided by n.
+    """
+    n = len(parts)
+    spread = float(np.std(parts, ddof=1)) if n > 1 else 0.0
+    error = max(spread / math.sqrt(n), float(np.abs(parts).max()) / n)
+    return spread, float(parts.mean()) / error if error else 0.0
+
+
 def from_pilot(
     plan: Plan,
     program: Module,
@@ -228,25 +257,13 @@ def from_pilot(
     probes: list[Probe] = []
     spreads: list[float] = []
     for name, edit in PROBES.items():
-        candidate = program
-        try:
-            with dspy.context(adapter=options.adapter or dspy.settings.adapter):
-                patches = [patch for patches in edit(diagnosis).values() for patch in patches]
-            for patch in patches:
-                candidate = apply(candidate, patch, any_version=True)
-        except GoldassayError:  # it does not fit this program
-            continue
-        if candidate is program:
+        candidate = _with_edit(program, edit, diagnosis, options)
+        if candidate is None:
             continue
         run = bench.run(candidate, range(size))
         parts = contributions(run.evidence, base.evidence, bench.zero, clusters=documents)
-        parts = len(parts) * parts  # of a document's part in the difference
-        spreads.append(float(np.std(parts, ddof=1)) if len(parts) > 1 else 0.0)
-        # If only one document differs, the standard deviation of the mean is its part divided by n; with few differing
-        # documents the sample's own is less, and t would be too large. So the error is never below that.
-        as_if_one_differed = float(np.abs(parts).max()) / len(parts)
-        error = max(spreads[-1] / math.sqrt(len(parts)), as_if_one_differed)
-        t = float(parts.mean()) / error if error else 0.0
+        spread, t = _spread_and_t(len(parts) * parts)
+        spreads.append(spread)
         probes.append(Probe(name, run.value, run.value - base.value, t))
     units = len(set(documents or range(size)))
     return replace(

@@ -276,9 +276,10 @@ def begin(folder: Path, resume: bool, plan: Mapping[str, Any]) -> None:
     if resume:
         for key in SAME:
             if earlier.get(key) != plan[key]:
-                what = "on other examples" if key == "splits" else f"with another {key}"
-                then, now = _short(earlier.get(key)), _short(plan[key])
-                raise GoldassayError(f"{folder} holds a tuning {what}: {then} then, {now} now")
+                which = "on other examples" if key == "splits" else f"with another {key}"
+                then = _short(earlier.get(key))
+                now = _short(plan[key])
+                raise GoldassayError(f"{folder} holds a tuning {which}: {then} then, {now} now")
         if earlier.get("status") == "finished":
             raise GoldassayError(f"the tuning in {folder} is finished; nothing to resume")
     elif (folder / "gepa").is_dir() or earlier.get("status") in ("finished", "stopped"):

@@ -30,7 +30,7 @@ from goldassay.tuning.acceptance import Verdict, one_look
 from goldassay.tuning.measuring import evaluated, failure
 from goldassay.tuning.saved import Trial, Tuned
 from goldassay.tuning.watch import Unreachable, Watch
-from goldassay.tuning.wrappers import Examples, check_fits, demonstrations, shows_none
+from goldassay.tuning.wrappers import Examples, Splits, check_fits, demonstrations, shows_none
 
 ROOM = 500  # tokens of an answer that writes instructions
 
@@ -113,28 +113,22 @@ def tune(
     if not isinstance(program, Module) or not program.predictors():
         raise GoldassayError("this program has no predictor, so there is no prompt to tune")
     name, optimize = optimizers.resolve(optimizer)
-    refusal = preflight.from_sizes(name, splits, options.settings).refusal
-    if refusal and name == "patches":
-        raise DataError(refusal)
-    leaks.check_splits(program, splits)
-    if warning := shared_text([*splits["dev"], *splits["test"]]):
-        logging.getLogger("goldassay").warning("dev and test: %s", warning)
+    _check_splits(program, splits, name, options)
     plan = saved.plan_of(program, splits, name, options)
     with saved.locked_folder(options.folder):
         if options.folder is not None:
             saved.begin(options.folder, options.resume, plan)
         job, optimized, stopped, meter = _optimized(name, optimize, program, splits, metric, options)
         leaks.check_program(optimized, {name: splits[name] for name in ("dev", "test")}, "the tuned program")
-        trials: dict[str, Trial] = {}
         references: dict[str, Trial] = {}
-        for split in ("dev", "test") if options.test and splits["test"] else ("dev",):
-            sides = (("before", program), ("after", optimized))
-            runs = [measured(each, splits[split], metric, f"{split}-{when}", options) for when, each in sides]
-            chosen = split == "dev" and name not in optimizers.BLIND
-            trials[split] = _paired(runs[0], runs[1], options.seed, chosen)
+        dev = _trial("dev", program, optimized, splits, metric, options)
+        if name not in optimizers.BLIND:
+            dev = replace(dev, chosen=True)
+        test = None
+        if options.test and splits["test"]:
+            test = _trial("test", program, optimized, splits, metric, options)
         ledger = job.ledger
         note = job.metric.note
-        test = trials.get("test")
         patched = name.casefold() == "patches"
         if patched and test is not None and not stopped:  # a budget that is spent is for nothing else
             references, missing = _references(job, test.after, splits["test"], metric, options)
@@ -145,7 +139,7 @@ def tune(
             better = one_look(test.difference)[0] == Verdict.HELPED
             ledger.conclude(replace(ledger.verdict, proven=ledger.verdict.kept and better, by="test, one look"))
         cost = meter.state()
-        tuned = Tuned(optimized, name, trials["dev"], test, cost, options.seed, stopped, ledger, note, references)
+        tuned = Tuned(optimized, name, dev, test, cost, options.seed, stopped, ledger, note, references)
         if options.folder is not None:
             prompts = saved.diff(program, optimized, options.adapter, dict(splits["dev"][0].inputs()))
             saved.save(tuned, options.folder, plan, prompts)
@@ -153,6 +147,16 @@ def tune(
 
 
 atune = asynchronous(tune)
+
+
+def _check_splits(program: Module, splits: Splits, optimizer: str, options: TuneOptions) -> None:
+    """Refuse splits that share examples, and those on which nothing could be accepted; warn of shared texts."""
+    refusal = preflight.from_sizes(optimizer, splits, options.settings).refusal
+    if refusal and optimizer == "patches":
+        raise DataError(refusal)
+    leaks.check_splits(program, splits)
+    if warning := shared_text([*splits["dev"], *splits["test"]]):
+        logging.getLogger("goldassay").warning("dev and test: %s", warning)
 
 
 def _optimized(
@@ -213,10 +217,19 @@ def _optimized(
     return job, unguarded(optimized), stopped, meter
 
 
-def _paired(before: Run, after: Run, seed: int, chosen: bool = False) -> Trial:
+def _trial(
+    split: str, program: Module, optimized: Module, splits: Splits, metric: AnyMetric, options: TuneOptions
+) -> Trial:
+    """The program before and after on a split."""
+    before = measured(program, splits[split], metric, f"{split}-before", options)
+    after = measured(optimized, splits[split], metric, f"{split}-after", options)
+    return _paired(before, after, options.seed)
+
+
+def _paired(before: Run, after: Run, seed: int) -> Trial:
     """Two runs on the same examples and the paired difference of the metric."""
     difference = compare(after.evidence, before.evidence, after.zero, clusters=before.clusters, seed=seed)
-    return Trial(before, after, difference, chosen)
+    return Trial(before, after, difference)
 
 
 def measured(
@@ -256,10 +269,10 @@ def _references(
     """Labeled and nearest examples on test beside the patched program, and why one of them is not available."""
     trials: dict[str, Trial] = {}
     note = ""
-    plain = replace(job, settings={"k": job.settings.get("nearest") or 4})
+    blind = replace(job, settings={"k": job.settings.get("nearest") or 4})
     for name in optimizers.BLIND:
         try:
-            program = unguarded(optimizers.OPTIMIZERS[name](plain))
+            program = unguarded(optimizers.OPTIMIZERS[name](blind))
             run = measured(program, examples, metric, f"test-{name}", options)
             trials[name] = _paired(run, after, options.seed)
         except GoldassayError as error:

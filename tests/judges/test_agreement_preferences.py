@@ -25,8 +25,8 @@ class Scripted(Judge):
 
     def ask(self, signature: Any, accept: Any = None, /, **inputs: str) -> Any:
         self.calls += 1
-        said = self.rule(inputs["first"], inputs["second"])
-        return said and {"verdict": said, "reason": ""}
+        message = self.rule(inputs["first"], inputs["second"])
+        return message and {"verdict": message, "reason": ""}
 
 
 def longer(first: str, second: str) -> str:
@@ -41,9 +41,9 @@ def preferences(file: Path, pairs: int = 60) -> Path:
     rows: list[dict[str, Any]] = []
     for number in range(pairs):
         both = [(-1, -2), (1, 1), (0, 0), (-1, 0), (2, -1), (1, 2)][number % 6]
-        one, other = "x" * (1 + number % 5), "y" * (1 + number % 3)
+        first, other = "x" * (1 + number % 5), "y" * (1 + number % 3)
         for label in both:
-            answers = {"model1": {"response": f"{one} {number}"}, "model2": {"response": f"{other} {number}"}}
+            answers = {"model1": {"response": f"{first} {number}"}, "model2": {"response": f"{other} {number}"}}
             labels = {"overall_label": label, "correctness_label": label, "completeness_label": 0}
             rows.append({"dataset": "own", "query": f"question {number}", **answers, **labels})
     file.write_text(json.dumps(rows), encoding="utf-8")
@@ -56,25 +56,25 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_pair_with_two_annotators_is_one_item(file: Path) -> None:
-    found = read(file)
-    assert len(found.items) == len({item.id for item in found.items}) == 60
-    assert found.annotators == ["annotator 1", "annotator 2"]
-    assert all(len(item.labels) == 2 for item in found.items)
-    said = [label for item in found.items for label in item.labels.values()]
+    loaded = read(file)
+    assert len(loaded.items) == len({item.id for item in loaded.items}) == 60
+    assert loaded.annotators == ["annotator 1", "annotator 2"]
+    assert all(len(item.labels) == 2 for item in loaded.items)
+    texts = [label for item in loaded.items for label in item.labels.values()]
     # of every twelve labels four are below 0, three are 0 and five are above
-    assert {label: said.count(label) for label in set(said)} == {"first": 40, "tie": 30, "second": 50}
+    assert {label: texts.count(label) for label in set(texts)} == {"first": 40, "tie": 30, "second": 50}
     assert {label for item in read(file, "completeness", limit=20).items for label in item.labels.values()} == {"tie"}
     assert len(read(file, "completeness", limit=20).items) == 20
     assert read(file, limit=20).items == read(file, limit=20).items
 
 
 def test_the_real_file_has_280_pairs_with_two_annotators(shared_data: Path) -> None:
-    found = read(shared_data / "ragchecker" / "human_labeled_data.json")
-    assert len({item.id for item in found.items}) == len(found.items) == 280
-    said = [label for item in found.items for label in item.labels.values()]
+    loaded = read(shared_data / "ragchecker" / "human_labeled_data.json")
+    assert len({item.id for item in loaded.items}) == len(loaded.items) == 280
+    texts = [label for item in loaded.items for label in item.labels.values()]
     # 52 and 153 labels below 0, 170 of 0, 139 and 46 above (counted with a one-liner over the file)
-    assert {label: said.count(label) for label in set(said)} == {"first": 205, "tie": 170, "second": 185}
-    judged = prefer(Scripted(longer), found)
+    assert {label: texts.count(label) for label in set(texts)} == {"first": 205, "tie": 170, "second": 185}
+    judged = prefer(Scripted(longer), loaded)
     assert (judged.pairs, judged.unknown) == (280, 0)
     assert judged.people is not None
     assert 0.2 < judged.people.value < 0.8
@@ -83,25 +83,25 @@ def test_the_real_file_has_280_pairs_with_two_annotators(shared_data: Path) -> N
 def test_a_judge_that_takes_the_longer_answer_beside_people(file: Path) -> None:
     labels = read(file)
     judge = Scripted(longer)
-    found = prefer(judge, labels)
-    assert (found.pairs, found.unknown, judge.calls) == (60, 0, 120)
-    assert found.consistent is not None
-    assert found.consistent.value == 1.0
+    result = prefer(judge, labels)
+    assert (result.pairs, result.unknown, judge.calls) == (60, 0, 120)
+    assert result.consistent is not None
+    assert result.consistent.value == 1.0
     agreed = [i.label == longer(i.inputs["first"], i.inputs["second"]) for i in labels.items if i.label is not None]
-    assert found.three_way is not None
-    assert found.three_way.value == sum(agreed) / len(agreed)
-    assert found.three_way.low < found.three_way.value < found.three_way.high
-    assert found.people is not None
-    assert 0.2 < found.people.value < 0.8
-    assert found.no_majority == 60 - len(agreed) == 20  # two of every six pairs
+    assert result.three_way is not None
+    assert result.three_way.value == sum(agreed) / len(agreed)
+    assert result.three_way.low < result.three_way.value < result.three_way.high
+    assert result.people is not None
+    assert 0.2 < result.people.value < 0.8
+    assert result.no_majority == 60 - len(agreed) == 20  # two of every six pairs
 
 
 def test_a_judge_that_always_takes_the_first_agrees_with_no_decided_pair(file: Path) -> None:
-    found = prefer(Scripted(lambda first, second: "first"), read(file, limit=50))
-    assert found.consistent is not None
-    assert found.decided is not None
-    assert found.first is not None
-    assert (found.consistent.value, found.decided.value, found.first.value) == (0.0, 0.0, 1.0)
+    result = prefer(Scripted(lambda first, second: "first"), read(file, limit=50))
+    assert result.consistent is not None
+    assert result.decided is not None
+    assert result.first is not None
+    assert (result.consistent.value, result.decided.value, result.first.value) == (0.0, 0.0, 1.0)
 
 
 def test_a_hand_table() -> None:
@@ -114,24 +114,24 @@ def test_a_hand_table() -> None:
         JudgedItem("e", {}, {"x": "first", "y": "first"}),
     ]
     orders = [("first", "first"), ("first", "second"), ("first", "second"), ("tie", "tie"), (None, "first")]
-    found = compare_preferences("j", items, orders)
-    assert (found.pairs, found.unknown, found.no_majority) == (5, 1, 1)
-    assert found.three_way is not None
-    assert found.three_way.value == 2 / 3
-    assert found.decided is not None
-    assert found.decided.value == 0.5
-    assert found.chance == pytest.approx(1 / 3)
-    assert found.consistent is not None
-    assert found.consistent.value == 0.5  # a and d of a, b, c, d
+    result = compare_preferences("j", items, orders)
+    assert (result.pairs, result.unknown, result.no_majority) == (5, 1, 1)
+    assert result.three_way is not None
+    assert result.three_way.value == 2 / 3
+    assert result.decided is not None
+    assert result.decided.value == 0.5
+    assert result.chance == pytest.approx(1 / 3)
+    assert result.consistent is not None
+    assert result.consistent.value == 0.5  # a and d of a, b, c, d
     # first in the first place: a yes, b yes, c yes; swapped calls: a "second", b "first", c "first"; d are ties
-    assert found.first is not None
-    assert found.first.value == pytest.approx(5 / 6)
+    assert result.first is not None
+    assert result.first.value == pytest.approx(5 / 6)
 
 
 def test_without_any_verdict_nothing_is_claimed() -> None:
     pair = JudgedItem("a", {"question": "q", "first": "1", "second": "2"}, {"x": "first"})
-    found = prefer(Scripted(lambda first, second: None), Labels([pair], QUESTIONS["preference"]))
-    assert (found.unknown, found.three_way, found.consistent, found.chance) == (1, None, None, 0.0)
+    result = prefer(Scripted(lambda first, second: None), Labels([pair], QUESTIONS["preference"]))
+    assert (result.unknown, result.three_way, result.consistent, result.chance) == (1, None, None, 0.0)
 
 
 def test_bad_files(tmp_path: Path) -> None:

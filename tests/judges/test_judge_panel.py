@@ -33,8 +33,8 @@ class Fixed(Judge):
 
 def test_majority_brings_the_quote_of_a_member_with_that_verdict() -> None:
     panel = Panel([Fixed("not_stated"), Fixed("supported", "in 1885"), Fixed("supported", "1885")])
-    found = panel.verdict("support", text="It opened in 1885.", claim="It opened in 1885.")
-    assert (found.label, found.quote) == ("supported", "in 1885")
+    item = panel.verdict("support", text="It opened in 1885.", claim="It opened in 1885.")
+    assert (item.label, item.quote) == ("supported", "in 1885")
     assert (panel.asked, panel.calls, panel.unknown) == (1, 3, 0)
 
 
@@ -50,8 +50,8 @@ def test_no_majority_and_no_quorum_are_unknown_and_counted() -> None:
 
 def test_mean_falls_on_the_label_between() -> None:
     panel = Panel([Fixed("full"), Fixed("none")], how="mean")
-    found = panel.verdict("relevance", question="q", answer="a")
-    assert (found.label, found.reason) == ("partial", "between the ballots")  # mean of 1 and 0
+    item = panel.verdict("relevance", question="q", answer="a")
+    assert (item.label, item.reason) == ("partial", "between the ballots")  # mean of 1 and 0
     levels = {"Poor": "says little", "Good": "says it", "Best": "says it well"}
     three = Panel([Fixed("best"), Fixed("Best."), Fixed("poor")], how="mean")
     assert three.verdict("rubric", levels=levels, question="q", answer="a").label == "Good"

@@ -43,8 +43,8 @@ class Echo:
     def complete(self, request: Any) -> Any:
         from dspy.lm15 import Message, Response, TextPart, Usage
 
-        shown = [part.text for m in request.messages[:-1] if m.role == "user" for part in m.parts]
-        texts = [text.split("[[ ## text ## ]]\n")[1].split("\n")[0] for text in shown]
+        examples = [part.text for m in request.messages[:-1] if m.role == "user" for part in m.parts]
+        texts = [text.split("[[ ## text ## ]]\n")[1].split("\n")[0] for text in examples]
         answer = f"[[ ## label ## ]]\n{json.dumps(texts, ensure_ascii=False)}\n\n[[ ## completed ## ]]"
         usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
         message = Message.assistant([TextPart(answer)])
@@ -63,8 +63,8 @@ def lm() -> Any:
 
 def shown(program: Any, text: str, lm: Any) -> list[str]:
     with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
-        made: list[str] = json.loads(program(text=text).label)
-    return made
+        state: list[str] = json.loads(program(text=text).label)
+    return state
 
 
 def test_the_nearest_stand_next_to_the_question(lm: Any) -> None:
@@ -92,10 +92,10 @@ def test_the_student_and_the_tuned_program_stay_as_they_are(lm: Any) -> None:
 
 def test_threads_do_not_meet(lm: Any) -> None:
     tuned = NearestDemos(k=1).compile(Label(), trainset=TRAIN)
-    asked = ["archief Gouda charters", "museum instrumenten", "boeken bibliotheek"] * 8
-    alone = [shown(tuned, text, lm) for text in asked]
+    question = ["archief Gouda charters", "museum instrumenten", "boeken bibliotheek"] * 8
+    alone = [shown(tuned, text, lm) for text in question]
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda text: shown(tuned, text, lm), asked)) == alone
+        assert list(pool.map(lambda text: shown(tuned, text, lm), question)) == alone
 
 
 def test_async(lm: Any) -> None:
@@ -141,9 +141,9 @@ SPANS = [dspy.Example(text="In Gent", entities=[{"start": 3, "end": 7, "text": "
 def test_to_demo_turns_gold_into_the_predictors_outputs() -> None:
     tuned = NearestDemos().compile(Names(), trainset=SPANS)
     assert tuned.nearest(text="In Brugge") == [{"text": "In Gent", "names": [{"text": "Gent"}]}]
-    (made,) = demonstrations(Names(), SPANS)
-    assert made.entities == SPANS[0].entities  # the metric still finds gold in it
-    assert set(made.inputs().keys()) == {"text"}
+    (demonstration,) = demonstrations(Names(), SPANS)
+    assert demonstration.entities == SPANS[0].entities  # the metric still finds gold in it
+    assert set(demonstration.inputs().keys()) == {"text"}
 
 
 def test_a_predictor_that_gold_says_nothing_about_stays_without_demonstrations(lm: Any) -> None:

@@ -24,19 +24,19 @@ from goldassay.statistics.ppi import corrected
 def test_against_the_formula_by_hand() -> None:
     """λ = cov / ((1 + n/N)·var of all verdicts); estimate = mean of labels + λ·(mean of other − of own verdicts)."""
     rng = random.Random(11)
-    said = [rng.choice((2.0, 3.0, 4.0, 4.5)) for _ in range(90)]
-    people = [min(5.0, max(1.0, one - rng.choice((0.0, 0.5, 1.0)))) for one in said]
-    found = mean_grade([*people[:30], *[None] * 60], [*said], (1, 5)).corrected
-    assert found is not None
-    y, f, g = people[:30], said[:30], said[30:]
+    texts = [rng.choice((2.0, 3.0, 4.0, 4.5)) for _ in range(90)]
+    people = [min(5.0, max(1.0, item - rng.choice((0.0, 0.5, 1.0)))) for item in texts]
+    grade = mean_grade([*people[:30], *[None] * 60], [*texts], (1, 5)).corrected
+    assert grade is not None
+    y, f, g = people[:30], texts[:30], texts[30:]
     cov = sum((a - fmean(y)) * (b - fmean(f)) for a, b in zip(y, f, strict=True)) / 29
-    trust = min(1.0, cov / ((1 + 30 / 60) * stdev(said) ** 2))
-    assert found.trust == pytest.approx(trust)
-    assert found.corrected.value == pytest.approx(fmean(y) + trust * (fmean(g) - fmean(f)))
+    trust = min(1.0, cov / ((1 + 30 / 60) * stdev(texts) ** 2))
+    assert grade.trust == pytest.approx(trust)
+    assert grade.corrected.value == pytest.approx(fmean(y) + trust * (fmean(g) - fmean(f)))
     left = stdev(a - trust * b for a, b in zip(y, f, strict=True))
-    error = sqrt(trust**2 * stdev(said) ** 2 / 60 + left**2 / 30)
-    assert found.corrected.high == pytest.approx(found.corrected.value + stats.t.ppf(0.975, 29) * error)
-    assert found.naive.value == pytest.approx(fmean(said))
+    error = sqrt(trust**2 * stdev(texts) ** 2 / 60 + left**2 / 30)
+    assert grade.corrected.high == pytest.approx(grade.corrected.value + stats.t.ppf(0.975, 29) * error)
+    assert grade.naive.value == pytest.approx(fmean(texts))
 
 
 def test_means_are_covered_and_lenient_verdicts_are_not() -> None:
@@ -44,44 +44,44 @@ def test_means_are_covered_and_lenient_verdicts_are_not() -> None:
     for _ in range(500):
         truth = rng.choice([1, 2, 3, 4, 5], 300, p=[0.1, 0.2, 0.4, 0.2, 0.1])
         judge = np.clip(truth + rng.choice([0, 0, 1], 300), 1, 5)
-        found = corrected(truth[:60].tolist(), judge[:60].tolist(), judge[60:].tolist(), bounds=(1, 5))
-        held += found.corrected.low <= 3 <= found.corrected.high
-        naive += found.naive.low <= 3 <= found.naive.high
+        estimate = corrected(truth[:60].tolist(), judge[:60].tolist(), judge[60:].tolist(), bounds=(1, 5))
+        held += estimate.corrected.low <= 3 <= estimate.corrected.high
+        naive += estimate.naive.low <= 3 <= estimate.naive.high
     assert 0.92 <= held / 500 <= 0.98
     assert naive / 500 < 0.05
 
 
 def test_grades_that_are_all_alike_are_not_certain() -> None:
-    found = mean_grade([5.0] * 20 + [None] * 5, [5.0] * 25, (1, 5)).corrected
-    assert found is not None
-    assert (found.corrected.value, found.corrected.high) == (5, 5)
-    assert found.corrected.low == pytest.approx(1 + 4 * 0.8389, abs=1e-3)
+    grade = mean_grade([5.0] * 20 + [None] * 5, [5.0] * 25, (1, 5)).corrected
+    assert grade is not None
+    assert (grade.corrected.value, grade.corrected.high) == (5, 5)
+    assert grade.corrected.low == pytest.approx(1 + 4 * 0.8389, abs=1e-3)
 
 
 def test_annotators_and_panels_are_averaged() -> None:
-    asked = scale("5-1")
+    question = scale("5-1")
     items = [
         JudgedItem("a", labels={"x": "2", "y": "3"}),
         JudgedItem("b", labels={"x": "1"}),
         JudgedItem("c"),
         JudgedItem("d"),
     ]
-    votes = [count(ballots, worth=asked.worth) for ballots in (["2", "3"], ["1"], ["4"], [None])]
-    found = estimate(Labels(items, asked), votes).mean
-    assert found is not None
-    assert (found.low, found.high, found.labels, found.verdicts, found.unknown) == (1, 5, 2, 3, 1)
-    assert found.naive is not None
-    assert found.naive.value == pytest.approx((2.5 + 1 + 4) / 3)
-    assert found.corrected is not None
-    assert found.corrected.people_only.value == pytest.approx((2.5 + 1) / 2)
+    votes = [count(ballots, worth=question.worth) for ballots in (["2", "3"], ["1"], ["4"], [None])]
+    rate = estimate(Labels(items, question), votes).mean
+    assert rate is not None
+    assert (rate.low, rate.high, rate.labels, rate.verdicts, rate.unknown) == (1, 5, 2, 3, 1)
+    assert rate.naive is not None
+    assert rate.naive.value == pytest.approx((2.5 + 1 + 4) / 3)
+    assert rate.corrected is not None
+    assert rate.corrected.people_only.value == pytest.approx((2.5 + 1) / 2)
 
 
 def test_questions_with_and_without_grades() -> None:
     levels = rubric({"poor": "p", "fair": "f", "good": "g"})
     labels = Labels([JudgedItem("a"), JudgedItem("b")], levels)
-    found = estimate(labels, [count([label], worth=levels.worth) for label in ("fair", "good")]).mean
-    assert found is not None
-    assert (found.naive and found.naive.value, found.corrected) == (0.75, None)
+    rate = estimate(labels, [count([label], worth=levels.worth) for label in ("fair", "good")]).mean
+    assert rate is not None
+    assert (rate.naive and rate.naive.value, rate.corrected) == (0.75, None)
     assert estimate(Labels([JudgedItem("a")], question("criterion")), [count(["yes"])]).mean is None
 
 
@@ -100,15 +100,15 @@ def test_what_can_be_wrong(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     rng, file = random.Random(2), tmp_path / "numbers.csv"
-    said = [round(rng.random(), 2) for _ in range(60)]
-    rows = [f"{one},{max(0, one - 0.2):.2f}" if place < 20 else f"{one}," for place, one in enumerate(said)]
+    texts = [round(rng.random(), 2) for _ in range(60)]
+    rows = [f"{item},{max(0, item - 0.2):.2f}" if place < 20 else f"{item}," for place, item in enumerate(texts)]
     file.write_text("verdict,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
     command = ["mean", str(file), "--scale", "0-1"]
-    made = CliRunner().invoke(app, ["judge", *command, "--json"])
-    found = json.loads(made.stdout)
-    assert (found["labels"], found["verdicts"], found["high"]) == (20, 60, 1)
-    assert found["corrected"]["corrected"]["value"] == pytest.approx(fmean(said) - 0.19, abs=0.03)
-    shown = CliRunner().invoke(app, ["judge", *command])
-    assert "60 items with a verdict, 20 of them with a label" in shown.stdout
-    assert "corrected (PPI++), λ" in shown.stdout
-    assert max(map(len, shown.stdout.splitlines())) <= 80
+    result = CliRunner().invoke(app, ["judge", *command, "--json"])
+    state = json.loads(result.stdout)
+    assert (state["labels"], state["verdicts"], state["high"]) == (20, 60, 1)
+    assert state["corrected"]["corrected"]["value"] == pytest.approx(fmean(texts) - 0.19, abs=0.03)
+    entry = CliRunner().invoke(app, ["judge", *command])
+    assert "60 items with a verdict, 20 of them with a label" in entry.stdout
+    assert "corrected (PPI++), λ" in entry.stdout
+    assert max(map(len, entry.stdout.splitlines())) <= 80

@@ -48,60 +48,62 @@ def test_each_optimizer_raises_the_dev_value_and_leaves_the_student_alone(
     optimizer: str, lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
 ) -> None:
     before = fingerprint(names_program)
-    made = tune(
+    tuned = tune(
         names_program, gold, METRIC, optimizer, lm=lm, folder=tmp_path / "t", settings=FAST[optimizer], progress=False
     )
     assert fingerprint(names_program) == before
-    assert made.dev.after.value >= made.dev.before.value
+    assert tuned.dev.after.value >= tuned.dev.before.value
     if optimizer != "simba":  # two steps of simba on such small batches need not find anything
-        assert made.dev.after.value > made.dev.before.value + 0.1
+        assert tuned.dev.after.value > tuned.dev.before.value + 0.1
     about = json.loads((tmp_path / "t" / "tuning.json").read_text())
-    assert about["test"]["after"] == made.test.after.values  # type: ignore[union-attr]
+    assert about["test"]["after"] == tuned.test.after.values  # type: ignore[union-attr]
     assert about["splits"]["train"]["examples"] == 20
     assert about["cost"]["calls"] > 0 or optimizer in ("labeled", "knn")  # these only choose examples
     with dspy.context(lm=lm):
         loaded = load_state(names_program, tmp_path / "t")
         text = gold["test"][1]["text"]
-        assert loaded(text=text).entities == made.program(text=text).entities
+        assert loaded(text=text).entities == tuned.program(text=text).entities
     assert (tmp_path / "t" / "prompt.diff").exists()
 
 
 def test_repeats_ask_each_example_again_before_and_after(
     lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
 ) -> None:
-    made = tune(names_program, gold, METRIC, "labeled", lm=lm, repeats=2, folder=tmp_path / "t", progress=False)
-    assert made.test is not None
-    for run in (made.dev.before, made.dev.after, made.test.before, made.test.after):
+    tuned = tune(names_program, gold, METRIC, "labeled", lm=lm, repeats=2, folder=tmp_path / "t", progress=False)
+    assert tuned.test is not None
+    for run in (tuned.dev.before, tuned.dev.after, tuned.test.before, tuned.test.after):
         assert (run.repeats, len(run.answers), run.cost["cached"]) == (2, 2 * len(run.rows), 0)
-    assert made.test.difference.n == len(gold["test"])
+    assert tuned.test.difference.n == len(gold["test"])
 
 
 def test_a_budget_stops_and_the_best_so_far_is_taken(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
-    made = tune(names_program, gold, METRIC, "bootstrap", lm=lm, budget="calls=30", progress=False)
-    assert "30 calls is spent" in made.stopped
-    assert made.cost["calls"] == 30
-    assert made.dev.after.value >= made.dev.before.value
+    tuned = tune(names_program, gold, METRIC, "bootstrap", lm=lm, budget="calls=30", progress=False)
+    assert "30 calls is spent" in tuned.stopped
+    assert tuned.cost["calls"] == 30
+    assert tuned.dev.after.value >= tuned.dev.before.value
 
 
 def test_patches_leave_a_ledger_of_everything_tried(
     lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
 ) -> None:
-    made = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
+    tuned = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
     about = json.loads((tmp_path / "tuning.json").read_text())
-    assert [patch["id"] for patch in about["patches"]] == [patch.id for patch in made.ledger.patches]
+    assert [patch["id"] for patch in about["patches"]] == [patch.id for patch in tuned.ledger.patches]
     stamps = [patch["status"] for patch in about["patches"] if patch["status"] != "rejected"]
-    proven = made.verdict == "proven on test"  # the one look decides for the program and for its only patch
+    proven = tuned.verdict == "proven on test"  # the one look decides for the program and for its only patch
     assert stamps == (["proven"] if proven and len(stamps) == 1 else ["kept"] * len(stamps))
     entries = list(jsonl.rows(tmp_path / "ledger.jsonl"))
-    assert {one for entry in entries for one in entry["patches"]} == {patch.id for patch in made.ledger.patches}
+    assert {item for entry in entries for item in entry["patches"]} == {patch.id for patch in tuned.ledger.patches}
     assert all(entry["reason"] and entry["train+dev"]["n"] and entry["train+dev"]["calls"] for entry in entries)
     patterns = json.loads((tmp_path / "patterns.json").read_text())
-    assert [one["kind"] for one in patterns[0]] == [one.kind for one in made.ledger.patterns[0]]
-    assert about["verdict"] == made.verdict
-    for patch in made.ledger.patches:
+    assert [pattern["kind"] for pattern in patterns[0]] == [
+        each_pattern.kind for each_pattern in tuned.ledger.patterns[0]
+    ]
+    assert about["verdict"] == tuned.verdict
+    for patch in tuned.ledger.patches:
         assert read_patch(tmp_path / "patches" / f"{patch.id}.yaml") == patch
-    assert made.test is not None
-    assert made.test.difference.difference > 0
+    assert tuned.test is not None
+    assert tuned.test.difference.difference > 0
 
 
 def test_what_examples_chose_has_no_interval_on_them(
@@ -109,9 +111,9 @@ def test_what_examples_chose_has_no_interval_on_them(
 ) -> None:
     tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
     about = json.loads((tmp_path / "tuning.json").read_text())
-    kept = {patch["id"] for patch in about["patches"] if patch["status"] in ("kept", "proven")}
+    patches = {patch["id"] for patch in about["patches"] if patch["status"] in ("kept", "proven")}
     effects = [about["kept"]["effect"]]
-    effects += [read_patch(tmp_path / "patches" / f"{name}.yaml").effects[0].model_dump() for name in kept]
+    effects += [read_patch(tmp_path / "patches" / f"{name}.yaml").effects[0].model_dump() for name in patches]
     effects += [entry["train+dev"] for entry in jsonl.rows(tmp_path / "ledger.jsonl") if entry["status"] == "kept"]
     assert len(effects) > 2
     assert all(effect["chosen"] and effect["low"] is effect["high"] is None for effect in effects)
@@ -126,18 +128,18 @@ def test_what_examples_chose_has_no_interval_on_them(
 def test_patches_stand_beside_labeled_and_nearest_examples_on_test(
     lm: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
 ) -> None:
-    made = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
+    tuned = tune(names_program, gold, METRIC, "patches", lm=lm, folder=tmp_path, progress=False)
     about = json.loads((tmp_path / "tuning.json").read_text())
-    assert list(made.references) == list(about["references"]) == ["labeled", "knn"]
-    for name, reference in made.references.items():
+    assert list(tuned.references) == list(about["references"]) == ["labeled", "knn"]
+    for name, reference in tuned.references.items():
         alone = tune(names_program, gold, METRIC, name, lm=lm, progress=False)
         assert alone.test is not None
         assert reference.before.values == alone.test.after.values
-        assert reference.after is made.test.after  # type: ignore[union-attr]
+        assert reference.after is tuned.test.after  # type: ignore[union-attr]
         assert about["references"][name]["runs"] == [f"test-{name}", "test-after"]
     # The learner learns all from examples, so none of the three is better than the others.
-    assert about["beside"] == made.beside
-    assert made.beside[-1] == "patches is not shown to be better than labeled and knn: these take no tuning."
+    assert about["beside"] == tuned.beside
+    assert tuned.beside[-1] == "patches is not shown to be better than labeled and knn: these take no tuning."
     assert not tune(names_program, gold, METRIC, "labeled", lm=lm, progress=False).beside
 
 
@@ -149,18 +151,18 @@ def test_a_metric_of_any_number_of_arguments_gets_gold_and_prediction(
         example, pred = arguments
         return float(METRIC(example, pred).score)
 
-    made = tune(names_program, gold, metric, optimizer, lm=lm, settings=FAST[optimizer], progress=False)
-    assert made.dev.after.value > made.dev.before.value
+    tuned = tune(names_program, gold, metric, optimizer, lm=lm, settings=FAST[optimizer], progress=False)
+    assert tuned.dev.after.value > tuned.dev.before.value
 
 
 def test_a_budget_keeps_the_patches_that_were_accepted(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
     whole = tune(names_program, gold, METRIC, "patches", lm=lm, progress=False)
-    made = tune(
+    tuned = tune(
         names_program, gold, METRIC, "patches", lm=lm, budget=f"calls={int(whole.cost['calls']) - 5}", progress=False
     )
-    assert "is spent" in made.stopped
-    assert [patch.id for patch in made.ledger.kept]
-    assert made.dev.after.value > made.dev.before.value
+    assert "is spent" in tuned.stopped
+    assert [patch.id for patch in tuned.ledger.kept]
+    assert tuned.dev.after.value > tuned.dev.before.value
 
 
 def test_leaks_bad_programs_and_bad_metrics_are_said(lm: Any, names_program: Any, gold: dict[str, list[Any]]) -> None:
@@ -209,31 +211,31 @@ def test_a_few_answers_that_cannot_be_measured_do_not_end_a_tuning(
             self.names = names_program.deepcopy()
 
         def forward(self, text: str) -> Any:
-            found = self.names(text=text)
-            return dspy.Prediction(entities=[1, 2]) if text == gold["dev"][0]["text"] else found
+            result = self.names(text=text)
+            return dspy.Prediction(entities=[1, 2]) if text == gold["dev"][0]["text"] else result
 
     def strict(example: Any, pred: Any) -> float:
         return float(extraction.SpanF1()(example, pred).tally.value)
 
     for metric in (METRIC, Metric.of(strict), strict):
         with pytest.warns(UserWarning, match="missed|no score") if metric is METRIC else nullcontext():
-            made = tune(Odd(), gold, metric, "mipro", lm=lm, settings=FAST["mipro"], progress=False)
-        assert made.dev.after.value >= made.dev.before.value
-        assert metric is METRIC or made.note.startswith("the metric raised on ")
+            tuned = tune(Odd(), gold, metric, "mipro", lm=lm, settings=FAST["mipro"], progress=False)
+        assert tuned.dev.after.value >= tuned.dev.before.value
+        assert metric is METRIC or tuned.note.startswith("the metric raised on ")
 
 
 def test_patches_find_and_mend_the_planted_errors(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
     train, dev = demonstrations(names_program, names_gold[:20]), names_gold[20:]
     with dspy.context(lm=lm):
         optimizer = Patches(METRIC)
-        made = optimizer.compile(names_program, trainset=train, valset=dev)
-    kept = optimizer.ledger.kept
-    assert kept
+        program = optimizer.compile(names_program, trainset=train, valset=dev)
+    accepted = optimizer.ledger.kept
+    assert accepted
     assert optimizer.ledger.verdict.proven
     assert all(patch.reason for patch in optimizer.ledger.patches)
     assert {patch.status for patch in optimizer.ledger.patches} <= {"proven", "rejected"}
-    assert len(kept) == 1  # so it was tested alone
-    assert fingerprint(made) != fingerprint(names_program)
+    assert len(accepted) == 1  # so it was tested alone
+    assert fingerprint(program) != fingerprint(names_program)
     kinds = {(p.kind, p.gold_type) for p in optimizer.ledger.patterns[0]}
     assert ("missed", "TMP") in kinds
     assert ("wrong_type", "MUS") in kinds
@@ -285,8 +287,8 @@ class Measured:
         self.room: dict[str, set[int]] = {"answer": set(), "instruction": set()}
 
     def complete(self, request: Any) -> Any:
-        asked = request.messages[0].text
-        writes = "proposed_instruction" in asked or "natural_language_rules" in asked
+        question = request.messages[0].text
+        writes = "proposed_instruction" in question or "natural_language_rules" in question
         self.room["instruction" if writes else "answer"].add(request.config.max_tokens)
         if writes and request.messages[-1].text.count("Output Fields:") > self.most:
             raise PromptTooLongError("the prompt has 9000 tokens, the model takes 4096")
@@ -299,18 +301,18 @@ def test_a_model_with_short_answers_has_room_for_instructions_and_each_call_coun
     engine = Measured(learner)
     lm = dspy.LM("scripted/short", engine=engine, cache=False, max_tokens=60)
     options = {"breadth": 2, "depth": 1}
-    made = tune(names_program, gold, METRIC, "copro", lm=lm, settings=options, test=False, progress=False)
+    tuned = tune(names_program, gold, METRIC, "copro", lm=lm, settings=options, test=False, progress=False)
     assert engine.room == {"answer": {60}, "instruction": {500}}
-    assert made.cost["calls"] == 1 + 2 * len(gold["dev"])  # one writes an instruction, two are tried
+    assert tuned.cost["calls"] == 1 + 2 * len(gold["dev"])  # one writes an instruction, two are tried
 
 
 def test_rules_are_inferred_from_as_many_examples_as_fit(learner: Any, names_program: Any, gold: Any) -> None:
     engine = Measured(learner, most=4)
     lm = dspy.LM("scripted/short", engine=engine, cache=False, max_tokens=60)
     options = {"num_candidates": 1}
-    made = tune(names_program, gold, METRIC, "inferrules", lm=lm, settings=options, test=False, progress=False)
+    tuned = tune(names_program, gold, METRIC, "inferrules", lm=lm, settings=options, test=False, progress=False)
     assert engine.room == {"answer": {60}, "instruction": {500}}
-    assert made.dev.after.value > made.dev.before.value
+    assert tuned.dev.after.value > tuned.dev.before.value
     with pytest.raises(GoldassayError, match="inferrules failed: RuntimeError: Failed to generate"):
         tune(names_program, gold, METRIC, "inferrules", lm=lm.copy(engine=Measured(learner, 0)), progress=False)
 
@@ -370,9 +372,9 @@ def test_an_option_that_is_none_is_told_before_anything_is_asked(
 def test_dspys_own_words_for_effort_are_taken(
     optimizer: str, options: dict[str, object], lm: Any, reflector: Any, names_program: Any, gold: Any
 ) -> None:
-    asked: dict[str, Any] = {"lm": lm, "settings": options, "budget": "calls=60"}
-    asked |= {"reflection_lm": reflector()} if optimizer == "gepa" else {}
-    tuned = tune(names_program, gold, METRIC, optimizer, progress=False, **asked)
+    question: dict[str, Any] = {"lm": lm, "settings": options, "budget": "calls=60"}
+    question |= {"reflection_lm": reflector()} if optimizer == "gepa" else {}
+    tuned = tune(names_program, gold, METRIC, optimizer, progress=False, **question)
     assert tuned.stopped in ("", "the budget of 60 calls is spent")
 
 
@@ -432,10 +434,10 @@ def test_a_metric_without_words_is_learnt_from_all_the_same(
     def plain(gold: Any, pred: Any, trace: Any = None) -> float:
         return float(len(pred.entities) == len(gold.entities))
 
-    made = tune(names_program, gold, plain, "patches", lm=lm, folder=tmp_path, progress=False)
-    assert {pattern.kind for pattern in made.ledger.patterns[0]} == {"wrong_value"}
-    assert made.ledger.kept
-    assert made.dev.after.value > made.dev.before.value
+    tuned = tune(names_program, gold, plain, "patches", lm=lm, folder=tmp_path, progress=False)
+    assert {pattern.kind for pattern in tuned.ledger.patterns[0]} == {"wrong_value"}
+    assert tuned.ledger.kept
+    assert tuned.dev.after.value > tuned.dev.before.value
 
 
 def test_the_diff_shows_the_nearest_examples_as_they_are_sent(
@@ -443,5 +445,7 @@ def test_the_diff_shows_the_nearest_examples_as_they_are_sent(
 ) -> None:
     tune(names_program, gold, METRIC, "knn", lm=lm, folder=tmp_path / "t", progress=False)
     text = (tmp_path / "t" / "prompt.diff").read_text()
-    assert any(line.startswith("+") and any(one["text"] in line for one in gold["train"]) for line in text.splitlines())
+    assert any(
+        line.startswith("+") and any(example["text"] in line for example in gold["train"]) for line in text.splitlines()
+    )
     assert "=== extract" not in [line[1:] for line in text.splitlines() if line.startswith(("+", "-"))]

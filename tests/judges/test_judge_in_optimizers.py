@@ -38,12 +38,12 @@ class Engine:
         system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system or ())
         data, _, asks = turn.rpartition("Respond with")
         names = [name for name in re.findall(r"\[\[ ## (\w+) ## \]\]", asks) if name != "completed"]
-        given = dict(re.findall(r"\[\[ ## (\w+) ## \]\]\n(.*)", data))
+        inputs = dict(re.findall(r"\[\[ ## (\w+) ## \]\]\n(.*)", data))
         self.fields |= set(names)
         if names:
-            self.given.append(given)
-        said = self.says(given, system.split("your objective is:")[-1])
-        text = "".join(f"[[ ## {name} ## ]]\n{said.get(name, 'x')}\n" for name in names)
+            self.given.append(inputs)
+        texts = self.says(inputs, system.split("your objective is:")[-1])
+        text = "".join(f"[[ ## {name} ## ]]\n{texts.get(name, 'x')}\n" for name in names)
         usage = Usage(input_tokens=5, output_tokens=5, total_tokens=10)
         parts = [TextPart(f"{text}[[ ## completed ## ]]")]
         return Response(
@@ -93,70 +93,76 @@ class Set:
         """Neither model was asked what the other is there for, and the judge nothing twice."""
         assert self.judging.fields == {"reason", "verdict"}
         assert not self.answering.fields & {"verdict"}
-        asked = Counter((json.loads(one["question"]), json.loads(one["answer"])) for one in self.judging.given)
-        known = {pair: times for pair, times in asked.items() if pair[0] != "q5"}
-        assert known
-        assert set(known.values()) == {1}
-        assert len(self.judge.verdicts) == len(asked)
-        assert all(times == 2 for pair, times in asked.items() if pair[0] == "q5")  # asked again once, then unknown
+        question = Counter((json.loads(item["question"]), json.loads(item["answer"])) for item in self.judging.given)
+        examples = {pair: times for pair, times in question.items() if pair[0] != "q5"}
+        assert examples
+        assert set(examples.values()) == {1}
+        assert len(self.judge.verdicts) == len(question)
+        assert all(times == 2 for pair, times in question.items() if pair[0] == "q5")  # asked again once, then unknown
 
 
 @pytest.fixture
-def made() -> Set:
+def case() -> Set:
     return Set()
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_evaluate(made: Set, threads: int) -> None:
-    with dspy.context(lm=made.lm):
-        run = dspy.Evaluate(devset=made.gold, metric=made.metric, num_threads=threads, display_progress=False)
-        first = run(made.program)
-        calls = made.judging.calls
-        second = run(made.program)
+def test_evaluate(case: Set, threads: int) -> None:
+    with dspy.context(lm=case.lm):
+        run = dspy.Evaluate(devset=case.gold, metric=case.metric, num_threads=threads, display_progress=False)
+        first = run(case.program)
+        calls = case.judging.calls
+        second = run(case.program)
     # nine known verdicts of 0.5; the unknown one stays in the denominator
-    assert (first.score, second.score, made.judging.calls) == (45.0, 45.0, calls)
-    made.check()
-    assert made.judge.unknown == 1
-    assert "unknown verdicts of scripted/judge@1: 1" in made.judge.warning
+    assert (first.score, second.score, case.judging.calls) == (45.0, 45.0, calls)
+    case.check()
+    assert case.judge.unknown == 1
+    assert "unknown verdicts of scripted/judge@1: 1" in case.judge.warning
     (lost,) = [score for example, _, score in first.results if example.question == "q5"]
     assert lost.evidence["relevance"].state() == {"total": 0, "weight": 1, "most": 1, "unknown": 1}
     assert "is not known" in lost.feedback
     assert (float(lost), bool(lost)) == (0.0, False)  # an optimizer must not want it
 
 
-def test_gepa(made: Set) -> None:
+def test_gepa(case: Set) -> None:
     heard: list[str] = []
 
     def propose(candidate: Any, reflective_dataset: Any, components_to_update: list[str]) -> dict[str, str]:
         heard.extend(record["Feedback"] for name in components_to_update for record in reflective_dataset[name])
         return dict.fromkeys(components_to_update, "Answer the question in a sentence.")
 
-    with dspy.context(lm=made.lm):
+    with dspy.context(lm=case.lm):
         best = dspy.GEPA(
-            metric=made.metric, max_metric_calls=40, instruction_proposer=propose, num_threads=1, seed=0
-        ).compile(made.program, trainset=made.gold[:4], valset=made.gold[4:])
-        value = dspy.Evaluate(devset=made.gold, metric=made.metric, num_threads=1, display_progress=False)(best).score
+            metric=case.metric, max_metric_calls=40, instruction_proposer=propose, num_threads=1, seed=0
+        ).compile(case.program, trainset=case.gold[:4], valset=case.gold[4:])
+        value = dspy.Evaluate(devset=case.gold, metric=case.metric, num_threads=1, display_progress=False)(best).score
     assert value == 90.0  # of question 5 no verdict comes back
-    assert any("wants a sentence" in told for told in heard)  # the judge's reason reached the proposer
-    made.check()
-    assert made.judge.asked > len(made.judge.verdicts)  # scored and reflected on, asked once
+    assert any("wants a sentence" in item for item in heard)  # the judge's reason reached the proposer
+    case.check()
+    assert case.judge.asked > len(case.judge.verdicts)  # scored and reflected on, asked once
 
 
-def test_simba(made: Set) -> None:
-    made.answering.hot = True  # SIMBA learns from answers that differ
-    with dspy.context(lm=made.lm):
+def test_simba(case: Set) -> None:
+    case.answering.hot = True  # SIMBA learns from answers that differ
+    with dspy.context(lm=case.lm):
         best = dspy.SIMBA(
-            metric=made.metric, bsize=6, num_candidates=2, max_steps=2, max_demos=0, num_threads=1, prompt_model=made.lm
-        ).compile(made.program, trainset=made.gold, seed=1)
-        value = dspy.Evaluate(devset=made.gold, metric=made.metric, num_threads=1, display_progress=False)(best).score
+            metric=case.metric,
+            bsize=6,
+            num_candidates=2,
+            max_steps=2,
+            max_demos=0,
+            num_threads=1,
+            prompt_model=case.lm,
+        ).compile(case.program, trainset=case.gold, seed=1)
+        value = dspy.Evaluate(devset=case.gold, metric=case.metric, num_threads=1, display_progress=False)(best).score
     assert value == 90.0
     assert "sentence" in best.predictors()[0].signature.instructions
-    assert made.judge.asked > 3 * len(made.judge.verdicts)
-    made.check()
+    assert case.judge.asked > 3 * len(case.judge.verdicts)
+    case.check()
 
 
-def test_the_loop_of_the_project_keeps_the_unknowns(made: Set, tmp_path: Path) -> None:
-    run = evaluate(made.program, made.gold, made.metric, lm=made.lm, folder=tmp_path / "run")
+def test_the_loop_of_the_project_keeps_the_unknowns(case: Set, tmp_path: Path) -> None:
+    run = evaluate(case.program, case.gold, case.metric, lm=case.lm, folder=tmp_path / "run")
     assert run.value == 0.45
     state = run.total["relevance"].state()
     assert (state["unknown"], state["weight"]) == (1, 10)
@@ -167,10 +173,10 @@ def test_the_loop_of_the_project_keeps_the_unknowns(made: Set, tmp_path: Path) -
     assert [error["kind"] for error in rows[5]["errors"]] == ["unknown"]
     # what the judge costs is not put down to the program
     assert all(row["usage"]["calls"] == 1 for row in rows)
-    assert made.judge.tokens == 10 * (9 + 4)  # of q5 two tries, each in two formats
+    assert case.judge.tokens == 10 * (9 + 4)  # of q5 two tries, each in two formats
     about = json.loads((tmp_path / "run" / "run.json").read_text())
     assert "judge=scripted/judge@1" in about["measures"]["relevance"]["conventions"]
-    loaded = goldassay.running.Run.load(tmp_path / "run", made.metric)
+    loaded = goldassay.running.Run.load(tmp_path / "run", case.metric)
     assert loaded.value == 0.45
     low, high = loaded.intervals["relevance"].low, loaded.intervals["relevance"].high
     assert low <= 0.45 <= high
@@ -179,32 +185,39 @@ def test_the_loop_of_the_project_keeps_the_unknowns(made: Set, tmp_path: Path) -
 def test_a_second_run_with_the_same_verdicts_costs_nothing(tmp_path: Path) -> None:
     values = []
     for _ in range(2):
-        made = Set(verdicts=Verdicts(tmp_path / "verdicts.jsonl"))
-        values.append(evaluate(made.program, made.gold, made.metric, lm=made.lm).value)
+        judged = Set(verdicts=Verdicts(tmp_path / "verdicts.jsonl"))
+        values.append(evaluate(judged.program, judged.gold, judged.metric, lm=judged.lm).value)
     assert values == [0.45, 0.45]
-    assert (made.judging.calls, made.judge.unknown) == (0, 1)
+    assert (judged.judging.calls, judged.judge.unknown) == (0, 1)
 
 
-def test_a_budget_counts_the_judge_and_stops(made: Set) -> None:
+def test_a_budget_counts_the_judge_and_stops(case: Set) -> None:
     meter = Meter("calls=7")
-    with Account(meter).open(), dspy.context(lm=made.lm):
-        for example in made.gold[:3]:
-            made.metric(example, made.program(question=example.question))
-        last = made.program(question="q3")
+    with Account(meter).open(), dspy.context(lm=case.lm):
+        for example in case.gold[:3]:
+            case.metric(example, case.program(question=example.question))
+        last = case.program(question="q3")
         with pytest.raises(BudgetSpent, match="7 calls is spent"):
-            made.metric(made.gold[3], last)
-    assert (made.answering.calls, made.judging.calls, meter.used["calls"]) == (4, 3, 7)
+            case.metric(case.gold[3], last)
+    assert (case.answering.calls, case.judging.calls, meter.used["calls"]) == (4, 3, 7)
     assert meter.used["tokens"] == 70
-    assert made.judge.unknown == 0  # a spent budget is no verdict
+    assert case.judge.unknown == 0  # a spent budget is no verdict
 
 
-def test_tuning_stops_at_its_budget(made: Set) -> None:
-    gold = {"train": made.gold[:4], "dev": made.gold[6:], "test": []}
-    found = goldassay.tune(
-        made.program, gold, made.metric, "bootstrap", lm=made.lm, budget="calls=12", progress=False, test=False
+def test_tuning_stops_at_its_budget(case: Set) -> None:
+    gold = {"train": case.gold[:4], "dev": case.gold[6:], "test": []}
+    tuned = goldassay.tune(
+        case.program,
+        gold,
+        case.metric,
+        "bootstrap",
+        lm=case.lm,
+        budget="calls=12",
+        progress=False,
+        test=False,
     )
-    assert made.answering.calls + made.judging.calls >= 12
-    assert found.program is not made.program
+    assert case.answering.calls + case.judging.calls >= 12
+    assert tuned.program is not case.program
 
 
 class Gone:
@@ -216,20 +229,20 @@ class Gone:
         raise ConnectionError("no route to host")
 
 
-def test_a_judge_that_cannot_be_reached_stops_the_run(made: Set) -> None:
+def test_a_judge_that_cannot_be_reached_stops_the_run(case: Set) -> None:
     gone = Gone()
     metric = Metric(Relevance(Judge(dspy.LM("scripted/gone", engine=gone, cache=False))))
     with pytest.raises(ModelError, match=r"the judge's model scripted/gone gives no answer"):
-        evaluate(made.program, made.gold, metric, lm=made.lm)
+        evaluate(case.program, case.gold, metric, lm=case.lm)
     assert gone.calls == 1
 
 
 @pytest.mark.parametrize("optimizer", ["bootstrap", "gepa", "simba", "patches"])
-def test_a_judge_that_cannot_be_reached_stops_a_tuning_at_once(made: Set, optimizer: str) -> None:
+def test_a_judge_that_cannot_be_reached_stops_a_tuning_at_once(case: Set, optimizer: str) -> None:
     gone = Gone()
     metric = Metric(Relevance(Judge(dspy.LM("scripted/gone", engine=gone, cache=False))))
-    gold = {"train": made.gold[:5], "dev": made.gold[5:], "test": []}
+    gold = {"train": case.gold[:5], "dev": case.gold[5:], "test": []}
     with pytest.raises(ModelError, match=r"the judge's model scripted/gone gives no answer"):
-        goldassay.tune(made.program, gold, metric, optimizer, lm=made.lm, progress=False, test=False)
+        goldassay.tune(case.program, gold, metric, optimizer, lm=case.lm, progress=False, test=False)
     assert gone.calls == 1
-    assert made.answering.calls <= 5  # the first batch may be under way
+    assert case.answering.calls <= 5  # the first batch may be under way

@@ -37,8 +37,8 @@ def pattern(kind: str, gold: str = "", pred: str = "", contexts: tuple[str, ...]
     return Pattern(kind, gold, pred, ("Delft",), errors, ("1",), 0.1)
 
 
-def rules(found: Pattern) -> list[str]:
-    slots = instructions.rules(Diagnosis([found], program(), []))
+def rules(confusion: Pattern) -> list[str]:
+    slots = instructions.rules(Diagnosis([confusion], program(), []))
     return [str(patch.text) for patches in slots.values() for patch in patches]
 
 
@@ -53,16 +53,16 @@ def test_the_place_is_the_word_that_most_errors_share() -> None:
 
 
 def test_rules_name_the_place_of_a_confusion() -> None:
-    found = pattern("wrong_type", "PER", "TOP", ("Mrs Delft spoke", "with Mrs Delft", "as Mrs Delft said"))
-    assert found.state()["place"] == 'after "mrs"'
-    assert rules(found)[-1] == 'A name after "mrs" is PER, not TOP.'
+    confusion = pattern("wrong_type", "PER", "TOP", ("Mrs Delft spoke", "with Mrs Delft", "as Mrs Delft said"))
+    assert confusion.state()["place"] == 'after "mrs"'
+    assert rules(confusion)[-1] == 'A name after "mrs" is PER, not TOP.'
     assert rules(pattern("missed", "PER", "", ("Mrs Delft",) * 3))[-1] == 'Find PER after "mrs" too.'
 
 
 def test_a_name_wrong_in_type_and_in_its_ends_is_told_both() -> None:
     error = Error("wrong_type_and_boundary", "", gold="Rijksmuseum Twenthe", pred="Twenthe")
-    found = Pattern(error.kind, "MUS", "TOP", (error.gold,), (error,), ("1",), 0.1)
-    assert rules(found) == [
+    pattern = Pattern(error.kind, "MUS", "TOP", (error.gold,), (error,), ("1",), 0.1)
+    assert rules(pattern) == [
         'What looks like TOP is MUS when it is used as in "Rijksmuseum Twenthe".',
         "Include 'Rijksmuseum' in MUS: give the whole name.",
     ]
@@ -97,10 +97,10 @@ def test_an_example_of_any_type_is_written_applied_and_saved(
 ) -> None:
     train = [dspy.Example(id="1", text="In Delft.", names=value).with_inputs("text")]
     ((patch,),) = covering(Diagnosis([pattern("missed", "TOP")], program(type_), train)).values()
-    found = read(write(patch, tmp_path))
-    assert found == patch
-    assert found.example == {"text": "In Delft.", "names": plain}
-    apply(program(type_), found).save(str(tmp_path / "state.json"))
+    labels = read(write(patch, tmp_path))
+    assert labels == patch
+    assert labels.example == {"text": "In Delft.", "names": plain}
+    apply(program(type_), labels).save(str(tmp_path / "state.json"))
     loaded = program(type_)
     loaded.load(str(tmp_path / "state.json"))
     assert loaded.demos[0]["names"] == plain

@@ -32,25 +32,25 @@ def gold(names_gold: list[Any]) -> dict[str, list[Any]]:
 def test_gepa_raises_the_dev_value(
     lm: Any, reflector: Any, names_program: Any, gold: dict[str, list[Any]], tmp_path: Path
 ) -> None:
-    made = tune(
+    tuned = tune(
         names_program, gold, METRIC, "gepa", lm=lm, reflection_lm=reflector(), folder=tmp_path,
         settings=CALLS, progress=False,
     )  # fmt: skip
-    assert made.program.extract.signature.instructions == RULE
-    assert made.dev.before.value < 0.7
-    assert made.dev.after.value == 1.0
-    kept = json.loads((tmp_path / "gepa" / "corpus.json").read_text())
-    values = {candidate["extract"]: value for candidate, value in kept}
+    assert tuned.program.extract.signature.instructions == RULE
+    assert tuned.dev.before.value < 0.7
+    assert tuned.dev.after.value == 1.0
+    state = json.loads((tmp_path / "gepa" / "corpus.json").read_text())
+    values = {candidate["extract"]: value for candidate, value in state}
     assert values[RULE] == pytest.approx(1.0)
-    assert values["Find names."] == pytest.approx(made.dev.before.value, abs=1e-4)  # Evaluate rounds to 0.01 %
+    assert values["Find names."] == pytest.approx(tuned.dev.before.value, abs=1e-4)  # Evaluate rounds to 0.01 %
 
 
 def test_a_train_split_smaller_than_the_minibatch_will_do(
     lm: Any, reflector: Any, names_program: Any, gold: dict[str, list[Any]]
 ) -> None:
     small = {"train": gold["train"][:2], "dev": gold["dev"][:4]}
-    made = tune(names_program, small, METRIC, "gepa", lm=lm, reflection_lm=reflector(), settings=CALLS, progress=False)
-    assert made.dev.after.value == 1.0
+    tuned = tune(names_program, small, METRIC, "gepa", lm=lm, reflection_lm=reflector(), settings=CALLS, progress=False)
+    assert tuned.dev.after.value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ print(made.dev.after.value)
 
 
 def again(folder: Path, stop: int, resume: bool) -> subprocess.CompletedProcess[str]:
-    here = str(Path(__file__).resolve().parent)
-    code = INTERRUPTED.format(here=here, stop=stop, folder=str(folder), options=CALLS, resume=resume)
+    tests_folder = str(Path(__file__).resolve().parent)
+    code = INTERRUPTED.format(here=tests_folder, stop=stop, folder=str(folder), options=CALLS, resume=resume)
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 

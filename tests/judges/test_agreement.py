@@ -47,14 +47,14 @@ def test_known_error_rates_come_out_inside_the_intervals() -> None:
     held = dict.fromkeys(("sensitivity", "specificity", "corrected", "naive"), 0)
     for seed in range(20):
         labels = Labels(items(500, 300, seed=seed), YES)
-        found = align(labels, poll(Scripted(seed), YES, labels.items))
+        alignment = align(labels, poll(Scripted(seed), YES, labels.items))
         truth = sum(item.inputs["answer"].startswith("good") for item in labels.items) / 500
         for name, true in (("sensitivity", SENSITIVITY), ("specificity", SPECIFICITY)):
-            one = getattr(found, name)
-            held[name] += one.low <= true <= one.high
-        assert found.corrected is not None
-        held["corrected"] += found.corrected.corrected.low <= truth <= found.corrected.corrected.high
-        held["naive"] += found.corrected.naive.low <= truth <= found.corrected.naive.high
+            interval = getattr(alignment, name)
+            held[name] += interval.low <= true <= interval.high
+        assert alignment.corrected is not None
+        held["corrected"] += alignment.corrected.corrected.low <= truth <= alignment.corrected.corrected.high
+        held["naive"] += alignment.corrected.naive.low <= truth <= alignment.corrected.naive.high
     # 95 % of intervals hold the truth: of 20, 16 or fewer do with a chance of 1.6 %; the seeds are fixed.
     assert min(held["sensitivity"], held["specificity"], held["corrected"]) >= 17
     assert held["naive"] < 10  # verdicts tend to 0.4 · 0.85 + 0.6 · 0.2 = 0.46, not 0.4
@@ -63,20 +63,20 @@ def test_known_error_rates_come_out_inside_the_intervals() -> None:
 def test_coefficients_and_confusion_beside_an_oracle() -> None:
     labels = Labels(items(200, 200), YES)
     votes = poll(Scripted(3), YES, labels.items, threads=4)
-    found = align(labels, votes)
+    alignment = align(labels, votes)
     people, judge = [item.label for item in labels.items], [vote.label for vote in votes]
-    assert found.kappa is not None
-    assert found.kappa.value == pytest.approx(cohen_kappa_score(people, judge))
-    assert found.kappa.low < found.kappa.value < found.kappa.high
-    assert found.accuracy is not None
-    assert found.accuracy.value == np.mean([a == b for a, b in zip(people, judge, strict=True)])
+    assert alignment.kappa is not None
+    assert alignment.kappa.value == pytest.approx(cohen_kappa_score(people, judge))
+    assert alignment.kappa.low < alignment.kappa.value < alignment.kappa.high
+    assert alignment.accuracy is not None
+    assert alignment.accuracy.value == np.mean([a == b for a, b in zip(people, judge, strict=True)])
     pairs = list(zip(people, judge, strict=True))
-    assert found.confusion["yes"] == {
+    assert alignment.confusion["yes"] == {
         "yes": pairs.count(("yes", "yes")),
         "no": pairs.count(("yes", "no")),
         "unknown": 0,
     }
-    assert (found.n, found.unlabelled, found.corrected) == (200, 0, None)
+    assert (alignment.n, alignment.unlabelled, alignment.corrected) == (200, 0, None)
 
 
 def test_where_people_disagree() -> None:
@@ -85,49 +85,49 @@ def test_where_people_disagree() -> None:
     rows += [JudgedItem("both", {}, {"ann": "yes", "bob": "no"}), JudgedItem("u1"), JudgedItem("u2"), JudgedItem("u3")]
     votes = [count(["yes"] * 3)] * 4 + [count(["no"] * 3)] * 4
     votes += [count(["yes"] * 3), count(["yes"] * 3), count(["yes", "yes", "no"]), count([None])]
-    found = align(Labels(rows, YES), votes)
-    assert [(one["id"], one["verdict"]) for one in found.divided] == [("both", "yes")]
-    assert (found.no_majority, found.n, found.annotators) == (1, 8, 2)
-    assert found.people is not None
-    assert found.people.value == pytest.approx(1 - (2 / 18) / (2 * 9 * 9 / (18 * 17)))  # 1 of 9 pairs differs
+    alignment = align(Labels(rows, YES), votes)
+    assert [(item["id"], item["verdict"]) for item in alignment.divided] == [("both", "yes")]
+    assert (alignment.no_majority, alignment.n, alignment.annotators) == (1, 8, 2)
+    assert alignment.people is not None
+    assert alignment.people.value == pytest.approx(1 - (2 / 18) / (2 * 9 * 9 / (18 * 17)))  # 1 of 9 pairs differs
 
 
 def test_unknown_verdicts_are_counted_not_guessed() -> None:
     rows = [JudgedItem(str(i), {}, {"ann": "yes" if i % 2 else "no"}) for i in range(10)]
     votes = [count(["yes" if i % 2 else "no"]) for i in range(8)] + [count([None])] * 2
-    found = align(Labels(rows, YES), votes)
-    assert (found.n, found.unknown) == (8, 2)
-    assert found.confusion["yes"]["unknown"] == 1
-    assert found.warnings[0].startswith("2 items with a label have no verdict")
+    alignment = align(Labels(rows, YES), votes)
+    assert (alignment.n, alignment.unknown) == (8, 2)
+    assert alignment.confusion["yes"]["unknown"] == 1
+    assert alignment.warnings[0].startswith("2 items with a label have no verdict")
 
 
 def test_one_class_one_annotator_few_labels() -> None:
     rows = [JudgedItem(str(i), {}, {"ann": "yes"}) for i in range(5)]
-    found = align(Labels(rows, YES), [count(["yes"])] * 5)
-    assert (found.kappa, found.alpha, found.people, found.specificity) == (None,) * 4
-    assert found.sensitivity is not None
-    told = " | ".join(found.warnings)
+    alignment = align(Labels(rows, YES), [count(["yes"])] * 5)
+    assert (alignment.kappa, alignment.alpha, alignment.people, alignment.specificity) == (None,) * 4
+    assert alignment.sensitivity is not None
+    message = " | ".join(alignment.warnings)
     for part in ("on one side of 'yes'", "kappa is not defined", "how far people agree", "5 labels are few"):
-        assert part in told
+        assert part in message
 
 
 def test_a_judge_that_always_says_the_same_tells_nothing() -> None:
     rows = [JudgedItem(str(i), {}, {"ann": "yes" if i % 2 else "no"}) for i in range(40)]
-    found = align(Labels(rows, YES), [count(["no"])] * 40)
-    assert found.kappa is not None
-    assert found.kappa.value == 0.0
-    assert "the judge always says 'no', whatever it judges" in found.warnings
+    alignment = align(Labels(rows, YES), [count(["no"])] * 40)
+    assert alignment.kappa is not None
+    assert alignment.kappa.value == 0.0
+    assert "the judge always says 'no', whatever it judges" in alignment.warnings
 
 
 def test_levels_of_a_rubric_are_ordinal() -> None:
-    asked = rubric({"1": "wrong", "2": "thin", "3": "fair", "4": "full"})
+    question = rubric({"1": "wrong", "2": "thin", "3": "fair", "4": "full"})
     people, judge = "11223344" * 3, "12223443" * 3
     rows = [JudgedItem(str(n), {}, {"ann": label}) for n, label in enumerate(people)]
-    found = align(Labels(rows, asked), [count([said]) for said in judge])
-    assert found.alpha is not None
+    alignment = align(Labels(rows, question), [count([item]) for item in judge])
+    assert alignment.alpha is not None
     want = krippendorff.alpha([list(map(int, people)), list(map(int, judge))], level_of_measurement="ordinal")
-    assert found.alpha.value == pytest.approx(want)
-    assert found.positive == "4"
+    assert alignment.alpha.value == pytest.approx(want)
+    assert alignment.positive == "4"
 
 
 def test_refusals() -> None:

@@ -40,16 +40,16 @@ def test_the_planned_labels_give_a_narrower_interval_that_holds() -> None:
         chosen = plan(labelled(items, truths, pilot), votes, 60, seed=seed)
         assert not pilot & set(chosen.items)
         assert sum(chosen.verdicts.values()) == len(set(chosen.items)) == 60
-        found = estimate(labelled(items, truths, pilot | set(chosen.items)), votes, origin="verdict").corrected
+        rate = estimate(labelled(items, truths, pilot | set(chosen.items)), votes, origin="verdict").corrected
         more = set(random.Random(seed + 99).sample(sorted({item.id for item in items} - pilot), 60))
         other = estimate(labelled(items, truths, pilot | more), votes, origin="random").corrected
-        assert found is not None
-        assert found.chosen is not None
+        assert rate is not None
+        assert rate.chosen is not None
         assert other is not None
-        widths["plan"].append(found.chosen.high - found.chosen.low)
+        widths["plan"].append(rate.chosen.high - rate.chosen.low)
         widths["random"].append(other.corrected.high - other.corrected.low)
         widths["expected"].append(chosen.width)
-        held += found.chosen.low <= 0.1 <= found.chosen.high
+        held += rate.chosen.low <= 0.1 <= rate.chosen.high
     assert held >= 27
     assert np.mean(widths["plan"]) < 0.93 * np.mean(widths["random"])
     assert np.mean(widths["plan"]) == pytest.approx(np.mean(widths["expected"]), rel=0.35)

@@ -43,15 +43,15 @@ class Reader:
         turns = [part.text for message in request.messages for part in message.parts if isinstance(part, TextPart)]
         system = request.system if isinstance(request.system, str) else "".join(p.text for p in request.system or ())
         text = turns[-1].split("[[ ## text ## ]]\n")[-1].split("\n\nRespond with")[0]
-        found = self.mentions(self.known[text], system.split("objective is:")[-1], "".join(turns[:-1]))
-        parts = [TextPart(f"[[ ## mentions ## ]]\n{json.dumps(found)}\n[[ ## completed ## ]]")]
+        result = self.mentions(self.known[text], system.split("objective is:")[-1], "".join(turns[:-1]))
+        parts = [TextPart(f"[[ ## mentions ## ]]\n{json.dumps(result)}\n[[ ## completed ## ]]")]
         return Response(
             id=None, model=request.model, message=Message.assistant(parts), finish_reason="stop", usage=Usage()
         )
 
     def mentions(self, example: Any, rules: str, demos: str) -> list[dict[str, str]]:
-        shown = [one for text, one in self.known.items() if demos and text in demos]
-        german = "language de" in rules or any(one["language"] == "de" for one in shown)
+        examples = [entry for text, entry in self.known.items() if demos and text in demos]
+        german = "language de" in rules or any(item["language"] == "de" for item in examples)
         numbers = "What looks like date is scope" in rules or '"scope"' in demos
         stops = "final full stop belongs to work" in rules or re.search(r'\\.", "type": "work"', demos)
         before, out = "", []
@@ -90,7 +90,7 @@ def hipe(shared_data: Path) -> dict[str, list[Any]]:
                 id=page["id"],
                 language=page["language"],
                 text=page["text"][:700],
-                entities=[one for one in page["entities"] if one["end"] <= 700],
+                entities=[entity for entity in page["entities"] if entity["end"] <= 700],
             ).with_inputs("text")
             for page in pages
         ]
@@ -99,7 +99,7 @@ def hipe(shared_data: Path) -> dict[str, list[Any]]:
 
 @pytest.fixture
 def reader(hipe: dict[str, list[Any]]) -> Any:
-    return dspy.LM("scripted/reader", engine=Reader([one for part in hipe.values() for one in part]), cache=False)
+    return dspy.LM("scripted/reader", engine=Reader([item for part in hipe.values() for item in part]), cache=False)
 
 
 def test_rules_for_the_planted_errors_are_found_accepted_and_taken_back(
@@ -107,17 +107,17 @@ def test_rules_for_the_planted_errors_are_found_accepted_and_taken_back(
 ) -> None:
     with dspy.context(lm=reader):
         optimizer = Patches(METRIC, bundles=[[partial(rules, patterns=6, each=1)]])
-        made = optimizer.compile(
+        program = optimizer.compile(
             names_program, trainset=demonstrations(names_program, hipe["train"]), valset=hipe["dev"]
         )
-    kept = [patch.text or "" for patch in optimizer.ledger.kept]
-    assert any("pers in texts of the language de too" in text for text in kept)  # a language missed
-    assert any(text.startswith("What looks like date is scope") for text in kept)  # a type confused in one context
-    assert any(text.startswith("The final full stop belongs to work") for text in kept)  # a boundary rule
+    texts = [patch.text or "" for patch in optimizer.ledger.kept]
+    assert any("pers in texts of the language de too" in text for text in texts)  # a language missed
+    assert any(text.startswith("What looks like date is scope") for text in texts)  # a type confused in one context
+    assert any(text.startswith("The final full stop belongs to work") for text in texts)  # a boundary rule
     patched = names_program  # the accepted patches lead from the first program to the last
     for patch in optimizer.ledger.kept:
         patched = apply(patched, patch)
-    assert fingerprint(patched) == fingerprint(made) != fingerprint(names_program)
+    assert fingerprint(patched) == fingerprint(program) != fingerprint(names_program)
 
 
 USELESS = ["Be careful.", "Take your time.", "This is important.", "Names matter.", "Do not hurry."]
@@ -152,8 +152,8 @@ def test_five_useless_and_three_harmful_edits_are_rejected_and_the_good_one_amon
 def test_optimizers_raise_the_dev_value_on_real_gold(
     optimizer: str, options: dict[str, Any], hipe: dict[str, list[Any]], reader: Any, names_program: Any
 ) -> None:
-    made = tune(names_program, hipe, METRIC, optimizer, lm=reader, settings=options, progress=False)
-    assert made.dev.after.value > made.dev.before.value + 0.1
-    assert made.dev.difference.interval.low > 0
-    assert made.test is not None
-    assert made.verdict == "proven on test"
+    tuned = tune(names_program, hipe, METRIC, optimizer, lm=reader, settings=options, progress=False)
+    assert tuned.dev.after.value > tuned.dev.before.value + 0.1
+    assert tuned.dev.difference.interval.low > 0
+    assert tuned.test is not None
+    assert tuned.verdict == "proven on test"

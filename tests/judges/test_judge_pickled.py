@@ -25,8 +25,8 @@ def scripted() -> Any:
         def complete(self, request: Any) -> Any:
             from dspy.lm15 import Message, Response, TextPart, Usage
 
-            asked = "".join(part.text for part in request.messages[-1].parts)
-            number = int(asked.split("Question ")[1][0])
+            question = "".join(part.text for part in request.messages[-1].parts)
+            number = int(question.split("Question ")[1][0])
             verdict = "?" if number % 4 == 3 else "full" if number % 3 == 0 else "none"
             text = f"[[ ## reason ## ]]\nr\n\n[[ ## verdict ## ]]\n{verdict}\n\n[[ ## completed ## ]]"
             usage = Usage(input_tokens=3, output_tokens=1, total_tokens=4)
@@ -46,12 +46,12 @@ def test_a_judged_measure_travels(tmp_path: Path) -> None:
     def program(question: str) -> Any:
         return dspy.Prediction(answer="an answer")
 
-    here = evaluate(program, GOLD, Metric(Relevance(Judge(scripted(), adapter=dspy.ChatAdapter()))))
+    run = evaluate(program, GOLD, Metric(Relevance(Judge(scripted(), adapter=dspy.ChatAdapter()))))
     store = Verdicts(tmp_path / "verdicts.jsonl")
     judge = Judge(scripted(), adapter=dspy.ChatAdapter(), verdicts=store)
     away = evaluate(program, GOLD, Metric(Relevance(judge)), engine="ray", workers=2, threads=2)
-    assert said(away) == said(here)
-    assert here.value == 2 / 8  # 0 and 6 are full; 3 and 7 are unknown, and stay in the denominator
+    assert said(away) == said(run)
+    assert run.value == 2 / 8  # 0 and 6 are full; 3 and 7 are unknown, and stay in the denominator
     assert len(Verdicts(store.file)) == 8  # what the processes were told is in the one file
 
 

@@ -34,9 +34,9 @@ EDITS = st.one_of(
 
 
 def program() -> Any:
-    made = dspy.Predict(dspy.Signature("text -> names", "Find the names.\nBe careful."))
-    made.demos = [dspy.Example(text="a", names="b")]
-    return made
+    result = dspy.Predict(dspy.Signature("text -> names", "Find the names.\nBe careful."))
+    result.demos = [dspy.Example(text="a", names="b")]
+    return result
 
 
 @settings(max_examples=60, deadline=None)
@@ -66,6 +66,6 @@ def test_a_file_reads_back_as_it_was_written(edit: dict[str, Any], more: dict[st
     if patch.example is not None:
         patch.example |= more
     with tempfile.TemporaryDirectory() as folder:
-        found = read(write(patch, Path(folder)))
-    assert found == patch
-    assert found.id == patch.id
+        labels = read(write(patch, Path(folder)))
+    assert labels == patch
+    assert labels.id == patch.id

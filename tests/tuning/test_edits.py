@@ -17,8 +17,8 @@ from goldassay.tuning.wrappers import check_fits, inmost
 
 
 def example(name: str, text: str, *mentions: tuple[str, str]) -> Any:
-    given = [{"text": word, "type": kind} for word, kind in mentions]
-    return dspy.Example(id=name, text=text, mentions=given).with_inputs("text")
+    inputs = [{"text": word, "type": kind} for word, kind in mentions]
+    return dspy.Example(id=name, text=text, mentions=inputs).with_inputs("text")
 
 
 TRAIN = [
@@ -41,25 +41,27 @@ def pattern(kind: str, gold: str, pred: str, loss: float, *documents: str) -> Pa
 
 
 def test_a_set_covers_each_costly_pattern_once_before_any_twice() -> None:
-    found = [pattern("missed", "TOP", "", 0.5, "a", "b"), pattern("missed", "TMP", "", 0.4, "c")]
-    chosen = [one["id"] for one in cover(TRAIN, found, program(), 2)]
+    result = [pattern("missed", "TOP", "", 0.5, "a", "b"), pattern("missed", "TMP", "", 0.4, "c")]
+    chosen = [entry["id"] for entry in cover(TRAIN, result, program(), 2)]
     assert sorted(chosen) == ["a", "c"]  # "b" shows what "a" shows; "a" stands first among equals
-    assert "f" not in [one["id"] for one in cover(TRAIN, found, program(), 6)]  # it costs more than it brings
-    assert cover([], found, program(), 2) == []
+    assert "f" not in [item["id"] for item in cover(TRAIN, result, program(), 6)]  # it costs more than it brings
+    assert cover([], result, program(), 2) == []
 
 
 def test_the_most_covering_example_stands_next_to_the_question() -> None:
-    found = Diagnosis(
+    diagnosis = Diagnosis(
         [pattern("missed", "TMP", "", 0.4, "c"), pattern("missed", "TOP", "", 0.1, "a")], program(), TRAIN
     )
-    patches = covering(found, 2)["demonstrations"]
+    patches = covering(diagnosis, 2)["demonstrations"]
     assert patches[-1].examples == ["c"]
-    made: Any = found.program
+    patched: Any = diagnosis.program
     for patch in patches:
-        made = apply(made, patch, any_version=True)
-    assert [demo["text"] for demo in made.demos] == [patch.example["text"] for patch in patches if patch.example]
-    again = Diagnosis(found.patterns, made, TRAIN)
-    assert not {one.id for one in covering(again, 2).get("demonstrations", [])} & {one.id for one in patches}
+        patched = apply(patched, patch, any_version=True)
+    assert [demo["text"] for demo in patched.demos] == [patch.example["text"] for patch in patches if patch.example]
+    again = Diagnosis(diagnosis.patterns, patched, TRAIN)
+    assert not {item.id for item in covering(again, 2).get("demonstrations", [])} & {
+        each_patch.id for each_patch in patches
+    }
 
 
 def test_where_too_much_is_found_an_example_with_nothing_in_it_is_shown() -> None:
@@ -71,10 +73,10 @@ def test_where_too_much_is_found_an_example_with_nothing_in_it_is_shown() -> Non
 
 def test_nearest_examples_are_an_edit_too() -> None:
     (patch,) = nearest_examples(Diagnosis([], program(), TRAIN), 2)["nearest"]
-    made: Any = apply(program(), patch)
-    assert [one["text"] for one in made.nearest(text="In Delft and Gouda")][-1] in ("In Delft", "In Gouda")
-    assert type(inmost(apply(made, patch, any_version=True))) is type(program())  # in place of it
-    assert nearest_examples(Diagnosis([], made, TRAIN)) == {}
+    patched: Any = apply(program(), patch)
+    assert [example["text"] for example in patched.nearest(text="In Delft and Gouda")][-1] in ("In Delft", "In Gouda")
+    assert type(inmost(apply(patched, patch, any_version=True))) is type(program())  # in place of it
+    assert nearest_examples(Diagnosis([], patched, TRAIN)) == {}
 
 
 def test_what_no_predictor_can_be_shown_names_to_demo() -> None:

@@ -55,9 +55,9 @@ def test_a_second_run_asks_for_nothing(tmp_path: Path) -> None:
 def test_a_line_that_was_cut_is_overlooked(tmp_path: Path) -> None:
     file = tmp_path / "verdicts.jsonl"
     file.write_text('{"key": "a", "fields": null}\n{"key": "b", "fie', encoding="utf-8")
-    found = Verdicts(file)
-    assert dict(found) == {"a": None}
-    found["c"] = {"verdict": "yes"}
+    verdicts = Verdicts(file)
+    assert dict(verdicts) == {"a": None}
+    verdicts["c"] = {"verdict": "yes"}
     assert dict(Verdicts(file)) == {"a": None, "c": {"verdict": "yes"}}
 
 
@@ -69,5 +69,5 @@ def test_errors_for_people(tmp_path: Path) -> None:
 
 
 def test_a_judge_inside_a_copied_module_stays_itself() -> None:
-    one = Judge(dspy.LM("scripted/judge", engine=Engine(), cache=False))
-    assert copy.deepcopy({"judge": one})["judge"] is one
+    own_judge = Judge(dspy.LM("scripted/judge", engine=Engine(), cache=False))
+    assert copy.deepcopy({"judge": own_judge})["judge"] is own_judge

@@ -33,8 +33,8 @@ class Sure:
         from dspy.lm15 import Message, Response, TextPart, Usage
 
         turns = ["".join(part.text for part in message.parts) for message in request.messages]
-        shown = len(turns) > 1 or "Be exact" in str(request.system)
-        knows = shown if self.learns else not shown
+        output = len(turns) > 1 or "Be exact" in str(request.system)
+        knows = output if self.learns else not output
         fields: dict[str, Any] = {"proposed_instruction": "Be exact.", "proposed_prefix_for_output_field": "Answer:"}
         for name in re.findall(r"\[\[ ## question ## \]\]\n(.*)", turns[-1]):
             right = NAMES.index(name) % 2 == 0
@@ -121,7 +121,7 @@ def test_a_program_that_fails_is_worse_than_any_that_answers(gold: dict[str, lis
 def test_a_rise_of_a_guarded_error_is_a_drop(gold: dict[str, list[Any]]) -> None:
     both = Metric({answering.ExactMatch(): 1.0, answering.Calibration(statistic="brier"): 0.0})
     with dspy.context(lm=lm(learns=False)):
-        runs = [evaluate(guard(one), gold["dev"], both, progress=False) for one in (program(), sure)]
+        runs = [evaluate(guard(item), gold["dev"], both, progress=False) for item in (program(), sure)]
     bench = Bench(gold["dev"], both, {"brier": 0.0})
     assert bench.drops(runs[1].cases, runs[0].cases).startswith("brier by")
     assert bench.drops(runs[0].cases, runs[1].cases) == ""

@@ -27,11 +27,11 @@ def test_patches_go_on_where_another_optimizer_ended(
 ) -> None:
     gold = {"train": names_gold[:12], "dev": names_gold[12:32], "test": names_gold[32:]}
     common: dict[str, Any] = {"lm": lm, "reflection_lm": reflector(NUMBERS), "progress": False}
-    one = tune(names_program, gold, METRIC, first, folder=tmp_path / "one", settings=options, **common)
+    tuned = tune(names_program, gold, METRIC, first, folder=tmp_path / "one", settings=options, **common)
     common.pop("reflection_lm")
     start = load_state(names_program, tmp_path / "one")
     two = tune(start, gold, METRIC, "patches", folder=tmp_path / "two", **common)
-    assert two.dev.before.value == pytest.approx(one.dev.after.value)
+    assert two.dev.before.value == pytest.approx(tuned.dev.after.value)
     assert two.dev.after.value >= two.dev.before.value
     if first == "gepa":
         assert two.ledger.kept
@@ -40,12 +40,12 @@ def test_patches_go_on_where_another_optimizer_ended(
     with dspy.context(lm=lm):
         for example in gold["test"]:
             assert again(text=example["text"]).entities == two.program(text=example["text"]).entities
-    shown = [predictor.signature.instructions for predictor in again.predictors()]
-    assert all(text.startswith(one.program.predictors()[0].signature.instructions) for text in shown)
+    examples = [predictor.signature.instructions for predictor in again.predictors()]
+    assert all(text.startswith(tuned.program.predictors()[0].signature.instructions) for text in examples)
 
 
 def test_nearest_examples_are_not_shown_twice_over(lm: Any, names_program: Any, names_gold: list[Any]) -> None:
     gold = {"train": names_gold[:20], "dev": names_gold[20:32]}
-    one = tune(names_program, gold, METRIC, "knn", lm=lm, progress=False)
+    tuned = tune(names_program, gold, METRIC, "knn", lm=lm, progress=False)
     with pytest.raises(GoldassayError, match="shown its nearest examples already"):
-        tune(one.program, gold, METRIC, "knn", lm=lm, progress=False)
+        tune(tuned.program, gold, METRIC, "knn", lm=lm, progress=False)

@@ -27,8 +27,8 @@ class Plain:
         return Verdict(self.labels[len(self.asked) - 1], reason=f"reason {len(self.asked)}")
 
     def entities(self, text: str) -> list[str] | None:
-        found = self.verdict("entities", text=text).label
-        return None if found is None else found.split("|")
+        item = self.verdict("entities", text=text).label
+        return None if item is None else item.split("|")
 
 
 ASKED = {"question": "When did it open?"}
@@ -37,14 +37,14 @@ SAID = {"answer": "In 1885."}
 
 def test_relevance_has_levels() -> None:
     measure = Relevance(judge := Plain("full", "partial", "none", "evasion", None))
-    found = [measure(ASKED, SAID) for _ in range(5)]
-    assert [one.tally.value for one in found[:4]] == [1.0, 0.5, 0.0, 0.0]
-    total = sum((one.tally for one in found), JudgedMean())
+    results = [measure(ASKED, SAID) for _ in range(5)]
+    assert [item.tally.value for item in results[:4]] == [1.0, 0.5, 0.0, 0.0]
+    total = sum((entry.tally for entry in results), JudgedMean())
     # (1 + 0.5 + 0 + 0 + 0) / 5, the fifth being unknown; with the fifth at 1 over 5
     assert (total.value, total.band, total.unknown) == (0.3, (0.3, 0.5), 1)
-    assert found[0].errors == ()
-    assert found[1].errors[0].message == "The answer answers in part only “When did it open?”. The judge: reason 2"
-    assert found[4].errors[0].kind == "unknown"
+    assert results[0].errors == ()
+    assert results[1].errors[0].message == "The answer answers in part only “When did it open?”. The judge: reason 2"
+    assert results[4].errors[0].kind == "unknown"
     assert judge.asked[0] == ("When did it open?", "In 1885.")
     assert measure({**ASKED, "answers": []}, {"answer": ""}).tally == JudgedMean()
     assert measure({}, SAID).tally == JudgedMean()
@@ -59,9 +59,9 @@ def test_a_failed_program_evades() -> None:
 def test_a_rubric_s_levels_are_even_steps() -> None:
     levels = {"rude": "insults", "curt": "says little", "kind": "helps"}
     measure = Rubric(judge := Plain("rude", "curt", "kind"), levels, "tone")
-    found = [measure(ASKED, SAID) for _ in range(3)]
-    assert [one.tally.value for one in found] == [0.0, 0.5, 1.0]
-    assert found[1].errors[0].message == "tone: curt (says little); best is kind (helps). The judge: reason 2"
+    results = [measure(ASKED, SAID) for _ in range(3)]
+    assert [item.tally.value for item in results] == [0.0, 0.5, 1.0]
+    assert results[1].errors[0].message == "tone: curt (says little); best is kind (helps). The judge: reason 2"
     assert measure.key == "tone"
     assert (
         measure.conventions
@@ -76,12 +76,12 @@ def test_a_rubric_s_levels_are_even_steps() -> None:
 
 def test_a_criterion_in_words() -> None:
     measure = Criterion(Plain("yes", "no"), "It names its source.", "sourced")
-    found = [measure(ASKED, SAID) for _ in range(2)]
-    assert [one.tally.value for one in found] == [1.0, 0.0]
-    assert found[1].errors[0].message == (
+    results = [measure(ASKED, SAID) for _ in range(2)]
+    assert [item.tally.value for item in results] == [1.0, 0.0]
+    assert results[1].errors[0].message == (
         "The answer does not meet the criterion “It names its source.”. The judge: reason 2"
     )
-    assert found[1].errors[0].kind == "sourced"
+    assert results[1].errors[0].kind == "sourced"
     with pytest.raises(GoldassayError, match="needs words"):
         Criterion(Plain())
 
@@ -89,17 +89,17 @@ def test_a_criterion_in_words() -> None:
 def test_a_preference_over_another_answer() -> None:
     measure = Preference(Plain("first", "tie", "second"), over="baseline")
     gold = {**ASKED, "baseline": "Long ago."}
-    found = [measure(gold, SAID) for _ in range(3)]
-    assert [one.tally.value for one in found] == [1.0, 0.5, 0.0]
-    assert found[2].errors[0].message == "The answer is worse than “Long ago.”. The judge: reason 3"
+    results = [measure(gold, SAID) for _ in range(3)]
+    assert [item.tally.value for item in results] == [1.0, 0.5, 0.0]
+    assert results[2].errors[0].message == "The answer is worse than “Long ago.”. The judge: reason 3"
     assert measure(ASKED, SAID).tally == JudgedMean()
 
 
 def test_entities_by_a_judge_or_a_program() -> None:
     gold, pred = {"reference": "Kunsthal, Rotterdam, 1992"}, {"retrieved_contexts": ["De kunsthal is uit 1992."]}
-    found = ContextEntityRecall(judge=Plain("Kunsthal|Rotterdam|1992"))(gold, pred)
-    assert found.tally.value == pytest.approx(2 / 3)
-    assert [error.gold for error in found.errors] == ["Rotterdam"]
+    result = ContextEntityRecall(judge=Plain("Kunsthal|Rotterdam|1992"))(gold, pred)
+    assert result.tally.value == pytest.approx(2 / 3)
+    assert [error.gold for error in result.errors] == ["Rotterdam"]
     unknown = ContextEntityRecall(judge=Plain(None))(gold, pred)
     assert (unknown.tally.weight, unknown.tally.unknown, unknown.errors[0].kind) == (1, 1, "unknown")
 

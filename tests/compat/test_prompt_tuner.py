@@ -16,6 +16,12 @@ from goldassay.measures import extraction
 from goldassay.running.evaluate import evaluate
 from goldassay.tuning.patches import apply
 
+
+@pytest.fixture
+def lm(learner: Any) -> Any:
+    return dspy.LM("scripted/learner", engine=learner, cache=False)
+
+
 METRIC = Metric({extraction.SpanF1(): 0.7, extraction.SpanF1("partial"): 0.3})
 
 
@@ -32,13 +38,15 @@ def test_the_report_has_patterns_and_patches_with_their_measured_lift(
         before = evaluate(names_program, dev, METRIC, progress=False).value
         after = evaluate(apply(names_program, best), dev, METRIC, progress=False).value
     # Without help the learner overlooks numbers (12 of 16 texts have one) and calls the other 4, museums, TOP.
-    assert [(one.gold_type, one.count) for one in report.false_negative_patterns] == [("TMP", 12)]
-    assert {(one.gold_type, one.pred_type) for one in report.false_positive_patterns} == {("MUS", "TOP")}
-    assert sum(one.count for one in report.false_positive_patterns) == 4
-    found = json.loads(measured.save(tmp_path / "r" / "report.json").read_text(encoding="utf-8"))
-    assert set(found) == {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
-    assert len(found["prompt_patches"]) == 5
-    lift = next(patch["measured_lift"] for patch in found["prompt_patches"] if patch["id"] == best.id)
+    assert [(item.gold_type, item.count) for item in report.false_negative_patterns] == [("TMP", 12)]
+    assert {(each_pattern.gold_type, each_pattern.pred_type) for each_pattern in report.false_positive_patterns} == {
+        ("MUS", "TOP")
+    }
+    assert sum(pattern.count for pattern in report.false_positive_patterns) == 4
+    parsed = json.loads(measured.save(tmp_path / "r" / "report.json").read_text(encoding="utf-8"))
+    assert set(parsed) == {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
+    assert len(parsed["prompt_patches"]) == 5
+    lift = next(patch["measured_lift"] for patch in parsed["prompt_patches"] if patch["id"] == best.id)
     assert lift["difference"] == pytest.approx(after - before)
     assert lift["low"] <= lift["difference"] <= lift["high"]
     assert lift["p"] <= lift["corrected_p"] <= min(1.0, 5 * lift["p"] + 1e-12)

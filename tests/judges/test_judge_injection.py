@@ -64,8 +64,8 @@ class Recorder:
         asks = turns[-1].rsplit("Respond with the corresponding", 1)[-1]
         fields = re.findall(r"`\[\[ ## (\w+) ## \]\]`", asks)
         labels = re.findall(r"Literal\[.*'(\w+)'\]", asks)
-        said = {**SAYS, "verdict": labels[0] if labels else "good"}
-        text = "".join(f"[[ ## {name} ## ]]\n{said[name]}\n" for name in fields if name in said)
+        texts = {**SAYS, "verdict": labels[0] if labels else "good"}
+        text = "".join(f"[[ ## {name} ## ]]\n{texts[name]}\n" for name in fields if name in texts)
         usage = Usage(input_tokens=1, output_tokens=1, total_tokens=2)
         parts = [TextPart(f"{text}[[ ## completed ## ]]")]
         return Response(
@@ -89,7 +89,7 @@ HARMLESS = "harmless words of the data"
 def prompts(name: str, place: str, text: str) -> list[tuple[str, ...]]:
     """Every prompt of a measure when a text stands in one place of the data."""
     engine = Recorder()
-    data = {one: f"{one} that is long enough" for one in PLACES} | {place: text}
+    data = {place_name: f"{place_name} that is long enough" for place_name in PLACES} | {place: text}
     gold = {"question": data["question"], "reference": data["reference"]}
     pred = {"answer": data["answer"], "retrieved_contexts": [data["context"], "another passage"]}
     judge = Judge(dspy.LM("scripted/judge", engine=engine, cache=False), retries=0)
@@ -117,17 +117,17 @@ def held(prompt: tuple[str, ...]) -> list[str]:
 def test_the_frame_stays(attack: str, place: str) -> None:
     for name in MEASURES:
         quiet, loud = prompts(name, place, HARMLESS), prompts(name, place, ATTACKS[attack])
-        assert [frame(one) for one in quiet] == [frame(one) for one in loud], name
+        assert [frame(entry) for entry in quiet] == [frame(part) for part in loud], name
         assert len(quiet) > 0
         if any(HARMLESS in text for one in quiet for text in held(one)):
             # the text itself is unchanged: the judge reads what stands there
-            assert any(ATTACKS[attack] in text for one in loud for text in held(one)), name
+            assert any(ATTACKS[attack] in text for item in loud for text in held(item)), name
 
 
 def test_each_place_is_read_by_some_measure() -> None:
     for place in PLACES:
         assert any(
-            HARMLESS in text for name in MEASURES for one in prompts(name, place, HARMLESS) for text in held(one)
+            HARMLESS in text for name in MEASURES for prompt in prompts(name, place, HARMLESS) for text in held(prompt)
         )
 
 

@@ -37,7 +37,8 @@ def test_without_its_errors_a_record_is_right(pred: Any) -> None:
 def test_patterns_are_of_fields_and_cost_what_they_lose() -> None:
     gold: list[dict[str, Any]] = [{"id": str(n), "record": {**GOLD, "no": f"{n}{n}"}} for n in range(8)]
     pred: list[dict[str, Any]] = [
-        {"record": {**one["record"], "day": "1 March"} | ({} if n % 2 else {"lines": []})} for n, one in enumerate(gold)
+        {"record": {**example["record"], "day": "1 March"} | ({} if n % 2 else {"lines": []})}
+        for n, example in enumerate(gold)
     ]
     run = from_predictions(gold, pred, {"field_f1": records.FieldF1()}, name="x")
     lines, day = find(run.cases)
@@ -79,9 +80,9 @@ class Pipe(dspy.Module):  # type: ignore[misc]
 
 def test_the_stages_of_a_pipeline_cost_the_fields_that_they_lose() -> None:
     gold = [dspy.Example(id=str(n), text="x", record=GOLD).with_inputs("text") for n in range(4)]
-    found = waterfall(Pipe(), gold, Metric(records.FieldF1()), progress=False)
+    stages = waterfall(Pipe(), gold, Metric(records.FieldF1()), progress=False)
     # of 6 leaves: no right, day wrong, 4 missing: 2 / (2 + 1 + 5); with both stages replaced all are right
-    assert found.value == pytest.approx(2 / 8)
-    assert found.perfect == pytest.approx(1.0)
-    shares = {share.stage: share.cost for share in found.shares}
+    assert stages.value == pytest.approx(2 / 8)
+    assert stages.perfect == pytest.approx(1.0)
+    shares = {share.stage: share.cost for share in stages.shares}
     assert shares["find"] > shares["write"] > 0

@@ -70,17 +70,17 @@ def test_tuned_judge_agrees_with_people_and_is_bound_again(tmp_path: Path) -> No
 
 
 def test_the_splits_are_the_files_own_or_stratified() -> None:
-    made = splits(Labels(items(), YES))
-    assert {name: len(part) for name, part in made.items()} == {"train": 48, "dev": 36, "test": 36}
-    for part in made.values():
-        poor = sum(one.label == "no" for one in part)
+    result = splits(Labels(items(), YES))
+    assert {name: len(part) for name, part in result.items()} == {"train": 48, "dev": 36, "test": 36}
+    for part in result.values():
+        poor = sum(item.label == "no" for item in part)
         assert abs(poor / len(part) - 0.25) < 0.09
     own = [
         JudgedItem(i.id, i.inputs, i.labels, split=("test", "dev", "train", "train")[n // 5])
         for n, i in enumerate(items(20))
     ]
-    made = splits(Labels(own, YES))
-    assert [len(made[name]) for name in ("train", "dev", "test")] == [10, 5, 5]
+    result = splits(Labels(own, YES))
+    assert [len(result[name]) for name in ("train", "dev", "test")] == [10, 5, 5]
     with pytest.raises(DataError, match="no item has a label"):
         splits(Labels([JudgedItem("a", {})], YES))
 
@@ -91,18 +91,18 @@ def test_inputs_are_data_and_true_or_false_is_understood() -> None:
         JudgedItem("a", {"text": attack, "claim": "It rained."}, {"x": "not supported"}, split="train"),
         JudgedItem("b", {"text": "Sun.", "claim": "Sun."}, {"x": "supported"}, split="train", notes={"quote": "Sun."}),
     ]
-    one, two = _examples(rows, SUPPORT.yes_or_no())
-    assert "[[ ##" not in one.text
-    assert json.loads(one.text) == attack
-    assert "verdict" not in one  # contradicted or not stated: either is what people mean, so neither is shown
+    first, two = _examples(rows, SUPPORT.yes_or_no())
+    assert "[[ ##" not in first.text
+    assert json.loads(first.text) == attack
+    assert "verdict" not in first  # contradicted or not stated: either is what people mean, so neither is shown
     assert (two.verdict, two.quote) == ("supported", "Sun.")
 
 
 def test_a_quote_that_does_not_stand_is_no_verdict() -> None:
     program = JudgeProgram(SUPPORT.yes_or_no())
-    said = {"supported": "in 1885", "contradicted": "in 1999", "not_stated": ""}
+    message = {"supported": "in 1885", "contradicted": "in 1999", "not_stated": ""}
     labels = []
-    for verdict, quote in said.items():
+    for verdict, quote in message.items():
         program.judge = lambda verdict=verdict, quote=quote, **_: dspy.Prediction(verdict=verdict, quote=quote)
         labels.append(program(text='"It opened in 1885."', claim="c").label)
     assert labels == ["supported", "a quote that is not in the text", "not supported"]
