@@ -10,40 +10,18 @@ from typing import Any
 import dspy
 import pytest
 
-from goldassay import Counts, Metric
+from goldassay import Metric
 from goldassay.exceptions import DataError, GoldassayError
 from goldassay.fields import assign_folds, clusters
 from goldassay.measures import extraction
 from goldassay.running.hashing import fingerprint
-from goldassay.running.run import Case
-from goldassay.tally import Evidence
 from goldassay.tuning import Patches
-from goldassay.tuning.acceptance import CampaignVerdict, CandidateResult, Effect, Outcome, is_kept, is_proven
 from goldassay.tuning.edits import Diagnosis, by_pattern
-from goldassay.tuning.measuring import Bench, guards
-from goldassay.tuning.patches import Ledger, Patch
+from goldassay.tuning.patches import Patch
 from goldassay.tuning.patching import strongest_first
 from goldassay.tuning.wrappers import demonstrations
 
 METRIC = Metric({extraction.SpanF1(): 1.0, extraction.SpanF1("partial"): 0.0})
-
-
-def case(strict: Counts, partial: Counts) -> Case:
-    return Case("x", Evidence({"strict_f1": strict, "partial_f1": partial}, METRIC.weights))
-
-
-def test_a_measure_that_weighs_nothing_is_guarded_and_must_not_drop() -> None:
-    assert guards(METRIC, None) == {"partial_f1": 0.0}
-    assert guards(METRIC, {"strict_f1": 0.1}) == {"strict_f1": 0.1}
-    assert guards(lambda gold, pred: 1.0, None) == {}
-    with pytest.raises(GoldassayError, match="'bleu' cannot be guarded: the metric has strict_f1, partial_f1"):
-        guards(METRIC, {"bleu": 0.0})
-    # Partial F1 falls from 2·8/(2·8+2+2) = 0.8 to 2·6/(2·6+4+4) = 0.6 while strict F1 rises.
-    before, after = [case(Counts(5, 5, 5), Counts(8, 2, 2))], [case(Counts(6, 4, 4), Counts(6, 4, 4))]
-    bench = Bench([], METRIC, {"partial_f1": 0.0})
-    assert bench.drops(after, before) == "partial_f1 by 0.2000"
-    assert bench.drops(before, after) == ""
-    assert Bench([], METRIC, {"partial_f1": 0.2}).drops(after, before) == ""
 
 
 def test_examples_of_one_document_are_resampled_and_dealt_together() -> None:
@@ -54,48 +32,6 @@ def test_examples_of_one_document_are_resampled_and_dealt_together() -> None:
     folds = assign_folds(many, 3, seed=1)
     assert all(len({folds[3 * number + k] for k in range(3)}) == 1 for number in range(10))
     assert sorted(folds.count(fold) for fold in range(3)) == [9, 9, 12]
-
-
-def outcome(difference: float, p: float, ended: str = "full", sequential: float = 1.0) -> CandidateResult:
-    effect = Effect(split="train+dev", before=0.5, after=0.6, difference=difference, low=0, high=1, p=p, n=60)
-    return CandidateResult({}, effect, Outcome(ended), sequential)
-
-
-@pytest.mark.parametrize(
-    ("result", "kept", "proven"),
-    [
-        (outcome(0.1, 0.07), True, True),  # one-sided .035 is within four fifths of .05
-        (outcome(0.1, 0.09), True, False),  # one-sided .045 is not
-        (outcome(0.1, 0.21), False, False),
-        (outcome(-0.1, 0.001), False, False),
-        (outcome(0.1, 0.3, "accept", 0.01), True, True),  # betting reached a fifth of .05
-        (outcome(0.1, 0.001, "reject"), False, False),
-        (CandidateResult({}, None, Outcome.FAILED), False, False),
-    ],
-)
-def test_two_verdicts_from_one_test(result: CandidateResult, kept: bool, proven: bool) -> None:
-    assert (is_kept(result), is_proven(result)) == (kept, proven)
-
-
-def drafted(text: str, **fields: Any) -> Patch:
-    effect = outcome(0.1, 0.01).effect
-    assert effect is not None
-    return Patch(predictor="x", action="add_instruction", text=text, effects=[effect], **fields)
-
-
-def test_proven_is_said_of_the_program_and_of_a_patch_only_if_it_was_tested_alone() -> None:
-    ledger = Ledger([drafted("first", status="kept"), drafted("second", status="kept"), drafted("third")])
-    verdict = CampaignVerdict(True, True, None, "test, one look")
-    ledger.conclude(verdict)
-    assert [patch.status for patch in ledger.patches] == ["kept", "kept", "proposed"]
-    assert {patch.reason for patch in ledger.kept} == {"part of a proven program (test, one look), not tested alone"}
-    ledger.conclude(verdict, {ledger.patches[0].id})  # the first was tested at the full level by itself
-    assert [patch.status for patch in ledger.kept] == ["proven", "kept"]
-    ledger.conclude(CampaignVerdict(True, False, None, "test, one look"))
-    assert [(patch.status, patch.reason) for patch in ledger.kept] == [("kept", "kept")] * 2
-    ledger.patches[1].reject("another took its place")
-    ledger.conclude(verdict)  # the program differs by this one alone
-    assert [patch.status for patch in ledger.kept] == ["proven"]
 
 
 def test_train_examples_that_the_program_shows_are_not_measured(

@@ -241,7 +241,7 @@ def _proven(results: list[Path], options: AuditOptions, seed: int) -> tuple[Audi
     from goldassay.running import Run
     from goldassay.systems import examples, prepared
     from goldassay.tuning.audit import prove
-    from goldassay.tuning.tuner import TuneOptions
+    from goldassay.tuning.options import TuneOptions
 
     if len(results) > 2:
         raise GoldassayError("fresh proof takes one state, which is held against the program as it is, or two")

@@ -259,7 +259,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
         raise GoldassayError("no value of this metric is given by a judge, so labels correct nothing; name a judge")
     labels: RunLabels = {}
 
-    def keep(row: LabelRow) -> None:
+    def _keep(row: LabelRow) -> None:
         name, value = _run_label(row, judged)
         if str(row["id"]) in labels.get(name, ()):
             raise DataError(f"two labels for {name} of one example; keep one")
@@ -267,7 +267,7 @@ def read_run_labels(path: Path, metric: Metric) -> RunLabels:
             labels.setdefault(name, {})[str(row["id"])] = value
 
     rows = [(line, row) for line, row in labelled_rows(path) if labels_of(row)]
-    list(_parsed(path, rows, keep))
+    list(_parsed(path, rows, _keep))
     if not labels:
         raise DataError("no row has a label; write id and label", file=path)
     return labels

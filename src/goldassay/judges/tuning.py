@@ -24,7 +24,7 @@ from goldassay.measures.classification import Accuracy, LabelF1
 from goldassay.metric import Metric
 from goldassay.running.leaks import text_of
 from goldassay.tuning import Tuned, load_state, tune
-from goldassay.tuning.tuner import TuneOptions
+from goldassay.tuning.options import TuneOptions
 
 RATIOS = {"train": 0.4, "dev": 0.3, "test": 0.3}
 ABOUT = "judge.json"

@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from goldassay.tuning.acceptance import Effect
     from goldassay.tuning.campaign import PatchOptions
     from goldassay.tuning.optimizers import OPTIMIZERS
+    from goldassay.tuning.options import TuneOptions
     from goldassay.tuning.patches import Patch
     from goldassay.tuning.patching import Patches
     from goldassay.tuning.saved import Trial, Tuned, load_state
-    from goldassay.tuning.tuner import TuneOptions, atune, tune
+    from goldassay.tuning.tuner import atune, tune
     from goldassay.tuning.wrappers import NearestDemos
 
 _MODULES = {
@@ -22,7 +23,8 @@ _MODULES = {
     "optimizers": ("OPTIMIZERS",),
     "patches": ("Patch",),
     "saved": ("Trial", "Tuned", "load_state"),
-    "tuner": ("TuneOptions", "atune", "tune"),
+    "options": ("TuneOptions",),
+    "tuner": ("atune", "tune"),
     "wrappers": ("NearestDemos",),
 }
 

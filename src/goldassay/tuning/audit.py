@@ -40,8 +40,9 @@ from goldassay.running.leaks import check_examples, find_leaks, leak_warning, te
 from goldassay.running.logs import as_run, read_log, split_name
 from goldassay.running.logs.tools import number, rows_of_table, system_of
 from goldassay.tuning.acceptance import Verdict
+from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.saved import ABOUT, Tuned, diff, read_about
-from goldassay.tuning.tuner import TuneOptions, measured
+from goldassay.tuning.tuner import measured
 from goldassay.tuning.verdict import (
     FRESH,
     Audit,

@@ -241,7 +241,7 @@ def reflection(diagnosis: Diagnosis, lm: dspy.BaseLM, patterns: int | None = Non
     A model that gives no usable edit raises nothing: the diagnosis notes it in its ``failures``.
     """
 
-    def propose(pattern: Pattern) -> list[Patch]:
+    def _propose(pattern: Pattern) -> list[Patch]:
         text = predictor_for(pattern, diagnosis.program)[1].signature.instructions
         try:
             with dspy.context(lm=lm, adapter=dspy.JSONAdapter()):
@@ -262,7 +262,7 @@ def reflection(diagnosis: Diagnosis, lm: dspy.BaseLM, patterns: int | None = Non
                 patches.append(diagnosis.draft(pattern, "reflection", **fields))
         return patches
 
-    return by_pattern(diagnosis, "reflection", propose, patterns, each)
+    return by_pattern(diagnosis, "reflection", _propose, patterns, each)
 
 
 def answer_form(diagnosis: Diagnosis) -> Slots:

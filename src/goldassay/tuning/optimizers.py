@@ -292,6 +292,7 @@ class _PlainUnpickler(pickle.Unpickler):
     """Knows no class but plain containers, so that a file from elsewhere is refused before anything in it can run."""
 
     def find_class(self, module: str, name: str) -> Any:
+        """A plain class; any other one raises an error."""
         if module == "builtins" and name in PLAIN:
             return super().find_class(module, name)
         raise pickle.UnpicklingError(f"it holds {module}.{name}, and only plain data is read")

@@ -40,6 +40,7 @@ from goldassay.running.leaks import text_of
 from goldassay.secrets import scrub
 from goldassay.statistics import Comparison
 from goldassay.tuning.acceptance import Verdict, one_look
+from goldassay.tuning.options import TuneOptions
 from goldassay.tuning.patches import Ledger, write
 from goldassay.tuning.verdict import Audit, of_comparison, of_runs
 from goldassay.tuning.wrappers import Splits, Wrapped, inmost, predictors, rebuilt
@@ -245,7 +246,7 @@ class Tuned:
         return one_look(self.test.difference)[0].on_test
 
 
-def plan_of(program: Module, splits: Splits, optimizer: str, options: Any) -> dict[str, Any]:
+def plan_of(program: Module, splits: Splits, optimizer: str, options: TuneOptions) -> dict[str, Any]:
     """The material of a tuning with `goldassay.tune`, which must be the same when it is resumed."""
     digests = {}
     for name, part in splits.items():  # by ids and inputs, whatever their order

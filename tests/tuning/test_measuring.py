@@ -1,0 +1,32 @@
+"""A bench: the values that must not drop."""
+
+from __future__ import annotations
+
+import pytest
+
+from goldassay import Counts, Metric
+from goldassay.exceptions import GoldassayError
+from goldassay.measures import extraction
+from goldassay.running.run import Case
+from goldassay.tally import Evidence
+from goldassay.tuning.measuring import Bench, guards
+
+METRIC = Metric({extraction.SpanF1(): 1.0, extraction.SpanF1("partial"): 0.0})
+
+
+def case(strict: Counts, partial: Counts) -> Case:
+    return Case("x", Evidence({"strict_f1": strict, "partial_f1": partial}, METRIC.weights))
+
+
+def test_a_measure_that_weighs_nothing_is_guarded_and_must_not_drop() -> None:
+    assert guards(METRIC, None) == {"partial_f1": 0.0}
+    assert guards(METRIC, {"strict_f1": 0.1}) == {"strict_f1": 0.1}
+    assert guards(lambda gold, pred: 1.0, None) == {}
+    with pytest.raises(GoldassayError, match="'bleu' cannot be guarded: the metric has strict_f1, partial_f1"):
+        guards(METRIC, {"bleu": 0.0})
+    # Partial F1 falls from 2·8/(2·8+2+2) = 0.8 to 2·6/(2·6+4+4) = 0.6 while strict F1 rises.
+    before, after = [case(Counts(5, 5, 5), Counts(8, 2, 2))], [case(Counts(6, 4, 4), Counts(6, 4, 4))]
+    bench = Bench([], METRIC, {"partial_f1": 0.0})
+    assert bench.drops(after, before) == "partial_f1 by 0.2000"
+    assert bench.drops(before, after) == ""
+    assert Bench([], METRIC, {"partial_f1": 0.2}).drops(after, before) == ""
