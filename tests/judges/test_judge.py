@@ -190,12 +190,12 @@ def test_unreadable_is_unknown() -> None:
 
 
 def test_tables_and_rejected_order() -> None:
-    item, _ = scripted({"claims": '["It opened in 1885."]', "quote": "in 1885", "verdict": "supported"})
+    claims_judge, _ = scripted({"claims": '["It opened in 1885."]', "quote": "in 1885", "verdict": "supported"})
     pred = {"answer": "It opened in 1885.", "retrieved_contexts": ["It opened in 1885.", "Nothing."]}
     # passage 2 does not hold the quote, even when asked again: unknown, and one supporting passage is enough
-    tally = ClaimRate("faithfulness", item)({}, pred).tally
+    tally = ClaimRate("faithfulness", claims_judge)({}, pred).tally
     assert (tally.value, tally.unknown) == (1.0, 1.0)
-    judge, _ = scripted({"verdict": "judge"})
+    judge, _ = scripted({"verdict": "first"})
     assert judge.verdict("preference", question="q", first="a", second="b").label == "tie"
 
 
