@@ -134,10 +134,11 @@ class HammingLoss(SetMeasure[Mean]):
 
 
 @dataclass(frozen=True)
-class RankingPrecision(SetMeasure[Mean]):
+class RankingPrecision(ClassificationMeasure[Mean]):
     """Label ranking average precision: of each gold label, the share of gold among the labels that are as probable.
 
     Formula: mean over gold labels of gold labels from it up / labels from it up; mean over examples
+    Source: Tsoumakas et al. 2010; scikit-learn with zero_division=1
 
     >>> pred = {"labels": [], "probabilities": {"a": 0.9, "b": 0.6, "c": 0.3}}
     >>> RankingPrecision()({"labels": ["a", "c"]}, pred).tally.value      # (1/1 + 2/3) / 2
@@ -145,12 +146,9 @@ class RankingPrecision(SetMeasure[Mean]):
     """
 
     name = "lrap"
+    counted: ClassVar[str] = "lrap"
     zero: ClassVar[Mean] = Mean()
     fixed: ClassVar[Mapping[str, str]] = {"ties": "all counted", "no gold": "1", "label without a number": "0"}
-
-    def review(self, gold: object, pred: object, batch: LabelBatch) -> Review:
-        """None: a ranking has no wrong label."""
-        return (), ()
 
     def tallies(self, batch: LabelBatch) -> Mean:
         """The mean precision at the gold labels of each example."""
