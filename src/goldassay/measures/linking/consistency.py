@@ -128,7 +128,7 @@ def _by_base(entity: Entity) -> Bases:
     """The ids of an entity by knowledge base; one each, several, or none."""
     bases = {}
     for base, names in BASES.items():
-        listed = [entity.get(name) or () for name in names]
+        listed = [ids for name in names if (ids := entity.get(name))]
         ids = {bare_id(id_) for ids in listed for id_ in ([ids] if isinstance(ids, (str, int)) else ids)} - {NIL}
         bases[base] = {id_.upper() for id_ in ids} if base == "isil" else ids
     return bases
