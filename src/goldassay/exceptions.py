@@ -21,6 +21,7 @@ Every message is one line: what, where, what was found, how to fix it.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from goldassay.secrets import redact
@@ -44,7 +45,7 @@ class DataError(GoldassayError):
         self,
         what: str,
         *,
-        file: object = None,
+        file: Path | str | None = None,
         line: int | None = None,
         record: object = None,
         field: str | None = None,

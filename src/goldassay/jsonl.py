@@ -80,7 +80,7 @@ def dumps(value: object, indent: int | None = None) -> str:
     {"('a', 1)": [3], "score": null}
     """
     try:
-        text = json.dumps(value, ensure_ascii=False, default=plain, indent=indent, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, default=jsonable, indent=indent, allow_nan=False)
         text.encode()  # half of a surrogate pair cannot be written as UTF-8
     except Exception:  # noqa: BLE001  whatever the value's own methods raise
         return json.dumps(_writable(value), indent=indent)
@@ -103,16 +103,16 @@ def _writable(value: Any, depth: int = 0) -> Any:
             return {_writable(str(key)): _writable(inner, depth + 1) for key, inner in value.items()}
         if isinstance(value, (list, tuple)) and depth < DEEPEST:
             return [_writable(inner, depth + 1) for inner in value]
-        return _writable(plain(value), depth + 1) if depth < DEEPEST else "…"
+        return _writable(jsonable(value), depth + 1) if depth < DEEPEST else "…"
     except Exception:  # noqa: BLE001
         return f"<{type(value).__name__}>"
 
 
-def plain(value: object) -> Any:
-    """A value that JSON cannot write by itself: models as dicts, arrays as lists, the rest as text.
+def jsonable(value: object) -> Any:
+    """A value that JSON can write for one that it cannot: models as dicts, arrays as lists, the rest as text.
 
     >>> from datetime import datetime
-    >>> plain(Decimal("12.50")), plain(datetime(2024, 3, 1, 10, 30))
+    >>> jsonable(Decimal("12.50")), jsonable(datetime(2024, 3, 1, 10, 30))
     (12.5, '2024-03-01T10:30:00')
     """
     if isinstance(value, Enum):

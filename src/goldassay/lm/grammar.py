@@ -27,6 +27,8 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field as FieldInfo
 
+from goldassay.jsonl import JSON
+
 Schema = Mapping[str, Any]
 Copied = Annotated[str, FieldInfo(json_schema_extra={"copied": True})]
 """The type of a text that is copied from the input, word for word."""
@@ -50,7 +52,7 @@ class Scalar(NamedTuple):
     optional: bool = False
     max_length: int | None = None
 
-    def line(self, value: Any) -> str:
+    def line(self, value: JSON) -> str:
         """The value on one line."""
         if value is None or value == "":
             return NOTHING
@@ -237,7 +239,7 @@ def json_grammar(schema: dict[str, Any], source: str = "", items: int = ITEMS, c
     return grammar
 
 
-def bound(schema: Any, items: int = ITEMS, characters: int = CHARACTERS, runs: Sequence[str] = ()) -> Any:
+def bound(schema: JSON, items: int = ITEMS, characters: int = CHARACTERS, runs: Sequence[str] = ()) -> Any:
     """The schema with every list and free text bounded, and every copied text one of ``runs``.
 
     ``characters`` bounds the texts inside lists and definitions (names, labels); a text that is an output field of its
@@ -251,7 +253,7 @@ def bound(schema: Any, items: int = ITEMS, characters: int = CHARACTERS, runs: S
     {'enum': ['in Delft', 'Delft', '']}
     """
 
-    def walk(part: Any, length: int) -> Any:
+    def walk(part: JSON, length: int) -> Any:
         if isinstance(part, list):
             return [walk(each, length) for each in part]
         if not isinstance(part, dict):

@@ -144,9 +144,11 @@ class LocalLM(dspy.LM):  # type: ignore[misc]
                 "show fewer or shorter examples, or allow more with lm.resolve(name, context=…)"
             ) from None
 
-    def _whole(self, answers: Any, options: Mapping[str, Any]) -> Any:
-        """The answers of a constrained call, each without what was begun when the tokens ended; changed in place, so
-        that the history holds them too."""
+    def _whole(self, answers: list[Any], options: Mapping[str, Any]) -> list[Any]:
+        """The answers of a constrained call, each without its unfinished part if the tokens ended.
+
+        They are changed in place, so that the history holds them too.
+        """
         response = history_entry(self, answers).get("response")
         choices = getattr(response, "choices", None) or [response]
         for place, (answer, choice) in enumerate(zip(answers, choices, strict=False)):

@@ -63,7 +63,7 @@ def settings_hash(program: Program) -> str | None:
     return _digest(settings) if any(settings) else None
 
 
-def code_hash(code: Any) -> str:
+def code_hash(code: Program) -> str:
     """A hash of the user's own code that a program or a function consists of.
 
     That is the source of the modules of its classes and of the modules that they import. Code without a file (a cell

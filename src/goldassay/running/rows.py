@@ -39,7 +39,8 @@ class Rows(Sequence[Row]):
     """
 
     def __init__(self, file: Path | None = None, repeats: int = 1) -> None:
-        self.file, self.repeats = file and file.absolute(), repeats  # a program may change the current folder
+        self.file = file and file.absolute()  # a program may change the current folder
+        self.repeats = repeats
         self._places: dict[int, Row | int] = {}
         self._order: list[int] | None = None
 
@@ -50,7 +51,8 @@ class Rows(Sequence[Row]):
     def add(self, row: Row, offset: int = 0) -> None:
         """Add a row whose line starts at this offset of the file; it replaces an earlier one of its number."""
         stays = self.file is None or len(self._places) < FEW
-        self._places[self.number(row)], self._order = row if stays else offset, None
+        self._places[self.number(row)] = row if stays else offset
+        self._order = None
 
     def drop(self, number: int) -> None:
         """Forget a row."""
@@ -127,7 +129,8 @@ class Folded:
     """
 
     def __init__(self, rows: Sequence[Row], evidence_of: Callable[[Row], Evidence], zero: Evidence) -> None:
-        self.total, counts = zero, Counter[str]()
+        self.total = zero
+        counts = Counter[str]()
         sums: dict[tuple[tuple[str, str], ...], tuple[int, Evidence]] = {}  # by what rows belong to: one addition a row
         chunks: list[dict[str, Any]] = []
         numbers: dict[Any, int] = {}
@@ -150,7 +153,8 @@ class Folded:
                 strata[name][key] = size + number, part + each
         self.columns = {key: joined([columns[key] for columns in chunks], zero[key]) for key in zero if chunks}
         self.clusters = documents if len(numbers) < len(documents) else None
-        self.failed, self.truncated = counts["error"], counts["truncated"]
+        self.failed = counts["error"]
+        self.truncated = counts["truncated"]
         self.by_stratum = {
             name: {key: {"examples": size, **values(part)} for key, (size, part) in sorted(keys.items())}
             for name, keys in strata.items()

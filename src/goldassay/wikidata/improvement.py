@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from goldassay.exceptions import DataError
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 MISSED, WRONG = "missed", "wrong_object"
 
 
-def recall_gaps(result: Mapping[str, Any], threshold: float = 0.5, file: object = None) -> dict[str, Any]:
+def recall_gaps(result: Mapping[str, Any], threshold: float = 0.5, file: Path | str | None = None) -> dict[str, Any]:
     """The properties whose recall is below a threshold; those that cost the most statements first.
 
     >>> rows = {"P19": {"recall": 0.2, "count": 5, "label": "place of birth"}, "P20": {"precision": 0.9, "count": 3}}

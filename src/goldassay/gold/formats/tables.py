@@ -227,7 +227,7 @@ def _plain(value: Any, name: str) -> Any:
     """A value as JSON holds it; raises for an image, bytes and the like."""
 
     def simple(inner: Any) -> Any:
-        plain = jsonl.plain(inner)
+        plain = jsonl.jsonable(inner)
         if isinstance(plain, str) and not hasattr(inner, "isoformat"):
             message = f"{name} holds {type(inner).__name__}, which no record can hold"
             raise DataError(f"{message}; name the fields you want (`map=NAME=PATH`)")

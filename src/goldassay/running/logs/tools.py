@@ -31,12 +31,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from goldassay import files, jsonl
 from goldassay.exceptions import DataError, MissingExtra
 from goldassay.fields import identity, read
 from goldassay.gold.formats.tables import table
+from goldassay.jsonl import JSON
 
 KINDS = (
     "Inspect (.eval, .json), promptfoo, deepeval, MLflow (tables and traces), OpenTelemetry and dspy.Evaluate "
@@ -50,6 +51,8 @@ RAISED = "the program raised"
 CALL_FAILED = "the traced call failed"
 DATA = files.resource("logs.json")
 """Where the parts of a sample are in each tool's records (bars separate versions' names), and words for scores."""
+Content: TypeAlias = dict[str, Any] | list[Any]
+"""A log as it was read."""
 Sample = dict[str, Any]
 """One answer: ``id``, ``inputs``, ``prediction`` and ``values``, the scores as the tool writes them.
 
@@ -84,7 +87,7 @@ def systems_in(file: Path) -> list[System]:
         raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
 
 
-def _content(file: Path) -> Any:
+def _content(file: Path) -> Content:
     """What the file holds: an Inspect archive as one object, the rows of a CSV, or JSON."""
     if file.suffix.lower() in (".csv", ".tsv"):
         return rows_of_table(file)
@@ -93,11 +96,12 @@ def _content(file: Path) -> Any:
     if data.startswith(b"PK"):
         return _unzipped(data, file)
     try:
-        return json.loads(data)  # where NaN may stand for a missing score
+        parsed: Content = json.loads(data)  # NaN may mean that a score is missing
     except (ValueError, RecursionError):
         if file.suffix.lower() == ".jsonl":
             return [value for _, value in files.json_lines(file)]
-        return jsonl.value(data, file=file)  # which says where it is wrong
+        parsed = jsonl.value(data, file=file)  # its error says where the file is wrong
+    return parsed
 
 
 def rows_of_table(file: Path) -> list[dict[str, Any]]:
@@ -105,7 +109,7 @@ def rows_of_table(file: Path) -> list[dict[str, Any]]:
     return [dict(row) for _, row in table(file, quoted=True)]
 
 
-def number(value: object) -> float | None:
+def number(value: JSON) -> float | None:
     """A score as a number: Inspect's letters, words for true and false, and numbers as text; None if it is none.
 
     >>> number("C"), number(True), number("0.5"), number("Paris"), number(float("nan"))
@@ -153,7 +157,7 @@ def _sample(tool: str, record: Mapping[str, Any], **more: Any) -> Sample:
     return sample | more
 
 
-def _inspect(content: Any, file: Path) -> list[System]:
+def _inspect(content: Content, file: Path) -> list[System]:
     if not isinstance(content, dict) or not isinstance(content.get("eval"), dict):
         return []
     head = content["eval"]
@@ -174,7 +178,7 @@ def _inspect(content: Any, file: Path) -> list[System]:
     return [System("Inspect", head["task"], samples, lm=head.get("model"), warnings=warnings)]
 
 
-def _promptfoo(content: Any, file: Path) -> list[System]:
+def _promptfoo(content: Content, file: Path) -> list[System]:
     body = content.get("results") if isinstance(content, dict) else None
     if not isinstance(body, dict) or "prompts" not in body:
         return []
@@ -194,7 +198,7 @@ def _promptfoo(content: Any, file: Path) -> list[System]:
     return [System("promptfoo", names[place], groups[place], "pass") for place in sorted(groups)]
 
 
-def _deepeval(content: Any, file: Path) -> list[System]:
+def _deepeval(content: Content, file: Path) -> list[System]:
     content = content.get("testRunData", content) if isinstance(content, dict) else {}
     samples: list[Sample] = []
     lower = set[str]()
@@ -213,11 +217,12 @@ def _deepeval(content: Any, file: Path) -> list[System]:
     return [System("deepeval", file.stem.lstrip("."), samples, lower_is_better=lower, lm=model)] if samples else []
 
 
-def _mlflow(content: Any, file: Path) -> list[System]:
+def _mlflow(content: Content, file: Path) -> list[System]:
     if isinstance(content, dict) and content.keys() >= {"columns", "data"}:
         return _mlflow_table(content["columns"], content["data"], file)
-    first = content[0] if isinstance(content, list) and content else None
-    if not isinstance(first, dict) or not {"info", "assessments"} & first.keys():
+    if not isinstance(content, list) or not content:
+        return []
+    if not isinstance(content[0], dict) or not {"info", "assessments"} & content[0].keys():
         return []
     runs: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
     for trace in content:
@@ -270,7 +275,7 @@ def _mlflow_table(columns: list[str], rows: list[list[Any]], file: Path) -> list
     return [System("MLflow", file.stem, samples)] if any(sample["values"] for sample in samples) else []
 
 
-def _opentelemetry(content: Any, file: Path) -> list[System]:
+def _opentelemetry(content: Content, file: Path) -> list[System]:
     exports = content if isinstance(content, list) else [content]
     if not exports or not all(isinstance(part, dict) and "resourceSpans" in part for part in exports):
         return []
@@ -305,14 +310,14 @@ def _attributes(part: Mapping[str, Any]) -> dict[str, Any]:
     return {each["key"]: next(iter(each["value"].values()), None) for each in part.get("attributes", ())}
 
 
-def _object(value: Any, name: str) -> dict[str, Any]:
+def _object(value: JSON, name: str) -> dict[str, Any]:
     """A value that may be JSON in a text, as an object; any other is its one field."""
     with suppress(ValueError):
         value = json.loads(value) if isinstance(value, str) else value
     return value if isinstance(value, dict) and value else {name: value}
 
 
-def _dspy(content: Any, file: Path) -> list[System]:
+def _dspy(content: Content, file: Path) -> list[System]:
     if not isinstance(content, list) or not content or not all(isinstance(row, dict) and row for row in content):
         return []
     *names, score = max(content, key=len)
@@ -354,7 +359,7 @@ def system_of(evaluation: Any) -> System:
     return System("dspy.Evaluate", "dspy.Evaluate", samples)
 
 
-READERS: tuple[Callable[[Any, Path], list[System]], ...] = (
+READERS: tuple[Callable[[Content, Path], list[System]], ...] = (
     *(_inspect, _promptfoo, _deepeval),
     *(_mlflow, _opentelemetry, _dspy),
 )
