@@ -161,4 +161,4 @@ def test_a_program_that_shows_what_it_is_measured_on_is_named(workspace: Path, l
     compared = CliRunner().invoke(app, ["compare", folder, folder])
     assert warning in " ".join(compared.stderr.split())
     other = CliRunner().invoke(app, ["eval", *OWN, "--split", "test", "--json"])
-    assert "own prompts" not in other.output
+    assert "program's prompts" not in other.output
