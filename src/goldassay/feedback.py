@@ -53,7 +53,9 @@ def _of_predictor(errors: list[Error], pred_name: str, pred_trace: Any, lines: l
     if not outputs:
         return errors
     output = " ".join(map(str, outputs.values()))
-    own, earlier, later = [], 0, 0
+    own = []
+    earlier = 0
+    later = 0
     for error in errors:
         copied = error.kind not in ("spurious", *RECORD_ERRORS)
         if error.gold and inputs and copied and error.gold not in inputs:
@@ -101,7 +103,8 @@ def differences(gold: object, pred: object, text: str, value: float) -> tuple[Er
     inputs = input_keys(gold) or ()
     errors = []
     for name in names(pred):
-        expected, value_of_pred = read(gold, name, None), read(pred, name, None)
+        expected = read(gold, name, None)
+        value_of_pred = read(pred, name, None)
         if expected is not None and name not in inputs and expected != value_of_pred:
             message = f"{name}: expected {expected!r}, got {value_of_pred!r}."
             errors.append(Error("wrong_value", message, gold=str(expected), pred=str(value_of_pred), field=name))

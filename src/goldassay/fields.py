@@ -23,6 +23,9 @@ LONGEST = 200  # characters of a document's name; what is longer is a text
 def read(record: object, path: str, default: object = ABSENT) -> Any:
     """The value at a dotted path.
 
+    Raises:
+        FieldError: It is not there, and there is no default.
+
     >>> read({"rag": {"contexts": ["a"]}}, "rag.contexts")
     ['a']
     >>> read({"text": "x"}, "entities")
@@ -130,7 +133,8 @@ def assign_folds(examples: Sequence[object], folds: int, seed: int) -> list[int]
     >>> sorted(assign_folds([{"id": i} for i in range(7)], 3, seed=0))
     [0, 0, 0, 1, 1, 2, 2]
     """
-    fold_of, sizes = [0] * len(examples), [0] * folds
+    fold_of = [0] * len(examples)
+    sizes = [0] * folds
     for indices in shuffled_documents(examples, seed + 1):
         fold = sizes.index(min(sizes))
         sizes[fold] += len(indices)
@@ -176,7 +180,8 @@ class Renamed(Mapping[str, Any]):
     """
 
     def __init__(self, record: object, columns: Columns) -> None:
-        self.record, self.columns = record, columns
+        self.record = record
+        self.columns = columns
 
     def __getitem__(self, key: str) -> Any:
         column = self.columns.get(key)

@@ -1,4 +1,4 @@
-"""What a measure is: a value that turns one (gold, prediction) pair into an assessment."""
+"""Measures: values that turn a (gold, prediction) pair into an assessment."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from goldassay.tally import T
 
 TASKS = ("extraction", "classification", "linking", "retrieval", "answering", "triples", "records")
 OWN = "own"  # what a user's own functions and measures are stored as
-JUDGES = "judges"  # where the measures stand whose evidence a judge gives
+JUDGES = "judges"  # the task of the measures whose evidence a judge gives
 INVALID = "invalid_record"  # the kind of the error of a prediction that counts as none, with the reason as its message
 RECORD_ERRORS = (
     *("missing_field", "invented_field", "wrong_value", "wrong_type", "wrong_format", "wrong_unit"),
     *("missing_item", "spurious_item", "swapped_items", INVALID),
 )
-"""The kinds of errors of records: their gold values need not stand in a text as they are."""
+"""The kinds of errors of records: their gold values need not be in a text word for word."""
 ROUNDING = 1e-12  # the error of floating point that a value may be off its target
 EMPTY = "1/null"  # an example without evidence has the value 1 and weighs nothing; a corpus without any has no value
 
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """One typed mistake, with what stood in gold, what was predicted, and where.
+    """One typed mistake, with the gold value, the predicted one, and the place.
 
     ``kind`` is a short word such as ``missed``, ``spurious``, ``wrong_type``, ``wrong_boundary``, ``wrong_link``;
     ``message`` says it to a person in one sentence; ``field`` is the output field that carries it; ``start`` and
@@ -317,6 +317,9 @@ HOMES = {task: f"goldassay.measures.{task}" for task in TASKS} | {
 def parse(text: str) -> Measure[Any]:
     """The measure that a stored ``task.Repr(...)`` names. Nothing is executed: only literal arguments are read.
 
+    Raises:
+        GoldassayError: The text names no measure.
+
     >>> parse("extraction.SpanF1()")
     SpanF1(bounds='given', matching='one-to-one', match='strict', rate='f1', average='micro')
     """
@@ -356,6 +359,7 @@ def stored(measure: Measure[Any]) -> str:
     text = f"{measure.task}.{measure!r}"
     if type(measure).__module__.startswith("goldassay.") and "<function " not in text:
         return text
-    kind, lower = type(measure.zero).__name__, measure.lower_is_better
+    kind = type(measure.zero).__name__
+    lower = measure.lower_is_better
     most = measure.limits[1] if lower and math.isfinite(measure.limits[1]) else None
     return f"{OWN}.{Returned(measure.key, kind, lower_is_better=lower, most=most)!r}"

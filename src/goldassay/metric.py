@@ -222,7 +222,8 @@ class Metric:
         """
         from goldassay.statistics.evidence import stacked
 
-        shared, reasons = Batches(gold, pred), []
+        shared = Batches(gold, pred)
+        reasons = []
         assessed: list[Assessments] = [{}] * len(gold)
         for at in sorted(range(len(gold)), key=lambda at: bool(failed(pred[at]))):  # what is measured is known then
             assessed[at], why = self.assess_or_fail(gold[at], pred[at])

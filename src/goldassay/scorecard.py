@@ -44,7 +44,8 @@ class Batches:
     def __init__(self, gold: Sequence[object], pred: Sequence[object]) -> None:
         if len(gold) != len(pred):
             raise DataError(f"{len(gold)} gold records against {len(pred)} predictions; they must be aligned")
-        self.gold, self.pred = gold, pred
+        self.gold = gold
+        self.pred = pred
         self._cache: dict[Hashable, Any] = {}
 
     def of(self, measure: Measure[Any]) -> Any:
@@ -146,7 +147,8 @@ class Scorecard(Displayed):
             if self.values[name] is not None and name in self.tallies:
                 tallies = self.tallies[name]
                 ends = interval(tallies, measure.zero, clusters=documents, bounds=measure.known_limits, level=level)
-                self.intervals[name], self.methods[name] = (ends.low, ends.high), ends.method
+                self.intervals[name] = (ends.low, ends.high)
+                self.methods[name] = ends.method
 
     @property
     def size(self) -> str:
@@ -207,7 +209,11 @@ class Scorecards(dict[str, Scorecard]):
 
 
 def data_frame(rows: Mapping[str, Sequence[float | None]], columns: Iterable[str]) -> Any:
-    """A pandas data frame of rows by the measures' names."""
+    """A pandas data frame of rows by the measures' names.
+
+    Raises:
+        MissingExtra: Pandas is not installed.
+    """
     try:
         import pandas as pd
     except ImportError:

@@ -178,9 +178,11 @@ def divide(above: Number, below: Number, empty: float = 0.0) -> Number:
 
 def mean(pairs: Iterable[tuple[Number, Number]]) -> Number:
     """The mean of (value, weight) pairs; 1.0 where nothing weighs, as for any empty tally."""
-    total, weight = 0.0, 0.0
+    total = 0.0
+    weight = 0.0
     for value, share in pairs:
-        total, weight = total + value * share, weight + share
+        total = total + value * share
+        weight = weight + share
     return divide(total, weight, empty=1.0)
 
 
@@ -304,7 +306,11 @@ class Bins(Keyed[int, tuple[Number, Number, Number]]):
 
     @classmethod
     def of(cls, confidence: float, correct: float) -> Self:
-        """The evidence of one prediction with a confidence in [0, 1]."""
+        """The evidence of one prediction with a confidence in [0, 1].
+
+        Raises:
+            ValueError: The confidence is outside.
+        """
         if not 0.0 <= confidence <= 1.0:
             raise ValueError(f"a confidence lies between 0 and 1, not {confidence!r}")
         bins = cls()
@@ -642,7 +648,8 @@ class Evidence(By[str, Tally]):
 
     def score(self, key: str) -> Number:
         """A measure's value as DSPy maximises it: 1 - value / worst where lower is better; 1 without evidence."""
-        tally, worst = self[key], self.worst.get(key)
+        tally = self[key]
+        worst = self.worst.get(key)
         return tally.value if worst is None else 1.0 - positive(tally.weight) * tally.value / worst
 
 

@@ -34,7 +34,11 @@ class Evidences:
     """The evidence of many examples: a matrix, and how a row of sums becomes a value.
 
     The examples are tallies, or one tally whose fields are arrays (`stacked`). Without ``zero`` they are plain numbers,
-    and their value is the mean. Examples of one cluster (document) share a row; ``unit`` is what a row is.
+    and their value is the mean. Examples of one cluster (document) share a row; ``unit`` is the noun for a row.
+
+    Attributes:
+        matrix: Of shape (examples or clusters, numbers): the evidence, a column for each number of the tally's state.
+        paths: The keys of the state that lead to each column.
     """
 
     def __init__(self, tallies: Values, zero: Any = None, clusters: Sequence[object] | None = None) -> None:
@@ -47,7 +51,11 @@ class Evidences:
     def paired(
         cls, a: Values, b: Values, zero: object = None, clusters: Sequence[object] | None = None
     ) -> tuple[Evidences, Floats, Floats]:
-        """The evidence of two systems on the same examples, and the rows of each."""
+        """The evidence of two systems on the same examples, and the rows of each, of the same shape.
+
+        Raises:
+            GoldassayError: The sides, or the clusters, are of different lengths.
+        """
         if len(a) != len(b):
             raise GoldassayError(f"a paired comparison needs the same examples: {len(a)} against {len(b)}")
         sides = None if clusters is None else [(side, name) for side in "ab" for name in clusters]
@@ -67,7 +75,7 @@ class Evidences:
         return counts, rate
 
     def values(self, sums: Floats) -> Floats:
-        """The value of each row of summed evidence.
+        """The value of each row of summed evidence: of shape (rows, numbers), the values of shape (rows,).
 
         A user's own tally may compute its value for plain numbers alone (``if``, ``max``, ``math``): then row by row.
         """
@@ -123,7 +131,11 @@ def _matrix(tallies: Any) -> tuple[list[Path], Floats]:
 
 
 def clustered(matrix: Floats, clusters: Sequence[object]) -> Floats:
-    """The rows summed within clusters (documents)."""
+    """The rows summed within clusters (documents): an array of shape (clusters, numbers).
+
+    Raises:
+        GoldassayError: There is not one cluster an example.
+    """
     if len(clusters) != len(matrix):
         raise GoldassayError(f"{len(clusters)} clusters for {len(matrix)} examples; the lengths must agree")
     names: dict[Any, int] = {}
@@ -218,7 +230,8 @@ def scaled(tallies: T, weights: Sequence[float]) -> T:
     >>> scaled(Mean(np.array([1.0, 0.0]), np.array([1.0, 1.0])), [3, 1]).total.tolist()
     [3.0, 0.0]
     """
-    columns, times = _rows(tallies), np.array(weights)
+    columns = _rows(tallies)
+    times = np.array(weights)
     return _from_columns(tallies, {path: x if path[-1] == LEVEL else x * times for path, x in columns.items()})
 
 
@@ -246,7 +259,8 @@ class Chunks(Mapping[str, Any]):
     """
 
     def __init__(self, zeros: Mapping[str, Any]) -> None:
-        self.zeros, self.sizes = zeros, list[int]()
+        self.zeros = zeros
+        self.sizes = list[int]()
         self._parts: dict[str, list[dict[Path, tuple[Any, Any]]]] = {name: [] for name in zeros}
 
     def add(self, tallies: Mapping[str, Tally], size: int) -> None:
@@ -325,7 +339,8 @@ def slope(evidences: Evidences, sums: Floats) -> Floats:
     """
     moved = np.flatnonzero(sums)
     steps = STEP * sums[moved]
-    up, down = np.tile(sums, (len(moved), 1)), np.tile(sums, (len(moved), 1))
+    up = np.tile(sums, (len(moved), 1))
+    down = np.tile(sums, (len(moved), 1))
     index = np.arange(len(moved))
     up[index, moved] += steps
     down[index, moved] -= steps

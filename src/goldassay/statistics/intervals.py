@@ -70,6 +70,9 @@ def interval(
 ) -> Interval:
     """The corpus value of tallies (or the mean of plain numbers) with its interval.
 
+    Raises:
+        GoldassayError: The method, the level or the number of resamples is wrong, or there is not enough evidence.
+
     Args:
         tallies: one an example, or one whose fields are arrays; or plain numbers.
         zero: the tallies' zero; None for plain numbers.
@@ -90,7 +93,8 @@ def interval(
     if method not in METHODS:
         raise GoldassayError(f"no interval {method!r}; there are {', '.join(METHODS)}")
     evidences = Evidences(tallies, zero, clusters)
-    value, n = evidences.value, len(evidences.matrix)
+    value = evidences.value
+    n = len(evidences.matrix)
     if not evidences.matrix.any():
         if method == "t":
             raise GoldassayError("no evidence: the measure applies to none of the examples")
@@ -129,7 +133,8 @@ def _effective_interval(value: float, variance: float, n: int, level: float, bou
     least, most = bounds
     share, size = _effective(value, variance, n, bounds)
     low, high = wilson_ends(share, size, float(special.stdtrit(n - 1, (1 + level) / 2)))
-    low, high = min(value, least + low * (most - least)), max(value, least + high * (most - least))
+    low = min(value, least + low * (most - least))
+    high = max(value, least + high * (most - least))
     return Interval(value, low, high, level, n, "effective")
 
 
@@ -149,12 +154,16 @@ def student(value: float, error: float, n: int, level: float, bounds: Bounds, me
     if n < 2:
         return Interval(value, value, value, level, n, method)
     half = float(special.stdtrit(n - 1, (1 + level) / 2)) * error
-    low, high = value - half, value + half
-    least, most = (float(end) for end in bounds)
+    low = value - half
+    high = value + half
+    least = float(bounds[0])
+    most = float(bounds[1])
     value = min(most, max(least, value))
     if math.isfinite(most - least) and error < 1e-12 * (most - least):
         share = (value - least) / (most - least)
-        low, high = (least + end * (most - least) for end in wilson(share * n, n, level))
+        share_low, share_high = wilson(share * n, n, level)
+        low = least + share_low * (most - least)
+        high = least + share_high * (most - least)
         method = "wilson" if method == "t" else f"{method}, wilson"
     return Interval(value, max(least, min(low, value)), min(most, max(high, value)), level, n, method)
 
@@ -168,7 +177,9 @@ def _own_values(evidences: Evidences, value: float) -> Floats | None:
     if not isinstance(evidences.zero, (Mean, Confusion)):
         return None
     rows = _rows(evidences)
-    n, sums, some = len(rows), rows.sum(axis=0), rows[:BLOCK]
+    n = len(rows)
+    sums = rows.sum(axis=0)
+    some = rows[:BLOCK]
     own = evidences.values(rows)
     if abs(float(own.mean()) - value) > 1e-9:
         return None
@@ -223,11 +234,12 @@ def _effective(value: float, variance: float, n: int, bounds: Bounds) -> tuple[f
 
 
 def jackknife_parts(evidences: Evidences, rows: Floats) -> Floats:
-    """What each row adds to the uncertainty of the value: the sum of the squares is the jackknife's variance.
+    """The share of each row in the uncertainty of the value: the sum of the squares is the jackknife's variance.
 
-    Of two systems on the same examples, the sum of the products is the covariance.
+    Returns an array of shape (rows,). Of two systems on the same examples, the sum of the products is the covariance.
     """
-    n, sums = len(rows), rows.sum(axis=0)
+    n = len(rows)
+    sums = rows.sum(axis=0)
     if n < 2:
         return np.zeros(n)
     if n > JACKKNIFED:
@@ -244,6 +256,9 @@ BIAS = 0.19  # the maximum over J of 2 J (1 − J) / (1 + J)³
 def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of a rate (Wilson 1927).
 
+    Raises:
+        GoldassayError: There are more successes than examples, or the level is not between 0 and 1.
+
     >>> [round(bound, 3) for bound in wilson(8, 10)]
     [0.49, 0.943]
     """
@@ -257,7 +272,8 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
 def wilson_ends(p: float, n: float, z: float) -> tuple[float, float]:
     """Wilson's ends for a rate ``p`` of ``n`` examples, ``z`` standard errors away."""
     z2 = z * z / n
-    centre, half = (p + z2 / 2) / (1 + z2), z * math.sqrt(p * (1 - p) / n + z2 / (4 * n)) / (1 + z2)
+    centre = (p + z2 / 2) / (1 + z2)
+    half = z * math.sqrt(p * (1 - p) / n + z2 / (4 * n)) / (1 + z2)
     return max(0.0, min(p, centre - half)), min(1.0, max(p, centre + half))  # rounding leaves p outside at 0 and 1
 
 
@@ -283,12 +299,18 @@ def macro_ends(
     >>> [round(end, 2) for end in macro_ends([*both, Counts()], "f1", (2 / 3, 0.5, 0.8), 2, 0.95)]
     [0.36, 1.0]
     """
+    # Each class has an interval of its own: Wilson's, of as many independent examples as its rate is worth. F1 is the
+    # share J = tp / (tp + fp + fn) seen through 2 J / (1 + J), which rises with J, so its ends are those of J. A class
+    # that occurs nowhere counts 0 in the mean and may be worth 1: it leaves the upper end open by 1 / number. F1 of few
+    # examples is too low by at most BIAS / examples on average, as the curve bends; the upper end is wider by that.
     sides: list[tuple[float, float]] = []
     influences: list[Floats] = []
-    open_ended, number = 0.0, 0
+    open_ended = 0.0
+    number = 0
     for counts in classes:
         number += 1
-        right, every = (np.broadcast_to(column, size) for column in (counts.tp, _mentions(counts, rate)))
+        right = np.broadcast_to(counts.tp, size)
+        every = np.broadcast_to(_mentions(counts, rate), size)
         if not every.any():
             open_ended += 1  # it counts 0, and may be worth 1
             continue
@@ -297,23 +319,29 @@ def macro_ends(
         examples, quantile = _examples(share, influences[-1], every, level)
         low, high = wilson_ends(share, examples, quantile)
         if rate == "f1":
-            low, share, high = (2 * end / (1 + end) for end in (low, share, high))
+            low = 2 * low / (1 + low)
+            share = 2 * share / (1 + share)
+            high = 2 * high / (1 + high)
             open_ended += BIAS / examples
         sides.append((share - low, high - share))
     if not sides:
         return 0.0, 1.0
+    # The half-widths of the classes are put together like standard deviations, with the correlations of the classes'
+    # influences: rho[i, j] is 1 for classes that are right in the same rows, and the variance of the sum is
+    # Σ_ij side_i side_j rho_ij (MOVER; Zou and Donner 2008). Rows that mention several classes correlate them.
     value, low, high = mean
     under, over = np.array(sides).T
-    parts = np.array(influences)
+    parts = np.array(influences)  # of shape (classes, rows)
     covariance = parts @ parts.T
     scale = np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
     rho = np.divide(covariance, scale, out=np.eye(len(sides)), where=scale > 0)
-    below, above = (math.sqrt(max(0.0, float(ends @ rho @ ends))) for ends in (under, over))
+    below = math.sqrt(max(0.0, float(under @ rho @ under)))
+    above = math.sqrt(max(0.0, float(over @ rho @ over)))
     return min(low, max(0.0, value - below / number)), max(high, min(1.0, value + (above + open_ended) / number))
 
 
 def _mentions(counts: Counts, rate: str) -> Floats:
-    """What the rate of a class is a share of."""
+    """The counts that the rate of a class is a share of."""
     return np.asarray(counts.tp + (rate != "recall") * counts.fp + (rate != "precision") * counts.fn, float)
 
 

@@ -101,6 +101,9 @@ def compare(
 ) -> Comparison:
     """A against B, aligned sequences of tallies (or plain numbers).
 
+    Raises:
+        GoldassayError: The sides are of different lengths, the test is unknown, or a setting is wrong.
+
     Args:
         a: one side, a tally or a number an example.
         b: the other side, of the same examples in the same order.
@@ -116,8 +119,8 @@ def compare(
     p = (b + 1) / (n + 1), with b of n permutations at least as far apart. Identical inputs: difference 0, p = 1.
     The classical tests (``paired_t``, ``wilcoxon``, ``mcnemar``) look at the values of the single examples.
 
-    >>> found = compare([1.0] * 12, [0.0] * 12, resamples=2000)
-    >>> found.difference, found.p < 0.01, round(found.interval.low, 3), found.interval.high
+    >>> result = compare([1.0] * 12, [0.0] * 12, resamples=2000)
+    >>> result.difference, result.p < 0.01, round(result.interval.low, 3), result.interval.high
     (1.0, True, 0.593, 1.0)
     """
     both, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
@@ -125,8 +128,10 @@ def compare(
         raise GoldassayError(f"no test {test!r}; there are {', '.join(TESTS)}")
     draws = {"resamples": 10_000, "seed": 0, **draws}
     check_settings(level, **draws)
-    n, (interval, error) = len(rows_a), difference_interval(both, rows_a, rows_b, level, bounds)
-    scores_a, scores_b = both.values(rows_a), both.values(rows_b)
+    n = len(rows_a)
+    (interval, error) = difference_interval(both, rows_a, rows_b, level, bounds)
+    scores_a = both.values(rows_a)
+    scores_b = both.values(rows_b)
     p = 1.0
     if test == "bootstrap":
         drawn = resampled_differences(both, rows_a, rows_b, **draws)
@@ -163,8 +168,11 @@ def difference_interval(
         sides = unit_bounds(both, values[0], a), unit_bounds(both, values[1], b)
         bounds = min(low for low, _ in sides), max(high for _, high in sides)
     seen = ((a != 0) | (b != 0)).any(axis=1)
-    a, b, n = a[seen], b[seen], int(seen.sum())
-    difference, (least, most) = values[0] - values[1], bounds
+    a = a[seen]
+    b = b[seen]
+    n = int(seen.sum())
+    difference = values[0] - values[1]
+    (least, most) = bounds
     widest = most - least
     if n < 2:
         ends = (-widest, widest) if math.isfinite(widest) else (difference, difference)
@@ -190,7 +198,8 @@ def difference_interval(
         rho = max(0.0, rho - 1 / (2 * n * spread)) if spread > 0 else 0.0
     under = _apart(shares[0] - low_a, high_b - shares[1], rho)
     over = _apart(high_a - shares[0], shares[1] - low_b, rho)
-    low, high = difference - widest * under, difference + widest * over
+    low = difference - widest * under
+    high = difference + widest * over
     return Interval(difference, max(-widest, low), min(widest, high), level, n, "newcombe"), error
 
 
@@ -215,7 +224,8 @@ def resampled_differences(both: Evidences, a: Floats, b: Floats, resamples: int,
 
 
 def _permutation(both: Evidences, a: Floats, b: Floats, resamples: int, seed: int) -> float:
-    gaps, seen = b - a, abs(both.of(a) - both.of(b))
+    gaps = b - a
+    seen = abs(both.of(a) - both.of(b))
     columns = np.flatnonzero((gaps != 0).any(axis=0))
     moved = np.zeros((resamples, a.shape[1]))
     moved[:, columns] = swapped(gaps[(gaps != 0).any(axis=1)][:, columns], resamples, seed)
@@ -228,11 +238,15 @@ def classical(test: str, differences: Floats) -> tuple[float, float]:
     """Statistic and two-sided p-value of ``paired_t``, ``wilcoxon`` or ``mcnemar`` (exact) on paired differences.
 
     No difference anywhere is p = 1; the same difference everywhere leaves nothing to chance, so the t test's p is 0.
+
+    Raises:
+        GoldassayError: There are too few examples for a t test, or values that McNemar's test does not know.
     """
     if not differences.any():
         return 0.0, 1.0
     if test == "mcnemar":
-        wins, losses = int((differences > 0).sum()), int((differences < 0).sum())
+        wins = int((differences > 0).sum())
+        losses = int((differences < 0).sum())
         if wins + losses != np.abs(differences).sum():
             raise GoldassayError("McNemar's test is for examples that are right or wrong: every value must be 0 or 1")
         return float(min(wins, losses)), float(scipy.stats.binomtest(wins, wins + losses, 0.5).pvalue)
@@ -253,7 +267,10 @@ def _effect(test: str, a: Floats, b: Floats) -> tuple[float, str]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down adjusted p-values, in the order given (Holm 1979).
+    """Holm's step-down adjusted p-values, in the order of ``p_values`` (Holm 1979).
+
+    Raises:
+        GoldassayError: A number is not a p-value.
 
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
@@ -261,7 +278,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     values = np.asarray(p_values, float)
     if not ((values >= 0) & (values <= 1)).all():
         raise GoldassayError("a p-value lies between 0 and 1; leave out the tests that were not made")
-    order, adjusted = values.argsort(kind="stable"), np.empty(len(values))
+    order = values.argsort(kind="stable")
+    adjusted = np.empty(len(values))
     adjusted[order] = np.maximum.accumulate(np.minimum(1, np.arange(len(values), 0, -1) * values[order]))
     return adjusted.tolist()
 
@@ -298,7 +316,7 @@ def ranks(
         seed: Of everything that is drawn at random.
 
     >>> strong, weak = [1.0] * 30, [0.0] * 30
-    >>> [str(one) for one in ranks([strong, weak, strong], resamples=500)]
+    >>> [str(rank) for rank in ranks([strong, weak, strong], resamples=500)]
     ['1–2', '3', '1–2']
     """
     n = len(systems)
@@ -306,7 +324,8 @@ def ranks(
     results = [
         compare(systems[a], systems[b], zero, clusters=clusters, resamples=resamples, seed=seed) for a, b in pairs
     ]
-    better, worse = [0] * n, [0] * n
+    better = [0] * n
+    worse = [0] * n
     for (a, b), result, p in zip(pairs, results, holm([result.p for result in results]), strict=True):
         if p <= 1 - level and result.difference:
             first, second = (a, b) if (result.difference > 0) != lower_is_better else (b, a)
@@ -333,6 +352,9 @@ def examples_needed(difference: float, standard_error: float, n: int, power: flo
 
     Args:
         alpha: The level of the test, such as 0.05.
+
+    Raises:
+        GoldassayError: The difference is 0.
 
     >>> examples_needed(0.05, standard_error=0.05, n=100)
     785
@@ -373,9 +395,11 @@ def cliffs_delta(a: Sequence[float] | Floats, b: Sequence[float] | Floats) -> fl
     >>> cliffs_delta([3, 4], [1, 4])
     0.25
     """
-    left, right = np.sort(np.asarray(a, dtype=float)), np.sort(np.asarray(b, dtype=float))
-    more, less = (right.searchsorted(left, side).mean() for side in ("left", "right"))
-    return float((more + less) / len(right) - 1)
+    left = np.sort(np.asarray(a, dtype=float))
+    right = np.sort(np.asarray(b, dtype=float))
+    smaller = right.searchsorted(left, "left").mean()
+    not_larger = right.searchsorted(left, "right").mean()
+    return float((smaller + not_larger) / len(right) - 1)
 
 
 def odds_ratio(a: Sequence[float] | Floats, b: Sequence[float] | Floats) -> float:
@@ -387,5 +411,8 @@ def odds_ratio(a: Sequence[float] | Floats, b: Sequence[float] | Floats) -> floa
     3.0
     """
     gaps = np.asarray(a, dtype=float) - np.asarray(b, dtype=float)
-    wins, losses = int((gaps > 0).sum()), int((gaps < 0).sum())
-    return wins / losses if losses else float("inf") if wins else 1.0
+    wins = int((gaps > 0).sum())
+    losses = int((gaps < 0).sum())
+    if losses:
+        return wins / losses
+    return math.inf if wins else 1.0

@@ -63,9 +63,12 @@ def corrected(
     bounds: Bounds | None = None,
     origin: str = "unknown",
 ) -> Corrected:
-    """The mean of what people would say, from ``labels`` with their ``verdicts`` and ``unlabelled`` verdicts.
+    """The mean that people's labels would have, from ``labels`` with their ``verdicts`` and ``unlabelled`` verdicts.
 
     ``bounds`` are the ends of the scale: no value and no interval leaves it.
+
+    Raises:
+        GoldassayError: There are too few labels, or something is not a number.
 
     Args:
         level: The level of the interval, such as 0.95.
@@ -76,7 +79,9 @@ def corrected(
     >>> round(estimate.naive.value, 3), round(estimate.corrected.value, 3), round(estimate.trust, 3)
     (0.667, 0.5, 0.567)
     """
-    y, f, g = (np.asarray(values, float) for values in (labels, verdicts, unlabelled))
+    y = np.asarray(labels, float)
+    f = np.asarray(verdicts, float)
+    g = np.asarray(unlabelled, float)
     if len(y) != len(f):
         raise GoldassayError(f"{len(y)} labels but {len(f)} verdicts on the same items; each label needs its verdict")
     if len(y) < 2 or len(g) < 1:
@@ -89,22 +94,26 @@ def corrected(
         raise GoldassayError("a label or verdict is not a number; leave unknown verdicts out and count them")
     trust, variance = _trust(y, f, g)
     value = trust * float(g.mean()) + float((y - trust * f).mean())
-    everything, n = np.concatenate([f, g]), len(y)
+    everything = np.concatenate([f, g])
+    n = len(y)
     limits = bounds or UNBOUNDED
     if set(y.tolist()) | set(everything.tolist()) <= {0.0, 1.0}:
         value = min(1.0, max(0.0, value))
         size = _effective_labels(y, f, g)
         estimate = Interval(value, *wilson(value * size, size, level), level, n + len(g), "ppi++, wilson")
-        method, limits = "auto", (0.0, 1.0)
+        method = "auto"
+        limits = (0.0, 1.0)
     else:
         estimate = replace(student(value, float(np.sqrt(variance)), n, level, limits, "ppi++"), n=n + len(g))
         method = "t"
-    naive, people = (interval(values, method=method, bounds=limits, level=level) for values in (everything, y))
+    naive = interval(everything, method=method, bounds=limits, level=level)
+    people = interval(y, method=method, bounds=limits, level=level)
     p = exchangeable(f, g)
     if method == "t":  # numbers, for which there is no other estimator
         why = "the labelled items are not like the others, and nothing corrects that" if p < 1 - level else ""
         return Corrected(estimate, naive, people, trust, p, chosen=estimate, why=why)
-    rogan, strata = rogan_gladen(y, f, g, level), by_verdict(y, f, g, level)
+    rogan = rogan_gladen(y, f, g, level)
+    strata = by_verdict(y, f, g, level)
     return Corrected(estimate, naive, people, trust, p, rogan, strata, *_choose(origin, p, estimate, rogan, strata))
 
 
@@ -123,7 +132,8 @@ def _choose(
         ), "these labels do not show that the judge tells them apart"
     if differ or origin == "elsewhere":
         return rogan, "the labelled items are not like the others" if differ else "the labels are from elsewhere"
-    low, high = min(ppi.low, rogan.low), max(ppi.high, rogan.high)
+    low = min(ppi.low, rogan.low)
+    high = max(ppi.high, rogan.high)
     return replace(ppi, low=low, high=high, method="both"), "whether the labels are a random sample is not known"
 
 
@@ -158,7 +168,9 @@ def rogan_gladen(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interv
     if not all(map(len, sides)) or (span := float(sides[1].mean() + sides[2].mean()) - 1) <= 0:
         return None
     value = min(1.0, max(0.0, (float(g.mean()) + float(sides[2].mean()) - 1) / span))
-    (q, spread), (right, of_right), (left, of_left) = (_plus_one(side) for side in sides)
+    q, spread = _plus_one(sides[0])
+    right, of_right = _plus_one(sides[1])
+    left, of_left = _plus_one(sides[2])
     rates = np.linspace(0, 1, 2001)
     gaps = q - (rates * right + (1 - rates) * (1 - left))
     errors = np.sqrt(spread + rates**2 * of_right + (1 - rates) ** 2 * of_left)
@@ -170,7 +182,8 @@ def rogan_gladen(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interv
 def by_verdict(y: Vector, f: Vector, g: Vector, level: float = 0.95) -> Interval | None:
     """The rate from the labels of each verdict; None if a verdict that is given has no label."""
     everything = np.concatenate([f, g])
-    share, n = float(everything.mean()), len(everything)
+    share = float(everything.mean())
+    n = len(everything)
     parts = [(weight, y[f == verdict]) for verdict, weight in ((1.0, share), (0.0, 1 - share)) if weight]
     if not all(len(labels) for _, labels in parts):
         return None
@@ -192,7 +205,8 @@ def _plus_one(values: Vector) -> tuple[float, float]:
 
 def _trust(y: Vector, f: Vector, g: Vector) -> tuple[float, float]:
     """λ, and the variance of the estimate with it."""
-    n, others = len(y), len(g)
+    n = len(y)
+    others = len(g)
     spread = float(np.concatenate([f, g]).var(ddof=1))
     trust = float(np.clip(np.cov(y, f)[0, 1] / ((1 + n / others) * spread), 0, 1)) if spread else 0.0
     return trust, trust**2 * spread / others + float((y - trust * f).var(ddof=1)) / n
@@ -200,6 +214,7 @@ def _trust(y: Vector, f: Vector, g: Vector) -> tuple[float, float]:
 
 def _effective_labels(y: Vector, f: Vector, g: Vector) -> float:
     """How many labels alone would say as much of a rate as these with the verdicts do."""
-    labels, verdicts = np.append(y, [1, 1, 0, 0]), np.append(f, [1, 0, 1, 0])
+    labels = np.append(y, [1, 1, 0, 0])
+    verdicts = np.append(f, [1, 0, 1, 0])
     _, variance = _trust(labels, verdicts, g)
     return len(y) * max(1.0, float(labels.var(ddof=1)) / len(labels) / variance)

@@ -61,6 +61,9 @@ def variance_parts(
         examples: The example of each answer.
         clusters: The document of each answer, if documents hold several examples.
 
+    Raises:
+        GoldassayError: No example has two answers.
+
     >>> parts = variance_parts([1, 1, 0, 0, 1, 0, 1, 1], examples=[0, 0, 1, 1, 2, 2, 3, 3])
     >>> round(parts.repeats, 6)     # one of 4 examples has the variance 1/2 among its 2 answers: 1/2 / 4 / (2 · 4)
     0.015625

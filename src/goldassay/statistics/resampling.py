@@ -41,7 +41,8 @@ def bootstrap(evidences: Evidences, resamples: int, seed: int) -> Floats:
 
 def resampled(matrix: Floats, resamples: int, seed: int) -> Iterator[Floats]:
     """The sums of the rows of each resample, in blocks."""
-    rng, n = np.random.default_rng(seed), len(matrix)
+    rng = np.random.default_rng(seed)
+    n = len(matrix)
     varying = np.flatnonzero((matrix != matrix[0]).any(axis=0))  # a column that does not vary adds up to n times it
     some = np.ascontiguousarray(matrix[:, varying])
     rows, counts = distinct(some)
@@ -65,7 +66,9 @@ def _convolved(matrix: Floats, k: int, rng: np.random.Generator) -> Floats:
     Values are rounded to a lattice on a ring: the transform of the distribution of a sum is that of one draw to the
     n-th power. Mean and variance, which rounding changes a little, are put right.
     """
-    n, mean, deviation = len(matrix), matrix.mean(), matrix.std()
+    n = len(matrix)
+    mean = matrix.mean()
+    deviation = matrix.std()
     ring = 1 << int(np.ceil(np.log2(REACH * LATTICE * n**0.5)))
     places = np.rint((matrix[:, 0] - mean) * ring / (REACH * deviation * n**0.5))
     shares = np.bincount(places.astype(np.int64) % ring, minlength=ring) / n
@@ -78,7 +81,8 @@ def _convolved(matrix: Floats, k: int, rng: np.random.Generator) -> Floats:
 
 def _drawn(matrix: Floats, k: int, rng: np.random.Generator) -> Floats:
     """The sums of n rows drawn from n rows with replacement, k times."""
-    n, step = len(matrix), max(1, CELLS // len(matrix))
+    n = len(matrix)
+    step = max(1, CELLS // len(matrix))
     sums = np.empty((k, matrix.shape[1]))
     for start in range(0, k, step):
         some = min(step, k - start)

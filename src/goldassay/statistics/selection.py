@@ -23,7 +23,8 @@ from scipy import special
 
 from goldassay.statistics.evidence import Floats, Ints
 
-FOLDS, ROUNDS = 10, 10
+FOLDS = 10
+ROUNDS = 10
 FLIPS = 4000
 LEVEL = 0.95
 FLOOR = 0.25  # of an example: the least standard error, for gains that are the same in all
@@ -80,20 +81,30 @@ def select(
     errors = np.maximum(np.sqrt((centred**2).sum(1, dtype=np.float64) / max(n - 1, 1) / n), floor)
     best = _best(means)
     pick = best if chosen is None else chosen
-    naive, error = _at(means, pick), _at(errors, np.maximum(pick, 0))
+    naive = _at(means, pick)
+    error = _at(errors, np.maximum(pick, 0))
 
-    # p and the lower end: the largest t of all candidates, in rows and in centred rows whose signs are flipped
+    # p: if no candidate is better, a row is as likely as its negative, so the largest t in flipped rows is what luck
+    # gives the best of all. Flipping whole rows keeps the correlations between candidates.
     rng = np.random.default_rng(seed)
     signs = (rng.integers(0, 2, (flips, n), dtype=np.int8) * 2 - 1).astype(np.float32)
     largest = _largest(signs, rows, floor)
     t = np.divide(naive, error, out=np.zeros_like(naive), where=error > 0)
     p = (1 + (largest >= t * (1 - 1e-6)).sum(0)) / (flips + 1)
+    # The ends hold for candidates that are better: rows are centred first, so that the flips leave chance alone. The
+    # lower end is `critical` errors below the mean, never fewer than Student's; one that excludes 0 although the test
+    # does not reject (the two quantiles are of different rows) is moved to 0. The upper end is Student's: having been
+    # chosen only makes a mean too high. The cross-fitted estimate is kept within both ends.
     student = float(special.stdtrit(max(n - 1, 1), (1 + LEVEL) / 2))
     critical = np.maximum(np.quantile(_largest(signs, centred, floor), LEVEL, axis=0), student)
-    low, high = naive - critical * error, naive + student * error
+    low = naive - critical * error
+    high = naive + student * error
     low = np.where(p > 1 - LEVEL, np.minimum(low, 0.0), low)
     estimate = np.where(pick == best, np.clip(_cross_fitted(rows, rng), low, high), naive)
-    low, high, estimate = (np.where(pick >= 0, end, 0.0) for end in (low, high, estimate))
+    is_candidate = pick >= 0  # the baseline gains nothing over itself
+    low = np.where(is_candidate, low, 0.0)
+    high = np.where(is_candidate, high, 0.0)
+    estimate = np.where(is_candidate, estimate, 0.0)
     return Selection(pick, naive, estimate, low, high, p, error, critical)
 
 

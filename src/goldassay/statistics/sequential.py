@@ -93,7 +93,8 @@ class Bets:
         """The value as a share of its bound, in [−1, 1]."""
         size = self.bound
         if size is None:
-            self._squares, self._moved = self._squares + value * value, self._moved + (value != 0)
+            self._squares = self._squares + value * value
+            self._moved = self._moved + (value != 0)
             size = math.sqrt(self._squares / max(self._moved, 1)) or 1.0
         elif abs(value) > size * (1 + 1e-9):
             raise GoldassayError(f"{value:g} is beyond the bound {size:g} that was declared")
@@ -130,6 +131,9 @@ def sequential_test(
     the look that it first stood in: that is the same with A and B exchanged, so the bets are fair. Rejecting is only
     about stopping early: it does not touch the level of accepting.
 
+    Raises:
+        GoldassayError: A level or a look is wrong, or the sides are of different lengths.
+
     >>> new, old = [1.0] * 12 + [0.0] * 4, [0.0] * 9 + [1.0] * 3 + [0.0] * 4
     >>> result = sequential_test(new, old)
     >>> result.decision, result.used, round(result.p, 3)
@@ -138,22 +142,29 @@ def sequential_test(
     if not (0 < alpha < 1 and 0 < beta < 1):
         raise GoldassayError(f"alpha and beta lie between 0 and 1, not {alpha:g} and {beta:g}")
     both, rows_a, rows_b = Evidences.paired(a, b, zero, clusters)
-    n, done, decision = len(rows_a), 0, "continue"
+    n = len(rows_a)
+    done = 0
+    decision = "continue"
     stops = range(1, n + 1) if looks is None else looks
     if list(stops) != sorted(set(stops)) or min(stops) < 1:
         raise GoldassayError(f"looks are numbers of examples, rising and above 0, not {list(stops)}")
-    better, worse = Bets(), Bets()
+    better = Bets()
+    worse = Bets()
     gaps: list[float] = []
     for stop in sorted({min(look, n) for look in stops}):
-        sum_a, sum_b = rows_a[:stop].sum(axis=0), rows_b[:stop].sum(axis=0)
+        sum_a = rows_a[:stop].sum(axis=0)
+        sum_b = rows_b[:stop].sum(axis=0)
         parts = stop * ((rows_a[done:stop] - rows_b[done:stop]) @ slope_between(both, sum_a, sum_b))
         better.extend(parts)
         gaps += (gain - parts).tolist()
         worse = Bets(bound=max(map(abs, gaps)) or 1.0)
         worse.extend(gaps)
         done = stop
-        decision = "accept" if better.p <= alpha else "reject" if worse.wealth >= 1 / beta else "continue"
-        if decision != "continue":
+        if better.p <= alpha:
+            decision = "accept"
+            break
+        if worse.wealth >= 1 / beta:
+            decision = "reject"
             break
     difference = both.of(rows_a[:done]) - both.of(rows_b[:done])
     return Decision(decision, better.p, better.wealth, worse.wealth, done, n, difference, alpha)
