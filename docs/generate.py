@@ -179,7 +179,7 @@ PAGES = {
     "statistics": "Statistics",
     "judges": "Judges",
     "models": "Language models, embeddings and search",
-    "compat": "Functions of the founding documents",
+    "compat": "Functions of the first specification",
 }
 """The pages of what is no task's own; the first takes what no other page has."""
 

@@ -20,7 +20,7 @@ class Patterns(dspy.Module):
 
 
 def example(text, names):
-    """A gold example; each name stands once in the text."""
+    """A gold example; each name occurs once in the text."""
     spans = [{"start": (at := text.index(n)), "end": at + len(n), "type": kind, "text": n} for n, kind in names.items()]
     return dspy.Example(text=text, entities=spans).with_inputs("text")
 

@@ -20,7 +20,7 @@ class Order(BaseModel):
 
 
 class Patterns(dspy.Module):
-    """The number, and what stands behind each amount."""
+    """The number, and the item after each amount."""
 
     def forward(self, text):
         lines = [{"what": what, "qty": qty} for qty, what in re.findall(r"(\d+) (\w+)", text)]

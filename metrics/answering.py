@@ -3,10 +3,10 @@
 Exact match is what a reader of a table wants, F1 says how near a wrong answer was: half and half, and both ask for an
 empty answer where a question has none. The rest is measured with weight 0, for the report and the feedback:
 retrieval in the same run (gold's ``documents`` are the relevant passages), the share of lost answers that retrieval
-lost, and lexical support, which is the stand-in without a judge and no faithfulness. A demonstration must be all right.
+lost, and lexical support, which needs no judge and is no faithfulness. A demonstration must be all right.
 
 ``metric_with(judge)`` has faithfulness and relevance by a judge (``--judge-lm``); in ``metric``, which has none, they
-have a value only where verdicts stand with the prediction. Both have the targets of the project's design and weight 0:
+have a value only where a prediction has verdicts. Both have the targets of the project's design and weight 0:
 who wants to tune on them gives them weights here, or adds others of `goldassay.measures.answering`, such as
 ClaimRate("claim_f1").
 """
@@ -26,7 +26,7 @@ def relevant(gold: Any) -> Any:
 
 
 def results(pred: Any) -> Any:
-    """What the program retrieved, also where it failed afterwards; ``None`` where it does not retrieve."""
+    """The retrieved passages, also of a program that failed afterwards; ``None`` if it does not retrieve."""
     return None if pred is None else read(pred, "results", None)
 
 

@@ -68,7 +68,7 @@ class Searching(dspy.Module):  # type: ignore[misc]
         return {"search": self._gold_passages}
 
     def _gold_passages(self, gold: Any) -> list[dict[str, Any]]:
-        """The passages that hold the answer, as `search` gives them; none where it stands in none."""
+        """The passages that hold the answer, as `search` gives them."""
         if self._indexed is None:
             self.search("")
         documents = [name for name in gold.get("documents") or () if name in self._texts]

@@ -21,7 +21,7 @@ Type = Literal["GRP.HER.MUS", "GRP.HER.ARC", "GRP.HER.LIB", "GRP.HER.SOC", "TOP"
 
 
 class Mention(BaseModel):
-    """A name as it stands in the text, with its type."""
+    """A name as it is written in the text, with its type."""
 
     text: str
     type: Type
@@ -39,8 +39,8 @@ class Extract(dspy.Signature):
 class Extraction(dspy.Module):
     """Names by a language model; offsets by code (`goldassay.text.spans`).
 
-    A name that does not stand in the text is kept with ``start`` and ``end`` of ``None``: the measures count it as
-    spurious and say so. A name that is repeated without standing there again counts once.
+    A name that is not in the text is kept with ``start`` and ``end`` of ``None``: the measures count it as
+    spurious and say so. A name that is repeated without being there again counts once.
     """
 
     def __init__(self) -> None:
@@ -156,7 +156,7 @@ class PatternExtraction(dspy.Module):
 
 
 def _institution(words: str) -> re.Pattern[str]:
-    """A name with one of these words in it: alone it names nothing, so other words of the name must stand around it."""
+    """A name with one of these words in it: alone it names nothing, so other words of the name must be around it."""
     head = rf"(?:(?!(?:{START})\b){CAPITAL} (?:{LINK} )?){{0,3}}"
     key = rf"(?:(?P<alone>\b(?i:{words})(?:s|es|n|en)?)|\b{CAPITAL}?(?i:{words})(?:s|es|n|en)?)\b"
     tail = (

@@ -1,7 +1,7 @@
 """Linking: mentions of a text to the entries of a table of labels, by a language model and without one.
 
 The table is ``labels.jsonl`` of the gold set ``heritage``. Where no mentions are given they are found: the table's
-names as they stand in the text, and names of several capitalised words, which may be nearly in it, or not at all.
+names as written in the text, and names of several capitalised words, which may be nearly in it, or not at all.
 ``program`` offers a model the nearest entries with their descriptions and asks for a number; 0 is NIL.
 """
 
@@ -33,7 +33,7 @@ def labels() -> LabelTable:
 
 
 def find_mentions(text: str, table: LabelTable) -> list[dict[str, Any]]:
-    """The table's names as they stand in the text, the longest first; then others of several capitalised words."""
+    """The table's names as written in the text, the longest first; then others of several capitalised words."""
     words = [match.span() for match in WORD.finditer(text)]
     spans: list[tuple[int, int]] = []
     for size in range(min(table.longest, len(words)), 0, -1):
@@ -192,7 +192,7 @@ def _right(mention: Any, near: Sequence[Match]) -> int:
 
 
 def _ordered(near: Sequence[Match], number: Any) -> list[Match]:
-    """The chosen entry before the others; none where the number is 0 or stands for nothing."""
+    """The chosen entry before the others; none if the number is 0 or no entry has it."""
     if not isinstance(number, int) or not 1 <= number <= len(near):
         return []
     return [near[number - 1], *(match for n, match in enumerate(near, start=1) if n != number)]

@@ -174,7 +174,7 @@ class PatternTriples(dspy.Module):  # type: ignore[misc]
         return fitted
 
     def matches(self, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """What each rule finds: the first object of each pattern, as a triple about the text's subject."""
+        """The triples of each rule: the first object of each pattern, about the text's subject."""
         subject = _subject(text)
         if subject is None:
             return

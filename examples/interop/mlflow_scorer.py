@@ -1,6 +1,6 @@
 """A goldassay metric as a scorer of mlflow.genai.evaluate. Run it: python examples/interop/mlflow_scorer.py
 
-MLflow averages the scores of the examples. The evidence stands in each trace, and ``corpus`` adds it up to the true F1.
+MLflow averages the scores of the examples. Each trace has the evidence, and ``corpus`` adds it up to the true F1.
 """
 
 import json

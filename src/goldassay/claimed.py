@@ -127,7 +127,7 @@ class Explanation:
         count = f"{len(ways)} of {len(self.tried)} other conventions give it, about {by_chance:.0f} by chance"
         lines = [f"{first}; {count}."]
         if by_chance > len(ways) / 2:
-            return [*lines, "None of them stands out; claim the number with more digits (the JSON has all of them)."]
+            return [*lines, "No single one is likely: claim the number with more digits (the JSON has all of them)."]
         lines += [f"{at}. {way}" for at, way in enumerate(ways[:most], start=1)]
         if len(ways) > most:
             lines.append(f"… and {len(ways) - most} more (the JSON has all of them)")

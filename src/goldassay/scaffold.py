@@ -76,11 +76,7 @@ def write(
     Raises:
         GoldassayError: A name is no Python name, the task is a built-in one, fields are missing, or a file exists.
     """
-    for name in (task, *inputs, *outputs):
-        if not name.isidentifier() or keyword.iskeyword(name):
-            raise GoldassayError(f"a task or field needs a Python name (letters, digits, _), got {name!r}")
-    if task in TASKS:
-        raise GoldassayError(f"{task} is a built-in task; `goldassay init DIR` writes a workspace with those")
+    _check_names(task, inputs, outputs)
     records = read(source, task=task, map=renamed) if source is not None else []
     if schema is not None:
         if outputs:
@@ -109,6 +105,15 @@ def write(
     texts = _texts(words, gold or _examples(inputs, outputs, shape), source)
     texts |= {f"programs/_{task}_schema.py": model_file} if model else {}
     return _save(folder, texts, force)
+
+
+def _check_names(task: str, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Raises unless the task is new, and all names are names in Python."""
+    for name in (task, *inputs, *outputs):
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise GoldassayError(f"a task or field needs a Python name (letters, digits, _), got {name!r}")
+    if task in TASKS:
+        raise GoldassayError(f"{task} is a built-in task; `goldassay init DIR` writes a workspace with those")
 
 
 def _save(folder: Path, texts: dict[str, str], force: bool) -> list[Path]:

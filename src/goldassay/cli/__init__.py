@@ -41,7 +41,7 @@ FLAGS = ("--json", "--force", "--quiet")
 
 
 class Program(TyperGroup):
-    """The program: its own options may stand anywhere on the line, as in ``goldassay score … --json``."""
+    """The program: its own options may be anywhere on the line, as in ``goldassay score … --json``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Move the program's options to the front."""
@@ -72,7 +72,7 @@ def top(
 ) -> None:
     """Score DSPy programs against gold, and tune them in the same loop.
 
-    These options may stand anywhere on the line.
+    These options may be anywhere on the line.
     """
     if version:
         from goldassay import __version__

@@ -27,7 +27,7 @@ FIVE = "five"
 
 @dataclass(frozen=True)
 class SystemOptions(use.FileOptions):
-    """What is compared, besides runs, and how the systems are ranked."""
+    """The compared systems, besides runs, and how they are ranked."""
 
     gold: str | None = use.for_gold("SET|FILE", "The gold.")
     pred: list[Path] | None = use.for_gold("FILE|RUN", "Predictions (repeat); the first are the baseline.")

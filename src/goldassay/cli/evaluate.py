@@ -48,7 +48,7 @@ class RunningOptions(use.WorkOptions):
 
 @dataclass(frozen=True)
 class ResultOptions:
-    """What becomes of a run."""
+    """Where a run goes, and what is shown of it."""
 
     runs: Path = use.for_result("FOLDER", "The folder for run folders.", default=Path("runs"))
     judge_labels: Path | None = use.for_result("FILE", "Human labels (id, label) that correct the judged values.")

@@ -116,7 +116,7 @@ def convert(
     target: Annotated[Path, use.argument("TO", "The file to write.")],
     task: Annotated[str, use.for_gold("TASK", "The task of the gold.")],
     reading: use.FormatOptions,
-    to: str | None = use.option("NAME", "The format of TARGET, if its name does not imply it."),
+    to: str | None = use.option("NAME", "The format of TO, if its name does not imply it."),
     option: list[str] | None = use.option(
         "NAME=VALUE", "topics=FILE: the texts of the queries of trec, id<TAB>text a line."
     ),

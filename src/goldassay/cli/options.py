@@ -1,8 +1,8 @@
 """Options that several commands share, each defined once.
 
-Typer spells a command's parameters out as options. A parameter whose type is a dataclass stands for a group: each field
+Typer spells a command's parameters out as options. A parameter whose type is a dataclass is a group: each field
 of the dataclass becomes an option, and the command gets the dataclass (`command`). ``--json``, ``--seed``, ``--force``
-and ``--quiet`` belong to the whole program (`goldassay.cli.app`) and may stand anywhere on the line; a command that
+and ``--quiet`` belong to the whole program (`goldassay.cli.app`) and may be anywhere on the line; a command that
 uses one has a parameter of that name.
 """
 
@@ -18,11 +18,11 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from goldassay.cli.settings import settings
+from goldassay.cli.settings import help_text, settings
 from goldassay.exceptions import GoldassayError
 
 SHARED = ("json", "seed", "force")
-"""The parameters of commands that stand for options of the whole program."""
+"""The parameters of commands that are options of the whole program."""
 
 
 def option(metavar: str | None, help: str, *names: str, default: Any = None, **more: Any) -> Any:
@@ -93,11 +93,7 @@ Settings = Annotated[
     list[str] | None,
     option(
         "NAME=VALUE",
-        "A setting of the task (repeat): labels=A,B or FILE; weight=FIELD; costs=FILE; "
-        "bounds=word; malformed=strict; scheme=NAME; "
-        "equivalent=FILE; na_probs=FILE; ontology=FILE; train=FILE; skip_bad=N; of records schema=FILE, "
-        "compare=FIELD=HOW;…, blank=null, ordered=LIST. Of another tool's log: document=FIELD of its "
-        "metadata.",
+        f"A setting of the task (repeat). {help_text()}. Of another tool's log, in compare: document=FIELD.",
     ),
 ]
 RENAMED = {"columns": "map", "measures": "measure", "any_version": "force"}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from goldassay import files, workspace
 from goldassay.exceptions import DataError, GoldassayError
+from goldassay.measure import TASKS
 
 
 def table(file: str, columns: int = 2) -> list[list[str]]:
@@ -63,45 +64,52 @@ def schema(text: str) -> Any:
 
 
 class Setting(NamedTuple):
-    """The tasks that have a setting, and how its value is read."""
+    """The tasks that have a setting, how its value is read, and how help texts write the value."""
 
     tasks: Sequence[str]
     read: Callable[[str], Any] = str
+    form: str = "FILE"
 
 
 SETTINGS: Mapping[str, Setting] = {
-    "labels": Setting(["classification"], labels),
-    "weight": Setting(["classification"]),
+    "labels": Setting(["classification"], labels, "A,B or FILE"),
+    "weight": Setting(["classification"], form="FIELD"),
     "costs": Setting(["classification"], lambda file: [(gold, pred, float(n)) for gold, pred, n in table(file, 3)]),
-    "bounds": Setting(["extraction", "linking"]),
-    "malformed": Setting(["extraction"]),
-    "scheme": Setting(["extraction"]),
+    "bounds": Setting(["extraction", "linking"], form="word"),
+    "malformed": Setting(["extraction"], form="strict"),
+    "scheme": Setting(["extraction"], form="NAME"),
     "equivalent": Setting(["linking"], lambda file: dict(table(file))),
     "na_probs": Setting(["answering"], Path),
     "ontology": Setting(["triples"], lambda file: files.json_value(Path(file))),
     "train": Setting(["triples"], Path),
-    "skip_bad": Setting(
-        ["extraction", "linking", "classification", "retrieval", "answering", "triples", "records"], int
-    ),
-    "embedder": Setting(["answering"]),
+    "skip_bad": Setting(TASKS, int, "N"),
+    "embedder": Setting(["answering"], form="NAME"),
     "schema": Setting(["records"], schema),
-    "compare": Setting(["records"], comparators),
-    "blank": Setting(["records"]),
-    "ordered": Setting(["records"], lambda text: text if text == "all" else text.replace(" ", "").split(",")),
+    "compare": Setting(["records"], comparators, "FIELD=HOW;…"),
+    "blank": Setting(["records"], form="null"),
+    "ordered": Setting(["records"], lambda text: text if text == "all" else text.replace(" ", "").split(","), "LIST"),
 }
-"""What ``--option`` sets.
+"""The settings of ``--option``.
 
 ``labels``: the labels of the task, separated by commas, one a line in a file, ``institutions`` or ``seen``. ``weight``:
-the field of gold that says what an example weighs. ``costs``: a table of gold label, predicted label and cost.
+the field of gold with the weight of an example. ``costs``: a table of gold label, predicted label and cost.
 ``bounds=word`` widens spans to whole words first, as ELEVANT does. ``malformed=strict`` reads tags as their scheme is
 written; the default reads them as conlleval does. ``scheme``: IOB1, IOB2, IOE2, IOBES or BILOU. ``equivalent``: a table
 of equivalent ids, two columns. ``na_probs``: SQuAD 2.0's probabilities of no answer. ``ontology``: Text2KGBench's JSON.
-``train``: DocRED's training set, for Ign F1.
-``skip_bad``: skip up to N bad tags or lines; a warning counts them. ``embedder``: the embedder of ``--metric five``.
-``schema``: a JSON Schema, or ``models.py:Invoice``. ``compare``: comparators by field, ``total=money;day=date`` or a
-JSON file.
-``blank``: same, null or apart. ``ordered``: lists whose order counts, or all.
+``train``: DocRED's training set, for Ign F1. ``skip_bad``: skip up to N bad tags or lines; a warning counts them.
+``embedder``: the embedder of ``--metric five``. ``schema``: a JSON Schema, or ``models.py:Invoice``. ``compare``:
+comparators by field, ``total=money;day=date`` or a JSON file. ``blank``: same, null or apart. ``ordered``: lists whose
+order counts, or all.
 """
+
+
+def help_text() -> str:
+    """All settings in the help of ``--option``, those of one task together."""
+    by_tasks: dict[str, list[str]] = {}
+    for name, setting in SETTINGS.items():
+        tasks = "all tasks" if setting.tasks is TASKS else ", ".join(setting.tasks)
+        by_tasks.setdefault(tasks, []).append(f"{name}={setting.form}")
+    return "; ".join(f"{tasks}: {', '.join(names)}" for tasks, names in by_tasks.items())
 
 
 def settings(

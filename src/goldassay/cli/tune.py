@@ -199,7 +199,7 @@ def audit(
         list[Path],
         use.argument(
             "RESULT... | [BEFORE] AFTER --program FILE",
-            "What an optimizer left (goldassay.audit.save, GEPA's to_dict(), a tuning folder, a CSV "
+            "The result of an optimizer (goldassay.audit.save, GEPA's to_dict(), a tuning folder, a CSV "
             "example,candidate,score); two or more runs or files of dspy.Evaluate, the baseline first; or the saved "
             "states of a program.",
         ),

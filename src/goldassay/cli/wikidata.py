@@ -83,7 +83,7 @@ def fetch(articles: SourceOptions) -> None:
 
 @dataclass(frozen=True)
 class EvaluationOptions(SourceOptions):
-    """What is evaluated on the articles."""
+    """The program and the articles of an evaluation."""
 
     limit: use.Limit = None
     no_cache: bool = use.flag("--no-cache", "Fetch everything again.")

@@ -1,4 +1,4 @@
-"""What the founding documents name, on top of the rest: the same names, arguments and results, computed rightly.
+"""The functions of the first specification: the same names, arguments and results, with known errors fixed.
 
 The names below are loaded when first used.
 

@@ -152,7 +152,7 @@ def type_classification_metrics(
 ) -> dict[str, Any]:
     """Accuracy, averages, values per class and the confusion matrix over ``labels`` (default: the 19 types).
 
-    What the list does not have (also a missing prediction) is counted under OTHER, the last row and column of the
+    Labels outside the list, and missing predictions, are counted under OTHER, the last row and column of the
     matrix, which is there only when it is needed; accuracy is over all examples. ``weighted_f1`` is 0, with a warning,
     where no label of the list has support.
 

@@ -1,1 +1,1 @@
-"""Texts: words, sentences, normal forms, tags, where words stand, which texts are nearly the same."""
+"""Texts: words, sentences, normal forms, tags, places of words, which texts are nearly the same."""

@@ -1,4 +1,4 @@
-"""Spans of texts: where the words stand that a program names, and what the tags of tokens mark.
+"""Spans of texts: the places of words that a program names, and the spans that tags of tokens mark.
 
 A model that lists the names in a text rarely gives the right offsets, and it changes case, quotation marks, spacing or
 Unicode form. So names come from the model and offsets from `locate`.
@@ -80,7 +80,7 @@ def _places(quote: str, text: str, forms: Sequence[Form]) -> list[Offsets]:
 
 
 def _find(words: str, string: str, spans: Sequence[Offsets]) -> Iterator[Offsets]:
-    """Where words stand in a form of a text, also overlapping; no match begins or ends inside of a letter."""
+    """The places of words in a form of a text, also overlapping; no match begins or ends inside of a letter."""
     for match in re.finditer(f"(?={re.escape(words)})", string) if words else ():
         start = match.start()
         end = start + len(words)
@@ -120,7 +120,7 @@ def _plain(letter: str) -> str:
 def widened(start: int, end: int, text: str) -> tuple[int, int]:
     """A span with the rest of the words that it cuts: letters, digits, and ``'``, ``"``, ``_`` on both sides.
 
-    An opening quotation mark whose closing one stands outside is left out. As in ELEVANT (Bast et al. 2022).
+    An opening quotation mark whose closing one is outside is left out. As in ELEVANT (Bast et al. 2022).
 
     >>> widened(0, 6, "Albert's birthplace is Ulm."), widened(1, 19, '"Hearts and Flowers" is a song.')
     ((0, 8), (0, 20))
