@@ -12,14 +12,14 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 from filelock import lock_descriptor, unlock_descriptor
@@ -147,7 +147,7 @@ def rows(file: Path, *, what: str = "a JSON object", check: Check | None = None)
 def rows_with_offsets(
     file: Path, *, what: str = "a JSON object", check: Check | None = None
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    """Like `rows`, each with the byte offset of its line (`row_at` reads it again).
+    """Like `rows`, each with the byte offset of its line (`rows_at` reads it again).
 
     Raises:
         DataError: A line is not JSON, or fails the check.
@@ -165,11 +165,13 @@ def rows_with_offsets(
             offset += len(line)
 
 
-def row_at(stream: BinaryIO, offset: int) -> dict[str, Any]:
-    """The object whose line starts at this byte offset of an open file."""
-    stream.seek(offset)
-    row: dict[str, Any] = value(stream.readline(), unique=False)
-    return row
+def rows_at(file: Path, offsets: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """The objects whose lines start at these byte offsets, for sequences that leave their rows in a file."""
+    with file.open("rb") as stream:
+        for offset in offsets:
+            stream.seek(offset)
+            row: dict[str, Any] = value(stream.readline(), file=file, unique=False)
+            yield row
 
 
 class Log:

@@ -180,15 +180,14 @@ class RecordFile(Sequence[Any]):
     def __iter__(self) -> Iterator[Any]:
         task, side, file = self.source.task, self.source.side, self.source.path
         record_of: Any = formats.named(self.source.format).record_of
-        with rows_of(file).open("rb") as stream:
-            for name, offset in zip(self.ids, self.offsets, strict=True):
-                if offset == MISSING:
-                    yield empty_prediction(name, task)
-                    continue
-                stream.seek(offset)
-                record = record_of(jsonl.value(stream.readline(), file=file, unique=False), self.source)
-                record = record if self.source.format == "run" else check(record, task, side)  # of a run it is checked
-                yield self.transform(record) if self.transform else record
+        stored = jsonl.rows_at(rows_of(file), (offset for offset in self.offsets if offset != MISSING))
+        for name, offset in zip(self.ids, self.offsets, strict=True):
+            if offset == MISSING:
+                yield empty_prediction(name, task)
+                continue
+            record = record_of(next(stored), self.source)
+            record = record if self.source.format == "run" else check(record, task, side)  # of a run it is checked
+            yield self.transform(record) if self.transform else record
 
 
 def select(records: Sequence[Any], places: Iterable[int]) -> Sequence[Any]:

@@ -6,7 +6,6 @@ the answers to an example become its row (`example_row`), so that whatever reads
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -82,10 +81,10 @@ class Rows(Sequence[Row]):
 
     def _read(self, numbers: Sequence[int]) -> Iterator[Row]:
         places = [self._places[number] for number in numbers]
-        on_disk = any(isinstance(place, int) for place in places)
-        with open(self.file if self.file and on_disk else os.devnull, "rb") as stream:
-            for place in places:
-                yield jsonl.row_at(stream, place) if isinstance(place, int) else place
+        offsets = [place for place in places if isinstance(place, int)]
+        stored = jsonl.rows_at(self.file, offsets) if self.file and offsets else iter(())
+        for place in places:
+            yield next(stored) if isinstance(place, int) else place
 
 
 def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> Row:

@@ -40,6 +40,8 @@ MEASURES: tuple[Measure[Any], ...] = (
 )
 
 
+Calibration = LabelCalibration  # its name in the runs that are stored
+
 __all__ = [
     "MCC",
     "MEASURES",
