@@ -175,7 +175,7 @@ def _documents(folder: Path, case: Reference) -> Documents:
     if case.column.startswith("NEL"):
         both = pairs("linking", *files, format="hipe", column=case.column, adjacent=case.adjacent)
         read = [linking.sides(gold, pred) for gold, pred in zip(both.gold, both.pred, strict=True)]
-        return [schemes(Matching(one).fates(case.k)) for one in read]
+        return [schemes(Matching(one).outcomes(case.k)) for one in read]
     both = pairs("extraction", *files, format="hipe", column=case.column)
     return counted(both.gold, both.pred)
 
@@ -260,7 +260,7 @@ class Replay:
     def _linked(self, column: str, k: int) -> Any:
         both = pairs("linking", self.gold, self.system, format="hipe", column=column, protocol="hipe")
         read = [sides(gold, pred) for gold, pred in zip(both.gold, both.pred, strict=True)]
-        return [schemes(Matching(one).fates(k)) for one in read]
+        return [schemes(Matching(one).outcomes(k)) for one in read]
 
 
 def campaign(data: Path) -> SuiteResult:

@@ -43,11 +43,11 @@ def test_the_official_results_come_out(
     sides = read(folder, gold, system, adjacent)
     official = json.loads((folder / f"{reference}.json").read_text())
     both = [linking.sides(g, p) for g, p in zip(sides.gold, sides.pred, strict=True)]
-    fates = [Matching(document).fates(k) for document in both]
-    assert {"ALL", *(name for document in fates for name, _ in document)} == set(official)
+    outcomes = [Matching(document).outcomes(k) for document in both]
+    assert {"ALL", *(name for document in outcomes for name, _ in document)} == set(official)
     for name, schemes in official.items():
         for theirs, ours in SCHEMES.items():
-            rows = [[outcome for id_, outcome in document if name in ("ALL", id_)] for document in fates]
+            rows = [[outcome for id_, outcome in document if name in ("ALL", id_)] for document in outcomes]
             each = [hipe(document, ours) for document in rows if document or name == "ALL"]
             semeval, figures = sum(each, SemEvalCounts(0, 0, 0, 0, 0)), schemes[theirs]
             for field in COUNTS:

@@ -103,7 +103,7 @@ class Matching:
         if match == "entity":
             return self.entities(k)
         if matching == "hipe":
-            outcomes = (outcome for _, outcome in self.fates(k, over))
+            outcomes = (outcome for _, outcome in self.outcomes(k, over))
             return hipe(outcomes, "type" if match == "overlap" else "strict").counts
         pairs = _pairs(
             edge
@@ -139,13 +139,13 @@ class Matching:
         parts = {*self._parts.get(self.gold[index][:2], ())} - {index}
         return index in right or (bool(parts) and all(self._complete(i, right) for i in parts))
 
-    def fates(self, k: int = 1, over: str = "all") -> list[tuple[str, Outcome]]:
+    def outcomes(self, k: int = 1, over: str = "all") -> list[tuple[str, Outcome]]:
         """The id and the outcomes of each answer, in the official order, and of each mention without one.
 
         >>> from goldassay.measures.extraction.matching import OVERLAPS
         >>> from goldassay.measures.linking.records import sides
         >>> document = sides([{"start": 0, "end": 5, "ids": "Q1"}], [{"start": 0, "end": 4, "candidates": ["Q1"]}])
-        >>> Matching(document).fates() == [("Q1", OVERLAPS[True])]
+        >>> Matching(document).outcomes() == [("Q1", OVERLAPS[True])]
         True
         """
 

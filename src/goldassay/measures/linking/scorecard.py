@@ -123,7 +123,7 @@ def _facts(part: Batches, first: HitsAt) -> Counter[Any]:
 def _hipe_facts(part: Batches, first: HitsAt) -> Counter[Any]:
     """The same, and the outcome of each answer and each mention without one."""
     batch: MentionBatch = part.of(first)
-    outcomes = Counter(outcome for matching in batch for _, outcome in matching.fates())
+    outcomes = Counter(outcome for matching in batch for _, outcome in matching.outcomes())
     return _facts(part, first) + outcomes
 
 
