@@ -166,11 +166,11 @@ def test_the_labels_of_a_file(tmp_path: Path) -> None:
     assert of({"id": "a", "measure": "faithfulness", "label": 0.25}, metric=both) == {"faithfulness": {"a": 0.25}}
     for row, content, says in (
         ({"id": "a", "label": "great"}, metric, "'great' is no label of relevance: full, partial, none, evasion"),
-        ({"id": "a", "label": 0.5}, both, "say which in a column measure: judged are relevance, faithfulness"),
+        ({"id": "a", "label": 0.5}, both, "name it in a column measure: judged are relevance, faithfulness"),
         (
             {"id": "a", "measure": "f1", "label": 1},
             both,
-            "no judge gives 'f1' here; say which in a column measure: judged are",
+            "no judge gives 'f1' here; name it in a column measure: judged are",
         ),
         ({"id": "a", "label": None}, metric, "no row has a label"),
     ):
