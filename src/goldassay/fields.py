@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from goldassay.exceptions import DataError, FieldError
@@ -78,7 +79,7 @@ def identity(record: object, index: object) -> str:
     return _name(record, "id") or str(index)
 
 
-def check_unique(records: Iterable[object], file: object = None) -> None:
+def check_unique(records: Iterable[object], file: Path | str | None = None) -> None:
     """Raise if two records have one id; the numbers 1 and the text "1" are one."""
     seen: set[str] = set()
     for index, record in enumerate(records):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Generic, cast
 
@@ -209,7 +209,7 @@ def target_met(value: float, target: float, *, lower_is_better: bool = False) ->
     return value <= target + ROUNDING if lower_is_better else value >= target - ROUNDING
 
 
-def check_choice(name: str, value: object, choices: Collection[object]) -> None:
+def check_choice(name: str, value: Hashable, choices: Collection[Hashable]) -> None:
     """Raise a `GoldassayError` unless a convention has one of its values.
 
     >>> check_choice("rate", "f2", ("f1", "precision"))

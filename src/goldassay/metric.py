@@ -378,7 +378,7 @@ class FunctionMetric(Metric):
         return {key: Assessment(part, score.errors if key == first else ()) for key, part in evidence.items()}
 
     @staticmethod
-    def _returned(key: str, value: Any, worst: Mapping[str, float | None]) -> Returned:
+    def _returned(key: str, value: Tally | float, worst: Mapping[str, float | None]) -> Returned:
         """The measure of a value that was returned under this name."""
         kind = type(value).__name__ if isinstance(value, Tally) else "Mean"
         return Returned(key, kind, lower_is_better=key in worst, most=worst.get(key))
@@ -391,7 +391,7 @@ class FunctionMetric(Metric):
             self.fix_names({**self.measures, **parts}, {**self.weights, **dict.fromkeys(parts, 0.0)})
         self.check_names(values)
 
-    def _tally(self, key: str, value: Any) -> Any:
+    def _tally(self, key: str, value: Tally | float) -> Tally:
         if not isinstance(value, Tally):
             return Mean.of(_number(value))
         if type(value) is not type(self.measures[key].zero):
@@ -426,7 +426,7 @@ def _number(value: Any) -> float:
     return number
 
 
-def _part(value: Any) -> Any:
+def _part(value: Tally | float) -> Tally | float:
     """A value of a dict: evidence as it is, anything else as a number."""
     return value if isinstance(value, Tally) else _number(value)
 

@@ -24,7 +24,7 @@ from goldassay.display import Displayed
 from goldassay.exceptions import DataError, MissingExtra
 from goldassay.fields import clusters, shared_text, unit
 from goldassay.measure import Measure, gold_field
-from goldassay.tally import Counts, flat
+from goldassay.tally import Counts, Tally, flat
 
 RATES = ("precision", "recall", "f1")
 CHUNK = 10_000  # records of a file that are in memory at once
@@ -329,7 +329,7 @@ def from_evidence(
     return card
 
 
-def valued(total: Any) -> float | None:
+def valued(total: Tally) -> float | None:
     """The value of summed evidence; ``None`` without any."""
     return float(total.value) if total.weight else None
 

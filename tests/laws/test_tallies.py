@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import pytest
-from laws.test_laws import pairs, registered
+from tests.laws.test_laws import pairs, registered
 
 import goldassay.gold.agreement.coefficients
 from goldassay.measure import TASKS, Measure
@@ -48,7 +48,7 @@ class Longest(Tally):
         return type(self)(**state)
 
 
-def kinds(kind: type = Tally) -> Iterator[type]:
+def kinds(kind: type[Tally] = Tally) -> Iterator[type[Tally]]:
     for derived in kind.__subclasses__():
         if derived.__module__.startswith("goldassay.") and not inspect.isabstract(derived):
             yield derived

@@ -41,7 +41,7 @@ class Evidences:
         paths: The keys of the state that lead to each column.
     """
 
-    def __init__(self, tallies: Values, zero: Any = None, clusters: Sequence[object] | None = None) -> None:
+    def __init__(self, tallies: Values, zero: Tally | None = None, clusters: Sequence[object] | None = None) -> None:
         self.zero: Any = Mean() if zero is None else zero
         self.paths, matrix = _numbers(tallies) if zero is None else _matrix(tallies)
         self.matrix = matrix if clusters is None else clustered(matrix, clusters)
@@ -49,7 +49,7 @@ class Evidences:
 
     @classmethod
     def paired(
-        cls, a: Values, b: Values, zero: object = None, clusters: Sequence[object] | None = None
+        cls, a: Values, b: Values, zero: Tally | None = None, clusters: Sequence[object] | None = None
     ) -> tuple[Evidences, Floats, Floats]:
         """The evidence of two systems on the same examples, and the rows of each, of the same shape.
 
@@ -110,7 +110,7 @@ def _numbers(values: Values) -> tuple[list[Path], Floats]:
     return [("total",), ("weight",)], np.column_stack([numbers, np.ones(len(numbers))])
 
 
-def _matrix(tallies: Any) -> tuple[list[Path], Floats]:
+def _matrix(tallies: Values | Tally) -> tuple[list[Path], Floats]:
     """A row for each tally, or each entry of one whose fields are arrays; a path that a tally lacks is 0."""
     if isinstance(tallies, Tally):
         columns = flat(tallies.state())
@@ -281,7 +281,7 @@ class Chunks(Mapping[str, Any]):
         return _from_columns(self.zeros[name], _joined(parts, self.sizes))
 
 
-def _compact(values: Any) -> Any:
+def _compact(values: NDArray[Any]) -> NDArray[Any]:
     """The values in the smallest integers that hold them exactly, or as they are."""
     with np.errstate(invalid="ignore"):
         small = (values.astype(kind) for kind in (np.int8, np.int16, np.int32))
@@ -292,7 +292,7 @@ STEP = 1e-5  # of a sum: the step of the derivative
 NODES = np.polynomial.legendre.leggauss(5)  # points and weights of the mean on the way from B to A
 
 
-def influences(tallies: Values, zero: object = None, *, clusters: Sequence[object] | None = None) -> Floats:
+def influences(tallies: Values, zero: Tally | None = None, *, clusters: Sequence[object] | None = None) -> Floats:
     """The empirical influence of each example (or cluster): how far it moves the corpus value, per share of the whole.
 
     With n examples, V(all) + influence is each example's own value in a mean (for plain numbers and equal weights it is
@@ -306,7 +306,9 @@ def influences(tallies: Values, zero: object = None, *, clusters: Sequence[objec
     return len(rows) * (rows @ slope(evidences, rows.sum(axis=0)))
 
 
-def contributions(a: Values, b: Values, zero: object = None, *, clusters: Sequence[object] | None = None) -> Floats:
+def contributions(
+    a: Values, b: Values, zero: Tally | None = None, *, clusters: Sequence[object] | None = None
+) -> Floats:
     """What each example (or cluster) adds to the corpus value of A minus that of B.
 
     The parts add up to the difference, but for the rounding of the derivative; an example with the same evidence on

@@ -33,7 +33,7 @@ from scipy import special
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats, Values, slope
 from goldassay.statistics.resampling import bootstrap, check_settings
-from goldassay.tally import Confusion, Counts, Mean
+from goldassay.tally import Confusion, Counts, Mean, Tally
 
 METHODS = ("auto", "effective", "t", "bootstrap")
 Bounds = tuple[float, float]
@@ -59,7 +59,7 @@ class Interval:
 
 def interval(
     tallies: Values,
-    zero: object = None,
+    zero: Tally | None = None,
     *,
     clusters: Sequence[object] | None = None,
     method: str = "auto",
@@ -202,7 +202,7 @@ def unit_bounds(evidences: Evidences, value: float, rows: Floats) -> Bounds:
 
 
 def effective_sample_size(
-    tallies: Values, zero: object = None, *, clusters: Sequence[object] | None = None, bounds: Bounds = (0.0, 1.0)
+    tallies: Values, zero: Tally | None = None, *, clusters: Sequence[object] | None = None, bounds: Bounds = (0.0, 1.0)
 ) -> tuple[int, float]:
     """How many examples have any evidence, and how many examples of a rate their value is worth.
 

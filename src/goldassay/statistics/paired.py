@@ -36,6 +36,7 @@ from goldassay.statistics.intervals import (
     wilson_ends,
 )
 from goldassay.statistics.resampling import check_settings, resampled, swapped
+from goldassay.tally import Tally
 
 TESTS = ("permutation", "bootstrap", "paired_t", "wilcoxon", "mcnemar")
 
@@ -91,7 +92,7 @@ class Comparison:
 def compare(
     a: Values,
     b: Values,
-    zero: object = None,
+    zero: Tally | None = None,
     *,
     clusters: Sequence[object] | None = None,
     test: str = "permutation",
@@ -297,7 +298,7 @@ class Rank:
 
 def ranks(
     systems: Sequence[Sequence[object]],
-    zero: object = None,
+    zero: Tally | None = None,
     *,
     clusters: Sequence[object] | None = None,
     level: float = 0.95,

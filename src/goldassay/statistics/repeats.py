@@ -20,6 +20,7 @@ import numpy as np
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Values, clustered, slope
 from goldassay.statistics.intervals import jackknife_parts
+from goldassay.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class VarianceParts:
 
 
 def variance_parts(
-    answers: Values, zero: object = None, *, examples: Sequence[object], clusters: Sequence[object] | None = None
+    answers: Values, zero: Tally | None = None, *, examples: Sequence[object], clusters: Sequence[object] | None = None
 ) -> VarianceParts:
     """The variance of the corpus value of answers, each example counting once, in its two parts.
 

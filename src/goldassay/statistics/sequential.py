@@ -20,6 +20,7 @@ import numpy as np
 
 from goldassay.exceptions import GoldassayError
 from goldassay.statistics.evidence import Evidences, Floats, Values, slope_between
+from goldassay.tally import Tally
 
 STAKES = np.array([0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
 LEAST = 8  # examples before the first look
@@ -104,7 +105,7 @@ class Bets:
 def sequential_test(
     a: Values,
     b: Values,
-    zero: object = None,
+    zero: Tally | None = None,
     *,
     looks: Sequence[int] | None = None,
     clusters: Sequence[object] | None = None,
