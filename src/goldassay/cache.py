@@ -1,4 +1,4 @@
-"""What was fetched or computed, in one SQLite file that several threads and processes may share.
+"""Fetched and computed values, in one SQLite file that several threads and processes may share.
 
 A `Store` holds bytes by kind and key (an embedder's name and a text, a language and a title). Both are values in a
 table and never part of a path, so no data leads out of the folder. A `Cache` is a store of what was fetched, as JSON,
@@ -56,7 +56,7 @@ class Store:
         self._file: sqlite3.Connection | None = None
 
     def get(self, kind: str, keys: Sequence[Key]) -> dict[Key, tuple[bytes, str]]:
-        """What is stored by these keys: each value, with the day and time on which it was written."""
+        """The values of these keys, each with the day and time when it was written."""
         with self._opened() as file:
             rows = {key: file.execute(READ, (_bytes(kind), _bytes(key))).fetchone() for key in keys}
         return {key: row for key, row in rows.items() if row is not None}
@@ -110,7 +110,7 @@ class Fetched(NamedTuple):
 
 
 class Cache:
-    """What was fetched, in ``fetched.sqlite`` of a folder.
+    """A cache of what was fetched, in ``fetched.sqlite`` of a folder.
 
     ``use`` is ``normal``, ``none`` (always fetch, and store what was fetched) or ``only`` (never fetch).
     """

@@ -144,7 +144,7 @@ def resource(name: str) -> Any:
 
 
 class Faults:
-    """What is wrong with a file: the first ``limit`` errors are collected with their kind, the next one is raised.
+    """The faults of a file: the first ``limit`` errors are collected with their kind, the next one is raised.
 
     >>> faults = Faults(1)
     >>> faults.report(DataError("no type", file="gold.tsv", line=3))

@@ -52,7 +52,7 @@ SHAPES = [
         ),
     )
 ]
-"""What keys look like, each with what a text (in small letters) must hold before it is searched."""
+"""The shapes of keys, each with the signs of which a text (in small letters) must hold one before it is searched."""
 HEADERS = re.compile(r"accept|content|user-agent", re.IGNORECASE)  # whose values are no secrets
 BASES = re.compile(r"(?:API_BASE|BASE_URL|ENDPOINT)$")  # variables that hold the address of a model
 ROUTE = re.compile(
@@ -98,7 +98,7 @@ def models(*things: object) -> list[dspy.BaseLM]:
 
 
 _seen: set[str] = set()
-_known: tuple[str, ...] | None = None  # those, also as they stand inside JSON, the longest first
+_known: tuple[str, ...] | None = None  # those, also as JSON escapes them, the longest first
 
 
 def remember(*things: object) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ def _in_settings(settings: Mapping[str, object], model: str, headers: bool = Fal
 
 
 def _in_address(text: str, path: bool = True) -> Iterator[str]:
-    """What an address holds beside the host: user and password, the values of its query, unknown parts of its path."""
+    """The secrets that an address may hold: user and password, values of its query, unknown parts of its path."""
     if "://" not in text:
         return
     parts = urlsplit(text)
@@ -167,7 +167,7 @@ def redact(text: str) -> str:
 
 
 def scrub(value: object) -> Any:
-    """A JSON value without secrets: in every text and key, and whatever stands under a name such as ``api_key``.
+    """A JSON value without secrets: in every text and key, and under a name such as ``api_key``.
 
     >>> scrub({"api_key": "abc", "max_tokens": 5, "urls": ["https://me:pw@host/"]})
     {'api_key': '[hidden]', 'max_tokens': 5, 'urls': ['https://[hidden]@host/']}

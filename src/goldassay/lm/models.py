@@ -162,7 +162,7 @@ def options_of(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _listed(name: str) -> dict[str, Any]:
-    """The model and options that ``FILE.yaml:NAME`` stands for; empty for any other name."""
+    """The model and options of ``FILE.yaml:NAME``; empty for any other name."""
     file, _, key = name.rpartition(":")
     if not file.endswith((".yaml", ".yml")):
         return {}

@@ -35,7 +35,7 @@ SAME = {
     "model": "another model, or other settings of it",
     "adapter": "another adapter",
 }
-"""What has to be the same for a run to be resumed, and how a difference is called."""
+"""The parts that have to be the same for a run to be resumed, each with the words for a difference."""
 
 
 def about_run(

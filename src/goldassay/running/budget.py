@@ -78,7 +78,7 @@ class Meter:
                 self.used[name] += amount
 
     def state(self) -> dict[str, float]:
-        """What was used, as JSON."""
+        """Calls, tokens, money and seconds that were used, as JSON."""
         seconds = round(time.monotonic() - self.started, 3)
         return {**self.used, "usd": round(self.used["usd"], 6), "seconds": seconds}
 

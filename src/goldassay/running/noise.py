@@ -20,7 +20,7 @@ from goldassay.tally import Evidence
 
 @dataclass(frozen=True)
 class Noise:
-    """What the repeats of a run say of the program's own noise.
+    """The program's own noise, estimated from the repeats of a run.
 
     ``variance`` splits that of each value into examples and repeats. ``pass_at`` is pass@k by k, ``pass_every`` is
     pass^k. ``flips`` is the share of examples with answers on both sides of the pass mark, ``varies`` the share

@@ -111,7 +111,7 @@ def example_row(answers: Sequence[Row], evidence: Callable[[Row], Evidence]) -> 
 
 
 def facets(row: Mapping[str, Any]) -> dict[str, str]:
-    """What a row's example belongs to: its strata, and its language if it has one.
+    """The strata of a row's example, and its language if it has one.
 
     >>> facets({"strata": {"tier": 1}, "language": "nl"})
     {'tier': '1', 'language': 'nl'}
@@ -184,7 +184,7 @@ def record(row: Mapping[str, Any], evidence: Evidence) -> dict[str, object]:
 
 
 def measured_row(index: int, example: Any, assessed: Mapping[str, Assessment[Any]]) -> Row:
-    """What the row of an example holds of its gold and its assessments."""
+    """The part of an example's row that comes from its gold and its assessments."""
     row: Row = {"index": index, "id": identity(example, index)}
     document = cluster(example, index)
     row |= {"document": document} if isinstance(document, str) else {}

@@ -63,7 +63,7 @@ class Waterfall:
 
     @property
     def rest(self) -> float:
-        """What is missing to 1 when every stage is right."""
+        """The gap to 1 that is left when every stage is right."""
         return 1.0 - self.perfect
 
     def state(self) -> dict[str, Any]:

@@ -213,7 +213,7 @@ BROKEN = {
     "bad.eval": (archive(header_json=b"{"), "not a readable log of Inspect"),
     "none.eval": (archive(header_json=HEAD), "the log has no samples"),
     "unscored.eval": (archive(header_json=HEAD, samples__1_json=SAMPLE.replace(b'"C"', b"NaN")), "has no scores"),
-    "shape.eval": (archive(header_json=HEAD, samples__1_json=b'{"scores": []}'), "a log of another shape"),
+    "shape.eval": (archive(header_json=HEAD, samples__1_json=b'{"scores": []}'), "not a log that can be read"),
     "twice.eval": (archive(header_json=HEAD, samples__1_json=SAMPLE, samples__2_json=SAMPLE), "duplicate"),
 }
 

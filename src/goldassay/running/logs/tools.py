@@ -1,9 +1,9 @@
-"""What other tools write, as systems with samples: a reader for each tool.
+"""Logs of other tools, read as systems with samples: a reader for each tool.
 
 * Inspect: ``.eval``, a zip of JSON files, and ``.json``. A score is a number, a bool, a letter (C, I, P, N) or a dict
   of those; epochs are repeats of a sample.
 * promptfoo: ``promptfoo eval -o results.json``. Each provider with each prompt is a system ``PROVIDER #COLUMN``. The
-  metric is ``pass``; ``score`` and the assertions' own metrics stand beside it. Tests of the same variables
+  metric is ``pass``; ``score`` and the assertions' own metrics are further values. Tests of the same variables
   (``--repeat``) are one document, if their metadata names none.
 * deepeval: ``test_run_*.json``, ``.deepeval/.latest_*.json`` and ``evaluate(...).model_dump_json()``. Where lower is
   better follows from the cases that passed below the threshold. A metric that raised fails its test case.
@@ -84,11 +84,11 @@ def systems_in(file: Path) -> list[System]:
     try:
         return next((systems for reader in READERS if (systems := reader(content, file))), [])
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise DataError(f"a log of another shape than expected: {type(error).__name__}: {error}", file=file) from None
+        raise DataError(f"not a log that can be read: {type(error).__name__}: {error}", file=file) from None
 
 
 def _content(file: Path) -> Content:
-    """What the file holds: an Inspect archive as one object, the rows of a CSV, or JSON."""
+    """The content of a file: an Inspect archive as one object, the rows of a CSV, or JSON."""
     if file.suffix.lower() in (".csv", ".tsv"):
         return rows_of_table(file)
     with files.opened(file) as stream:
@@ -142,7 +142,7 @@ def _unzipped(data: bytes, file: Path) -> dict[str, Any]:
 
 
 def _sample(tool: str, record: Mapping[str, Any], **more: Any) -> Sample:
-    """The parts of a sample that stand in a record where ``data/logs.json`` says, and more."""
+    """A sample from a record, whose parts are where ``data/logs.json`` says, and from ``more`` parts."""
     sample: Sample = {}
     for name, paths in DATA["paths"][tool].items():
         values = (read(record, path, None) for path in paths.split("|"))
