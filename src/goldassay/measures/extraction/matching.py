@@ -116,7 +116,7 @@ class Side(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """The rows of gold and predicted spans that share a character, and what is the same: an entry a pair in each."""
+    """The rows of gold and predicted spans that share a character, and what is the same; all of shape (pairs,)."""
 
     gold: Ints
     pred: Ints
@@ -237,7 +237,7 @@ F = TypeVar("F", bound=Formed)
 def decided(
     gold: Sequence[F], pred: Sequence[F], fit: Callable[[F, F], Fit], name: Callable[[F], str]
 ) -> list[tuple[str, Outcome]]:
-    """The same for spans or mentions: ``fit`` compares gold with a prediction, ``name`` is what counts it."""
+    """The same for spans or mentions: ``fit`` compares gold with a prediction, ``name`` gives the type or id."""
     taken: set[int] = set()
     outcomes: list[tuple[str, Outcome]] = []
     for answer in pred:

@@ -61,7 +61,7 @@ def spans(items: Entities, side: str = "entities", *, placed: bool = False) -> l
     ``None`` for start and end means "not in the text", which only a prediction may say (``placed`` forbids it).
 
     Raises:
-        DataError: A span is not what it should be.
+        DataError: A span has no type or no valid offsets.
 
     >>> spans([{"start": 4, "end": 15, "type": "MUS"}, (20, 24, "TMP")])[1].place
     (20, 24)
@@ -126,7 +126,7 @@ def sides(gold: object, pred: object, bounds: str = "given") -> tuple[list[Span]
     ``bounds="word"`` widens both sides to whole words of the text (`widened`).
 
     Raises:
-        DataError: A span is not what it should be.
+        DataError: A span has no type or no valid offsets.
         FieldError: A record has no ``entities``.
     """
     text = text_of(gold)

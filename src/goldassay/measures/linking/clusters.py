@@ -166,7 +166,7 @@ def _lea(n: float, size: float, other: float) -> float:
 class Clusters(LinkMeasure[Clusterings | Overlaps]):
     """How far the clusters of mentions agree: coreference, and entities in no knowledge base.
 
-    Formula: what is right of gold's clusters (recall) and of the predicted ones (precision), by the metric
+    Formula: the right share of gold's clusters (recall) and of the predicted ones (precision), by the metric
     Source: Pradhan et al. 2014 (MUC, B³, CEAF, CoNLL); Moosavi & Strube 2016 (LEA); Hachey et al. 2014
         (neleval)
 

@@ -92,7 +92,7 @@ def sides(
         typed: Whether types of links are read: then no answer is right that has another type.
 
     Raises:
-        DataError: A link is not what it should be.
+        DataError: A link has no valid offsets, ids or candidates.
         FieldError: A record has no ``links``.
 
     >>> gold = [{"start": 0, "end": 4, "ids": {"wikidata": ["Q1"]}}]
