@@ -60,10 +60,7 @@ def tune(
     """
     options = replace(options or TuneOptions(), **changes).resolved()
     splits: dict[str, list[Any]] = {name: list(read(gold, name, None) or []) for name in ("train", "dev", "test")}
-    if not splits["train"] or not splits["dev"]:
-        raise DataError("tuning needs examples in train and in dev")
-    if not isinstance(program, Module) or not program.predictors():
-        raise GoldassayError("this program has no predictor, so there is no prompt to tune")
+    _check_material(program, splits)
     name, optimize = optimizers.resolve(optimizer)
     _check_splits(program, splits, name, options)
     plan = saved.plan_of(program, splits, name, options)
@@ -74,8 +71,7 @@ def tune(
         leaks.check_program(optimized, {name: splits[name] for name in ("dev", "test")}, "the tuned program")
         references: dict[str, Trial] = {}
         dev = _trial("dev", program, optimized, splits, metric, options)
-        if name not in optimizers.BLIND:
-            dev = replace(dev, chosen=True)
+        dev = replace(dev, chosen=name not in optimizers.BLIND)
         test = None
         if options.test and splits["test"]:
             test = _trial("test", program, optimized, splits, metric, options)
@@ -99,6 +95,13 @@ def tune(
 
 
 atune = asynchronous(tune)
+
+
+def _check_material(program: Module, splits: Splits) -> None:
+    if not splits["train"] or not splits["dev"]:
+        raise DataError("tuning needs examples in train and in dev")
+    if not isinstance(program, Module) or not program.predictors():
+        raise GoldassayError("this program has no predictor, so there is no prompt to tune")
 
 
 def _check_splits(program: Module, splits: Splits, optimizer: str, options: TuneOptions) -> None:
