@@ -17,7 +17,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from goldassay.reporting import pages
-from goldassay.reporting.pages.dashboard import Server
+from goldassay.reporting.pages.server import Server
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH = 1180

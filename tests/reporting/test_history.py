@@ -22,7 +22,8 @@ from goldassay.cli import app
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting import runs as tables
 from goldassay.reporting.pages import charts
-from goldassay.reporting.pages.dashboard import Server, dashboard, entries, lines, listing
+from goldassay.reporting.pages.dashboard import dashboard, entries, lines, listing
+from goldassay.reporting.pages.server import Server
 from goldassay.running import Run
 
 CLI = CliRunner()
@@ -236,7 +237,7 @@ def test_a_client_that_goes_away_is_no_error_and_anything_else_is(
 
     monkeypatch.setattr(server, "handle_error", heard)
     monkeypatch.setattr(
-        "goldassay.reporting.pages.dashboard.report", lambda runs: "x" * 20_000_000
+        "goldassay.reporting.pages.server.report", lambda runs: "x" * 20_000_000
     )  # more than a socket holds
     with socket.create_connection(("127.0.0.1", server.server_address[1])) as client:
         place = f"/{server.token}/report?run=20260101-thirds"
@@ -250,7 +251,7 @@ def test_a_client_that_goes_away_is_no_error_and_anything_else_is(
         raise ValueError("a fault of ours")
 
     ended.clear()
-    monkeypatch.setattr("goldassay.reporting.pages.dashboard.report", broken)
+    monkeypatch.setattr("goldassay.reporting.pages.server.report", broken)
     with pytest.raises(http.client.RemoteDisconnected):
         status(f"{server.address}report?run=20260101-thirds")
     assert ended.wait(10)

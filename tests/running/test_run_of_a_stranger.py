@@ -99,7 +99,7 @@ def test_reading_a_run_runs_nothing(stranger: Path, monkeypatch: pytest.MonkeyPa
 def test_the_dashboard_runs_nothing(stranger: Path) -> None:
     import threading
 
-    from goldassay.reporting.pages.dashboard import Server
+    from goldassay.reporting.pages.server import Server
 
     with Server(stranger) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

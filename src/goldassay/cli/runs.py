@@ -118,7 +118,8 @@ def report(
 ) -> None:
     """Write runs as one HTML page that opens offline, or show a folder of runs."""
     from goldassay.reporting import pages
-    from goldassay.reporting.pages.dashboard import Server, dashboard
+    from goldassay.reporting.pages.dashboard import dashboard
+    from goldassay.reporting.pages.server import Server
 
     if (serve or site) and len(runs or ()) > 1:
         raise GoldassayError("--serve and --site take one folder of runs")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape  # plotly reads a few tags in texts
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.reporting.cells import bounds, number, signed
 from goldassay.reporting.pages.document import typeset
+
+if TYPE_CHECKING:
+    from goldassay.reporting.ranking import RankedRun
 
 Chart = dict[str, Any]
 Interval = Sequence[float]
@@ -18,7 +22,10 @@ Interval = Sequence[float]
 NO_BOX = "<extra></extra>"  # without it plotly prints the series' name in a second box
 COLOURS = ("c0", "c1", "c2", "c3", "c4", "c5", "c6")  # Okabe and Ito's palette, which most eyes can tell apart
 SHAPES = ("circle", "square", "diamond", "triangle-up", "pentagon", "triangle-down", "star")  # .k0 to .k6 of the page
-TICKS, POINTS = 8, 200  # on a time axis; of a curve
+TICKS = 8  # labels of a time axis
+POINTS = 200  # points of a curve
+Point = tuple[str, float, float, float, str]
+"""A value over time: the moment, the value, the ends of its interval, and the text that appears on it."""
 
 
 def _chart(label: str, data: list[dict[str, Any]], layout: dict[str, Any], height: float = 320) -> Chart:
@@ -47,14 +54,16 @@ def forest(
     in each run; without any there is no chart."""
     if not rows:
         return None
-    data, findings = [], []
+    data = []
+    findings = []
     for place, run in enumerate(runs):
         cells = [(at, name, row[place]) for at, (name, row) in enumerate(rows)]
         intervals = [interval for _, _, interval in cells if interval]
         shift = (place - (len(runs) - 1) / 2) * 0.6 / len(runs)
         texts = [f"{name} {number(cell[0], 3)}{bounds((cell[1], cell[2]))}" for _, name, cell in cells if cell]
         findings += [f"{run}: {text}" for text in texts]
-        across, down = [value for value, _, _ in intervals], [at + shift for at, _, interval in cells if interval]
+        across = [value for value, _, _ in intervals]
+        down = [at + shift for at, _, interval in cells if interval]
         options = {"mode": "markers", "error_x": _whiskers(intervals, thickness=2), "customdata": texts}
         data.append(_points(place, run, across, down, "%{customdata}", **options))
     ticks = {"tickvals": list(range(len(rows))), "ticktext": [name for name, _ in rows]}
@@ -68,13 +77,15 @@ def forest(
 
 
 def effects(tests: Sequence[Mapping[str, Any]]) -> Chart | None:
-    """Each test's effect with its interval, in order; None without any. What was kept has no interval: a point."""
+    """Each test's effect with its interval, in order; None without any. A kept edit has no interval: a point."""
     rows = []
     for test in tests:
         if effect := test["effect"]:
-            value, low, high = (effect.get(name) for name in ("difference", "low", "high"))
-            ends = [value if end is None else float(end) for end in (low, high)]
-            rows.append((test["name"][:34], [[float(value), *ends]]))
+            value = float(effect["difference"])
+            low = effect.get("low")
+            high = effect.get("high")
+            ends = (value if low is None else float(low), value if high is None else float(high))
+            rows.append((test["name"][:34], [(value, *ends)]))
     figure = forest(["effect"], rows, "difference of the metric")
     if figure:
         figure["layout"]["xaxis"] |= {"zeroline": True, "rangemode": "tozero"}
@@ -90,21 +101,27 @@ def scatter(
         _points(place, name, x, y, "%{x:.3g}, %{y:.3f}", mode="lines+markers")
         for place, (name, x, y) in enumerate(series)
     ]
-    xaxis, yaxis = ({"title": title, "rangemode": "tozero"} for title in titles)
+    xaxis = {"title": titles[0], "rangemode": "tozero"}
+    yaxis = {"title": titles[1], "rangemode": "tozero"}
     return _chart(f"{label}. {names}", data, {"xaxis": xaxis, "yaxis": yaxis, "showlegend": len(series) > 1}, 360)
 
 
-def spent(ranked: Sequence[Any]) -> list[Chart]:
+def spent(ranked: Sequence[RankedRun]) -> list[Chart]:
     """Quality against cost and against seconds, for systems whose cost is known."""
     figures = []
-    for unit, name in ((ranked[0].unit, "cost"), ("seconds", "seconds")) if ranked else ():
-        series = [(each.name, [getattr(each, name)], [each.value.value]) for each in ranked if getattr(each, name)]
-        figures += [scatter(f"Quality against {unit}", (unit, "value"), series)] if len(series) > 1 else []
+    for unit, amounts in (
+        (ranked[0].unit, [system.cost for system in ranked]),
+        ("seconds", [system.seconds for system in ranked]),
+    ):
+        pairs = zip(ranked, amounts, strict=True)
+        series = [(system.name, [amount], [system.value.value]) for system, amount in pairs if amount]
+        if len(series) > 1:
+            figures.append(scatter(f"Quality against {unit}", (unit, "value"), series))
     return figures
 
 
-def calibration(runs: Sequence[tuple[str, Any]]) -> Chart:
-    """Mean score against mean confidence in tenths of the confidence; ``runs`` have an array of both."""
+def calibration(runs: Sequence[tuple[str, NDArray[np.float64]]]) -> Chart:
+    """Mean score against mean confidence in tenths of the confidence; ``runs`` have rows of (confidence, score)."""
     series = []
     for name, pairs in runs:
         tenths = np.minimum((pairs[:, 0] * 10).astype(int), 9)
@@ -113,8 +130,8 @@ def calibration(runs: Sequence[tuple[str, Any]]) -> Chart:
     return scatter("Calibration", ("mean confidence", "mean score"), series)
 
 
-def precision_recall(runs: Sequence[tuple[str, Any]]) -> Chart:
-    """Precision against recall as the confidence threshold falls; ``runs`` have an array of confidence and score."""
+def precision_recall(runs: Sequence[tuple[str, NDArray[np.float64]]]) -> Chart:
+    """Precision against recall as the confidence threshold falls; ``runs`` have rows of (confidence, score)."""
     series = []
     for name, pairs in runs:
         ordered = pairs[np.argsort(-pairs[:, 0], kind="stable")]
@@ -126,16 +143,16 @@ def precision_recall(runs: Sequence[tuple[str, Any]]) -> Chart:
     return scatter("Precision against recall as the confidence falls", ("recall", "precision"), series)
 
 
-def lines(series: Sequence[tuple[str, Sequence[Any]]], title: str, breaks: Sequence[str] = ()) -> Chart:
+def lines(series: Sequence[tuple[str, Sequence[Point]]], title: str, breaks: Sequence[str] = ()) -> Chart:
     """Values over time with their intervals.
 
     Args:
         series: Name and points: when, value, low, high, hover text. Series are not joined; those of one name have one
             colour.
         title: The measure.
-        breaks: Moments at which conventions or gold changed; a dashed line stands before each.
+        breaks: Moments at which conventions or gold changed; a dashed line is drawn before each.
 
-    Moments stand at equal distances, because runs come in bursts: seconds apart, then days.
+    Moments are drawn at equal distances, because runs come in bursts: seconds apart, then days.
     """
     moments = sorted({when for _, points in series for when, *_ in points} | set(breaks))
     latest = dict(series)
@@ -167,8 +184,8 @@ def waterfall(value: float, rest: float, stages: Sequence[tuple[str, float, floa
     The first step is the ``rest``, which no stage explains and which has no interval. A stage with a negative loss
     steps up: the program is better without gold there.
     """
-    steps = [("rest", rest, rest, rest)] * bool(rest) + list(stages)
-    # the loss stands beside the name: at the bar it would meet the interval, or the edge of a phone
+    steps = [("rest", rest, rest, rest), *stages] if rest else list(stages)
+    # the loss is written beside the name: at the bar it would meet the interval, or the edge of a phone
     names = [f"{escape(name)} {typeset(signed(0.0 - loss))}" for name, loss, _, _ in steps]
     names = ["all right 1", *names, f"the program {value:.3f}"]
     reached = np.cumsum([1.0, *(-loss for _, loss, _, _ in steps)])[1:].tolist()

@@ -1,8 +1,8 @@
 """The data behind a report: tables for its template, and its examples, packed for its script.
 
-The index holds, column by column, what the list of examples shows and what filters ask (id, scores, flags, types,
+The index holds the columns that the list of examples shows and filters (id, scores, flags, types,
 strata, the first words). A chunk of rows holds whole examples, one JSON text a line; a chunk of text holds their words
-in lower case, one line an example, for searching. So 100,000 examples open at once, and the page unpacks only what is
+in lower case, one line an example, for searching. So 100,000 examples open at once, and the page unpacks only those
 on the screen.
 """
 
@@ -12,7 +12,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
 from goldassay.jsonl import dumps
 from goldassay.reporting.pages.document import code, packed
@@ -21,24 +21,17 @@ from goldassay.running.rows import facets
 from goldassay.running.run import Run
 from goldassay.tally import Confusion
 
+JSON: TypeAlias = "str | float | bool | Sequence[JSON] | Mapping[str, JSON] | None"
 LABELS = 24  # labels of a confusion matrix; with more, only the largest confusions are shown
-CHUNK, TEXTS = 100, 2000  # examples in a chunk of rows, and in a chunk of text
-WORDS, LONGEST = 90, 20_000  # characters of an example in the list, and of one that can be searched
+CHUNK = 100  # examples in a chunk of rows
+TEXTS = 2000  # examples in a chunk of text
+WORDS = 90  # characters of an example in the list
+LONGEST = 20_000  # characters of an example that can be searched
 BRIEF = 70  # characters of a cell in the list
 SHOWN = ("entities", "links", "triples", "results", "relevant", "answers", "label", "answer", "record")
-KEYS = frozenset(("start", "subject", "doc_id"))  # what has one of these is an item of a list
+KEYS = frozenset(("start", "subject", "doc_id"))  # a mapping with one of these is an item of a list
 NAMING = ("text", "subject", "predicate", "object", "type", "doc_id", "ids", "candidates")
-OWN = (
-    "score",
-    "prediction",
-    "errors",
-    "error",
-    "latency_s",
-    "usage",
-    "usd",
-    "calls",
-    "truncated",
-)  # fields of a run's row
+OWN = ("score", "prediction", "errors", "error", "latency_s", "usage", "usd", "calls", "truncated")  # of a run's row
 ELSEWHERE = ("id", "split", "language", "strata", "document")  # fields of gold that the page shows elsewhere
 RATES = ("precision", "recall", "f1")
 SUPPORT = ("support", "gold", "n", "examples")  # the names under which tables count
@@ -74,7 +67,7 @@ def tables(summaries: Sequence[RunSummary]) -> dict[str, dict[str, Any]]:
     return by_facet
 
 
-def matrix(confusion: Confusion) -> dict[str, object]:
+def matrix(confusion: Confusion) -> dict[str, Any]:
     """The confusion matrix over the labels of both sides, by support, and the largest confusions."""
     support = Counter[str]()
     for (gold, label), n in confusion.items():
@@ -109,8 +102,8 @@ def packs(runs: Sequence[Run], stored: Sequence[Sequence[Mapping[str, Any]]]) ->
     return blobs
 
 
-def index(runs: Sequence[Run]) -> dict[str, object]:
-    """What the list of examples shows and filters ask, column by column."""
+def index(runs: Sequence[Run]) -> dict[str, Any]:
+    """The list of examples, column by column: everything that is listed or filtered."""
     first = runs[0].rows
     belongs = list(map(facets, first))
     # a name gets its number when it is first looked up
@@ -159,17 +152,17 @@ def first_words(row: Mapping[str, Any]) -> str:
     return _cut(next(iter(_strings(inputs or row.get("prediction") or {})), ""), WORDS)
 
 
-def example(runs: Sequence[Run], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, object]:
-    """One example: what all runs share, then each run's own row, with each measure's value if it has evidence."""
-    first, own = rows[0], []
+def example(runs: Sequence[Run], at: int, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One example: the fields that all runs share, then each run's own row with the values of measures."""
+    first = rows[0]
+    own = []
     for run, row in zip(runs, rows, strict=True):
-        own.append({key: row[key] for key in OWN if key in row})
+        answer = {key: row[key] for key in OWN if key in row}
         evidence = run.evidence[at].items()
-        own[-1]["values"] = {name: round(float(tally.value), 6) for name, tally in evidence if tally.weight > 0}
+        answer["values"] = {name: round(float(tally.value), 6) for name, tally in evidence if tally.weight > 0}
         if "calls" in row:
-            own[-1]["calls"] = [
-                call | ({"lm": model_name(call["lm"])} if "lm" in call else {}) for call in row["calls"]
-            ]
+            answer["calls"] = [call | {"lm": model_name(call["lm"])} if "lm" in call else call for call in row["calls"]]
+        own.append(answer)
     return {
         "id": str(first["id"]),
         "facets": {name: code(key, name) for name, key in facets(first).items()},
@@ -180,7 +173,7 @@ def example(runs: Sequence[Run], at: int, rows: Sequence[Mapping[str, Any]]) -> 
     }
 
 
-def brief(record: Mapping[str, Any], error: object = None) -> str:
+def brief(record: Mapping[str, Any], error: str | None = None) -> str:
     """Gold or a prediction in a cell of the list of examples.
 
     >>> brief({"entities": [{"start": 0, "end": 5, "type": "TOP", "text": "Delft"}]}), brief({}, "timeout")
@@ -189,16 +182,16 @@ def brief(record: Mapping[str, Any], error: object = None) -> str:
     if error:
         return f"failed: {error}"[:BRIEF]
     fields = {name: value for name, value in record.items() if name not in ELSEWHERE}
-    return _cut(_plain(next((fields[name] for name in SHOWN if name in fields), fields)) or "(none)")
+    return _cut(_phrase(next((fields[name] for name in SHOWN if name in fields), fields)) or "(none)")
 
 
-def _plain(value: Any) -> str:
-    """A value in words; of an entity, a link, a triple or a result only what tells it from others."""
+def _phrase(value: JSON) -> str:
+    """A value in words; entities, links, triples and results only by the fields that tell them apart."""
     if isinstance(value, Mapping):
         if KEYS & value.keys():
-            return " ".join(_plain(value[name]) for name in NAMING if value.get(name))
-        return "; ".join(f"{name}: {_plain(inner)}" for name, inner in value.items() if inner not in (None, "", []))
-    return "; ".join(map(_plain, value)) if isinstance(value, (list, tuple)) else str(value)
+            return " ".join(_phrase(value[name]) for name in NAMING if value.get(name))
+        return "; ".join(f"{name}: {_phrase(inner)}" for name, inner in value.items() if inner not in (None, "", []))
+    return "; ".join(map(_phrase, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _cut(text: str, most: int = BRIEF) -> str:
@@ -216,9 +209,10 @@ def words(rows: Sequence[Mapping[str, Any]]) -> str:
     return " ".join(" ".join(texts)[:LONGEST].split()).lower()
 
 
-def _strings(value: Any) -> list[str]:
+def _strings(value: JSON) -> list[str]:
     """All strings in a JSON value."""
     if isinstance(value, str):
         return [value]
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return [text for each in inner for text in ((each,) if isinstance(each, str) else _strings(each))]
+    if isinstance(value, Mapping):
+        return [text for inner in value.values() for text in _strings(inner)]
+    return [text for inner in value for text in _strings(inner)] if isinstance(value, (list, tuple)) else []

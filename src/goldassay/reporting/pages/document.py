@@ -12,9 +12,10 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -75,11 +76,13 @@ def policy(scripts: Iterable[str], styles: Iterable[str], *, connect: bool = Fal
     ``style`` attributes are allowed because charts place their marks with them. ``connect`` lets a served page ask its
     own server; ``beside`` lets a page load the chart library from the file beside it.
     """
-    allowed = " ".join([*(f"'{digest(script)}'" for script in scripts), *["'self'"] * beside])
+    allowed = " ".join(f"'{digest(script)}'" for script in scripts)
+    if beside:
+        allowed += " 'self'"
     sheets = " ".join(f"'{digest(style)}'" for style in styles)
     rules = {
         "default-src": "'none'",
-        "script-src": allowed or "'none'",
+        "script-src": allowed.strip() or "'none'",
         "style-src-elem": f"{sheets} '{EMPTY}'",
         "style-src-attr": "'unsafe-inline'",
         "img-src": "data:",
@@ -109,20 +112,16 @@ def typeset(text: str) -> str:
     return re.sub(r"(?<![\w.-])-(?=\d)", "−", text)
 
 
-def code(key: object, facet: str = "", institutional: bool = False) -> str:
-    """A label or the key of a stratum; the code of an institution type with its name.
+def code(key: Hashable, facet: str = "", institutional: bool = False) -> str:
+    """A label or the key of a stratum; the code of an institution type is written with its name.
 
     Labels and types are such codes if the gold is ``institutional``.
 
     >>> code("H", "custodian_type"), code("nl", "language")
     ('H · Holy site', 'nl')
     """
-    names = (
-        {code: label.name for code, label in institutions().items()}
-        if facet == "custodian_type" or institutional
-        else {}
-    )
-    return f"{key} · {names[str(key)]}" if str(key) in names else str(key)
+    name = institutions().get(str(key)) if facet == "custodian_type" or institutional else None
+    return f"{key} · {name.name}" if name else str(key)
 
 
 FILTERS = {
@@ -152,7 +151,7 @@ def environment() -> Environment:
 
 def page(
     template: str,
-    context: Mapping[str, object],
+    context: Mapping[str, Any],
     *,
     scripts: Sequence[str] = (),
     data: Mapping[str, str] = {},
@@ -163,17 +162,18 @@ def page(
 
     Args:
         template: The file under ``templates``.
-        context: What the template is filled with.
+        context: The values of the template's variables.
         scripts: Names of assets.
         data: Packed texts by the id of their element.
         connect: Whether the page may ask the server that served it.
         library: The file beside the page that holds the chart library (`plotly`); None puts it into the page.
     """
-    source, style = plotly() or "", asset("page.css")
+    source = plotly() or ""
+    style = asset("page.css")
     sources = [asset(name) for name in ("page.js", *scripts)]
-    figures: list[Mapping[str, object]] = []
+    figures: list[Mapping[str, Any]] = []
 
-    def chart(figure: Mapping[str, object] | None) -> str:
+    def chart(figure: Mapping[str, Any] | None) -> str:
         """The place of a chart, if there is one and it can be drawn."""
         if not (figure and source):
             return ""
@@ -181,9 +181,13 @@ def page(
         return Markup('<div class="chart" data-chart="{}"></div>').format(len(figures) - 1)
 
     def blobs() -> dict[str, Markup]:
-        """What the page holds, once every chart has its place; it is base64."""
-        drawn = {"charts-data": packed(json.dumps(figures)), **({} if library else {"plotly-source": packed(source)})}
-        return {name: Markup(text) for name, text in {**(drawn if figures else {}), **data}.items()}
+        """The packed data (base64), once every chart has its place."""
+        texts: dict[str, str] = {}
+        if figures:
+            texts["charts-data"] = packed(json.dumps(figures))
+            if not library:
+                texts["plotly-source"] = packed(source)
+        return {name: Markup(text) for name, text in {**texts, **data}.items()}
 
     allowed = [*sources, *([source] if source and not library else [])]
     return (

@@ -1,0 +1,66 @@
+"""What a report is made from: folders of runs and of a tuning, logs of other tools, and the agreement of judges."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from goldassay.exceptions import DataError, GoldassayError
+from goldassay.reporting.summary import model_name
+from goldassay.reporting.tuning import Tuning
+from goldassay.running.folder import run_at
+from goldassay.running.logs import read_log, split_name
+from goldassay.running.logs.tools import KINDS
+from goldassay.running.run import Run
+
+
+class Sources(TypedDict):
+    """The first arguments of `goldassay.reporting.pages.report`."""
+
+    runs: list[Run]
+    tuning: Tuning | None
+    judges: list[dict[str, Any]]
+
+
+def sources(places: Sequence[Path]) -> Sources:
+    """Reads the arguments of `report` from run folders, one tuning folder, logs of other tools, and files of
+    ``goldassay judge align --json``.
+
+    Raises:
+        GoldassayError: There is no place, a place is no run, or there are several tunings.
+        DataError: A file is neither a log nor the agreement of a judge.
+    """
+    if not places:
+        raise GoldassayError(
+            "a report needs a run folder, a tuning folder, a log of another tool, or the agreement of a judge as JSON"
+        )
+    runs: list[Run] = []
+    judges: list[dict[str, Any]] = []
+    tuning: Tuning | None = None
+    for place in places:
+        if split_name(place)[0].is_file():
+            logged = read_log(place)
+            runs += logged
+            judges += [] if logged else [_judge(place)]
+            continue
+        folder = run_at(place)
+        if not (folder / "tuning.json").is_file():
+            runs.append(Run.load(folder))
+            continue
+        if tuning is not None:
+            raise GoldassayError(f"{folder}: a report shows one tuning, and it already shows {tuning.folder}")
+        tuning = Tuning.load(folder)
+        runs += map(Run.load, tuning.runs)
+    return {"runs": runs, "tuning": tuning, "judges": judges}
+
+
+def _judge(file: Path) -> dict[str, Any]:
+    try:
+        agreement = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        agreement = None
+    if not isinstance(agreement, dict) or "judge" not in agreement:
+        raise DataError(f"neither the agreement of a judge as JSON nor a log of {KINDS}", file=file)
+    return {**agreement, "judge": model_name(agreement["judge"])}
