@@ -66,7 +66,7 @@ def to_latex(runs: Sequence[Run], names: Sequence[str]) -> str:
 
 
 def to_junit(run: Run) -> str:
-    """A run as JUnit XML: a test an example and a target; what is wrong is a failure, a failed example an error."""
+    """A run as JUnit XML: a test an example and a target; a wrong example is a failure, a failed one an error."""
 
     def printable(text: str) -> str:
         """Text without the characters that XML cannot hold."""
@@ -98,7 +98,8 @@ def to_inspect(run: Run) -> bytes:
     >>> zipfile.ZipFile(io.BytesIO(to_inspect(run))).namelist()
     ['samples/0_epoch_1.json', 'samples/1_epoch_1.json', 'summaries.json', 'header.json']
     """
-    about, total = run.about, len(run.rows)
+    about = run.about
+    total = len(run.rows)
     head = {
         "created": about.get("started") or "1970-01-01T00:00:00+00:00",
         "task": run.name,
@@ -150,11 +151,15 @@ FORMS: dict[str, Callable[[Run], str | bytes]] = {
     "junit": to_junit,
     "inspect": to_inspect,
 }
-"""What a run can be written as, into a file."""
+"""The formats of a file that a run can be written to."""
 
 
 def write(run: Run, form: str, file: Path) -> None:
-    """Writes a run in one of `FORMS`."""
+    """Writes a run in one of `FORMS`.
+
+    Raises:
+        KeyError: The form is none of them.
+    """
     content = FORMS[form](run)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "replace"))
@@ -187,21 +192,20 @@ def log(run: Run, *, uri: str | None = None, experiment: str = "goldassay") -> s
 def _logged(run: Run, client: Any, experiment: str) -> str:
     from goldassay.reporting.pages import report
 
-    about, rows, values = run.about, run.records(), summary.values(run)
+    about = run.about
+    records = run.records()
+    values = summary.values(run)
     params = {name: about.get(name) for name in ("name", "lm", "adapter", "seed")}
     params |= {f"setting.{mlflow_name(str(k))}": value for k, value in (about.get("settings") or {}).items()}
     params["gold.sha256"] = (about.get("gold") or {}).get("sha256")
     tags = {f"convention.{mlflow_name(value.name)}": value.convention for value in values}
     tags |= {f"version.{name}": str(value) for name, value in (about.get("versions") or {}).items()}
     tags["goldassay.folder"] = str(run.folder or "")
-    start, end = (
-        int(datetime.fromisoformat(text).timestamp() * 1000) if isinstance(text := about.get(name), str) else None
-        for name in ("started", "finished")
-    )
+    end = _milliseconds(about.get("finished"))
     place = client.get_experiment_by_name(experiment)
     entry = client.create_run(
         place.experiment_id if place else client.create_experiment(experiment),
-        start_time=start,
+        start_time=_milliseconds(about.get("started")),
         run_name=run.name,
         tags={name: value[:TAG_LENGTH] for name, value in tags.items() if value},
     )
@@ -214,15 +218,21 @@ def _logged(run: Run, client: Any, experiment: str) -> str:
     named = {each.name: (each.value, each.interval) for each in (summary.overall(run), *values)}
     named |= {f"{name}.corrected": (each.corrected.value, each.corrected) for name, each in run.corrected.items()}
     for name, (value, interval) in named.items():
-        numbers |= {name: value} | ({f"{name}.low": interval.low, f"{name}.high": interval.high} if interval else {})
+        numbers[name] = value
+        if interval:
+            numbers |= {f"{name}.low": interval.low, f"{name}.high": interval.high}
     for name, value in numbers.items():
         client.log_metric(key, mlflow_name(name), float(value), timestamp=end)
-    columns = dict.fromkeys(name for row in rows for name in row)
-    client.log_table(key, {name: [row.get(name) for row in rows] for name in columns}, "rows.json")
+    columns = dict.fromkeys(name for row in records for name in row)
+    client.log_table(key, {name: [row.get(name) for row in records] for name in columns}, "rows.json")
     client.log_text(key, jsonl.dumps(run.summary()) + "\n", "run.json")
     client.log_text(key, report([run]), "report.html")
     client.set_terminated(key, "FINISHED" if about.get("status") == "finished" else "KILLED", end)
     return key
+
+
+def _milliseconds(moment: str | None) -> int | None:
+    return int(datetime.fromisoformat(moment).timestamp() * 1000) if moment else None
 
 
 def mlflow_name(text: str) -> str:

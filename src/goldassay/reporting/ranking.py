@@ -172,12 +172,13 @@ def leader(systems: Sequence[RankedRun]) -> list[str]:
 
 
 def summary(systems: Sequence[RankedRun], notes: Sequence[str] = ()) -> str:
-    """The ranking as text; ``notes`` say what is not in it."""
+    """The ranking as text; ``notes`` name the runs that are not in it."""
     lines = [*leader(systems), "", "Place  Ranks  Value   System"]
     lines += [f"{row.place:<6} {row.ranks!s:<6} {row.value.value:.4f}  {row.name}" for row in systems]
     lines += ["", "How often each leads under any other weights:"]
     lines += [f"{100 * row.first:5.1f} %  {row.name}" for row in systems]
-    return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"
+    lines += ["", *notes] if notes else []
+    return "\n".join(lines) + "\n"
 
 
 def write(systems: Sequence[RankedRun], folder: Path, notes: Sequence[str] = ()) -> list[Path]:
@@ -199,15 +200,19 @@ def write(systems: Sequence[RankedRun], folder: Path, notes: Sequence[str] = ())
     ]
     responses: list[dict[str, object]] = []
     for system, row in ((each, row) for each in systems for row in each.run.rows):
-        prediction, inputs = row.get("prediction") or {}, row.get("inputs") or {}
-        responses.append({"Model": system.name, "Id": row["id"]})
-        responses[-1] |= {str(key): value for key, value in inputs.items() if isinstance(value, (str, int, float))}
-        responses[-1] |= {
-            "Answer": prediction.get("answer", prediction.get("label", prediction)),
-            "Score": row["score"],
-            "Seconds": row.get("latency_s"),
-            "Error": row.get("error", ""),
-        }
+        prediction = row.get("prediction") or {}
+        inputs = row.get("inputs") or {}
+        responses.append(
+            {
+                "Model": system.name,
+                "Id": row["id"],
+                **{str(key): value for key, value in inputs.items() if isinstance(value, (str, int, float))},
+                "Answer": prediction.get("answer", prediction.get("label", prediction)),
+                "Score": row["score"],
+                "Seconds": row.get("latency_s"),
+                "Error": row.get("error", ""),
+            }
+        )
     texts = [to_csv(table), to_csv(responses), summary(systems, notes)]
     files = [folder / name for name in ("model_rankings.csv", "model_responses.csv", "evaluation_summary.txt")]
     folder.mkdir(parents=True, exist_ok=True)

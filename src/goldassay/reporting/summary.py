@@ -1,7 +1,7 @@
-"""What a page, a table or a chart says about a run: values with intervals, parts, confusions, latency.
+"""The facts of a run for pages, tables and charts: values with intervals, parts, confusions, latency.
 
-Everything comes from the run's own rows and the measures that the run names. What the rows do not hold is left out: a
-run without trace has no gold, so it has no parts.
+They come from the run's own rows and the measures that the run names. A run without trace has no gold, so it has no
+parts.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
 from goldassay.measure import TASKS, target_met
@@ -22,15 +23,17 @@ from goldassay.statistics import Interval
 from goldassay.tally import Confusion, Counts, Evidence
 
 GGUF = re.compile(r"local:(?:(?!\.gguf)[^\"\n])*?[/\\]([^/\\\"\n]+?\.gguf)")  # a model file by its path
-MISSED, SPURIOUS = ONE_SIDED = ("(missed)", "(spurious)")  # in a confusion matrix of spans
-SIDES = {"MISSED": MISSED, "SPURIOUS": SPURIOUS}  # what a scorecard calls them
+MISSED = "(missed)"  # in a confusion matrix of spans
+SPURIOUS = "(spurious)"
+ONE_SIDED = (MISSED, SPURIOUS)
+SIDES = {"MISSED": MISSED, "SPURIOUS": SPURIOUS}  # by the scorecard's names
 EMPTY: dict[str, dict[str, Any]] = {
     "extraction": {"entities": []},
     "linking": {"links": []},
     "triples": {"triples": []},
     "classification": {"label": ""},
 }
-"""The tasks whose scorecards have values by type, label or property, and what a failed example predicts."""
+"""The tasks whose scorecards have values by type, label or property, each with the prediction of a failed example."""
 FACETS = ("type", "label", "property", "domain")
 
 
@@ -73,7 +76,9 @@ class RunSummary:
     """
 
     def __init__(self, run: Run) -> None:
-        self.run, self.overall, self.values = run, overall(run), values(run)
+        self.run = run
+        self.overall = overall(run)
+        self.values = values(run)
         self.by: dict[str, Mapping[str, Mapping[str, float | None]]] = {}
         self.counts: dict[str, Mapping[Any, Counts]] = {}
         self.confusion: Confusion | None = None
@@ -117,8 +122,8 @@ def spent(cost: Mapping[str, Any]) -> str:
     return f"{cost.get('calls', 0)} calls{cached}, {total} tokens, {cost.get('seconds', 0):.1f} s"
 
 
-def model_name(name: object) -> str:
-    """A model's name, or any text that contains one: a model file goes by its name, without its folder.
+def model_name(name: str | float) -> str:
+    """A model's name, or any text that contains one; a model file is named without its folder.
 
     >>> model_name("local:/home/ann/models/qwen.gguf")
     'local:qwen.gguf'
@@ -154,11 +159,13 @@ def labels(runs: Sequence[Run]) -> list[str]:
 
 
 def warnings(run: Run) -> list[str]:
-    """What failed, and what makes the values doubtful."""
+    """The failed examples, and everything else that makes the values doubtful."""
     failed = [row for row in run.rows if row.get("error")]
-    first = f"the first, {failed[0]['id']}: {failed[0]['error']}" if failed else ""
+    if not failed:
+        return list(run.warnings)
+    first = f"the first, {failed[0]['id']}: {failed[0]['error']}"
     share = f"{len(failed)} of {len(run.rows)} examples failed, and their gold counts as missed; {first}"
-    return [*[share] * bool(failed), *run.warnings]
+    return [share, *run.warnings]
 
 
 def is_wrong(row: Mapping[str, Any]) -> bool:
@@ -167,30 +174,33 @@ def is_wrong(row: Mapping[str, Any]) -> bool:
 
 
 def overall(run: Run) -> ReportedValue:
-    """The metric's weighted value, which tuning maximises, with its interval; its convention says what it adds up."""
+    """The metric's weighted value, which tuning maximises, with its interval; its convention is its formula."""
     return ReportedValue("metric", run.value, run.interval, formula(run.zero))
 
 
 def formula(zero: Evidence) -> str:
-    """What a metric adds up: its measures under their weights."""
+    """The weighted sum of a metric's measures, as text."""
     weights = {key: weight for key in zero if (weight := zero.weights.get(key, 1.0))}
     terms = {key: term(key, zero.worst.get(key)) for key in weights}
-    if len(weights) > 1:
-        terms = {key: f"{weights[key]:g} {f'({text})' if key in zero.worst else key}" for key, text in terms.items()}
-    return " + ".join(terms.values())
+    if len(weights) == 1:
+        return "".join(terms.values())
+    in_brackets = {key: f"({text})" if key in zero.worst else key for key, text in terms.items()}
+    return " + ".join(f"{weights[key]:g} {text}" for key, text in in_brackets.items())
 
 
 def term(name: str, worst: float | None) -> str:
-    """What a measure counts in its metric, whose higher values are better.
+    """A measure as a term of its metric, in which higher values are better.
 
     >>> term("accuracy", None), term("brier", 1.0), term("minutes", 60.0)
     ('accuracy', '1 - brier', '1 - minutes / 60')
     """
-    return name if worst is None else f"1 - {name}" + (f" / {worst:g}" if worst != 1 else "")
+    if worst is None:
+        return name
+    return f"1 - {name}" if worst == 1 else f"1 - {name} / {worst:g}"
 
 
 def noise_lines(run: Run) -> list[str]:
-    """What repeats say of the program's own noise: flips, pass@k, and what would narrow the intervals more."""
+    """The program's own noise as repeats show it: flips, pass@k, and whether examples or repeats help more."""
     noise = run.noise
     if noise is None:
         return []
@@ -202,7 +212,8 @@ def noise_lines(run: Run) -> list[str]:
         f"wrong, {noise.varies.value:.3f} change their score; {', '.join(passes)}{failed}"
     ]
     for name, parts in noise.variance.items():
-        examples, repeats = parts.narrower(2), parts.narrower(1, 2)
+        examples = parts.narrower(2)
+        repeats = parts.narrower(1, 2)
         advice = "more repeats help as much" if repeats > 0.8 * examples else "more examples help more"
         lines.append(
             f"{name}: {parts.share:.0%} of its variance is between repeats; twice the examples would narrow the "
@@ -215,16 +226,31 @@ def values(run: Run) -> list[ReportedValue]:
     """Each measure's value, with precision and recall if it is an F1."""
     reported = []
     for name, value in run.values.items():
-        about, tally = run.about.get("measures", {}).get(name, {}), run.total[name]
-        rates = (float(tally.precision), float(tally.recall)) if type(tally) is Counts else (None, None)
-        convention, weight = model_name(about.get("conventions", "")), run.zero.weights.get(name, 1.0)
-        details: Any = convention, weight, about.get("target"), *rates, name in run.zero.worst
-        reported.append(ReportedValue(name, value, run.intervals.get(name), *details))
+        about = run.about.get("measures", {}).get(name, {})
+        tally = run.total[name]
+        counts = tally if type(tally) is Counts else None
+        reported.append(
+            ReportedValue(
+                name,
+                value,
+                run.intervals.get(name),
+                convention=model_name(about.get("conventions", "")),
+                weight=run.zero.weights.get(name, 1.0),
+                target=about.get("target"),
+                precision=None if counts is None else float(counts.precision),
+                recall=None if counts is None else float(counts.recall),
+                lower_is_better=name in run.zero.worst,
+            )
+        )
     return reported
 
 
-def confidences(run: Run) -> Any:
-    """An array of (confidence, score) of the examples whose prediction has a confidence; empty if all have the same."""
+def confidences(run: Run) -> NDArray[np.float64]:
+    """The confidence and the score of each example whose prediction has a confidence.
+
+    Returns:
+        An array of shape (examples, 2), empty if all confidences are the same.
+    """
     pairs = [((row.get("prediction") or {}).get("confidence"), float(row["score"])) for row in run.rows]
     table = np.array([pair for pair in pairs if isinstance(pair[0], (int, float)) and 0 <= pair[0] <= 1], dtype=float)
     return table if len(table) and np.ptp(table[:, 0]) else table[:0]

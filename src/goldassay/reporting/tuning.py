@@ -85,7 +85,7 @@ class Tuning:
             names = zip(map(str, entry["patches"]), entry["edits"], strict=True)
             edits = [self.patches.get(name, {"id": name, "edit": str(text)}) for name, text in names]
             split = next((key for key, part in entry.items() if isinstance(part, Mapping)), "")
-            tests.append(_test(entry["candidate"], entry, entry.get(split), split, edits))
+            tests.append(_test(str(entry["candidate"]), entry, entry.get(split), split, edits))
         tested = {name for entry in self.ledger for name in entry["patches"]}
         for name, patch in self.patches.items():
             if name not in tested:
@@ -95,7 +95,7 @@ class Tuning:
 
 
 def _test(
-    name: object,
+    name: str,
     about: Mapping[str, Any],
     effect: Mapping[str, Any] | None,
     split: str,
@@ -104,7 +104,7 @@ def _test(
     """A test of edits as the page shows it; ``about`` holds its status and the reason."""
     status = str(about["status"])
     return {
-        "name": str(name),
+        "name": name,
         "good": status in GOOD,
         "word": WORDS.get(status, status),
         "reason": str(about["reason"]),

@@ -1,4 +1,4 @@
-"""The verdict on runs: one sentence for the report, the terminal and a notebook, and what moved between two runs."""
+"""The verdict on runs: one sentence for the report, the terminal and a notebook, and the parts that changed most."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goldassay.exceptions import GoldassayError
 from goldassay.reporting.cells import bounds, number, signed
@@ -42,7 +43,7 @@ def metric_title(run: Run) -> str:
 
 
 def headline(run: Run) -> tuple[str, str]:
-    """What a sentence names, with its title: the metric, or its only measure where lower is better."""
+    """The value that a sentence names, with its title: the metric, or its only measure where lower is better."""
     weighted = [name for name in run.zero if run.zero.weights.get(name, 1.0)]
     if len(weighted) == 1 and weighted[0] in run.zero.worst:
         return weighted[0], f"{title(weighted[0])} (lower is better)"
@@ -95,8 +96,11 @@ class Difference:
         seed: int = 0,
         types: Iterable[PartDifference] = (),
     ) -> None:
-        (self.baseline, self.name), (first, self.run), self.measures = names, runs, measures
-        before, after = ([float(row["score"]) for row in run.rows] for run in runs)
+        first, self.run = runs
+        self.baseline, self.name = names
+        self.measures = measures
+        before = [float(row["score"]) for row in first.rows]
+        after = [float(row["score"]) for row in self.run.rows]
         same = list(self.run.zero) == list(first.zero)
         evidence = (self.run.evidence, first.evidence, self.run.zero) if same else (after, before, None)
         self.metric = compare(*evidence, clusters=self.run.clusters, seed=seed)
@@ -105,14 +109,8 @@ class Difference:
         self.won = [key for key, change in self.changes if change > SAME]
         self.lost = [key for key, change in reversed(self.changes) if change < -SAME]
         self.parts = [*types, *(_strata(first, self.run) if same else ())]
-        old, new = (
-            Counter(
-                f"{error['kind']} {error.get('gold_type') or error.get('pred_type') or ''}".replace("_", " ").strip()
-                for row in run.rows
-                for error in row.get("errors", ())
-            )
-            for run in runs
-        )
+        old = _kinds(first)
+        new = _kinds(self.run)
         kinds = [(kind, old[kind], new[kind]) for kind in old | new if old[kind] != new[kind]]
         self.kinds = sorted(kinds, key=lambda change: (-abs(change[2] - change[1]), change[0]))
 
@@ -127,21 +125,21 @@ class Difference:
 
     @property
     def sentence(self) -> str:
-        """What the difference says, in one sentence; a metric of one measure speaks in the direction of the measure."""
-        name, size, (value, measure) = self.name, self.run.size, headline(self.run)
-        test = {each.measure: each.comparison for each in self.measures}.get(value, self.metric)
-        gap = f"{signed(test.difference, test.interval)} {measure} on {size}"
+        """The difference in one sentence; a metric of one measure speaks in the direction of the measure."""
+        value, measure = headline(self.run)
         if self.verdict == "same":
-            return f"{name} and {self.baseline} score the same in {measure} on all {size}."
-        if self.verdict == "open":
-            power = f"; this many show a difference of {test.smallest_detectable:.3f} four times in five"
-            power = power if test.smallest_detectable else ""
-            return f"Whether {name} differs from {self.baseline} cannot be told: {gap}{power}."
-        return f"{name} is {self.verdict} than {self.baseline} by {gap}."
+            return f"{self.name} and {self.baseline} score the same in {measure} on all {self.run.size}."
+        test = {each.measure: each.comparison for each in self.measures}.get(value, self.metric)
+        gap = f"{signed(test.difference, test.interval)} {measure} on {self.run.size}"
+        if self.verdict != "open":
+            return f"{self.name} is {self.verdict} than {self.baseline} by {gap}."
+        if test.smallest_detectable:
+            gap += f"; this many show a difference of {test.smallest_detectable:.3f} four times in five"
+        return f"Whether {self.name} differs from {self.baseline} cannot be told: {gap}."
 
     @property
     def moved(self) -> list[PartDifference]:
-        """The parts that moved, by how much and in how many examples."""
+        """The parts that changed, those that moved the metric most first."""
         moved = [part for part in self.parts if part.size > SAME]
         return sorted(moved, key=lambda part: -part.size * part.n)
 
@@ -150,7 +148,9 @@ def differences(
     summaries: Sequence[RunSummary], names: Sequence[str], seed: int = 0
 ) -> tuple[list[Run], list[Difference], list[str]]:
     """The runs that share the first one's examples, their differences from it, and why others are left out."""
-    comparable, compared, excluded = [each.run for each in summaries[:1]], [], []
+    comparable = [each.run for each in summaries[:1]]
+    compared = []
+    excluded = []
     for summary, name in zip(summaries[1:], names[1:], strict=True):
         runs = summaries[0].run, summary.run
         if not summary.run.available:
@@ -168,7 +168,8 @@ def differences(
 
 def against(comparisons: RunComparisons, seed: int = 0) -> list[Difference]:
     """Each compared run against the baseline, with its strata."""
-    first, runs = comparisons.baseline, list({id(each.run): each.run for each in comparisons}.values())
+    first = comparisons.baseline
+    runs = list({id(each.run): each.run for each in comparisons}.values())
     names = labels([first, *runs])
     return [
         Difference((first, run), (names[0], name), [each for each in comparisons if each.run is run], seed)
@@ -176,7 +177,19 @@ def against(comparisons: RunComparisons, seed: int = 0) -> list[Difference]:
     ]
 
 
-def _part(facet: str, key: str, n: int, evidence: Evidences, after: Any, before: Any) -> PartDifference:
+def _kinds(run: Run) -> Counter[str]:
+    """The kinds of error in a run, each with its type."""
+    errors = [error for row in run.rows for error in row.get("errors", ())]
+    types = [error.get("gold_type") or error.get("pred_type") or "" for error in errors]
+    kinds = [f"{error['kind']} {type_}" for error, type_ in zip(errors, types, strict=True)]
+    return Counter(kind.replace("_", " ").strip() for kind in kinds)
+
+
+Matrix = NDArray[np.float64]
+"""The fields of tallies: a row an example or document, a column a field."""
+
+
+def _part(facet: str, key: str, n: int, evidence: Evidences, after: Matrix, before: Matrix) -> PartDifference:
     """The difference of one part, with its interval over examples or documents."""
     ends, _ = difference_interval(evidence, after, before, 0.95, None)
     return PartDifference(facet, key, n, evidence.of(before), evidence.of(after), ends.low, ends.high)
@@ -194,10 +207,12 @@ def _strata(first: Run, run: Run) -> Iterator[PartDifference]:
             places[stratum][key].append(place)
     for stratum, keys in places.items():
         for key, rows in keys.items() if len(keys) > 1 else ():
-            after, before = (side.matrix[rows] for side in sides)
+            after = sides[0].matrix[rows]
+            before = sides[1].matrix[rows]
             if first.clusters:
                 clusters = [first.clusters[place] for place in rows]
-                after, before = clustered(after, clusters), clustered(before, clusters)
+                after = clustered(after, clusters)
+                before = clustered(before, clusters)
             yield _part(stratum, key, len(rows), sides[0], after, before)
 
 
@@ -214,11 +229,14 @@ def _types(first: RunSummary, second: RunSummary) -> Iterator[PartDifference]:
 
 def run_sentence(run: Run, name: str) -> str:
     """The value of one run, in one sentence."""
-    (named, measure), reported = headline(run), values(run)
-    value = next((each for each in reported if each.name == named), overall(run))
+    key, measure = headline(run)
+    reported = values(run)
+    value = next((each for each in reported if each.name == key), overall(run))
     text = f"{name} reaches {number(value.value, 3)}{bounds(value.interval)} {measure} on {run.size}"
     missed = [f"{title(each.name)} {each.target:g}" for each in reported if each.met is False]
     if missed:
         return f"{text}, short of the target{'s' if len(missed) > 1 else ''} {', '.join(missed)}."
     met = sum(each.met is True for each in reported)
-    return f"{text}; {'its targets are' if met > 1 else 'its target is'} met." if met else f"{text}."
+    if met:
+        text += "; its targets are met" if met > 1 else "; its target is met"
+    return f"{text}."
