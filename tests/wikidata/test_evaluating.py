@@ -87,7 +87,7 @@ def test_one_article_has_the_same_shape_and_the_kits_fields(sources: Any, tmp_pa
     single = result["article_result"]
     assert single == result["article_results"][0]
     assert set(single) >= {
-        "article_title", "wikidata_qid", "domain", "riverbank_triples", "wikidata_statements", "precision", "recall",
+        "article_title", "wikidata_qid", "domain", "predicted_triples", "wikidata_statements", "precision", "recall",
         "f1", "true_positives", "false_positives", "false_negatives", "novel_discoveries",
     }  # fmt: skip
     # 13 statements, less one deprecated and one identifier

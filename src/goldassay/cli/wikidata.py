@@ -15,6 +15,7 @@ from goldassay import files, workspace
 from goldassay.cli import options as use
 from goldassay.exceptions import DataError, FetchError, GoldassayError
 from goldassay.reporting import terminal
+from goldassay.reporting import wikidata as tables
 
 app = use.commands("Compare what a program reads from Wikipedia articles with Wikidata.")
 Profile = Annotated[
@@ -102,7 +103,6 @@ def evaluate(articles: EvaluationOptions, json: bool = False, seed: int = 0) -> 
     """Evaluate a program on articles; the same command resumes an interrupted evaluation."""
     from goldassay.running.evaluate import RunOptions
     from goldassay.wikidata import evaluation, novel
-    from goldassay.wikidata.results import print_result
 
     least = use.numbers("--fail-under", [articles.fail_under] if articles.fail_under else [])
     if least and set(least) != {"f1"}:
@@ -130,7 +130,7 @@ def evaluate(articles: EvaluationOptions, json: bool = False, seed: int = 0) -> 
     files.save_json(output, result)
     if resumed := result["run_metadata"]["resumed_articles"]:
         terminal.warn(f"{resumed} of {len(refs)} articles were evaluated before")
-    _show(result, output, json, print_result)
+    _show(result, output, json, tables.evaluation)
     failed = result["failed_articles"]
     total = result["aggregate"]
     errors = [article["error"] for article in (*failed, *result["article_results"]) if "error" in article]
@@ -170,13 +170,13 @@ def gaps(
 ) -> None:
     """Recall gap analysis: properties with low recall, with sentences in which they were missed."""
     from goldassay.wikidata.improvement import recall_gaps
-    from goldassay.wikidata.results import load, print_gaps
+    from goldassay.wikidata.results import load
 
     use.new_place(out, force)
     analysis = recall_gaps(load(results), threshold, results)
     place = out or results.with_name(f"{results.stem}-recall-gaps.json")
     files.save_json(place, analysis)
-    _show(analysis, place, json, print_gaps)
+    _show(analysis, place, json, tables.gaps)
 
 
 @use.command(app)
@@ -191,7 +191,7 @@ def tune(
     from goldassay.tuning.patches import Patch, write
     from goldassay.wikidata import improvement
     from goldassay.wikidata.evaluation import read_profile
-    from goldassay.wikidata.results import load_rows, print_patches
+    from goldassay.wikidata.results import load_rows
 
     use.new_place(out, force)
     chosen = read_profile(profile)
@@ -205,7 +205,7 @@ def tune(
     for patch in proposals["prompt_patches"]:
         fields = {name: value for name, value in patch.items() if name not in ("id", "section")}
         write(Patch.model_validate(fields), place.with_name(f"{place.stem}-patches"))
-    _show(proposals, place, json, print_patches)
+    _show(proposals, place, json, tables.patches)
 
 
 @use.command(app)
@@ -248,7 +248,7 @@ def novel(
     from goldassay.wikidata.results import load_rows
 
     if action is Action.REPORT:
-        terminal.output(verdicts.novel_report(file), json, verdicts.print_report)
+        terminal.output(verdicts.novel_report(file), json, tables.novel)
     elif action is Action.ANNOTATE:
         if json:
             raise GoldassayError("annotate asks a person, one key a triple; --json is for sample and report")

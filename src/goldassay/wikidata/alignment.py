@@ -2,7 +2,7 @@
 
 A table is a YAML file, ours (``data/property-alignment.yaml``) or one in riverbank's format. A row lists the predicates
 that mean a property, in its own direction or inverted, the kinds of subject that have it, the type of its values, and
-the words that stand for a value; riverbank's notes (``Q6581097=male``) are read as such words.
+the words that mean a value; riverbank's notes (``Q6581097=male``) are read as such words.
 
 A predicate may mean several properties ("born": P19 and P569; "founded": P571, and P112 inverted). The kind of the
 subject (domain) and of the object (type) decide; if they leave it open, the matching of triples accepts either. A
@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
@@ -30,6 +30,8 @@ from goldassay.text.normal import normal
 OURS = Path(__file__).resolve().parents[1] / "data" / "property-alignment.yaml"
 NOTED_VALUE = re.compile(r"\b(Q[1-9]\d*)\s*=\s*([^,;]+)")
 
+Term = str | float | Mapping[str, Any] | None
+"""The object of a triple: a name, a number, or a value with parts such as ``time`` or ``amount``."""
 Kind = Literal["person", "organization", "place", "work", "event", "taxon"]
 PropertyId = Annotated[str, Field(pattern=r"^P[1-9]\d*$")]
 ItemId = Annotated[str, Field(pattern=r"^Q[1-9]\d*$")]
@@ -54,7 +56,7 @@ class PropertyRow(BaseModel):
 
     @cached_property
     def items(self) -> dict[str, str]:
-        """Folded words and the item that each stands for."""
+        """Folded words and the item that each means."""
         noted = {words: qid for qid, words in NOTED_VALUE.findall(self.notes)}
         return {normal(words): qid for words, qid in {**noted, **self.values}.items()}
 
@@ -79,7 +81,9 @@ class PropertyAlignmentTable:
     """
 
     def __init__(self, rows: Iterable[PropertyRow], prefixes: NamePairs = (), declared: int | None = None) -> None:
-        self.rows, self.prefixes, self.declared = tuple(rows), prefixes, declared
+        self.rows = tuple(rows)
+        self.prefixes = prefixes
+        self.declared = declared
         self.by_id = {row.id: row for row in reversed(self.rows)}
         self._forward: dict[str, list[PropertyRow]] = {}
         self._inverted: dict[str, list[PropertyRow]] = {}
@@ -117,9 +121,10 @@ class PropertyAlignmentTable:
         """The predicates that mean a property."""
         return [name for row in self.rows if row.id == property for name in row.predicates]
 
-    def meaning(self, predicate: str, kinds: Iterable[str] = (), value: object = None) -> Meaning:
+    def meaning(self, predicate: str, kinds: Iterable[str] = (), value: Term = None) -> Meaning:
         """The properties that a predicate means, for a subject of these kinds and this object."""
-        key, subject = self.canonical(predicate), frozenset(kinds)
+        key = self.canonical(predicate)
+        subject = frozenset(kinds)
         candidates = self._forward.get(key, [])
         inverted = self._inverted.get(key, [])
         forward = [row for row in candidates if not row.domain or not subject or row.domain & subject]
@@ -129,15 +134,20 @@ class PropertyAlignmentTable:
             fitting = [row for row in forward if not row.type or row.type == kind]
             back = inverted if kind == "item" else []  # an inverted object becomes a subject
             if fitting or back:
-                forward, inverted = fitting, back
+                forward = fitting
+                inverted = back
         if forward and inverted and subject:  # both directions: the one whose subject is of this kind
             own = [row for row in forward if row.domain & subject]
-            forward, inverted = (own, []) if own else ([row for row in forward if not row.domain], inverted)
+            if own:
+                forward = own
+                inverted = []
+            else:
+                forward = [row for row in forward if not row.domain]
         return Meaning(frozenset(row.id for row in forward), frozenset(row.id for row in inverted))
 
 
-def value_kind(value: object) -> str:
-    """What a value looks like: item (any name), time, quantity or coordinate.
+def value_kind(value: Term) -> str:
+    """The kind of a value by its form: item (any name), time, quantity or coordinate.
 
     >>> value_kind("7 November 1867"), value_kind("Warsaw"), value_kind("1867"), value_kind("12,000")
     ('time', 'item', 'time', 'quantity')

@@ -22,7 +22,7 @@ from goldassay.exceptions import DataError
 from goldassay.fields import read
 from goldassay.measures.triples import objects
 from goldassay.text.normal import normal, numbers, signed
-from goldassay.wikidata.alignment import PropertyAlignmentTable, value_kind
+from goldassay.wikidata.alignment import PropertyAlignmentTable, Term, value_kind
 from goldassay.wikidata.client import Item
 
 CLASS_TREE = Path(__file__).resolve().parents[1] / "data" / "class-tree.yaml"
@@ -39,7 +39,7 @@ class_tree = cache(partial(files.yaml_value, CLASS_TREE))
 
 
 def kinds_of(types: Iterable[str], domain: str | None = None) -> frozenset[str]:
-    """What kinds of thing an item is, by its classes (P31) followed upwards (P279) to a few broad kinds.
+    """The kinds of thing that an item is, by its classes (P31) followed upwards (P279) to a few broad kinds.
 
     An item without any is of the kind of the benchmark's domain.
 
@@ -47,7 +47,8 @@ def kinds_of(types: Iterable[str], domain: str | None = None) -> frozenset[str]:
     (frozenset({'place'}), frozenset({'person'}))
     """
     tree = class_tree()
-    seen, queue = set(types), list(types)
+    seen = set(types)
+    queue = list(types)
     while queue:
         above = [name for name in tree["parents"].get(queue.pop(), ()) if name not in seen]
         seen.update(above)
@@ -96,11 +97,12 @@ class EntityResolver:
             for index, name in enumerate(several):
                 self._by_name.setdefault(normal(name), {}).setdefault(qid, "alias" if index else "label")
 
-    def resolve(self, name: object, kinds: Iterable[str] = ()) -> Resolution:
+    def resolve(self, name: Term, kinds: Iterable[str] = ()) -> Resolution:
         """The item that ``name`` means; ``kinds`` (person, place, …) are the expected ones."""
         item = objects.item(name)
         text = item.id if item and item.id else objects.label(objects.written(name).strip())
-        folded, target = normal(text), self._follow(text)
+        folded = normal(text)
+        target = self._follow(text)
         if not folded:
             return Resolution(None, "none", 0.0, "the name is empty")
         if folded in self.titles:
@@ -167,7 +169,7 @@ class Subject:
         types: Classes (P31) of values that share a name with another.
         key: Identifies the article in a benchmark.
         fetched: When its parts were fetched.
-        about: What else the result says of it.
+        about: More entries for its result.
     """
 
     title: str
@@ -191,16 +193,17 @@ class Subject:
         triples: dict[tuple[str, str], dict[str, Any]] = {}
         subject = {"subject": next(iter(self.item.names()), self.item.id), "subject_id": self.item.id}
         for statement in self.item.statements:
-            name, value, rank = statement.property, statement.value, statement.rank
-            key = name, str((isinstance(value, Mapping) and value.get("text")) or value)
-            if value is None or rank == "deprecated" or (key in triples and rank != "preferred"):
+            value = statement.value
+            text = value.get("text") if isinstance(value, Mapping) else None
+            key = (statement.property, str(text or value))
+            is_weaker = key in triples and statement.rank != "preferred"
+            if value is None or statement.rank == "deprecated" or is_weaker:
                 continue
-            triples[key] = {
-                **subject, "predicate": name, "object": value, "object_type": statement.type, "rank": rank
-            }  # fmt: skip
+            triple = {"object": value, "object_type": statement.type, "rank": statement.rank}
             if statement.type == "wikibase-item":
                 labels = list(self.names.get(str(value), ()))
-                triples[key] |= {"object": (*labels, value)[0], "object_id": value, "object_labels": labels}
+                triple |= {"object": (*labels, value)[0], "object_id": value, "object_labels": labels}
+            triples[key] = {**subject, "predicate": statement.property, **triple}
         return list(triples.values())
 
     def resolver(self) -> EntityResolver:
@@ -227,8 +230,13 @@ def shared_names(names: Mapping[str, Sequence[str]]) -> list[str]:
 
 def align(triples: Iterable[object], subject: Subject, table: PropertyAlignmentTable) -> list[dict[str, Any]]:
     """A program's triples with items and properties; a statement that is repeated in other words is listed once, with
-    its highest confidence."""
-    entities, item = subject.resolver(), subject.item.id
+    its highest confidence.
+
+    Raises:
+        DataError: A triple lacks its subject, predicate or object.
+    """
+    entities = subject.resolver()
+    item = subject.item.id
     kinds = kinds_of(entities.types.get(item, ()), subject.domain)
     predictions: dict[tuple[str, ...], dict[str, Any]] = {}
     for number, source in enumerate(triples):
@@ -252,7 +260,7 @@ def _align(
 ) -> dict[str, Any]:
     """One triple with subject and object resolved and the predicate aligned, inverted if need be.
 
-    ``item`` is the article's item, and ``kinds`` what kinds of thing it is.
+    ``item`` is the article's item, and ``kinds`` are the kinds of thing that it is.
     """
     subject = entities.resolve(values["subject_id"] or values["subject"])
     predicate = str(values["predicate_id"] or values["predicate"])
@@ -267,7 +275,8 @@ def _align(
         and target.id == item != subject.id
         and (back := table.by_id[next(iter(properties))].inverse)
     ):
-        properties, inverted = frozenset((back,)), True
+        properties = frozenset((back,))
+        inverted = True
     triple = {**values, "original": [objects.written(values[name]) for name in FIELDS[:3]]}
     if inverted:
         triple |= {"subject": values["object"], "object": values["subject"]}
@@ -289,7 +298,7 @@ def _resolve_object(
     rows = [table.by_id[name] for name in properties]
     for row in rows:
         if qid := row.items.get(normal(str(values["object"]))):
-            reason = f"{values['object']!r} stands for {qid} in the alignment table"
+            reason = f"{values['object']!r} means {qid} in the alignment table"
             return Resolution(qid, "mapping", row.confidence, reason)
     if values["object_id"]:
         return entities.resolve(values["object_id"])

@@ -3,7 +3,7 @@
 A failed fetch raises a `FetchError`, a missing item a `NotFoundError`; neither ever becomes an item without statements.
 Every query is ordered and read page by page, so a server's own limit loses nothing.
 
-A statement's value stands as `measures.triples` reads it: an item as its id, a time as Wikibase's own (``time``,
+A statement's value is in the form that `measures.triples` reads: an item as its id, a time as Wikibase's own (``time``,
 ``precision``, ``calendarmodel``), a quantity (``amount``, ``unit``), a coordinate (``latitude``, ``longitude``), a
 text (``text``, ``language``) or a string.
 
@@ -123,8 +123,8 @@ class Item:
 def from_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
     """A time of Wikidata's RDF as its JSON has it.
 
-    In RDF a day is Gregorian whatever calendar it is noted in, and 1 BCE is the year 0; in JSON a day stands in its own
-    calendar, and 1 BCE is the year -1. Coarser than a year, years BCE are the same.
+    In RDF a day is Gregorian whatever calendar it is noted in, and 1 BCE is the year 0; in JSON a day is written in its
+    own calendar, and 1 BCE is the year -1. Coarser than a year, years BCE are the same.
 
     >>> from_rdf("1498-07-01T00:00:00Z", 11, "http://www.wikidata.org/entity/Q1985786")
     '+1498-06-22T00:00:00Z'
@@ -134,7 +134,7 @@ def from_rdf(time: str, precision: int = DAY, calendar: str = "") -> str:
     match = TIME.fullmatch(time)
     if match is None:
         return time
-    year, month, day = int(match[1]), int(match[2]), int(match[3])
+    year, month, day = map(int, match.group(1, 2, 3))
     if precision >= DAY and calendar.endswith(JULIAN):
         year, month, day = converted(year, month, day, JULIAN)
     if year <= 0 and precision >= YEAR:
@@ -160,12 +160,18 @@ class WikidataClient:
         web: Web | None = None,
         cache: Cache | None = None,
     ) -> None:
-        self.endpoint, self.web, self.cache = endpoint, web or Web(), cache or Cache()
+        self.endpoint = endpoint
+        self.web = web or Web()
+        self.cache = cache or Cache()
         self._store = LocalStore(endpoint) if Path(endpoint).is_file() else None
         self.languages = [check_language(language) for language in dict.fromkeys(languages)]
 
     def item_of(self, title: str, language: str = "en") -> Item:
-        """The item that has the article of this title as a sitelink."""
+        """The item that has the article of this title as a sitelink.
+
+        Raises:
+            NotFoundError: There is none.
+        """
         article = article_address(title, language)
         rows, _ = self._select(f"SELECT ?item WHERE {{ <{article}> schema:about ?item }} ORDER BY ?item")
         if not rows:
@@ -173,14 +179,18 @@ class WikidataClient:
         return self.item(_local_name(rows[0], "item"))
 
     def item(self, qid: str) -> Item:
-        """An item with its statements; the id of a merged item gives the item that it was merged into."""
+        """An item with its statements; the id of a merged item gives the item that it was merged into.
+
+        Raises:
+            NotFoundError: The item does not exist.
+        """
         rows, fetched = self._select(STATEMENTS.replace("$item", f"wd:{_check_id(qid)}"))
         links, _ = self._select(SITELINKS.replace("$item", f"wd:{qid}"))
         labels, aliases = self._names([qid])[qid]
         if not (rows or links or labels):
             target = self.merged_into(qid)
             if target is None or target == qid:
-                raise NotFoundError(f"{qid} is not there: it has no statement, sitelink or label")
+                raise NotFoundError(f"{qid} does not exist: it has no statement, sitelink or label")
             return self.item(target)
         sites = {_site(row["site"]["value"]): row["name"]["value"] for row in links}
         by_statement = groupby(rows, key=lambda row: row["statement"]["value"])
@@ -213,7 +223,8 @@ class WikidataClient:
         rows = self._select_items(NAMES.replace("$languages", languages), names)
         for row in sorted(rows, key=lambda row: self.languages.index(row["name"]["xml:lang"])):
             labels, aliases = names[_local_name(row, "item")]
-            name, language = row["name"]["value"], row["name"]["xml:lang"]
+            name = row["name"]["value"]
+            language = row["name"]["xml:lang"]
             if row["alias"]["value"] in ("true", "1"):
                 aliases.setdefault(language, []).append(name)
             else:
@@ -231,7 +242,8 @@ class WikidataClient:
 
         A server may have a smaller limit than ours, so only an empty page is its last; a file has none.
         """
-        rows, dates = list[Binding](), list[str]()
+        rows = list[Binding]()
+        dates = list[str]()
         while True:
             page, fetched = self._page(f"{PREFIXES}{query}\nLIMIT {PAGE} OFFSET {len(rows)}")
             rows += page
@@ -244,6 +256,7 @@ class WikidataClient:
             return Fetched(self._store.select(query), "")
 
         def fetch() -> Any:
+            """The rows of the answer; raises a `FetchError` if it has none."""
             headers = {"Accept": "application/sparql-results+json"}
             answer = self.web.json(self.endpoint, data={"query": query, "format": "json"}, headers=headers)
             try:
@@ -281,12 +294,14 @@ def _statement(rows: Sequence[Binding]) -> Statement:
     parts: dict[str, Any] = {
         name: details[ONTOLOGY + part] for part, name in VALUE_PARTS.items() if ONTOLOGY + part in details
     }
-    term, text = row["value"], row["value"]["value"].removeprefix(ENTITY)
+    term = row["value"]
+    text = term["value"].removeprefix(ENTITY)
     value: Any = text
     if term["type"] == "bnode" or "/.well-known/genid/" in text:
         value = None
     elif type_ == "time" and "precision" in parts:
-        precision, calendar = int(parts["precision"]), parts["calendarmodel"]
+        precision = int(parts["precision"])
+        calendar = parts["calendarmodel"]
         value = {"time": from_rdf(text, precision, calendar), "precision": precision, "calendarmodel": calendar}
     elif type_ == "quantity":
         value = {"amount": text, **{name: detail.removeprefix(ENTITY) for name, detail in parts.items()}}

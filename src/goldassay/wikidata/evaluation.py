@@ -17,8 +17,8 @@ A profile says which program is evaluated, with which model, under which convent
     kilometres: 1.0        # maximum distance of coordinates
     times: gold            # or coarser
 
-A failed fetch is a failed article and is listed as such, never an article without statements. A program that raises has
-said nothing: the article's gold counts as missed. The program runs through `goldassay.evaluate`, in a run folder beside
+A failed fetch is a failed article and is listed as such, never an article without statements. If the program raises,
+the article's gold counts as missed. The program runs through `goldassay.evaluate`, in a run folder beside
 the result, so that an interrupted evaluation is resumed by the same command.
 """
 
@@ -29,11 +29,11 @@ import inspect
 import random
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import dspy
 from pydantic import BaseModel, ConfigDict, Field
@@ -54,10 +54,12 @@ from goldassay.running.run import Run
 from goldassay.wikidata import results
 from goldassay.wikidata.alignment import OURS, PropertyAlignmentTable
 from goldassay.wikidata.articles import Subject, shared_names
-from goldassay.wikidata.client import LANGUAGES, WDQS, WikidataClient
+from goldassay.wikidata.client import LANGUAGES, WDQS, Item, WikidataClient
 from goldassay.wikidata.scoring import Scoring, VerdictKey
-from goldassay.wikidata.web import WikipediaClient
+from goldassay.wikidata.web import Article, WikipediaClient
 
+Program = Callable[..., Any]
+"""A program: called with ``text``, and with ``title`` if it takes one; its answer has ``triples``."""
 ENOUGH = 20  # articles after which failed fetches may stop the evaluation
 
 
@@ -100,21 +102,59 @@ def read_profile(text: str, *, lm: str | None = None, language: str | None = Non
     return profile.model_copy(update={name: value for name, value in overrides.items() if value})
 
 
-class Sources(NamedTuple):
-    """Where articles and items come from, and the endpoint's name."""
+class Articles(Protocol):
+    """A source of articles, such as `WikipediaClient`."""
 
-    wikipedia: Any
-    wikidata: Any
+    def article(self, title: str) -> Article:
+        """The article with this title, after redirects."""
+        ...
+
+
+class Items(Protocol):
+    """A source of items, such as `WikidataClient`."""
+
+    def item_of(self, title: str, language: str = "en") -> Item:
+        """The item that an article is about."""
+        ...
+
+    def names(self, qids: Iterable[str]) -> dict[str, list[str]]:
+        """Labels and aliases of items."""
+        ...
+
+    def classes(self, qids: Iterable[str]) -> dict[str, frozenset[str]]:
+        """The classes of items."""
+        ...
+
+    def merged_into(self, qid: str) -> str | None:
+        """The item that an item was merged into, if it was."""
+        ...
+
+
+class Sources(NamedTuple):
+    """The sources of articles and items, and the endpoint's name."""
+
+    wikipedia: Articles
+    wikidata: Items
     endpoint: str = WDQS
 
 
 def open_sources(
     *, language: str = "en", endpoint: str | None = None, no_cache: bool = False, cache_only: bool = False
 ) -> Sources:
-    """The sources that a command's options name."""
+    """The sources that a command's options name.
+
+    Raises:
+        GoldassayError: ``no_cache`` and ``cache_only`` exclude each other.
+    """
     if no_cache and cache_only:
         raise GoldassayError("`no_cache=True` fetches everything and `cache_only=True` nothing; use one of them")
-    cache, address = Cache(use="none" if no_cache else "only" if cache_only else "normal"), endpoint or WDQS
+    use: Literal["none", "only", "normal"] = "normal"
+    if no_cache:
+        use = "none"
+    elif cache_only:
+        use = "only"
+    cache = Cache(use=use)
+    address = endpoint or WDQS
     wikidata = WikidataClient(address, languages=(language, *LANGUAGES), cache=cache)
     return Sources(WikipediaClient(language, cache=cache), wikidata, address)
 
@@ -133,7 +173,11 @@ class ArticleRef(NamedTuple):
 
 
 def read_benchmark(path: str | Path) -> tuple[str, list[ArticleRef]]:
-    """The name and the articles of a benchmark; one that is listed twice is taken once."""
+    """The name and the articles of a benchmark; one that is listed twice is taken once.
+
+    Raises:
+        DataError: The file is no benchmark, or has no articles.
+    """
     _, head, entries = kits.load(path, "benchmark")
     articles: dict[str, ArticleRef] = {}
     for number, entry in enumerate(entries):
@@ -154,11 +198,15 @@ def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> list[Articl
     >>> articles = [ArticleRef(str(i), domain="a" if i < 60 else "b") for i in range(90)]
     >>> Counter(article.domain for article in sample(articles, 9))
     Counter({'a': 6, 'b': 3})
+
+    Raises:
+        GoldassayError: ``n`` is less than 1.
     """
     if n < 1:
         raise GoldassayError(f"a sample needs at least one article, got {n}")
     # The articles of a domain, shuffled, spread evenly over 0 to 1, and its first one is at 0: the n lowest are taken.
-    sizes, seen = Counter(article.domain for article in articles), Counter[str]()
+    sizes = Counter(article.domain for article in articles)
+    seen = Counter[str]()
     places = dict[int, float]()
     for index in random.Random(seed).sample(range(len(articles)), len(articles)):
         domain = articles[index].domain
@@ -170,9 +218,10 @@ def sample(articles: Sequence[ArticleRef], n: int, seed: int = 0) -> list[Articl
 class ArticleProgram(dspy.Module):  # type: ignore[misc]
     """A program whose triples are resolved and aligned with the article's item."""
 
-    def __init__(self, program: Any, articles: Sequence[Subject], scoring: Scoring) -> None:
+    def __init__(self, program: Program, articles: Sequence[Subject], scoring: Scoring) -> None:
         super().__init__()
-        self.program, self.scoring = program, scoring
+        self.program = program
+        self.scoring = scoring
         self.subjects = {article.key: article for article in articles}
 
     def forward(self, key: str, text: str, title: str) -> dspy.Prediction:
@@ -181,8 +230,12 @@ class ArticleProgram(dspy.Module):  # type: ignore[misc]
         return dspy.Prediction(triples=self.scoring.predictions(self.subjects[key], triples))
 
 
-def read_triples(program: Any, text: str, title: str) -> list[object]:
-    """The triples that a program gives for a text; it is called with ``title`` if it takes one."""
+def read_triples(program: Program, text: str, title: str) -> list[object]:
+    """The triples that a program gives for a text; it is called with ``title`` if it takes one.
+
+    Raises:
+        DataError: The program's ``triples`` are no list.
+    """
     function = getattr(type(program), "forward", program)  # DSPy warns if forward is read from the instance
     named = {"title": title} if "title" in inspect.signature(function).parameters else {}
     triples = read(program(text=text, **named), "triples")
@@ -193,7 +246,8 @@ def read_triples(program: Any, text: str, title: str) -> list[object]:
 
 def fetch_article(ref: ArticleRef, sources: Sources, language: str = "en") -> Subject:
     """An article with its text, its item and the names of the item's values."""
-    page, wikidata = sources.wikipedia.article(ref.title), sources.wikidata
+    page = sources.wikipedia.article(ref.title)
+    wikidata = sources.wikidata
     item = wikidata.item_of(page.title, language)
     redirects = {ref.title: page.title} if page.title != ref.title else {}
     about: dict[str, Any] = {"redirected_to": page.title} if redirects else {}
@@ -211,7 +265,7 @@ def fetch_article(ref: ArticleRef, sources: Sources, language: str = "en") -> Su
 def fetch_articles(
     refs: Sequence[ArticleRef], sources: Sources, language: str = "en", options: RunOptions | None = None
 ) -> Iterator[Subject | FetchError]:
-    """The articles in their order; what cannot be fetched is its error.
+    """The articles in their order; one that cannot be fetched is its error.
 
     Raises:
         RunStopped: Too many fetches fail.
@@ -224,7 +278,8 @@ def fetch_articles(
         except FetchError as error:
             return error
 
-    console, failures = standard_error(), 0
+    console = standard_error()
+    failures = 0
     pool = ThreadPoolExecutor(settings.threads)
     try:
         articles = track(pool.map(fetch, refs), "fetching", len(refs), console=console, disable=not console.is_terminal)
@@ -239,14 +294,14 @@ def fetch_articles(
 
 def evaluate_articles(
     refs: Sequence[ArticleRef],
-    program: Any,
+    program: Program,
     sources: Sources,
     profile: Profile,
     output: Path,
     *,
     verdicts: Mapping[VerdictKey, str] = {},
     options: RunOptions | None = None,
-    metadata: Mapping[str, object] = {},
+    metadata: Mapping[str, Any] = {},
 ) -> dict[str, Any]:
     """Evaluates a program on articles and returns the result.
 
@@ -264,9 +319,11 @@ def evaluate_articles(
         metadata: More entries for ``run_metadata``.
 
     Raises:
-        RunStopped: Too many articles fail; what was done is kept.
+        RunStopped: Too many articles fail; those that were evaluated are kept.
     """
-    started, settings, scoring = time.perf_counter(), options or RunOptions(), profile.scoring(verdicts)
+    started = time.perf_counter()
+    settings = options or RunOptions()
+    scoring = profile.scoring(verdicts)
     fetched = list(zip(refs, fetch_articles(refs, sources, profile.language, settings), strict=True))
     articles = [article for _, article in fetched if isinstance(article, Subject)]
     failed = [_failure(ref, article) for ref, article in fetched if isinstance(article, FetchError)]
@@ -317,5 +374,5 @@ def _run(
     return [{name: row[name] for name in ("prediction", "latency_s", "error") if name in row} for row in rows], resumed
 
 
-def _digest(value: object) -> str:
+def _digest(value: bytes | Sequence[Any]) -> str:
     return hashlib.sha256(repr(value).encode()).hexdigest()[:16]

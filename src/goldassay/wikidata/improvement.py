@@ -1,4 +1,4 @@
-"""What an evaluation suggests: recall gaps, and patches of the program's prompt.
+"""Suggestions from an evaluation: recall gaps, and patches of the program's prompt.
 
 A recall gap comes with sentences in which its statements were missed. Recall is the share of gold that was covered; a
 file that gives only a property's precision (as riverbank's did) says nothing about its recall, so such properties are
@@ -13,7 +13,7 @@ articles, their effect shows on other articles only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,11 +31,17 @@ from goldassay.wikidata.scoring import EXACT, PARTIAL
 if TYPE_CHECKING:
     import dspy
 
-MISSED, WRONG = "missed", "wrong_object"
+MISSED = "missed"
+WRONG = "wrong_object"
+Row = Mapping[str, Any]
+Triple = dict[str, Any]
 
 
 def recall_gaps(result: Mapping[str, Any], threshold: float = 0.5, file: Path | str | None = None) -> dict[str, Any]:
     """The properties whose recall is below a threshold; those that cost the most statements first.
+
+    Raises:
+        DataError: The result has no values by property.
 
     >>> rows = {"P19": {"recall": 0.2, "count": 5, "label": "place of birth"}, "P20": {"precision": 0.9, "count": 3}}
     >>> report = recall_gaps({"run_metadata": {}, "by_property": rows})
@@ -45,10 +51,15 @@ def recall_gaps(result: Mapping[str, Any], threshold: float = 0.5, file: Path | 
     rows = {name: row for name, row in sorted((result.get("by_property") or {}).items()) if row.get("count")}
     if not rows:
         raise DataError("it has no by_property, so there is no property to analyse; evaluate again", file=file)
-    table, metadata, gaps = PropertyAlignmentTable.of(), result["run_metadata"], []
+    table = PropertyAlignmentTable.of()
+    metadata = result["run_metadata"]
     measured = {name: row for name, row in rows.items() if row.get("recall") is not None}
+    gaps = []
     for name, row in measured.items():
-        label, predicates = str(row.get("label") or table.label(name)), table.predicates(name)
+        if row["recall"] >= threshold:
+            continue
+        label = str(row.get("label") or table.label(name))
+        predicates = table.predicates(name)
         examples = [
             {
                 "property_id": name,
@@ -59,18 +70,19 @@ def recall_gaps(result: Mapping[str, Any], threshold: float = 0.5, file: Path | 
             }
             for missed in row.get("missed_examples") or ()
         ]
-        gap = {
-            "property_id": name,
-            "property_label": label,
-            "total_count": int(row["count"]),
-            "matched_count": round(row["recall"] * row["count"]),
-            "recall": row["recall"],
-            "recall_supported": row.get("recall_supported"),
-            "aligned_predicates": predicates,
-            "notes": "" if examples else "no sentence is known in which it was missed",
-            "extraction_examples": examples,
-        }
-        gaps += [gap] if row["recall"] < threshold else []
+        gaps.append(
+            {
+                "property_id": name,
+                "property_label": label,
+                "total_count": int(row["count"]),
+                "matched_count": round(row["recall"] * row["count"]),
+                "recall": row["recall"],
+                "recall_supported": row.get("recall_supported"),
+                "aligned_predicates": predicates,
+                "notes": "" if examples else "no sentence is known in which it was missed",
+                "extraction_examples": examples,
+            }
+        )
     gaps.sort(key=lambda gap: gap["matched_count"] - gap["total_count"])
     return {
         "threshold": threshold,
@@ -91,36 +103,55 @@ class Errors(NamedTuple):
 
 def from_rows(rows: Iterable[Mapping[str, Any]], table: PropertyAlignmentTable) -> Errors:
     """The errors in the rows of an evaluation: missed statements that the text says, and wrong values."""
-    cases, sentences = [], dict[tuple[str, str], list[dict[str, Any]]]()
+    cases = []
+    sentences = dict[tuple[str, str], list[dict[str, Any]]]()
     for row in rows:
-        title, surfaces, errors = row["article_title"], dict[tuple[str, str], str](), list[Error]()
-        correct = [
-            _triple(title, table.label(answer["statement"]["property"]), answer["triple"][2])
-            for answer in row["triples"]
-            if answer["kind"] == EXACT and answer["statement"]["aligned"] and not answer["inverted"]
-        ]
-        for statement in row["missed"]:
-            if statement["aligned"] and (context := statement.get("context")):
-                label, surface = table.label(statement["property"]), statement["surface"]
-                message = f"Missed {label} {surface!r} of {title}."
-                errors.append(Error(MISSED, message, surface, "", label, "", context=context, field="statements"))
-                surfaces[statement["property"], statement["value"]] = surface
-                # an example without what was found would teach to leave it out
-                also = [answer for answer in correct if answer["object"].casefold() in context.casefold()]
-                sentences.setdefault((title, context), also).append(_triple(title, label, surface))
-        for answer in row["triples"]:
-            if answer["kind"] == PARTIAL:
-                statement, wrong = answer["statement"], answer["triple"][2]
-                label, key = table.label(statement["property"]), (statement["property"], statement["value"])
-                right = surfaces.get(key) or statement["value"]  # in the text's own words, if it gives them
-                message = f"{label} of {title} is {right}, not {wrong}."
-                errors.append(Error(WRONG, message, right, wrong, label, label, field="statements"))
+        errors = [*_missed(row, table, sentences), *_wrong(row, table)]
         evidence = Evidence({"f1": Counts(**row["tally"])})
-        cases.append(Case(title, evidence, tuple(errors), {"domain": row["domain"]}))
+        cases.append(Case(row["article_title"], evidence, tuple(errors), {"domain": row["domain"]}))
     return Errors(cases, sentences)
 
 
-def _triple(subject: str, predicate: str, value: str) -> dict[str, Any]:
+def _missed(row: Row, table: PropertyAlignmentTable, sentences: dict[tuple[str, str], list[Triple]]) -> Iterator[Error]:
+    """The missed statements that the article's text says; each is added to the triples of its sentence."""
+    title = row["article_title"]
+    correct = [
+        _triple(title, table.label(answer["statement"]["property"]), answer["triple"][2])
+        for answer in row["triples"]
+        if answer["kind"] == EXACT and answer["statement"]["aligned"] and not answer["inverted"]
+    ]
+    for statement in row["missed"]:
+        context = statement.get("context")
+        if not (statement["aligned"] and context):
+            continue
+        label = table.label(statement["property"])
+        surface = statement["surface"]
+        # an example that lacks the covered triples of its sentence would teach to leave them out
+        covered = [triple for triple in correct if triple["object"].casefold() in context.casefold()]
+        sentences.setdefault((title, context), covered).append(_triple(title, label, surface))
+        message = f"Missed {label} {surface!r} of {title}."
+        yield Error(MISSED, message, surface, "", label, "", context=context, field="statements")
+
+
+def _wrong(row: Row, table: PropertyAlignmentTable) -> Iterator[Error]:
+    """The values that contradict Wikidata, beside the right ones in the text's own words if it gives them."""
+    title = row["article_title"]
+    surfaces = {
+        (statement["property"], statement["value"]): statement["surface"]
+        for statement in row["missed"]
+        if statement["aligned"] and statement.get("context")
+    }
+    for answer in row["triples"]:
+        if answer["kind"] == PARTIAL:
+            statement = answer["statement"]
+            wrong = answer["triple"][2]
+            right = surfaces.get((statement["property"], statement["value"])) or statement["value"]
+            label = table.label(statement["property"])
+            message = f"{label} of {title} is {right}, not {wrong}."
+            yield Error(WRONG, message, right, wrong, label, label, field="statements")
+
+
+def _triple(subject: str, predicate: str, value: str) -> Triple:
     return {"subject": subject, "predicate": predicate, "object": value, "confidence": 1.0}
 
 
@@ -151,7 +182,8 @@ def sentences(diagnosis: Diagnosis, errors: Errors) -> dict[str, list[Patch]]:
     """For each pattern a rule, and for missed statements first the sentence that shows most of them."""
 
     def propose(pattern: Pattern) -> list[Patch]:
-        label, first = pattern.gold_type, pattern.errors[0]
+        label = pattern.gold_type
+        first = pattern.errors[0]
         quoted = ", ".join(f'"{surface}"' for surface in pattern.surfaces[:3])
         rules = {
             MISSED: f"Give the {label} whenever the text states it, such as {quoted}.",
@@ -177,7 +209,8 @@ def _example(pattern: Pattern, program: dspy.Module, errors: Errors) -> dict[str
         return None
 
     def quality(key: tuple[str, str]) -> tuple[bool, int, int, tuple[str, str]]:
-        triples, text = errors.sentences[key], key[1].casefold()
+        triples = errors.sentences[key]
+        text = key[1].casefold()
         named = all(str(triple["subject"]).casefold() in text for triple in triples)
         return named, len(triples), -len(text), key
 

@@ -20,9 +20,6 @@ from goldassay.exceptions import GoldassayError
 from goldassay.gold.formats import kits
 from goldassay.measures.triples import VERDICTS, novel_discovery_rate
 from goldassay.reporting import terminal
-from goldassay.reporting.cells import number
-from goldassay.reporting.terminal import print_table
-from goldassay.wikidata.results import bounds
 from goldassay.wikidata.scoring import NO_MATCH, NOVEL, VerdictKey, verdict_key
 
 KEYS = {"c": "correct", "i": "incorrect", "u": "uncertain", "w": "in_wikidata"}
@@ -31,7 +28,11 @@ Entry = dict[str, Any]
 
 
 def sample_novel(rows: Iterable[Mapping[str, Any]], share: float = 0.1, seed: int = 0) -> list[Entry]:
-    """A random share of the unmatched triples of each domain, at least one of each, as entries without a verdict."""
+    """A random share of the unmatched triples of each domain, at least one of each, as entries without a verdict.
+
+    Raises:
+        GoldassayError: The share is not in (0, 1].
+    """
     if not 0 < share <= 1:
         raise GoldassayError(f"the share of a sample must be in (0, 1], got {share}")
     domains: dict[str, list[Entry]] = {}
@@ -41,7 +42,8 @@ def sample_novel(rows: Iterable[Mapping[str, Any]], share: float = 0.1, seed: in
                 entry = {"domain": row["domain"], "article": row["article_title"]}
                 entry |= {name: triple[name] for name in ("triple", "confidence")}
                 domains.setdefault(row["domain"], []).append(entry)
-    rng, sample = random.Random(seed), list[Entry]()
+    rng = random.Random(seed)
+    sample = list[Entry]()
     for _, entries in sorted(domains.items()):
         chosen = rng.sample(range(len(entries)), max(1, round(share * len(entries))))
         sample += [entries[index] for index in sorted(chosen)]
@@ -95,23 +97,12 @@ def novel_report(path: str | Path) -> dict[str, Any]:
         "annotations": len(entries),
         "judged": len(judged(entries)),
         **_rate(judged(entries)),
-        "by_domain": {name: _rate(some) for name, some in sorted(domains.items())},
+        "by_domain": {name: _rate(part) for name, part in sorted(domains.items())},
     }
 
 
 def _rate(entries: Iterable[Mapping[str, Any]]) -> dict[str, float | None]:
     return novel_discovery_rate(entry["verdict"] for entry in entries)
-
-
-def print_report(report: Mapping[str, Any]) -> None:
-    """The novel discovery rate, by domain and overall."""
-    rows = [
-        [name, number(row["novel_discovery_rate"]) + bounds(row), *(f"{row[verdict]:g}" for verdict in KEYS.values())]
-        for name, row in {**report["by_domain"], "all": report}.items()
-    ]
-    print_table("novel discovery rate", ["domain", "rate [95 %]", *KEYS.values()], rows)
-    if report["judged"] < report["annotations"]:
-        terminal.echo(f"{report['annotations'] - report['judged']} of {report['annotations']} are still open.")
 
 
 def annotate(path: Path, annotator: str) -> None:

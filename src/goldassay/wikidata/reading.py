@@ -1,4 +1,4 @@
-"""`ArticleReader` makes a program for whole articles of one for short texts.
+"""`ArticleReader` makes a program for short texts read whole articles.
 
 It reads overlapping pieces and merges their triples. A piece ends at a paragraph or a sentence if possible; the next
 one begins some sentences earlier, so that a sentence across a border is whole in one of them.
@@ -50,7 +50,7 @@ def chunks(text: str, size: int = 3000, overlap: int = 300) -> Iterator[str]:
 
 
 def _parts(text: str, size: int) -> Iterator[str]:
-    """Sentences; of those longer than a piece the words, and of longer words what fits."""
+    """Sentences; those longer than a piece are cut into words, and longer words into parts that fit."""
     ends = [0, *(match.end() for match in BREAK.finditer(text)), len(text)]
     for sentence in (text[start:end] for start, end in pairwise(ends)):
         for part in [sentence] if len(sentence) <= size else re.findall(r"\S+\s*", sentence):
@@ -58,17 +58,18 @@ def _parts(text: str, size: int) -> Iterator[str]:
 
 
 def resolve_subject(name: str, title: str) -> str:
-    """The article's title if a pronoun, the last name or the first name stands for it, else the name.
+    """The article's title if the name is a pronoun, its last name or its first name; else the name.
 
     >>> [resolve_subject(name, "Marie Curie") for name in ("She", "Curie", "Marie", "Pierre Curie")]
     ['Marie Curie', 'Marie Curie', 'Marie Curie', 'Pierre Curie']
     >>> resolve_subject("Drake", "Drake (musician)"), resolve_subject("the river", "Rhine")
     ('Drake (musician)', 'the river')
     """
-    words, own = normal(name).split(), normal(BRACKETS.sub("", title)).split()
-    is_part = name.strip()[:1].isupper() and words in (own[:1], own[-len(words) :])
-    stands_for_it = words == own or is_part or " ".join(words) in PRONOUNS.split()
-    return title if words and own and stands_for_it else name.strip()
+    tokens = normal(name).split()
+    own = normal(BRACKETS.sub("", title)).split()
+    is_part = name.strip()[:1].isupper() and tokens in (own[:1], own[-len(tokens) :])
+    means_title = tokens == own or is_part or " ".join(tokens) in PRONOUNS.split()
+    return title if tokens and own and means_title else name.strip()
 
 
 def merge(triples: Iterable[Mapping[str, Any]], title: str = "") -> list[dict[str, object]]:
@@ -99,9 +100,11 @@ class ArticleReader(dspy.Module):  # type: ignore[misc]
     'Marie Curie'
     """
 
-    def __init__(self, reader: Any, size: int = 3000, overlap: int = 300) -> None:
+    def __init__(self, reader: dspy.Module, size: int = 3000, overlap: int = 300) -> None:
         super().__init__()
-        self.reader, self.size, self.overlap = reader, size, overlap
+        self.reader = reader
+        self.size = size
+        self.overlap = overlap
 
     def forward(self, text: str, title: str = "") -> dspy.Prediction:
         """The statements of all pieces."""

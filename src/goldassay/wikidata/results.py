@@ -1,8 +1,8 @@
-"""The result of an evaluation: one JSON shape for one article and for many, and its tables.
+"""The result of an evaluation: one JSON shape for one article and for many.
 
 ``schema_version``, ``run_metadata``, ``aggregate``, ``by_domain``, ``by_property``, ``calibration_curve``,
 ``alignment_gaps``, ``article_results``, ``failed_articles``; ``article_result`` if one article was asked for. The
-evidence of every triple and every missed statement stands in the rows, which ``run_metadata.rows`` names.
+evidence of every triple and every missed statement is in the rows, the file ``run_metadata.rows``.
 
 The values are those of `goldassay.measures.triples.scorecard`: ``precision``, ``recall`` and ``f1`` are closed-world
 over aligned properties, ``precision_min`` and ``precision_max`` bound precision in an open world, ``recall_supported``
@@ -20,10 +20,7 @@ from goldassay import files, jsonl
 from goldassay.cache import age
 from goldassay.exceptions import DataError
 from goldassay.measures.triples import novel_discovery_rate, scorecard
-from goldassay.reporting import terminal
-from goldassay.reporting.cells import number
-from goldassay.reporting.terminal import print_table
-from goldassay.scorecard import Scorecard, from_evidence, rates
+from goldassay.scorecard import Batches, Scorecard, from_evidence, rates
 from goldassay.statistics.evidence import chosen
 from goldassay.statistics.intervals import interval
 from goldassay.wikidata.articles import Subject
@@ -39,19 +36,6 @@ MEASURES = (
     *RATES, "macro_precision", "macro_recall", "macro_f1", "precision_min", "precision_max", "recall_supported",
     "calibration_pearson", "ece", "brier", "novel_discovery_rate",
 )  # fmt: skip
-SHOWN = {
-    "precision": "of aligned triples, if Wikidata is complete",
-    "precision_min": "of all triples, if unknown ones are wrong",
-    "precision_max": "of all triples, if unknown ones are right",
-    "recall": "of statements of aligned properties",
-    "recall_supported": "of those that the text says",
-    "f1": "of precision and recall",
-    "macro_f1": "mean over properties",
-    "calibration_pearson": "confidence against accuracy, by bucket",
-    "ece": "expected calibration error",
-    "novel_discovery_rate": "correct / (correct + incorrect), as judged",
-}
-LIMIT = 15  # rows of a table
 Fields = Mapping[str, Any]
 Rows = Sequence[Fields]
 
@@ -91,12 +75,6 @@ def fold(
     file = rows_file(output)
     jsonl.replace(file, "".join(f"{jsonl.dumps(row)}\n" for row in stored))
     results = [_article(*parts) for parts in zip(articles, rows, stored, strict=True)]
-    by_domain = {}
-    for domain in sorted({article.domain for article in articles}):
-        of = [index for index, article in enumerate(articles) if article.domain == domain]
-        tallies = {name: chosen(card.tallies[name], of) for name in card.measures}
-        part = from_evidence("triples", card.measures, tallies, card.shared)
-        by_domain[domain] = _values(part, [stored[index] for index in of])
     return {
         "schema_version": SCHEMA_VERSION,
         "run_metadata": {
@@ -108,7 +86,7 @@ def fold(
             **_age([date for article in articles for date in article.fetched]),
         },
         "aggregate": {**_values(card, stored), "intervals": _intervals(card) if len(rows) > 1 else {}},
-        "by_domain": by_domain,
+        "by_domain": _by_domain(card, card.shared, stored),
         "by_property": _by_property(card, stored, scoring),
         "calibration_curve": _calibration_curve(card),
         "alignment_gaps": _alignment_gaps(stored, scoring),
@@ -154,11 +132,22 @@ def _counts(tally: Mapping[str, float], counts: Mapping[str, int]) -> dict[str, 
     """The counts of an article or of many."""
     return {
         **{name: int(tally[key]) for key, name in COUNTS.items()},
-        "riverbank_triples": counts["predicted"],
+        "predicted_triples": counts["predicted"],
         "wikidata_statements": counts["statements"],
         "unaligned_statements": counts["unaligned"],
         "novel_discoveries": counts[NOVEL] + counts[NO_MATCH],
     }
+
+
+def _by_domain(card: Scorecard, shared: Batches, stored: Rows) -> dict[str, Any]:
+    """Values by domain."""
+    values = {}
+    for domain in sorted({row["domain"] for row in stored}):
+        indices = [index for index, row in enumerate(stored) if row["domain"] == domain]
+        tallies = {name: chosen(card.tallies[name], indices) for name in card.measures}
+        part = from_evidence("triples", card.measures, tallies, shared)
+        values[domain] = _values(part, [stored[index] for index in indices])
+    return values
 
 
 def _by_property(card: Scorecard, stored: Rows, scoring: Scoring) -> dict[str, Any]:
@@ -172,8 +161,8 @@ def _by_property(card: Scorecard, stored: Rows, scoring: Scoring) -> dict[str, A
                 supported[statement["property"]][key] += 1
                 examples = missed[statement["property"]]
                 if key == "fn" and statement.get("context") and len(examples) < EXAMPLES:
-                    words = {name: statement[name] for name in ("value", "surface", "context")}
-                    examples.append({"article": row["article_title"], "domain": row["domain"], **words})
+                    place = {name: statement[name] for name in ("value", "surface", "context")}
+                    examples.append({"article": row["article_title"], "domain": row["domain"], **place})
     return {
         name: {
             "label": scoring.table.label(name),
@@ -227,7 +216,11 @@ def _age(dates: Sequence[str]) -> dict[str, Any]:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A result file of ours or of riverbank; a single ``article_result`` becomes a list of one."""
+    """Reads a result file of goldassay or of riverbank; a single ``article_result`` becomes a list of one.
+
+    Raises:
+        DataError: The file is no result.
+    """
     result = files.json_value(path)
     fields: dict[str, Any] = result if isinstance(result, dict) else {}
     if "article_result" in fields:
@@ -243,68 +236,12 @@ def rows_file(output: Path) -> Path:
 
 
 def load_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The evidence of a result's articles, one at a time."""
+    """The evidence of a result's articles, one at a time.
+
+    Raises:
+        DataError: The file is no result, or its rows are missing.
+    """
     file = path.parent / Path(str(load(path)["run_metadata"].get("rows"))).name
     if not file.is_file():
         raise DataError("its rows (….rows.jsonl), which hold the evidence of each triple, are missing", file=path)
     return (row for _, row in files.json_lines(file))
-
-
-def print_result(result: Fields) -> None:
-    """The values of an evaluation, its domains and properties, and what failed."""
-    total, about = result["aggregate"], result["run_metadata"]
-    intervals = {**total["intervals"], "novel_discovery_rate": total["verdicts"]}
-    rows = [[key, meaning, number(total[key]) + bounds(intervals.get(key, {}))] for key, meaning in SHOWN.items()]
-    title = f"{about.get('article') or about.get('dataset') or ''}: {total['articles']} articles against Wikidata"
-    print_table(title, ["value", "meaning", "[95 %]"], rows, left=2)
-    kinds = ", ".join(f"{count} {kind}" for kind, count in total["match_kinds"].items() if count)
-    terminal.echo(f"{total['riverbank_triples']} triples: {kinds or 'none'}.")
-    columns = ("precision", "recall", "recall_supported", "f1")
-    for facet in ("domain", "property"):
-        cells = [
-            [f"{name} {row.get('label', '')}", row["true_positives"] + row["false_negatives"]]
-            + [number(row[column]) for column in columns]
-            for name, row in result[f"by_{facet}"].items()
-        ]
-        print_table(f"by {facet}", [facet, "gold", "precision", "recall", "recall of said", "f1"], cells[:LIMIT])
-    for gap in result["alignment_gaps"][:5]:
-        meaning = f"{gap['property']} ({gap['label']})"
-        terminal.echo(f"table gap: {gap['predicate']} may mean {meaning}, supported by {gap['support']} triples")
-    without_answer = [article for article in result["article_results"] if "error" in article]
-    for problem, articles in (
-        ("failed", result["failed_articles"]),
-        ("the program failed, so all gold is missed", without_answer),
-    ):
-        for article in articles[:LIMIT]:
-            terminal.echo(f"{problem}: {article['article_title']}: {' '.join(str(article['error']).split())}")
-    for warning in about.get("warnings") or ():
-        terminal.warn(warning)
-
-
-def bounds(interval: Fields) -> str:
-    """An interval as it stands behind a value; nothing if there is none."""
-    return "" if interval.get("low") is None else f" [{interval['low']:.3f}, {interval['high']:.3f}]"
-
-
-def print_gaps(report: Fields) -> None:
-    """Properties with low recall."""
-    rows = []
-    for gap in report["gaps"][:LIMIT]:
-        example = gap["extraction_examples"][0]["example_text"] if gap["extraction_examples"] else gap["notes"]
-        name, counts = f"{gap['property_id']} {gap['property_label']}", (gap["matched_count"], gap["total_count"])
-        rows.append([name, example, *counts, number(gap["recall"])])
-    columns = ["property", "example", "found", "gold", "recall"]
-    print_table(f"recall below {report['threshold']:g}", columns, rows, left=2)
-    if report["unknown_recall"]:
-        terminal.echo(f"No recall is known of {', '.join(report['unknown_recall'])}: the file has only precision.")
-
-
-def print_patches(report: Fields) -> None:
-    """The patches that the errors suggest."""
-    rows = [
-        [patch["action"], patch["rationale"], patch.get("text") or patch.get("example", {}).get("text", "")]
-        for patch in report["prompt_patches"]
-    ]
-    print_table("patches", ["action", "reason", "edit"], rows, left=3)
-    missed, wrong = report["false_negative_patterns"], report["false_positive_patterns"]
-    terminal.echo(f"{len(missed)} patterns of missed statements, {len(wrong)} of wrong values.")

@@ -1,4 +1,4 @@
-"""How articles are scored: the conventions, the metric, and what happened to each triple of an article.
+"""How articles are scored: the conventions, the metric, and the kind of each triple of an article.
 
 A prediction is ``exact`` if it covers a statement; ``partial`` if Wikidata has other values for the property of this
 subject; ``duplicate`` if it repeats what is covered; ``novel`` if the property is aligned and Wikidata has no value for
@@ -25,7 +25,12 @@ from goldassay.text.normal import normal
 from goldassay.wikidata.alignment import PropertyAlignmentTable
 from goldassay.wikidata.articles import Subject, align
 
-EXACT, PARTIAL, DUPLICATE, NOVEL, NO_MATCH = KINDS = "exact", "partial", "duplicate", "novel", "no_match"
+EXACT = "exact"
+PARTIAL = "partial"
+DUPLICATE = "duplicate"
+NOVEL = "novel"
+NO_MATCH = "no_match"
+KINDS = (EXACT, PARTIAL, DUPLICATE, NOVEL, NO_MATCH)
 VerdictKey = tuple[str, str, str, str]
 
 
@@ -88,7 +93,7 @@ class Scoring:
         return predictions
 
     def evidence(self, matching: MatchedTriples) -> dict[str, Any]:
-        """What happened to each prediction and statement of an article, and the counts that add up over articles."""
+        """The kind of each prediction, the missed statements of an article, and counts that add up over articles."""
         triples = [self._explain(matching, index) for index in range(len(matching.pred))]
         counts = Counter(triple["kind"] for triple in triples)
         counts |= Counter(predicted=len(triples), statements=len(matching.gold))
@@ -101,10 +106,12 @@ class Scoring:
 
     def _explain(self, matching: MatchedTriples, index: int) -> dict[str, Any]:
         """A prediction with its kind, and the statement that it covers, repeats or contradicts."""
-        prediction, statement = matching.pred[index], None
+        prediction = matching.pred[index]
         triple = prediction.triple
+        statement = None
         if index in matching.pairs:
-            kind, statement = EXACT, matching.gold[matching.pairs[index]]
+            kind = EXACT
+            statement = matching.gold[matching.pairs[index]]
         elif not triple["aligned"]:
             kind = NO_MATCH
         elif near := [gold for gold in matching.gold if related(gold, prediction)]:

@@ -59,7 +59,8 @@ class Web:
     """
 
     def __init__(self, *, pause: float = 0.2, retries: int = 4, timeout: float = 30.0, wait: float = 1.0) -> None:
-        self.pause, self.attempts = pause, retries + 1
+        self.pause = pause
+        self.attempts = retries + 1
         self._backoff = tenacity.wait_exponential(multiplier=wait, max=LONGEST_WAIT) + tenacity.wait_random(0, wait / 4)
         contact = os.environ.get("GOLDASSAY_CONTACT", "").strip() or HOME
         agent = f"goldassay/{__version__} ({contact}) httpx/{httpx.__version__}"
@@ -69,7 +70,11 @@ class Web:
         self._lock = threading.Lock()
 
     def json(self, url: str, **request: Any) -> Any:
-        """Fetches an address and reads its JSON; ``request`` are httpx's options (with ``data`` it is a POST)."""
+        """Fetches an address and reads its JSON; ``request`` are httpx's options (with ``data`` it is a POST).
+
+        Raises:
+            FetchError: The address cannot be fetched, or its content is no JSON.
+        """
         retrying = tenacity.Retrying(
             stop=tenacity.stop_after_attempt(self.attempts),
             retry=tenacity.retry_if_exception_type(TemporaryError),
@@ -98,7 +103,8 @@ class Web:
             raise TemporaryError(f"{type(error).__name__} {str(error)[:80]}".strip()) from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise FetchError(f"{type(error).__name__}: {redact(str(error))[:200]}") from None
-        status, after = response.status_code, response.headers.get("retry-after", "")
+        status = response.status_code
+        after = response.headers.get("retry-after", "")
         if status in RETRIED:
             busy = TemporaryError(f"status {status}")
             busy.after = float(after) if after.isdecimal() else None
@@ -139,7 +145,11 @@ class LocalStore:
 
 
 def check_language(language: str) -> str:
-    """Returns a valid language code; anything else could change an address or a query."""
+    """Returns a valid language code; anything else could change an address or a query.
+
+    Raises:
+        GoldassayError: The code is not valid.
+    """
     if not LANGUAGE.fullmatch(language):
         raise GoldassayError(f"expected a language code such as nl or zh-hant, got {language!r}")
     return language
@@ -168,10 +178,16 @@ class WikipediaClient:
     ) -> None:
         self.language = check_language(language)
         self.base = base or f"https://{language}.wikipedia.org"
-        self.web, self.cache = web or Web(), cache or Cache()
+        self.web = web or Web()
+        self.cache = cache or Cache()
 
     def article(self, title: str) -> Article:
-        """The article with this title; redirects are followed."""
+        """The article with this title; redirects are followed.
+
+        Raises:
+            NotFoundError: There is no such article.
+            GoldassayError: The title is empty.
+        """
         name = normalize("NFC", title).strip()
         if not name:
             raise GoldassayError("an article needs a title")
@@ -202,6 +218,9 @@ def to_markdown(html: str) -> str:
 
     >>> to_markdown('<p>In <a rel="mw:WikiLink" href="./Delft" title="Delft">the town</a>.</p>')
     'In [the town](./Delft).'
+
+    Raises:
+        MissingExtra: The extra ``wikidata`` is missing.
     """
     try:
         from bs4 import BeautifulSoup
