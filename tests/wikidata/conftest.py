@@ -64,11 +64,13 @@ class Sources:
     """Both clients in one: articles and items in dictionaries; what is absent fails as a fetch fails."""
 
     def __init__(self, texts: Mapping[str, str], items: Mapping[str, Item], names: Mapping[str, Sequence[str]]) -> None:
-        self.texts, self.items, self.known = dict(texts), dict(items), names
-        self.asked: list[str] = []
+        self.texts = dict(texts)
+        self.items = dict(items)
+        self.labels = names
+        self.titles: list[str] = []
 
     def article(self, title: str) -> Any:
-        self.asked.append(title)
+        self.titles.append(title)
         if title not in self.texts:
             raise FetchError(f"{title}: HTTP 404 from the test's Wikipedia")
         return SimpleNamespace(title=title, text=self.texts[title], fetched="2026-11-20T00:00:00+00:00")
@@ -89,7 +91,7 @@ class Sources:
         raise FetchError(f"no item for {title}")
 
     def names(self, qids: Sequence[str]) -> dict[str, list[str]]:
-        return {qid: list(self.known[qid]) for qid in qids if qid in self.known}
+        return {qid: list(self.labels[qid]) for qid in qids if qid in self.labels}
 
 
 @pytest.fixture

@@ -21,12 +21,12 @@ def test_ours_has_sixty_properties_and_no_defect(table: PropertyAlignmentTable) 
     assert list(problems(table)) == []
 
 
-@pytest.mark.parametrize(("said", "property"), [
+@pytest.mark.parametrize(("predicate", "property"), [
     ("dateOfBirth", "P569"), ("placeOfBirth", "P19"), ("birthPlace", "P19"), ("headquarters_location", "P159"),
     ("schema:successorOf", "P155"), ("schema:predecessorOf", "P156"),
 ])  # fmt: skip
-def test_names_as_programs_write_them(table: PropertyAlignmentTable, said: str, property: str) -> None:
-    assert table.meaning(said).properties == {property}
+def test_names_as_programs_write_them(table: PropertyAlignmentTable, predicate: str, property: str) -> None:
+    assert table.meaning(predicate).properties == {property}
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_subject_and_object_say_which_property_is_meant(
     properties: set[str],
     inverted: set[str],
 ) -> None:
-    found = table.meaning(predicate, kinds, value)
-    assert (set(found.properties), set(found.inverted)) == (properties, inverted)
+    meaning = table.meaning(predicate, kinds, value)
+    assert (set(meaning.properties), set(meaning.inverted)) == (properties, inverted)
 
 
 def test_values_and_inverses(table: PropertyAlignmentTable) -> None:
@@ -89,8 +89,8 @@ def test_the_kits_table_and_its_defects(shared_data: Path) -> None:
     assert len(kit.rows) == kit.declared == 61
     assert len(kit.by_id) == 60  # P856 twice
     assert kit.by_id["P21"].items["male"] == "Q6581097"  # from its notes
-    found = [(one["kind"], one["name"]) for one in problems(kit)]
-    assert sorted(found) == [("duplicate", "P856"), ("prefix", "ex"), ("prefix", "pgc")]
+    defects = [(defect["kind"], defect["name"]) for defect in problems(kit)]
+    assert sorted(defects) == [("duplicate", "P856"), ("prefix", "ex"), ("prefix", "pgc")]
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,6 @@ def test_a_wrong_count_and_an_empty_row_are_reported(tmp_path: Path) -> None:
         "count: 5\nalignments:\n- {wikidata_pid: P1, predicates: []}\n"
         "- {wikidata_pid: P2, predicates: [a], inverse: P3}\n- {wikidata_pid: P3, predicates: [b], inverse: P4}\n"
     )
-    found = list(problems(PropertyAlignmentTable.of(file)))
-    assert [one["kind"] for one in found] == ["count", "unreachable"]
-    assert found[0]["message"] == "5 rows declared, 3 counted"
+    defects = list(problems(PropertyAlignmentTable.of(file)))
+    assert [defect["kind"] for defect in defects] == ["count", "unreachable"]
+    assert defects[0]["message"] == "5 rows declared, 3 counted"

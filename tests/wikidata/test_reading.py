@@ -22,16 +22,16 @@ from goldassay.wikidata.reading import ArticleReader, chunks, merge, resolve_sub
 def test_every_sentence_is_in_some_piece(size: int, overlap: int) -> None:
     sentences = [f"Sentence {i} is here." for i in range(100)]
     text = " ".join(sentences[:50]) + "\n\n" + " ".join(sentences[50:])
-    found = list(chunks(text, size, overlap))
-    assert all(len(piece) <= size for piece in found)
-    assert all(any(sentence in piece for piece in found) for sentence in sentences)
-    assert len(found) == 1 or len(found) < 4 * len(text) / max(1, size - overlap)
+    pieces = list(chunks(text, size, overlap))
+    assert all(len(piece) <= size for piece in pieces)
+    assert all(any(sentence in piece for piece in pieces) for sentence in sentences)
+    assert len(pieces) == 1 or len(pieces) < 4 * len(text) / max(1, size - overlap)
 
 
 def test_without_a_place_to_break_it_still_ends() -> None:
-    found = list(chunks("x" * 1000, 300, 50))
-    assert "".join(found).count("x") >= 1000
-    assert max(map(len, found)) <= 300
+    pieces = list(chunks("x" * 1000, 300, 50))
+    assert "".join(pieces).count("x") >= 1000
+    assert max(map(len, pieces)) <= 300
     assert list(chunks("", 10, 0)) == []
     with pytest.raises(GoldassayError, match="the overlap must be from 0 to the size"):
         list(chunks("x", 10, 10))
@@ -46,7 +46,7 @@ def test_pieces_overlap_in_whole_sentences() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "title", "name"),
+    ("subject", "title", "name"),
     [
         ("She", "Marie Curie", "Marie Curie"),
         ("his", "Bob", "Bob"),
@@ -59,48 +59,49 @@ def test_pieces_overlap_in_whole_sentences() -> None:
         (" x ", "", "x"),
     ],
 )
-def test_the_subject_is_made_the_title(said: str, title: str, name: str) -> None:
-    assert resolve_subject(said, title) == name
+def test_the_subject_is_made_the_title(subject: str, title: str, name: str) -> None:
+    assert resolve_subject(subject, title) == name
 
 
 def test_duplicates_keep_the_greatest_confidence() -> None:
-    said: list[dict[str, Any]] = [
+    triples: list[dict[str, Any]] = [
         {"subject": "Ann", "predicate": "wdt:P19", "object": "Delft", "confidence": None},
         {"subject": "ann", "predicate": "P19", "object": "DELFT", "confidence": 0.3},
         {"subject": "Ann", "predicate": "P19", "object": "Gouda", "confidence": 0.2},
         {"subject": "Ann", "predicate": "P1082", "object": "+5", "confidence": 0.2},
         {"subject": "Ann", "predicate": "P1082", "object": "*", "confidence": 0.2},
     ]
-    found = merge(said)
-    assert [(one["object"], one["confidence"]) for one in found] == [
+    merged = merge(triples)
+    assert [(triple["object"], triple["confidence"]) for triple in merged] == [
         ("Delft", 0.3), ("Gouda", 0.2), ("+5", 0.2), ("*", 0.2),
     ]  # fmt: skip
 
 
 def test_text_without_spaces_between_sentences_overlaps_in_sentences() -> None:
     text = "".join(f"第{n:02d}句话在这里。" for n in range(30))
-    found = list(chunks(text, 60, 20))
-    assert all(one.endswith("。") for one in found)
-    assert all(second.startswith(first[-18:]) for first, second in pairwise(found))
+    pieces = list(chunks(text, 60, 20))
+    assert all(triple.endswith("。") for triple in pieces)
+    assert all(second.startswith(first[-18:]) for first, second in pairwise(pieces))
 
 
 def test_what_stands_across_a_cut_in_a_sentence_is_whole_in_the_next_piece() -> None:
-    found = list(chunks(" ".join(f"word{n:03d}" for n in range(100)), 100, 30))
-    for first, second in pairwise(found):
+    pieces = list(chunks(" ".join(f"word{n:03d}" for n in range(100)), 100, 30))
+    for first, second in pairwise(pieces):
         assert second.startswith(" ".join(first.split()[-3:]))
 
 
 def test_a_number_and_its_negative_are_two() -> None:
-    said = [
+    triples = [
         {"subject": "x", "predicate": "P2044", "object": value, "confidence": 0.5} for value in ("5 m", "−5 m", "-5 m")
     ]
-    assert [one["object"] for one in merge(said)] == ["5 m", "−5 m"]
+    assert [triple["object"] for triple in merge(triples)] == ["5 m", "−5 m"]
 
 
 def test_the_program_for_articles_asks_piece_by_piece(root: Path) -> None:
     program: Any = workspace.load(root / "programs" / "triples.py").Articles()
     assert isinstance(program, ArticleReader)
-    program.size, program.overlap = 60, 20
+    program.size = 60
+    program.overlap = 20
     says = [
         [{"subject": "She", "predicate": "place of birth", "object": "Warsaw", "confidence": 0.6}],
         [{"subject": "Marie Curie", "predicate": "place of birth", "object": "Warsaw", "confidence": 0.9}],
@@ -108,9 +109,9 @@ def test_the_program_for_articles_asks_piece_by_piece(root: Path) -> None:
     ]
     text = "Marie Curie was a physicist. She was born in Warsaw, which is a city. Curie married Pierre Curie in 1895."
     assert len(list(chunks(text, 60, 20))) == 3
-    with dspy.context(lm=DummyLM([{"statements": json.dumps(one)} for one in says])):
-        found = program(text=text, title="Marie Curie").triples
-    assert found == [
+    with dspy.context(lm=DummyLM([{"statements": json.dumps(triple)} for triple in says])):
+        triples = program(text=text, title="Marie Curie").triples
+    assert triples == [
         {"subject": "Marie Curie", "predicate": "P19", "object": "Warsaw", "confidence": 0.9},
         {"subject": "Marie Curie", "predicate": "P26", "object": "Pierre Curie", "confidence": 0.7},
     ]

@@ -42,11 +42,11 @@ def towns(make: Any, n: int) -> Any:
     return make(texts, items, {"Q55": ["Netherlands"]})
 
 
-def asked(n: int) -> list[ArticleRef]:
+def refs(n: int) -> list[ArticleRef]:
     return [ArticleRef(f"Town {i}", domain="a" if i % 2 else "b") for i in range(n)]
 
 
-def ran(clients: Any, articles: list[ArticleRef], output: Path, **options: Any) -> dict[str, Any]:
+def evaluated(clients: Any, articles: list[ArticleRef], output: Path, **options: Any) -> dict[str, Any]:
     program = options.pop("program", ArticlePatterns())
     profile = options.pop("profile", PROFILE)
     metadata = options.pop("metadata", {"mode": "dataset", "dataset": "towns"})
@@ -56,7 +56,7 @@ def ran(clients: Any, articles: list[ArticleRef], output: Path, **options: Any) 
 
 
 def test_the_shape_and_its_numbers(make_sources: Any, tmp_path: Path) -> None:
-    result = ran(towns(make_sources, 8), asked(8), tmp_path / "r.json")
+    result = evaluated(towns(make_sources, 8), refs(8), tmp_path / "r.json")
     assert set(result) == {
         "schema_version", "run_metadata", "aggregate", "by_domain", "by_property", "calibration_curve",
         "alignment_gaps", "article_results", "failed_articles",
@@ -72,10 +72,10 @@ def test_the_shape_and_its_numbers(make_sources: Any, tmp_path: Path) -> None:
     assert result["by_property"]["P571"]["precision"] == 1.0
     assert result["by_property"]["P17"]["recall"] == 0.0
     assert result["by_property"]["P571"]["label"] == "inception"
-    # odd numbers are domain a: 1, 3, 5, 7, all said; even ones b: 0 and 4 say nothing, 2 and 6 do
+    # odd numbers are domain a: 1, 3, 5, 7, all stated; even ones b: 0 and 4 say nothing, 2 and 6 do
     assert result["by_domain"]["a"]["recall"] == 4 / 8
     assert result["by_domain"]["b"]["recall"] == 2 / 8
-    assert [one["article_title"] for one in result["article_results"]] == [f"Town {i}" for i in range(8)]
+    assert [article["article_title"] for article in result["article_results"]] == [f"Town {i}" for i in range(8)]
     assert result["calibration_curve"]["0.75-1.0"]["count"] == 6
     assert result["calibration_curve"]["0.75-1.0"]["observed_accuracy"] == 1.0
     assert total["intervals"]["recall"]["low"] < total["recall"] < total["intervals"]["recall"]["high"]
@@ -83,7 +83,7 @@ def test_the_shape_and_its_numbers(make_sources: Any, tmp_path: Path) -> None:
 
 def test_one_article_has_the_same_shape_and_the_kits_fields(sources: Any, tmp_path: Path) -> None:
     metadata = {"mode": "single_article", "article": "Marie Curie"}
-    result = ran(sources, [ArticleRef("Marie Curie")], tmp_path / "r.json", metadata=metadata)
+    result = evaluated(sources, [ArticleRef("Marie Curie")], tmp_path / "r.json", metadata=metadata)
     single = result["article_result"]
     assert single == result["article_results"][0]
     assert set(single) >= {
@@ -93,20 +93,20 @@ def test_one_article_has_the_same_shape_and_the_kits_fields(sources: Any, tmp_pa
     # 13 statements, less one deprecated and one identifier
     assert single["wikidata_statements"] == 11
     assert single["unaligned_statements"] == 1  # P9999
-    # found: born when and where, died when and where (Passy is not in Wikidata's item here), spouse, prize, two trades
+    # covered: born when and where, died when and where (Passy is not in Wikidata's item here), spouse, prize, two trades
     assert single["true_positives"] == 7
     assert single["false_negatives"] == 10 - 7
 
 
 def test_parallel_rows_are_the_same_in_the_same_order(make_sources: Any, tmp_path: Path) -> None:
-    one = ran(towns(make_sources, 12), asked(12), tmp_path / "1.json")
-    four = ran(towns(make_sources, 12), asked(12), tmp_path / "4.json", threads=4)
+    single = evaluated(towns(make_sources, 12), refs(12), tmp_path / "1.json")
+    parallel = evaluated(towns(make_sources, 12), refs(12), tmp_path / "4.json", threads=4)
 
     def plain(result: dict[str, Any]) -> Any:
         return [{k: v for k, v in row.items() if k != "seconds"} for row in result["article_results"]]
 
-    assert plain(one) == plain(four)
-    assert one["aggregate"] == four["aggregate"]
+    assert plain(single) == plain(parallel)
+    assert single["aggregate"] == parallel["aggregate"]
 
 
 def test_the_order_in_which_articles_finish_changes_nothing(make_sources: Any, tmp_path: Path) -> None:
@@ -116,31 +116,31 @@ def test_the_order_in_which_articles_finish_changes_nothing(make_sources: Any, t
         triple = {"subject": text[:7], "predicate": "inception", "object": "1", "confidence": 1 / (len(text) + 1)}
         return {"triples": [triple]}
 
-    one, four = (
-        ran(towns(make_sources, 12), asked(12), tmp_path / f"{threads}.json", program=program, threads=threads)
+    single, parallel = [
+        evaluated(towns(make_sources, 12), refs(12), tmp_path / f"{threads}.json", program=program, threads=threads)
         for threads in (1, 4)
-    )
-    assert one["aggregate"] == four["aggregate"]
-    assert one["calibration_curve"] == four["calibration_curve"]
+    ]
+    assert single["aggregate"] == parallel["aggregate"]
+    assert single["calibration_curve"] == parallel["calibration_curve"]
 
 
 def test_a_failed_fetch_is_a_failed_article_and_is_tried_again(make_sources: Any, tmp_path: Path) -> None:
     clients = towns(make_sources, 3)
     text = clients.texts.pop("Town 1")
-    first = ran(clients, asked(3), tmp_path / "r.json")
-    assert [one["article_title"] for one in first["failed_articles"]] == ["Town 1"]
+    first = evaluated(clients, refs(3), tmp_path / "r.json")
+    assert [article["article_title"] for article in first["failed_articles"]] == ["Town 1"]
     assert "HTTP 404" in first["failed_articles"][0]["error"]
     assert first["aggregate"]["articles"] == 2  # not an article without statements
     assert first["aggregate"]["wikidata_statements"] == 4
     clients.texts["Town 1"] = text
-    again = ran(clients, asked(3), tmp_path / "r.json")
+    again = evaluated(clients, refs(3), tmp_path / "r.json")
     assert (again["failed_articles"], again["aggregate"]["articles"]) == ([], 3)
 
 
 def test_an_item_that_cannot_be_had_is_a_failed_article(make_sources: Any, tmp_path: Path) -> None:
     clients = towns(make_sources, 2)
     del clients.items["Q1001"]
-    result = ran(clients, asked(2), tmp_path / "r.json")
+    result = evaluated(clients, refs(2), tmp_path / "r.json")
     assert result["failed_articles"][0] == {
         "article_title": "Town 1", "domain": "a", "stage": "fetch", "error": "FetchError: no item for Town 1",
     }  # fmt: skip
@@ -162,7 +162,7 @@ def test_an_item_that_cannot_be_had_is_a_failed_article(make_sources: Any, tmp_p
 def test_a_program_that_fails_has_missed_its_gold(
     make_sources: Any, tmp_path: Path, program: Any, message: str
 ) -> None:
-    result = ran(towns(make_sources, 2), asked(2), tmp_path / "r.json", program=program)
+    result = evaluated(towns(make_sources, 2), refs(2), tmp_path / "r.json", program=program)
     assert result["aggregate"]["false_negatives"] == 4
     assert result["aggregate"]["recall"] == 0.0
     for row in result["article_results"]:
@@ -175,7 +175,7 @@ def _killed(make: Any, output: Path) -> None:
     def program(text: str, title: str) -> Any:
         return os._exit(9) if title == "Town 5" else ArticlePatterns()(text=text, title=title)
 
-    ran(towns(make, 10), asked(10), output, program=program)
+    evaluated(towns(make, 10), refs(10), output, program=program)
 
 
 def test_a_killed_run_is_resumed(make_sources: Any, tmp_path: Path) -> None:
@@ -186,9 +186,9 @@ def test_a_killed_run_is_resumed(make_sources: Any, tmp_path: Path) -> None:
     assert process.exitcode == 9
 
     # the killed program's code is that of another function, so its run cannot be taken for this one's
-    other = ran(towns(make_sources, 10), asked(10), output)
+    other = evaluated(towns(make_sources, 10), refs(10), output)
     assert other["run_metadata"]["resumed_articles"] == 0
-    again = ran(towns(make_sources, 10), asked(10), output)
+    again = evaluated(towns(make_sources, 10), refs(10), output)
     assert again["run_metadata"]["resumed_articles"] == 10
     assert again["aggregate"] == other["aggregate"]
     assert len(list(tmp_path.glob("r-run-*"))) in (1, 2)
@@ -196,14 +196,14 @@ def test_a_killed_run_is_resumed(make_sources: Any, tmp_path: Path) -> None:
 
 
 def test_the_declared_item_is_held_beside_the_sitelinks(make_sources: Any, tmp_path: Path) -> None:
-    result = ran(towns(make_sources, 1), [ArticleRef("Town 0", "Q15100")], tmp_path / "r.json")
+    result = evaluated(towns(make_sources, 1), [ArticleRef("Town 0", "Q15100")], tmp_path / "r.json")
     assert result["article_results"][0]["wikidata_qid"] == "Q1000"
     assert result["article_results"][0]["declared_qid"] == "Q15100"
 
 
 def test_old_data_is_warned_of(sources: Any, tmp_path: Path) -> None:
     sources.items["Q7186"] = Item(**{**_fields(sources.items["Q7186"]), "fetched": "2020-01-01T00:00:00+00:00"})
-    result = ran(sources, [ArticleRef("Marie Curie")], tmp_path / "r.json")
+    result = evaluated(sources, [ArticleRef("Marie Curie")], tmp_path / "r.json")
     assert result["run_metadata"]["fetched"]["oldest"] == "2020-01-01T00:00:00+00:00"
     assert "days ago; after 90 days, fetch it again" in result["run_metadata"]["warnings"][0]
 
@@ -213,7 +213,9 @@ def _fields(item: Item) -> dict[str, Any]:
 
 
 def test_no_more_articles_are_under_way_than_threads(make_sources: Any, tmp_path: Path) -> None:
-    under_way, most, lock = [0], [0], threading.Lock()
+    under_way = [0]
+    most = [0]
+    lock = threading.Lock()
 
     def program(text: str) -> Any:
         with lock:
@@ -224,7 +226,7 @@ def test_no_more_articles_are_under_way_than_threads(make_sources: Any, tmp_path
             under_way[0] -= 1
         return {"triples": []}
 
-    ran(towns(make_sources, 20), asked(20), tmp_path / "r.json", program=program, threads=3)
+    evaluated(towns(make_sources, 20), refs(20), tmp_path / "r.json", program=program, threads=3)
     assert most[0] == 3
 
 
@@ -236,13 +238,13 @@ def test_articles_stop_and_time_out_as_examples_do(make_sources: Any, tmp_path: 
             raise SystemExit(0)
         return {"triples": []}
 
-    result = ran(towns(make_sources, 4), asked(4), tmp_path / "a.json", program=hangs, timeout=0.3)
-    errors = [one.get("error") for one in result["article_results"]]
+    result = evaluated(towns(make_sources, 4), refs(4), tmp_path / "a.json", program=hangs, timeout=0.3)
+    errors = [article.get("error") for article in result["article_results"]]
     assert errors == [None, "TimeoutError: no answer within 0.3 s", "SystemExit: 0", None]
     assert result["aggregate"]["false_negatives"] == 8  # the gold of both counts as missed
     nothing = towns(make_sources, 0)
     with pytest.raises(RunStopped, match="20 of 20 articles could not be fetched"):
-        ran(nothing, asked(30), tmp_path / "b.json", max_failures=0.5)
+        evaluated(nothing, refs(30), tmp_path / "b.json", max_failures=0.5)
 
 
 def test_a_secret_in_an_error_is_not_written(
@@ -253,22 +255,22 @@ def test_a_secret_in_an_error_is_not_written(
     def program(text: str) -> Any:
         raise RuntimeError("refused: sesame-open-1234")
 
-    result = ran(towns(make_sources, 1), asked(1), tmp_path / "r.json", program=program)
+    result = evaluated(towns(make_sources, 1), refs(1), tmp_path / "r.json", program=program)
     [folder] = tmp_path.glob("r-run-*")
     for text in (json.dumps(result), (folder / "rows.jsonl").read_text()):
         assert "sesame" not in text
         assert "refused" in text
 
 
-def test_the_founding_result_is_read(tmp_path: Path, real_data: Path) -> None:
+def test_a_result_of_riverbank_is_read(tmp_path: Path, real_data: Path) -> None:
     """One article, in the form of the kit's own ``latest.json``: its result stands by itself, without sums."""
     own = tmp_path / "latest.json"
     single = {"article_title": "Marie Curie", "wikidata_qid": "Q7186", "precision": 0.0, "recall": 0.0, "f1": 0.0}
     own.write_text(json.dumps({"run_metadata": {"mode": "single_article"}, "article_result": single}))
     for place in (own, real_data / "wikidata-benchmark" / "latest.json"):
         if place.is_file():
-            found = load(place)
-            assert found["article_results"][0]["article_title"] == "Marie Curie"
+            result = load(place)
+            assert result["article_results"][0]["article_title"] == "Marie Curie"
     for content in ("[]", "{}", '{"run_metadata": {}}'):
         file = tmp_path / "x.json"
         file.write_text(content)
@@ -277,21 +279,21 @@ def test_the_founding_result_is_read(tmp_path: Path, real_data: Path) -> None:
 
 
 def test_a_result_is_plain_json(sources: Any, tmp_path: Path) -> None:
-    result = ran(sources, [ArticleRef("Marie Curie")], tmp_path / "r.json")
+    result = evaluated(sources, [ArticleRef("Marie Curie")], tmp_path / "r.json")
     assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 
 def test_the_title_that_was_asked_for_names_the_subject_too(sources: Any, tmp_path: Path) -> None:
-    asked_for: list[str] = []
+    titles: list[str] = []
 
     def program(text: str, title: str) -> Any:
-        asked_for.append(title)
+        titles.append(title)
         return {"triples": [{"subject": "Madame_Curie", "predicate": "born in", "object": "Warsaw"}]}
 
-    found = sources.article
-    sources.article = lambda title: found("Marie Curie")
-    result = ran(sources, [ArticleRef("Madame Curie")], tmp_path / "r.json", program=program)
-    assert asked_for == ["Marie Curie"]
+    article = sources.article
+    sources.article = lambda title: article("Marie Curie")
+    result = evaluated(sources, [ArticleRef("Madame Curie")], tmp_path / "r.json", program=program)
+    assert titles == ["Marie Curie"]
     assert result["article_results"][0]["redirected_to"] == "Marie Curie"
     assert result["aggregate"]["true_positives"] == 1
     [row] = [json.loads(line) for line in rows_file(tmp_path / "r.json").read_text().splitlines()]
@@ -321,9 +323,10 @@ def test_a_kits_table_serves_too(sources: Any, tmp_path: Path) -> None:
     (tmp_path / "table.yaml").write_text(KITS_TABLE, encoding="utf-8")
 
     def program(text: str, title: str) -> Any:
-        said = [("pgc:birthPlace", "Warsaw"), ("schema:birthDate", "1867-11-07"), ("pgc:gender", "female")]
-        return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in said]}
+        pairs = [("pgc:birthPlace", "Warsaw"), ("schema:birthDate", "1867-11-07"), ("pgc:gender", "female")]
+        return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in pairs]}
 
-    articles, profile = [ArticleRef("Marie Curie")], Profile(program="test", alignment=tmp_path / "table.yaml")
-    found = ran(sources, articles, tmp_path / "r.json", program=program, profile=profile)
-    assert found["aggregate"]["true_positives"] == 3
+    articles = [ArticleRef("Marie Curie")]
+    profile = Profile(program="test", alignment=tmp_path / "table.yaml")
+    result = evaluated(sources, articles, tmp_path / "r.json", program=program, profile=profile)
+    assert result["aggregate"]["true_positives"] == 3

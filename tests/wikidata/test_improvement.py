@@ -39,36 +39,39 @@ def evaluated(clients: Any, articles: list[ArticleRef], program: Any, output: Pa
 def program(text: str, title: str) -> Any:
     """Says the given name in a predicate that the table lacks, a wrong place of birth, nothing of the year."""
     first = title.split()[0]
-    said = [("ex:firstName", first, 0.9), ("place of birth", "Paris", 0.4), ("ex:likes", "cheese", 0.2)]
-    return {
-        "triples": [
-            dict(zip(("subject", "predicate", "object", "confidence"), (title, *one), strict=True)) for one in said
-        ]
-    }
+    statements = [("ex:firstName", first, 0.9), ("place of birth", "Paris", 0.4), ("ex:likes", "cheese", 0.2)]
+    names = ("subject", "predicate", "object", "confidence")
+    return {"triples": [dict(zip(names, (title, *statement), strict=True)) for statement in statements]}
 
 
 @pytest.fixture
 def result(make_sources: Any, tmp_path: Path) -> Any:
     """Six people with given names, of Delft, born in a year that the text says."""
     people = [f"{name} Jansen" for name in ("Ann", "Bob", "Cas", "Dirk", "Eva", "Fien")]
-    texts = {one: f"{one} is a poet. {one} was born in Delft in {1900 + i}." for i, one in enumerate(people)}
-    names = {"Q690": ["Delft"], "Q90": ["Paris"], **{f"Q{200 + i}": [one.split()[0]] for i, one in enumerate(people)}}
+    texts = {
+        person: f"{person} is a poet. {person} was born in Delft in {1900 + i}." for i, person in enumerate(people)
+    }
+    names = {
+        "Q690": ["Delft"],
+        "Q90": ["Paris"],
+        **{f"Q{200 + i}": [person.split()[0]] for i, person in enumerate(people)},
+    }
     items = {
         f"Q{100 + i}": Item(
             f"Q{100 + i}",
-            labels={"en": one},
-            sitelinks={"enwiki": one},
+            labels={"en": person},
+            sitelinks={"enwiki": person},
             statements=(
                 Statement("P735", f"Q{200 + i}", "wikibase-item"),
                 Statement("P19", "Q690", "wikibase-item"),
                 Statement("P569", {"time": f"+{1900 + i}-00-00T00:00:00Z", "precision": 9}, "time"),
             ),
         )
-        for i, one in enumerate(people)
+        for i, person in enumerate(people)
     }
     clients = make_sources(texts, items, names)
-    asked = [ArticleRef(one, domain="biography_living" if i < 4 else "other") for i, one in enumerate(people)]
-    return evaluated(clients, asked, program, tmp_path / "r.json"), tmp_path / "r.json"
+    refs = [ArticleRef(person, domain="biography_living" if i < 4 else "other") for i, person in enumerate(people)]
+    return evaluated(clients, refs, program, tmp_path / "r.json"), tmp_path / "r.json"
 
 
 def test_gaps_of_the_table_are_proposed(result: Any) -> None:
@@ -105,22 +108,25 @@ def test_misses_become_examples_and_rules_that_apply(root: Path, result: Any) ->
     errors = improving.from_rows(load_rows(result[1]), TABLE)
     report = improving.tuning_report(errors, articles)
     assert set(report) >= {"false_positive_patterns", "false_negative_patterns", "prompt_patches"}
-    assert [one["gold_type"] for one in report["false_positive_patterns"]] == ["place of birth"]
+    assert [each["gold_type"] for each in report["false_positive_patterns"]] == ["place of birth"]
     assert report["false_positive_patterns"][0]["count"] == 6
-    assert {one["gold_type"] for one in report["false_negative_patterns"]} == {
+    assert {each["gold_type"] for each in report["false_negative_patterns"]} == {
         "place of birth", "date of birth", "given name",
     }  # fmt: skip
     # novel triples (ex:likes) are no errors
     assert "cheese" not in str(report["false_positive_patterns"])
-    patches = [Patch(**{k: v for k, v in one.items() if k not in ("id", "section")})
-               for one in report["prompt_patches"]]  # fmt: skip
-    example = next(one for one in patches if one.action == "add_example")
+    patches = [
+        Patch(**{name: value for name, value in patch.items() if name not in ("id", "section")})
+        for patch in report["prompt_patches"]
+    ]
+    example = next(patch for patch in patches if patch.action == "add_example")
     assert example.example is not None
     # the whole sentence is shown with all that was missed in it
-    said = {(one["predicate"], one["object"]) for one in example.example["statements"]}
-    assert ("place of birth", "Delft") in said
-    assert {name for name, _ in said} >= {"place of birth", "date of birth"}
-    before, prompt = rendered(articles), articles
+    statements = {(each["predicate"], each["object"]) for each in example.example["statements"]}
+    assert ("place of birth", "Delft") in statements
+    assert {name for name, _ in statements} >= {"place of birth", "date of birth"}
+    before = rendered(articles)
+    prompt = articles
     for patch in patches:
         prompt = apply(prompt, patch, any_version=True)
     after = rendered(prompt)
@@ -134,16 +140,16 @@ def test_a_sample_of_the_unmatched_in_every_domain(result: Any) -> None:
     _, file = result
     # per article two triples are unmatched (ex:firstName, ex:likes): 8 in one domain, 4 in the other
     entries = people.sample_novel(load_rows(file), 0.25)
-    assert [one["domain"] for one in entries] == ["biography_living"] * 2 + ["other"]
+    assert [entry["domain"] for entry in entries] == ["biography_living"] * 2 + ["other"]
     assert entries == people.sample_novel(load_rows(file), 0.25)
     assert len(people.sample_novel(load_rows(file), 1.0)) == 12
-    assert all(one["triple"][1] != "place of birth" for one in people.sample_novel(load_rows(file), 1.0))
+    assert all(entry["triple"][1] != "place of birth" for entry in people.sample_novel(load_rows(file), 1.0))
     with pytest.raises(GoldassayError, match="the share of a sample must be in"):
         people.sample_novel([], 0.0)
 
 
 def test_verdicts_are_saved_reported_and_used(result: Any, tmp_path: Path) -> None:
-    entries: list[dict[str, Any]] = [{**one} for one in people.sample_novel(load_rows(result[1]), 1.0)]
+    entries: list[dict[str, Any]] = [{**entry} for entry in people.sample_novel(load_rows(result[1]), 1.0)]
     for entry in entries:
         if entry["triple"][1] == "ex:likes":
             entry["verdict"] = "incorrect" if entry["article"].startswith("Ann") else "correct"
@@ -211,8 +217,10 @@ def test_an_example_shows_what_was_found_too(root: Path, sources: Any, tmp_path:
     file = tmp_path / "r.json"
     evaluated(sources, [ArticleRef("Marie Curie")], half, file)
     errors = improving.from_rows(load_rows(file), TABLE)
-    [said] = [said for (_, context), said in errors.sentences.items() if context.startswith("She was born in Warsaw")]
-    assert [(one["predicate"], one["object"]) for one in said] == [
+    [triples] = [
+        triples for (_, context), triples in errors.sentences.items() if context.startswith("She was born in Warsaw")
+    ]
+    assert [(triple["predicate"], triple["object"]) for triple in triples] == [
         ("date of birth", "7 November 1867"), ("place of birth", "Warsaw"),
     ]  # fmt: skip
 
@@ -228,7 +236,7 @@ def test_a_wrong_value_is_told_in_the_texts_own_words(root: Path, sources: Any, 
     )
     [wrong] = report["false_positive_patterns"]
     assert wrong["examples"][0]["message"] == "date of death of Marie Curie is 4 July 1934, not 4 July 1935."
-    rules = [one["text"] for one in report["prompt_patches"] if one["pattern"] == wrong["name"]]
+    rules = [patch["text"] for patch in report["prompt_patches"] if patch["pattern"] == wrong["name"]]
     assert rules == [
         'As date of death give only what the text says about its subject itself: "4 July 1934", not "4 July 1935".'
     ]
@@ -241,11 +249,11 @@ def test_an_example_names_its_subject_where_one_can(root: Path) -> None:
     )
     named = replace(error, context="Ann was born in Delft.")
     statement = {"subject": "Ann", "predicate": "place of birth", "object": "Delft", "confidence": 1.0}
-    said = {("Ann", one.context): [statement] for one in (error, named)}
+    sentences = {("Ann", each.context): [statement] for each in (error, named)}
     case = Case("Ann", Evidence({"f1": Counts(0, 0, 2)}), (error, named))
     articles = workspace.load(root / "programs" / "triples.py").Articles()
-    patches = improving.tuning_report(improving.Errors([case], said), articles)["prompt_patches"]
-    assert next(one["example"]["text"] for one in patches if one["action"] == "add_example") == named.context
+    patches = improving.tuning_report(improving.Errors([case], sentences), articles)["prompt_patches"]
+    assert next(each["example"]["text"] for each in patches if each["action"] == "add_example") == named.context
 
 
 def test_a_gap_is_seen_at_the_precision_of_the_value(sources: Any, tmp_path: Path) -> None:
@@ -261,8 +269,7 @@ def test_a_gap_is_seen_at_the_precision_of_the_value(sources: Any, tmp_path: Pat
         pairs = (("ex:opening", "1901"), ("ex:age", "450 BC"))
         return {"triples": [{"subject": title, "predicate": name, "object": value} for name, value in pairs]}
 
-    asked, file = [ArticleRef("Marie Curie")], tmp_path / "r.json"
-    found = evaluated(sources, asked, says, file)
-    assert {(one["predicate"], one["property"]) for one in found["alignment_gaps"]} == {
+    result = evaluated(sources, [ArticleRef("Marie Curie")], says, tmp_path / "r.json")
+    assert {(gap["predicate"], gap["property"]) for gap in result["alignment_gaps"]} == {
         ("ex:opening", "P1619"), ("ex:age", "P571"),
     }  # fmt: skip

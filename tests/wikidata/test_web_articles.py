@@ -35,21 +35,21 @@ def delft(server: Any) -> Any:
 
 
 def test_an_article_is_markdown_with_its_links(delft: Any, web: Web, tmp_path: Path) -> None:
-    found = client(delft, web, tmp_path).article("Delft")
-    assert "**Delft** is a city in [South Holland](./South_Holland)" in found.text
-    assert "## History" in found.text
-    assert "- 1246: city rights" in found.text
-    assert "a page" in found.text
+    article = client(delft, web, tmp_path).article("Delft")
+    assert "**Delft** is a city in [South Holland](./South_Holland)" in article.text
+    assert "## History" in article.text
+    assert "- 1246: city rights" in article.text
+    assert "a page" in article.text
     for dropped in ("Mayor", "elsewhere", "alert", "A note", "[1]", "example.org"):
-        assert dropped not in found.text
-    assert found.title == "Delft"
-    assert found.fetched
+        assert dropped not in article.text
+    assert article.title == "Delft"
+    assert article.fetched
 
 
 def test_a_redirect_is_followed_and_said(delft: Any, web: Web, tmp_path: Path) -> None:
     delft.answers.redirects["City of Delft"] = "Delft"
-    found = client(delft, web, tmp_path).article("City of Delft")
-    assert found.title == "Delft"
+    article = client(delft, web, tmp_path).article("City of Delft")
+    assert article.title == "Delft"
 
 
 def test_the_cache_answers_the_second_time(delft: Any, web: Web, tmp_path: Path) -> None:
@@ -72,22 +72,22 @@ def test_titles_of_any_script_stay_apart(server: Any, web: Web, tmp_path: Path) 
     titles = ["Москва", "Париж", "東京", "C++", "AC/DC", "🦊"]
     for title in titles:
         server.answers.pages[title] = f"<p>About {title}.</p>"
-    here = client(server, web, tmp_path)
+    wikipedia = client(server, web, tmp_path)
     for _ in range(2):  # fetched, then from the cache
-        assert [here.article(title).text for title in titles] == [f"About {title}." for title in titles]
+        assert [wikipedia.article(title).text for title in titles] == [f"About {title}." for title in titles]
     assert len(server.answers.seen) == len(titles)
 
 
 def test_what_goes_wrong_is_said_and_not_kept(delft: Any, web: Web, tmp_path: Path) -> None:
-    here = client(delft, web, tmp_path)
+    wikipedia = client(delft, web, tmp_path)
     with pytest.raises(NotFoundError, match="has no article 'Atlantis'"):
-        here.article("Atlantis")
+        wikipedia.article("Atlantis")
     delft.answers.behave(PATH, "cut", "garbled", "slow")
     with pytest.raises(FetchError, match="in 3 attempts"):
-        here.article("Delft")
+        wikipedia.article("Delft")
     delft.answers.behave(PATH, "type")
     with pytest.raises(FetchError, match="expected JSON"):
-        here.article("Delft")
+        wikipedia.article("Delft")
     with pytest.raises(GoldassayError, match="needs a title"):
-        here.article("  ")
-    assert here.article("Delft").title == "Delft"
+        wikipedia.article("  ")
+    assert wikipedia.article("Delft").title == "Delft"

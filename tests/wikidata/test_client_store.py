@@ -146,7 +146,7 @@ def test_a_string_that_looks_like_an_id_is_a_string(written: Any) -> None:
 
 
 def test_an_item_that_the_service_lacks_is_not_found(turtle: WikidataClient) -> None:
-    with pytest.raises(NotFoundError, match="Q55 is not there"):
+    with pytest.raises(NotFoundError, match="Q55 does not exist"):
         turtle.item("Q55")  # it is a value, and nothing is said of it
 
 

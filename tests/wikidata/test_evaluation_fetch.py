@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +21,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     client = WikipediaClient("en")
     for title in ("Douglas Adams", "Nobody at all"):
-        kept: dict[str, Any] = {"title": title, "text": "x"}
-        client.cache.get("en", f"{client.base} {title}", lambda kept=kept: kept)  # type: ignore[misc]
+        page = {"title": title, "text": "x"}
+        client.cache.get("en", f"{client.base} {title}", partial(dict, page))
     return tmp_path
 
 
-def fetch(*more: object) -> Result:
-    return CliRunner().invoke(app, ["wikidata", "fetch", *(str(one) for one in more)])
+def fetch(*options: object) -> Result:
+    return CliRunner().invoke(app, ["wikidata", "fetch", *map(str, options)])
 
 
 def test_what_was_fetched_answers_as_the_service_did(server: Any, folder: Path) -> None:
     done = fetch("--article", "Douglas Adams", "--endpoint", server.sparql)
     assert done.exit_code == 0, (done.output, done.exception)
     assert "1 of 1 articles" in done.stdout
-    there = WikidataClient(server.sparql, cache=Cache(use="none")).item("Q42")
+    online = WikidataClient(server.sparql, cache=Cache(use="none")).item("Q42")
     seen = len(server.answers.seen)
     languages = ("en", "en", "nl", "de", "fr", "mul")
     offline = WikidataClient(server.sparql, languages=languages, cache=Cache(use="only"))
-    here = offline.item_of("Douglas Adams")
-    assert (here.labels, here.statements) == (there.labels, there.statements)
-    assert offline.names(sorted(set(here.items())))["Q5"][0] == "human"
+    cached = offline.item_of("Douglas Adams")
+    assert (cached.labels, cached.statements) == (online.labels, online.statements)
+    assert offline.names(sorted(set(cached.items())))["Q5"][0] == "human"
     assert len(server.answers.seen) == seen
 
 

@@ -1,4 +1,4 @@
-"""The founding kit's ground truth of one article, with a pattern program scored on it."""
+"""Riverbank's ground truth of one article, with a pattern program scored on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ TEXT = (
 
 def test_the_real_ground_truth(shared_data: Path) -> None:
     lines = (shared_data / "wikidata-benchmark" / "marie-curie.jsonl").read_text(encoding="utf-8").splitlines()
-    pairs, gold = [], []
+    pairs = []
+    gold = []
     for line in map(json.loads, lines):
         name = line["wikidata_property"] or line["predicates"][0]
         pairs += [(predicate, name) for predicate in (*line["predicates"], name)]
@@ -27,9 +28,9 @@ def test_the_real_ground_truth(shared_data: Path) -> None:
         value = line["object"].replace("_", " ") if item else line["object"]
         gold.append({"subject": "Marie Curie", "predicate": name, "object": value, **item})
     assert len(gold) == 45
-    said = ArticlePatterns()(text=TEXT, title="Marie Curie")
-    card = triples.scorecard([{"triples": gold}], [said], alignment=tuple(pairs))
-    # found: P569, P570, P19, P26, P166 physics, P166 chemistry, P166 Davy Medal, P108, P119, P106 twice = 11 of 45;
+    prediction = ArticlePatterns()(text=TEXT, title="Marie Curie")
+    card = triples.scorecard([{"triples": gold}], [prediction], alignment=tuple(pairs))
+    # covered: P569, P570, P19, P26, P166 physics, P166 chemistry, P166 Davy Medal, P108, P119, P106 twice = 11 of 45;
     # wrong as the truth sees it: died in Sancellemoz, where the truth has Passy
     assert {name: card.counts["triples"][name] for name in ("tp", "fp", "fn")} == {"tp": 11, "fp": 1, "fn": 34}
     assert card.values["precision"] == 11 / 12

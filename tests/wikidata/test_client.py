@@ -19,24 +19,24 @@ def client(server: Any, web: Web, tmp_path: Path) -> WikidataClient:
     return WikidataClient(server.sparql, web=web, cache=Cache(tmp_path))
 
 
-def said(item: Any) -> dict[str, Any]:
-    return {one.property: one for one in item.statements}
+def by_property(item: Any) -> dict[str, Any]:
+    return {statement.property: statement for statement in item.statements}
 
 
 def test_an_item_by_its_article_has_all_that_is_said_of_it(client: WikidataClient) -> None:
     item = client.item_of("Адамс, Дуглас", "ru")
     assert (item.id, item.labels["en"], item.aliases["en"]) == ("Q42", "Douglas Adams", ["DNA", "Douglas Noel Adams"])
     assert item.sitelinks == {"enwiki": "Douglas Adams", "ruwiki": "Адамс, Дуглас"}
-    found = said(item)
-    assert (found["P31"].value, found["P31"].type) == ("Q5", "wikibase-item")
-    assert found["P569"].value["time"].startswith("+1952-03-11")
-    assert found["P569"].value["precision"] == 11
-    assert (float(found["P2048"].value["amount"]), found["P2048"].value["unit"]) == (1.96, "Q11573")
-    assert found["P551"].rank == "deprecated"
-    assert found["P625"].value == {"latitude": 52.5, "longitude": 4.25, "precision": 0.01, "globe": "Q2"}
-    assert found["P1559"].value == {"text": "Douglas", "language": "en"}
-    assert found["P40"].value is None
-    assert not {"P214", "P18"} & set(found)  # identifiers and images are left out
+    statements = by_property(item)
+    assert (statements["P31"].value, statements["P31"].type) == ("Q5", "wikibase-item")
+    assert statements["P569"].value["time"].startswith("+1952-03-11")
+    assert statements["P569"].value["precision"] == 11
+    assert (float(statements["P2048"].value["amount"]), statements["P2048"].value["unit"]) == (1.96, "Q11573")
+    assert statements["P551"].rank == "deprecated"
+    assert statements["P625"].value == {"latitude": 52.5, "longitude": 4.25, "precision": 0.01, "globe": "Q2"}
+    assert statements["P1559"].value == {"text": "Douglas", "language": "en"}
+    assert statements["P40"].value is None
+    assert not {"P214", "P18"} & set(statements)  # identifiers and images are left out
     assert item.fetched
 
 
@@ -44,7 +44,7 @@ def test_an_item_by_its_article_has_all_that_is_said_of_it(client: WikidataClien
 def test_a_servers_limit_loses_nothing(limit: int, server: Any, client: WikidataClient) -> None:
     server.answers.limit = limit
     item = client.item("Q649")
-    assert sorted(one.value for one in item.statements) == sorted(f"Q{1000 + n}" for n in range(30))
+    assert sorted(statement.value for statement in item.statements) == sorted(f"Q{1000 + n}" for n in range(30))
     names = client.names(["Q5", "Q61"])
     assert names == {"Q5": ["human", "mens"], "Q61": ["Washington"]}
 
@@ -86,7 +86,7 @@ def test_what_is_no_sparql_service_is_said(server: Any, web: Web, tmp_path: Path
 
 
 def test_what_is_not_there_is_not_found(client: WikidataClient) -> None:
-    with pytest.raises(NotFoundError, match="Q999999 is not there"):
+    with pytest.raises(NotFoundError, match="Q999999 does not exist"):
         client.item("Q999999")
     with pytest.raises(NotFoundError, match="'Париж' as a sitelink"):
         client.item_of("Париж", "ru")
@@ -108,15 +108,15 @@ def test_a_title_cannot_change_a_query(title: str, client: WikidataClient) -> No
 
 def test_the_cache_answers_and_only_the_cache_where_asked(server: Any, web: Web, tmp_path: Path) -> None:
     first = WikidataClient(server.sparql, web=web, cache=Cache(tmp_path)).item("Q42")
-    asked = len(server.answers.seen)
+    requests = len(server.answers.seen)
     only = WikidataClient(server.sparql, web=web, cache=Cache(tmp_path, use="only"))
     assert only.item("Q42").statements == first.statements
     assert only.item("Q42").fetched == first.fetched
-    assert len(server.answers.seen) == asked
+    assert len(server.answers.seen) == requests
     with pytest.raises(
         CacheOnlyError, match=r"^'http://127\.0\.0\.1:\d+/sparql \w+' is not in .*fetch it first$"
-    ) as told:
+    ) as refused:
         only.item("Q649")
-    assert "SELECT" not in str(told.value)
+    assert "SELECT" not in str(refused.value)
     WikidataClient(server.sparql, web=web, cache=Cache(tmp_path, use="none")).item("Q42")
-    assert len(server.answers.seen) == 2 * asked
+    assert len(server.answers.seen) == 2 * requests

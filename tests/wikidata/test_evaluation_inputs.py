@@ -37,12 +37,12 @@ def test_a_sample_keeps_the_strata(n: int) -> None:
     shares = {"a": 60, "b": 25, "c": 10, "d": 5}
     whole = [ArticleRef(f"{name}{i}", domain=name) for name, count in shares.items() for i in range(count)]
     chosen = sample(whole, n)
-    counts = Counter(one.domain for one in chosen)
+    counts = Counter(article.domain for article in chosen)
     size = min(n, 100)
     assert len(chosen) == len(set(chosen)) == size
     for name, count in shares.items():
         assert abs(counts[name] - size * count / 100) < 1 or counts[name] == 1
-    assert [whole.index(one) for one in chosen] == sorted(whole.index(one) for one in chosen)
+    assert [whole.index(article) for article in chosen] == sorted(whole.index(article) for article in chosen)
     assert sample(whole, n) == chosen
     assert n >= 100 or sample(whole, n, seed=1) != chosen
 
@@ -68,9 +68,9 @@ def test_an_article_that_stands_twice_is_taken_once(tmp_path: Path) -> None:
 def test_a_profile_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "eval-v1.yaml"
     file.write_text("program: triples:ArticlePatterns\nalignment: table.yaml\ntolerance: 0.01\nlanguage: nl\n")
-    found = read_profile(str(file), language="de", lm=None)
-    assert (found.language, found.tolerance) == ("de", 0.01)
-    assert found.alignment == tmp_path / "table.yaml"
+    profile = read_profile(str(file), language="de", lm=None)
+    assert (profile.language, profile.tolerance) == ("de", 0.01)
+    assert profile.alignment == tmp_path / "table.yaml"
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,10 @@ def resolver() -> EntityResolver:
 def test_a_name(
     resolver: EntityResolver, name: str, wanted: tuple[str, ...], id: str | None, kind: str, confidence: float | None
 ) -> None:
-    found = resolver.resolve(name, wanted)
-    assert (found.id, found.kind) == (id, kind)
-    assert found.confidence == confidence if confidence is not None else 0.8 < found.confidence < 0.9
-    assert found.reason
+    resolution = resolver.resolve(name, wanted)
+    assert (resolution.id, resolution.kind) == (id, kind)
+    assert resolution.confidence == confidence if confidence is not None else 0.8 < resolution.confidence < 0.9
+    assert resolution.reason
 
 
 def test_names_are_not_held_against_ids(resolver: EntityResolver) -> None:
@@ -69,16 +69,16 @@ def test_names_are_not_held_against_ids(resolver: EntityResolver) -> None:
 
 
 def test_two_with_one_label_stay_open_unless_the_kind_decides() -> None:
-    found = EntityResolver({"Q1": ["Springfield"], "Q2": ["Springfield"]}, {"Q1": CITY, "Q2": PERSON})
-    assert found.resolve("Springfield").id is None
-    assert found.resolve("Springfield").reason == "'Springfield' may be Q1, Q2"
-    assert found.resolve("Springfield", ["place"]).id == "Q1"
-    assert found.resolve("Springfield", ["event"]).id is None
+    resolver = EntityResolver({"Q1": ["Springfield"], "Q2": ["Springfield"]}, {"Q1": CITY, "Q2": PERSON})
+    assert resolver.resolve("Springfield").id is None
+    assert resolver.resolve("Springfield").reason == "'Springfield' may be Q1, Q2"
+    assert resolver.resolve("Springfield", ["place"]).id == "Q1"
+    assert resolver.resolve("Springfield", ["event"]).id is None
 
 
 def test_other_scripts_do_not_collapse() -> None:
-    found = EntityResolver({"Q649": ["Москва"]})
-    assert found.resolve("Париж").id is None
+    resolver = EntityResolver({"Q649": ["Москва"]})
+    assert resolver.resolve("Париж").id is None
 
 
 def test_classes_come_before_the_domain() -> None:
@@ -122,5 +122,5 @@ SCRIPTS = EntityResolver(
     ],
 )
 def test_names_in_every_script(name: Any, id: str | None, kind: str) -> None:
-    found = SCRIPTS.resolve(name)
-    assert (found.id, found.kind) == (id, kind)
+    resolution = SCRIPTS.resolve(name)
+    assert (resolution.id, resolution.kind) == (id, kind)

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from goldassay.wikidata.client import from_rdf
 
-GREGORIAN, JULIAN = (f"http://www.wikidata.org/entity/{name}" for name in ("Q1985727", "Q1985786"))
+GREGORIAN = "http://www.wikidata.org/entity/Q1985727"
+JULIAN = "http://www.wikidata.org/entity/Q1985786"
 # What Wikibase's own exporter makes of a JSON time (its rules for XSD 1.1), and Q16931292's P571 as T246731 has it.
 PAIRS = [
     ("+2014-01-05T00:00:00Z", 11, GREGORIAN, "2014-01-05T00:00:00Z"),
@@ -32,8 +33,8 @@ PAIRS = [
 def test_a_time_of_json_as_wikibase_exports_it_and_back(json: str, precision: int, calendar: str, rdf: str) -> None:
     assert to_rdf(json, precision, calendar) == rdf
     back = from_rdf(rdf, precision, calendar)
-    kept = {9: 1, 10: 2, 11: 3}.get(precision, 1)  # what is finer than the precision is not kept
-    assert back.lstrip("+-").split("T")[0].split("-")[:kept] == json.lstrip("+-").split("T")[0].split("-")[:kept]
+    parts = {9: 1, 10: 2, 11: 3}.get(precision, 1)  # finer parts are dropped
+    assert back.lstrip("+-").split("T")[0].split("-")[:parts] == json.lstrip("+-").split("T")[0].split("-")[:parts]
     assert back[0] == json[0]
 
 
