@@ -1,4 +1,4 @@
-"""A real browser, without a network, that writes down everything that a page says and asks for."""
+"""A real browser, without a network, that records the messages and requests of a page."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from goldassay.running.evaluate import evaluate
 
 @dataclass
 class Opened:
-    """A page that is open, with what its console said and what it asked for."""
+    """A page that is open, with the messages of its console and its requests."""
 
     page: Any
-    said: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
     def count(self) -> str:
         """How many examples the list shows, when a search is done."""
@@ -40,11 +40,11 @@ class Opened:
         return self.count()
 
     def violations(self) -> list[Any]:
-        """What axe finds on any tab, with all charts drawn; and whether it scrolls sideways."""
+        """The violations that axe reports on any tab with all charts drawn, and whether it scrolls sideways."""
         sync = pytest.importorskip(
             "axe_playwright_python.sync_playwright", reason="no axe: pip install axe-playwright-python"
         )
-        tabs = self.page.evaluate("[...document.querySelectorAll('section.tab')].map((one) => one.id)") or [""]
+        tabs = self.page.evaluate("[...document.querySelectorAll('section.tab')].map((tab) => tab.id)") or [""]
         rules = []
         for tab in tabs:
             self.page.evaluate(f"goldassay.open('{tab}')")
@@ -57,9 +57,9 @@ class Opened:
         return rules
 
     def quiet(self) -> None:
-        """The console said nothing and nothing was asked for but the file itself."""
-        assert self.said == []
-        assert len(self.asked) == 1, self.asked
+        """The console is empty, and only the file itself was requested."""
+        assert self.console == []
+        assert len(self.requests) == 1, self.requests
 
 
 @pytest.fixture
@@ -70,15 +70,15 @@ def opened(chromium: Any) -> Iterator[Callable[..., Opened]]:
     def open_file(file: Path, *, theme: str = "light", width: int = 1280, hash: str = "") -> Opened:
         context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, offline=True)
         contexts.append(context)
-        found = Opened(context.new_page())
-        found.page.on("console", lambda message: found.said.append(message.text))
-        found.page.on("pageerror", lambda error: found.said.append(str(error)))
-        found.page.on("request", lambda request: found.asked.append(request.url))
-        found.page.goto(f"{file.resolve().as_uri()}{hash}")
-        if found.page.query_selector("#list"):
-            found.page.wait_for_selector("html[data-ready=yes]")
-        found.page.evaluate("goldassay.charts()")
-        return found
+        opened_page = Opened(context.new_page())
+        opened_page.page.on("console", lambda message: opened_page.console.append(message.text))
+        opened_page.page.on("pageerror", lambda error: opened_page.console.append(str(error)))
+        opened_page.page.on("request", lambda request: opened_page.requests.append(request.url))
+        opened_page.page.goto(f"{file.resolve().as_uri()}{hash}")
+        if opened_page.page.query_selector("#list"):
+            opened_page.page.wait_for_selector("html[data-ready=yes]")
+        opened_page.page.evaluate("goldassay.charts()")
+        return opened_page
 
     yield open_file
     for context in contexts:
@@ -121,8 +121,8 @@ def examples(n: int = 40) -> list[Any]:
 def two(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     """Two runs on the same gold, on disk."""
     folder = tmp_path_factory.mktemp("runs")
-    made = []
+    runs = []
     for name, every in (("thirds", 3), ("fifths", 5)):
         evaluate(Years(every), examples(), METRIC, folder=folder / name, name=name, progress=False)
-        made.append(Run.load(folder / name))
-    return made
+        runs.append(Run.load(folder / name))
+    return runs

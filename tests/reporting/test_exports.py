@@ -31,9 +31,9 @@ def test_a_data_frame_has_a_row_an_example(two: list[Run]) -> None:
 
 def test_csv_holds_the_same_and_no_formula(two: list[Run]) -> None:
     rows = [{**two[0].rows[0], "id": "=1+1"}, *two[0].rows[1:]]
-    found = list(csv.DictReader(io.StringIO(exports.to_csv(Run(two[0].about, rows, two[0].zero)))))
-    assert found[0]["id"] == "'=1+1"
-    assert json.loads(found[1]["gold.entities"]) == two[0].rows[1]["gold"]["entities"]
+    records = list(csv.DictReader(io.StringIO(exports.to_csv(Run(two[0].about, rows, two[0].zero)))))
+    assert records[0]["id"] == "'=1+1"
+    assert json.loads(records[1]["gold.entities"]) == two[0].rows[1]["gold"]["entities"]
 
 
 def test_latex_has_each_value_with_its_interval(two: list[Run]) -> None:
@@ -54,8 +54,8 @@ def test_junit_counts_wrong_failed_and_missed_targets(two: list[Run]) -> None:
 
 def test_the_command_writes_what_is_asked_for(two: list[Run], tmp_path: Path) -> None:
     place = str(two[0].folder)
-    asked = {form: tmp_path / form for form in exports.FORMS}
-    for form, file in asked.items():
+    files = {form: tmp_path / form for form in exports.FORMS}
+    for form, file in files.items():
         done = CLI.invoke(app, ["runs", "export", place, "--format", form, "--out", str(file)])
         assert done.exit_code == 0, done.output
         assert file.stat().st_size

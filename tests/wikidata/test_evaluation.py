@@ -93,7 +93,7 @@ def test_one_article_has_the_same_shape_and_the_kits_fields(sources: Any, tmp_pa
     # 13 statements, less one deprecated and one identifier
     assert single["wikidata_statements"] == 11
     assert single["unaligned_statements"] == 1  # P9999
-    # covered: born when and where, died when and where (Passy is not in Wikidata's item here), spouse, prize, two trades
+    # covered: born when and where, died when (Passy is not in this item), spouse, prize, two trades
     assert single["true_positives"] == 7
     assert single["false_negatives"] == 10 - 7
 

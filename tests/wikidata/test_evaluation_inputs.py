@@ -23,7 +23,8 @@ articles:
 
 
 def test_a_kits_benchmark_is_read(tmp_path: Path, real_data: Path) -> None:
-    own, real = tmp_path / "own.yaml", real_data / "wikidata-benchmark" / "wikidata-benchmark-1k.yaml"
+    own = tmp_path / "own.yaml"
+    real = real_data / "wikidata-benchmark" / "wikidata-benchmark-1k.yaml"
     own.write_text(KIT, encoding="utf-8")
     for file, expected, most in ((own, "own-benchmark", 4), (real, "wikidata-benchmark-1k", 946)):
         if file.is_file():

@@ -24,22 +24,22 @@ def test_a_run_is_logged_with_intervals_rows_and_its_report(two: list[Run], stor
     run = two[0]
     key = tracking.log(run, uri=store)
     client = mlflow.MlflowClient(tracking_uri=store)
-    found = client.get_run(key)
+    logged = client.get_run(key)
     ends = run.intervals["strict_f1"]
-    shown = found.data.metrics
-    assert (shown["strict_f1"], shown["strict_f1.low"], shown["strict_f1.high"]) == (
+    metrics = logged.data.metrics
+    assert (metrics["strict_f1"], metrics["strict_f1.low"], metrics["strict_f1.high"]) == (
         run.values["strict_f1"],
         ends.low,
         ends.high,
     )
-    assert shown["metric"] == run.value
-    assert (shown["examples"], shown["failed"]) == (40.0, 5.0)
-    assert found.data.params["gold.sha256"] == run.about["gold"]["sha256"]
-    assert found.data.tags["convention.strict_f1"] == run.about["measures"]["strict_f1"]["conventions"]
-    assert found.info.status == "FINISHED"
-    names = {one.path for one in client.list_artifacts(key)}
+    assert metrics["metric"] == run.value
+    assert (metrics["examples"], metrics["failed"]) == (40.0, 5.0)
+    assert logged.data.params["gold.sha256"] == run.about["gold"]["sha256"]
+    assert logged.data.tags["convention.strict_f1"] == run.about["measures"]["strict_f1"]["conventions"]
+    assert logged.info.status == "FINISHED"
+    names = {artifact.path for artifact in client.list_artifacts(key)}
     assert names == {"rows.json", "run.json", "report.html"}
-    table = client.load_table(found.info.experiment_id, "rows.json", [key])
+    table = client.load_table(logged.info.experiment_id, "rows.json", [key])
     assert table["id"].tolist() == [row["id"] for row in run.rows]
     assert table["score"].tolist() == pytest.approx([row["score"] for row in run.rows])
     page = Path(client.download_artifacts(key, "report.html")).read_text(encoding="utf-8")

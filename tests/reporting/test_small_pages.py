@@ -19,7 +19,8 @@ from goldassay.running.logs import draft
 
 Open = Callable[..., Any]
 TEXTS = ["When do you open?", "Thank you!", "The lift is broken", "key sk-abcdef123456 leaked"]
-OURS, THEIRS = ["question", "praise", "complaint", "praise"], ["question", "praise", "praise", "complaint"]
+OURS = ["question", "praise", "complaint", "praise"]
+THEIRS = ["question", "praise", "praise", "complaint"]
 STYLES: dict[str, tuple[str, str, Callable[[str], str]]] = {
     "openinference": ("input.value", "output.value", lambda label: json.dumps({"label": label})),
     "mlflow": ("mlflow.spanInputs", "mlflow.spanOutputs", lambda label: json.dumps({"label": label})),
@@ -29,7 +30,7 @@ STYLES: dict[str, tuple[str, str, Callable[[str], str]]] = {
 
 def otlp(labels: list[str], style: str) -> dict[str, Any]:
     """An export of traces: a root span without content, and a child that was asked; one call failed."""
-    asked, answered, written = STYLES[style]
+    input_key, output_key, written = STYLES[style]
 
     def span(trace: int, name: str, parent: str, about: dict[str, str], code: int = 1) -> dict[str, Any]:
         pairs = [{"key": key, "value": {"stringValue": value}} for key, value in about.items()]
@@ -39,8 +40,11 @@ def otlp(labels: list[str], style: str) -> dict[str, Any]:
     spans = []
     for trace, (text, label) in enumerate(zip(TEXTS, labels, strict=True)):
         text = text if style == "gen_ai" else json.dumps({"text": text})
-        spans += [span(trace, "child", "root", {asked: text, answered: written(label)}), span(trace, "root", "", {})]
-    spans.append(span(99, "broken", "", {asked: '{"text": "x"}', answered: "{}"}, code=2))
+        spans += [
+            span(trace, "child", "root", {input_key: text, output_key: written(label)}),
+            span(trace, "root", "", {}),
+        ]
+    spans.append(span(99, "broken", "", {input_key: '{"text": "x"}', output_key: "{}"}, code=2))
     service = [{"key": "service.name", "value": {"stringValue": f"desk-{style}"}}]
     return {"resourceSpans": [{"resource": {"attributes": service}, "scopeSpans": [{"spans": spans}]}]}
 
@@ -141,7 +145,7 @@ def test_a_person_corrects_by_keyboard_and_the_changes_are_counted(tmp_path: Pat
     ]
     result = agree_files([tmp_path / "gold.jsonl"], "classification")
     assert result.warnings[-1].startswith("1 of 2 suggestions were changed (50%)")
-    assert seen.said == []
+    assert seen.console == []
 
 
 def test_label_studio_takes_the_suggestions_and_gives_the_labels_back(tmp_path: Path) -> None:

@@ -13,16 +13,6 @@ from goldassay.reporting.tuning import patches
 from goldassay.tuning.acceptance import Effect
 from goldassay.tuning.patches import Patch
 
-DATA = [
-    "[/LOC]",
-    "[loc]",
-    "[/]",
-    "[red]x[/red]",
-    "[link=http://x]y[/link]",
-    "a\x1b[2Jb",
-    "\x1b]0;title\x07",
-    "x\u202ey",
-]
 SEEN = {"a\x1b[2Jb": r"a\x1b[2Jb", "\x1b]0;title\x07": r"\x1b]0;title\x07", "x\u202ey": r"x\u202ey"}
 
 DATA = ["[/LOC]", "[loc]", "[/]", "[red]x[/red]", "[link=http://x]y[/link]", *SEEN]
@@ -50,7 +40,7 @@ def test_a_patch_is_cut_only_where_there_is_no_room(monkeypatch: pytest.MonkeyPa
     assert text in capsys.readouterr().out
     patch.effects = [Effect(split="dev", before=0.5, after=0.6, difference=0.1, low=0, high=0.2, p=0.2, n=10)]
     patches([patch])
-    shown = capsys.readouterr().out
-    assert text[:45] in shown
-    assert "+0.100 [+0.000, +0.200]" in shown
-    assert max(map(len, shown.splitlines())) <= 100
+    printed = capsys.readouterr().out
+    assert text[:45] in printed
+    assert "+0.100 [+0.000, +0.200]" in printed
+    assert max(map(len, printed.splitlines())) <= 100

@@ -21,7 +21,7 @@ from goldassay.tuning.patches import Patch
 
 
 @dataclass(frozen=True)
-class One:
+class OneInstruction:
     """A bundle's part that proposes one instruction under a name."""
 
     slot: str
@@ -39,9 +39,9 @@ def tuned(learner: Any, names_program: Any, names_gold: list[Any], tmp_path: Pat
     lm = dspy.LM("scripted/learner", engine=learner, cache=False)
     metric = Metric(extraction.SpanF1())
     bundles = [
-        [One("politeness", "Be polite."), One("haste", "Do not hurry.")],
-        [One("numbers", "A number is TMP."), One("care", "Read with care.")],
-        [One("museums", "A museum is MUS.")],
+        [OneInstruction("politeness", "Be polite."), OneInstruction("haste", "Do not hurry.")],
+        [OneInstruction("numbers", "A number is TMP."), OneInstruction("care", "Read with care.")],
+        [OneInstruction("museums", "A museum is MUS.")],
     ]
     optimizer = Patches(metric, bundles=bundles)
     tune(names_program, gold, metric, optimizer, lm=lm, folder=tmp_path / "tuned", progress=False)
@@ -63,13 +63,13 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     tuned: Path, opened: Callable[..., Any], tmp_path: Path
 ) -> None:
     about = json.loads((tuned / "tuning.json").read_text())
-    found = pages.sources([tuned])
+    arguments = pages.sources([tuned])
     file = tmp_path / "tuning.html"
-    file.write_text(pages.report(**found), encoding="utf-8")
+    file.write_text(pages.report(**arguments), encoding="utf-8")
     seen = opened(file)
-    assert found["tuning"] is not None
-    assert seen.page.inner_text(".sentence >> nth=0") == typeset(found["tuning"].sentence)
-    assert f"{about['verdict']} ({about['cost']['calls']} calls" in found["tuning"].sentence
+    assert arguments["tuning"] is not None
+    assert seen.page.inner_text(".sentence >> nth=0") == typeset(arguments["tuning"].sentence)
+    assert f"{about['verdict']} ({about['cost']['calls']} calls" in arguments["tuning"].sentence
     tree = seen.page.inner_text("#tuning ol.tree >> nth=0")
     for entry in jsonl.rows(tuned / "ledger.jsonl"):
         assert entry["candidate"] in tree
@@ -85,9 +85,9 @@ def test_the_page_of_a_tuning_says_what_was_kept_and_why(
     seen.quiet()
 
 
-@pytest.mark.parametrize(("k", "shown"), [(1, "the 1 nearest of 2 examples"), (2, '"text": "Delft"')])
-def test_a_set_for_every_input_is_shown_itself_and_a_choice_in_words(k: int, shown: str) -> None:
-    given = {"k": k, "keys": ["text"], "examples": [{"text": "Delft"}, {"text": "Gouda"}]}
-    patch = Patch(predictor="extract", action="show_nearest", example=given)
+@pytest.mark.parametrize(("k", "text"), [(1, "the 1 nearest of 2 examples"), (2, '"text": "Delft"')])
+def test_a_set_for_every_input_is_shown_itself_and_a_choice_in_words(k: int, text: str) -> None:
+    examples = {"k": k, "keys": ["text"], "examples": [{"text": "Delft"}, {"text": "Gouda"}]}
+    patch = Patch(predictor="extract", action="show_nearest", example=examples)
     edit = _edit({**patch.model_dump(), "id": patch.id, "edit": patch.edit})
-    assert any(shown in line for line in edit["come"])
+    assert any(text in line for line in edit["come"])

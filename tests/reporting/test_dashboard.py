@@ -64,21 +64,21 @@ def runs(two: list[Run], tmp_path: Path) -> Path:
 
 
 def test_the_newest_stands_first_and_what_is_no_run_is_passed_over(runs: Path) -> None:
-    found = entries(runs)
-    assert [one.key[:8] for one in found] == ["20260105", "20260104", "20260103", "20260102", "20260101"]
-    assert (found[0].status, found[0].done(), found[0].examples) == ("running", 13, 40)
+    drawn = entries(runs)
+    assert [each.key[:8] for each in drawn] == ["20260105", "20260104", "20260103", "20260102", "20260101"]
+    assert (drawn[0].status, drawn[0].done(), drawn[0].examples) == ("running", 13, 40)
     with pytest.raises(GoldassayError, match="no folder"):
         entries(runs / "none")
 
 
 def test_a_line_breaks_where_gold_or_conventions_changed_and_says_so(runs: Path) -> None:
-    found = lines(entries(runs), "thirds")
-    assert [len(line) for _, line in found] == [2, 1, 1]
-    assert found[0][0] == ""
-    assert found[1][0].startswith("gold changed from ")
-    assert found[1][0].endswith("to ffffffffffff, 30 examples")
-    assert found[2][0].startswith("conventions changed from strict_f1[")
-    assert found[2][0].partition(" to ")[2].startswith("strict_f1[other]")
+    drawn = lines(entries(runs), "thirds")
+    assert [len(line) for _, line in drawn] == [2, 1, 1]
+    assert drawn[0][0] == ""
+    assert drawn[1][0].startswith("gold changed from ")
+    assert drawn[1][0].endswith("to ffffffffffff, 30 examples")
+    assert drawn[2][0].startswith("conventions changed from strict_f1[")
+    assert drawn[2][0].partition(" to ")[2].startswith("strict_f1[other]")
 
 
 def test_a_line_breaks_where_the_settings_of_the_model_changed(runs: Path) -> None:
@@ -101,35 +101,35 @@ def test_a_run_that_cannot_be_read_is_told(runs: Path) -> None:
 
 def test_runs_list_show_and_prune(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed = CLI.invoke(app, ["runs", "list", str(runs), "--json"])
-    assert [one["run"][:8] for one in json.loads(listed.stdout)["runs"]][:2] == ["20260105", "20260104"]
+    assert [each["run"][:8] for each in json.loads(listed.stdout)["runs"]][:2] == ["20260105", "20260104"]
     lines = CLI.invoke(app, ["runs", "list", str(runs)], env={"COLUMNS": "80"}).stdout.splitlines()
     assert [line.split()[-1] for line in lines][:2] == [
         "run",
         next(iter(entries(runs))).key,
     ]  # whole, whatever its length
     assert len(lines) == 1 + len(entries(runs))
-    shown = CLI.invoke(app, ["runs", "show", str(runs / "20260101-thirds")])
+    details = CLI.invoke(app, ["runs", "show", str(runs / "20260101-thirds")])
     monkeypatch.chdir(runs.parent)
     named = CLI.invoke(app, ["runs", "show", "20260101-thirds"])  # the name that the list shows
     assert named.exit_code == 0
-    assert named.output.splitlines()[:-1] == shown.output.splitlines()[:-1]  # the last line is the folder
-    assert "metric" in shown.stdout
-    assert "precision" in shown.stdout
-    assert "strict_f1 by half" in shown.stdout
-    kept = CLI.invoke(app, ["runs", "prune", str(runs), "--keep", "1", "--json"])
-    assert json.loads(kept.stdout) == {"runs": [f"2026010{n}-thirds" for n in (3, 2, 1)], "deleted": False}
+    assert named.output.splitlines()[:-1] == details.output.splitlines()[:-1]  # the last line is the folder
+    assert "metric" in details.stdout
+    assert "precision" in details.stdout
+    assert "strict_f1 by half" in details.stdout
+    pruned = CLI.invoke(app, ["runs", "prune", str(runs), "--keep", "1", "--json"])
+    assert json.loads(pruned.stdout) == {"runs": [f"2026010{n}-thirds" for n in (3, 2, 1)], "deleted": False}
     assert len(entries(runs)) == 5
     CLI.invoke(app, ["runs", "prune", str(runs), "--keep", "1", "--delete"])
-    assert [one.key[:8] for one in entries(runs)] == ["20260105", "20260104"]
+    assert [each.key[:8] for each in entries(runs)] == ["20260105", "20260104"]
     assert CLI.invoke(app, ["runs", "prune", str(runs)]).exit_code == 2
 
 
 def test_moments_stand_at_equal_distances_and_a_break_between_two() -> None:
     moments = ["2026-01-01T10:00:00", "2026-01-01T10:00:05", "2026-03-01T09:30:00"]
-    first, second = ([(when, 0.5, 0.4, 0.6, "") for when in some] for some in (moments[:2], moments[2:]))
-    figure: Any = charts.lines([("m", first), ("m", second)], "f1", [moments[2]])
-    assert [one["x"] for one in figure["data"]] == [[0, 1], [2]]
-    assert [one["x0"] for one in figure["layout"]["shapes"]] == [1.5]
+    points = [(moment, 0.5, 0.4, 0.6, "") for moment in moments]
+    figure: Any = charts.lines([("m", points[:2]), ("m", points[2:])], "f1", [moments[2]])
+    assert [each["x"] for each in figure["data"]] == [[0, 1], [2]]
+    assert [each["x0"] for each in figure["layout"]["shapes"]] == [1.5]
     assert figure["layout"]["xaxis"]["ticktext"] == [
         "2026-01-01<br>10:00",
         "2026-01-01<br>10:00",
@@ -150,12 +150,12 @@ def test_the_dashboard_opens_from_disk(runs: Path, tmp_path: Path, opened: Calla
     assert seen.page.inner_text("#count") == "1 of 5"
     assert "gold changed from" in seen.page.inner_text("#history")
     assert seen.page.query_selector("[data-chart] svg") is not None
-    assert seen.said == []
-    assert [Path(address).name for address in seen.asked] == ["index.html", "plotly.js"]
+    assert seen.console == []
+    assert [Path(address).name for address in seen.requests] == ["index.html", "plotly.js"]
     assert all(file.stat().st_size < 500_000 for file in files), "the pages share one chart library"
     seen.page.click("tbody tr:not([hidden]) a")
     seen.page.wait_for_selector("html[data-ready=yes]")
-    assert seen.said == []
+    assert seen.console == []
 
 
 def test_the_list_shows_the_interval_of_a_weighted_metric_sorts_and_folds_tunings(
@@ -172,8 +172,8 @@ def test_the_list_shows_the_interval_of_a_weighted_metric_sorts_and_folds_tuning
     file = tmp_path / "list.html"
     file.write_text(listing(listed, runs, live=True), encoding="utf-8")
     page = opened(file).page
-    shown = page.inner_text("#table tbody")
-    assert "a tuning with 2 runs" in shown
+    rows = page.inner_text("#table tbody")
+    assert "a tuning with 2 runs" in rows
     assert not page.is_visible("tr[data-key='20260106-tune/after']")
     page.click("[data-folder='20260106-tune']")
     row = page.inner_text("tr[data-key='20260106-tune/after']")
@@ -194,11 +194,11 @@ def test_the_list_shows_the_interval_of_a_weighted_metric_sorts_and_folds_tuning
 
 @pytest.fixture
 def server(runs: Path) -> Iterator[Server]:
-    with Server(runs) as made:
-        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
+    with Server(runs) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
-        yield made
-        made.shutdown()
+        yield running
+        running.shutdown()
         thread.join()
 
 
@@ -229,13 +229,13 @@ def test_a_client_that_goes_away_is_no_error_and_anything_else_is(
     server: Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     ended = threading.Event()
-    told = server.handle_error
+    handle_error = server.handle_error
 
-    def heard(request: Any, client: Any) -> None:
-        told(request, client)
+    def handle(request: Any, client: Any) -> None:
+        handle_error(request, client)
         ended.set()
 
-    monkeypatch.setattr(server, "handle_error", heard)
+    monkeypatch.setattr(server, "handle_error", handle)
     monkeypatch.setattr(
         "goldassay.reporting.pages.server.report", lambda runs: "x" * 20_000_000
     )  # more than a socket holds
@@ -260,11 +260,11 @@ def test_a_client_that_goes_away_is_no_error_and_anything_else_is(
 
 def test_a_served_run_is_watched_and_compared_by_ticking(server: Server, runs: Path, chromium: Any) -> None:
     page = chromium.new_page()
-    said: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
+    messages: list[str] = []
+    requests: list[str] = []
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(server.address)
     assert page.inner_text("tr[data-status=running] .status .under") == "13 of 40"
     with (runs / "20260105-thirds" / "rows.jsonl").open("a") as rows:
@@ -279,8 +279,8 @@ def test_a_served_run_is_watched_and_compared_by_ticking(server: Server, runs: P
     page.wait_for_selector("html[data-ready=yes]")
     assert page.url.endswith("report?run=20260101-thirds&run=20260102-thirds")
     assert page.inner_text("#against h2").startswith("Differences from thirds")
-    assert said == []
-    assert all(url.startswith(server.address) for url in asked)
+    assert messages == []
+    assert all(url.startswith(server.address) for url in requests)
     page.close()
 
 

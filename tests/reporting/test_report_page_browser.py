@@ -60,10 +60,10 @@ def test_it_opens_without_a_word_or_a_request(file: Path, opened: Open, theme: s
 def test_a_value_is_what_run_json_says(file: Path, opened: Open, two: list[Run]) -> None:
     seen = opened(file)
     assert two[1].folder
-    said = json.loads((two[1].folder / "run.json").read_text())
-    shown = seen.page.query_selector_all("tr[data-measure=strict_f1] .number")[1]
-    assert float(shown.get_attribute("data-value")) == said["values"]["strict_f1"]
-    assert shown.text_content() == f"{said['values']['strict_f1']:.3f}"
+    prediction = json.loads((two[1].folder / "run.json").read_text())
+    text = seen.page.query_selector_all("tr[data-measure=strict_f1] .number")[1]
+    assert float(text.get_attribute("data-value")) == prediction["values"]["strict_f1"]
+    assert text.text_content() == f"{prediction['values']['strict_f1']:.3f}"
 
 
 def test_every_filter_shows_what_it_says(file: Path, opened: Open, two: list[Run]) -> None:
@@ -138,9 +138,9 @@ def test_a_single_run_shows_its_value_what_costs_most_and_the_worst_examples(
     file.write_text(pages.report(two[:1]), encoding="utf-8")
     page = opened(file).page
     assert f"thirds reaches {two[0].value:.3f} [" in page.inner_text(".sentence")
-    shown = page.inner_text(".panel[aria-label='What costs most']")
-    assert "wrong boundary" in shown or "missed" in shown
-    assert "all of them" in shown
+    text = page.inner_text(".panel[aria-label='What costs most']")
+    assert "wrong boundary" in text or "missed" in text
+    assert "all of them" in text
     page.click("text=all of them")
     assert page.is_visible("#errors")
     page.click("nav a[href='#verdict']")
@@ -161,8 +161,8 @@ def test_the_table_of_examples_sorts_hides_columns_and_marks_what_differs(
     assert page.query_selector("#list .item .differs")
     page.click(".head .sort:has-text('change')")
     low = min(gaps)
-    shown = page.inner_text("#list .item >> nth=0")
-    assert f"{low:.3f}".replace("-", "−") in shown
+    text = page.inner_text("#list .item >> nth=0")
+    assert f"{low:.3f}".replace("-", "−") in text
     before = len(page.query_selector_all(".head [role=columnheader]"))
     page.click(".choose summary")
     page.click("#columns label:has-text('gold') input")
@@ -200,10 +200,10 @@ def test_records_stand_side_by_side_with_their_differences_marked(opened: Open, 
     file.write_text(pages.report([Run.load(tmp_path / "r")]), encoding="utf-8")
     seen = opened(file, hash="#example=1")
     seen.page.wait_for_selector(".objects")
-    left, right = (
+    left, right = [
         [mark.inner_text() for mark in side.query_selector_all("mark")]
         for side in seen.page.query_selector_all(".objects > div")
-    )
+    ]
     assert left == ["12.5", '"pen"']
     assert right == ["99", '"x"']
     seen.quiet()
@@ -274,7 +274,7 @@ def test_keys_links_and_marks(file: Path, opened: Open) -> None:
     seen = opened(file, hash="#example=e18")
     page = seen.page
     page.wait_for_selector("#detail h2:has-text('e18')")
-    marks = [(one.get_attribute("class"), one.inner_text()) for one in page.query_selector_all("#detail .text mark")]
+    marks = [(each.get_attribute("class"), each.inner_text()) for each in page.query_selector_all("#detail .text mark")]
     assert ("extra", "151") not in marks  # inside the missed 1518, it is marked as both
     assert ("both", "151") in marks  # thirds: gold 3–7, predicted 3–6
     assert ("miss", "8") in marks
@@ -310,10 +310,10 @@ def test_prompts_answers_and_failures_are_shown(
     seen.page.keyboard.press("j")
     seen.page.wait_for_selector("#detail details.calls")
     seen.page.keyboard.press("p")
-    shown = seen.page.inner_text("#detail details.calls")
-    assert "scripted/learner" in shown
-    assert "[[ ## text ## ]]" in shown
-    assert "[[ ## mentions ## ]]" in shown
+    text = seen.page.inner_text("#detail details.calls")
+    assert "scripted/learner" in text
+    assert "[[ ## text ## ]]" in text
+    assert "[[ ## mentions ## ]]" in text
     seen.quiet()
 
 
@@ -321,7 +321,7 @@ CONTEXT = f"{'The museum is old. ' * 5}It opened in 1885."
 
 
 def test_claims_citations_and_passages_stand_with_their_verdicts(opened: Open, tmp_path: Path) -> None:
-    said = dspy.Prediction(
+    prediction = dspy.Prediction(
         answer="It opened in 1885. It burnt down.",
         results=[
             {"doc_id": "d1", "score": 2.0, "text": "The museum opened in 1885."},
@@ -341,20 +341,20 @@ def test_claims_citations_and_passages_stand_with_their_verdicts(opened: Open, t
             meta={"title": "Museum"},
         ).with_inputs("question")
     ]
-    evaluate(lambda question: said, gold, Metric(answering.F1()), folder=tmp_path / "r", progress=False)
+    evaluate(lambda question: prediction, gold, Metric(answering.F1()), folder=tmp_path / "r", progress=False)
     file = tmp_path / "r.html"
     file.write_text(pages.report([Run.load(tmp_path / "r")]), encoding="utf-8")
     seen = opened(file, hash="#examples")
     seen.page.wait_for_selector("#detail table")
     rows = [" | ".join(row.split("\t")) for row in seen.page.inner_text("#detail").splitlines()]
-    shown = "\n".join(" ".join(row.split()) for row in rows)
-    assert "it opened in 1885 | ✓ supported | 1 ✓ supported 2 ✗ not supported" in shown
-    assert "it burnt down | ? unknown | 1 ✗ not supported 2 ✗ not supported" in shown
-    assert "It opened in 1885. | ✓ supported | 1 ✓ supported" in shown
-    assert "d1 cited | ✓ grade 1" in shown
-    assert "Not retrieved: d9 (grade 1)" in shown
-    assert "{" not in shown  # nothing is left as JSON
-    assert "title: Museum" in shown
+    text = "\n".join(" ".join(row.split()) for row in rows)
+    assert "it opened in 1885 | ✓ supported | 1 ✓ supported 2 ✗ not supported" in text
+    assert "it burnt down | ? unknown | 1 ✗ not supported 2 ✗ not supported" in text
+    assert "It opened in 1885. | ✓ supported | 1 ✓ supported" in text
+    assert "d1 cited | ✓ grade 1" in text
+    assert "Not retrieved: d9 (grade 1)" in text
+    assert "{" not in text  # nothing is left as JSON
+    assert "title: Museum" in text
     assert seen.page.inner_text("#detail .fields mark") == "1885"  # where gold's answer stands in its text
     assert seen.page.evaluate(UNNAMED) == []
     seen.quiet()

@@ -34,7 +34,8 @@ def results(two: list[Run]) -> dict[str, Any]:
 
 def test_each_has_a_sentence_and_its_numbers_and_a_short_text(results: dict[str, Any]) -> None:
     html = {name: result._repr_html_() for name, result in results.items()}
-    run, first = results["run"], results["comparison"][0]
+    run = results["run"]
+    first = results["comparison"][0]
     assert run_sentence(run, "x").removeprefix("x").removesuffix(".") in html["run"]
     assert f"{run.values['strict_f1']:.4f} [" in html["run"]
     assert "cannot be told" in html["comparison"]

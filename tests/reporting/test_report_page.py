@@ -21,8 +21,7 @@ from goldassay.exceptions import GoldassayError
 from goldassay.measures import classification, extraction
 from goldassay.reporting import pages, summary
 from goldassay.reporting.summary import RunSummary, labels
-from goldassay.reporting.verdicts import Difference as verdict_of
-from goldassay.reporting.verdicts import differences
+from goldassay.reporting.verdicts import Difference, differences
 from goldassay.running import Run
 from goldassay.running.evaluate import evaluate
 from goldassay.statistics.ppi import corrected
@@ -32,9 +31,9 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202e\
 
 
 def unpacked(text: str, name: str) -> str:
-    found = re.search(rf'<script type="application/gzip" id="{name}">([^<]*)</script>', text)
-    assert found, name
-    return gzip.decompress(base64.b64decode(found[1])).decode()
+    element = re.search(rf'<script type="application/gzip" id="{name}">([^<]*)</script>', text)
+    assert element, name
+    return gzip.decompress(base64.b64decode(element[1])).decode()
 
 
 def test_values_and_intervals_are_those_of_the_run(two: list[Run]) -> None:
@@ -42,8 +41,8 @@ def test_values_and_intervals_are_those_of_the_run(two: list[Run]) -> None:
     for run in two:
         for value in (run.value, *run.values.values()):
             assert f'data-value="{value}"' in text
-    for found in two[0].intervals.values():
-        assert f"[{found.low:.3f}, {found.high:.3f}]" in text
+    for interval in two[0].intervals.values():
+        assert f"[{interval.low:.3f}, {interval.high:.3f}]" in text
 
 
 def test_only_its_own_scripts_may_run(two: list[Run]) -> None:
@@ -112,9 +111,9 @@ def test_a_run_that_stopped_earlier_is_not_compared_and_says_why(two: list[Run])
 
 def test_confusion_comes_from_labels_and_types(two: list[Run]) -> None:
     gold = [dspy.Example(id=str(i), text="t", label="AB"[i % 2]).with_inputs("text") for i in range(4)]
-    found = evaluate(lambda text: dspy.Prediction(label="A"), gold, Metric(classification.Accuracy()), progress=False)
-    rows = [{**row, "gold": {"label": example["label"]}} for row, example in zip(found.rows, gold, strict=True)]
-    assert RunSummary(Run(found.about, rows, found.zero)).confusion == {("A", "A"): 2, ("B", "A"): 2}
+    run = evaluate(lambda text: dspy.Prediction(label="A"), gold, Metric(classification.Accuracy()), progress=False)
+    rows = [{**row, "gold": {"label": example["label"]}} for row, example in zip(run.rows, gold, strict=True)]
+    assert RunSummary(Run(run.about, rows, run.zero)).confusion == {("A", "A"): 2, ("B", "A"): 2}
     # of 40 texts with a year each some fail; of the others every third year has a wrong end, which is no other type
     spans = RunSummary(two[0]).confusion
     assert spans
@@ -164,13 +163,13 @@ def test_a_page_of_judges_says_what_the_share_is_as_people_would_find_it(tmp_pat
     }
     (tmp_path / "aligned.json").write_text(json.dumps(about))
     text = pages.report(**pages.sources([tmp_path / "aligned.json"]))
-    said = " ".join(re.sub(r"<[^>]*>", "", text.partition("<main")[2].partition("</main")[0]).split())
-    assert "A judge beside people" in said
-    assert "local:x.gguf@2" in said
-    assert "agrees with people with accuracy 0.812 [0.250, 0.750] on 16 items" in said
-    assert "corrected by people's labels, the share is 0.467 [0.250, 0.750]" in said
-    assert "16 labels are few" in said
-    assert "unknown" not in said  # a column in which nothing stands
+    words = " ".join(re.sub(r"<[^>]*>", "", text.partition("<main")[2].partition("</main")[0]).split())
+    assert "A judge beside people" in words
+    assert "local:x.gguf@2" in words
+    assert "agrees with people with accuracy 0.812 [0.250, 0.750] on 16 items" in words
+    assert "corrected by people's labels, the share is 0.467 [0.250, 0.750]" in words
+    assert "16 labels are few" in words
+    assert "unknown" not in words  # a column in which nothing stands
 
 
 def test_a_model_of_a_file_is_named_without_where_it_lies(two: list[Run], tmp_path: Path) -> None:
@@ -192,10 +191,10 @@ def test_a_model_of_a_file_is_named_without_where_it_lies(two: list[Run], tmp_pa
     assert '"lm":"local:qwen.gguf"' in unpacked(text, "rows-0").replace('"lm": ', '"lm":')
     assert "/home/ann" not in text + unpacked(text, "rows-0") + unpacked(text, "index-data")
     listed = CliRunner().invoke(app, ["runs", "list", str(tmp_path)], catch_exceptions=False).stdout
-    shown = CliRunner().invoke(app, ["runs", "show", str(place)], catch_exceptions=False).stdout
+    result = CliRunner().invoke(app, ["runs", "show", str(place)], catch_exceptions=False).stdout
     assert "local:qwen.gguf" in listed
-    assert "local:qwen.gguf" in shown
-    assert "/home/ann" not in listed + shown
+    assert "local:qwen.gguf" in result
+    assert "/home/ann" not in listed + result
 
 
 def test_what_is_no_run_is_one_line(tmp_path: Path) -> None:
@@ -217,20 +216,20 @@ def test_a_run_without_trace_says_so(two: list[Run], tmp_path: Path) -> None:
 
 
 def test_judged_values_stand_beside_what_people_would_find(two: list[Run]) -> None:
-    found = corrected([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0])
+    estimate = corrected([1, 1, 0, 0, 1, 0], [1, 1, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 0])
     run = Run(two[0].about, two[0].rows, two[0].zero)
-    run.__dict__["corrected"] = {"strict_f1": found}
+    run.__dict__["corrected"] = {"strict_f1": estimate}
     text = pages.report([run])
     assert "corrected by people" in text
-    assert f"{found.corrected.value:.3f}" in text
-    assert f"[{found.corrected.low:.3f}, {found.corrected.high:.3f}]" in text
+    assert f"{estimate.corrected.value:.3f}" in text
+    assert f"[{estimate.corrected.low:.3f}, {estimate.corrected.high:.3f}]" in text
 
 
 def test_the_comparison_in_the_terminal_ends_with_the_sentence_of_the_report(two: list[Run]) -> None:
     _, (difference,), _ = differences([RunSummary(run) for run in two], ["thirds", "fifths"])
     folders = [str(run.folder) for run in two]
-    shown = CliRunner().invoke(app, ["compare", *folders])
-    assert " ".join(shown.output.split()).endswith(difference.sentence)
+    result = CliRunner().invoke(app, ["compare", *folders])
+    assert " ".join(result.output.split()).endswith(difference.sentence)
     answer = json.loads(CliRunner().invoke(app, ["compare", *folders, "--json"]).stdout)
     assert answer["verdicts"] == [{"run": "fifths", "verdict": difference.verdict, "sentence": difference.sentence}]
 
@@ -240,7 +239,7 @@ def test_parts_differ_with_an_interval_and_small_ones_are_grey(two: list[Run]) -
     parts = {(part.facet, part.key): part for part in difference.parts}
     half = parts["half", "low"]
     rows = [place for place, row in enumerate(two[0].rows) if row["strata"]["half"] == "low"]
-    before, after = (sum((run.evidence[place] for place in rows), start=run.zero).value for run in two)
+    before, after = [sum((run.evidence[place] for place in rows), start=run.zero).value for run in two]
     assert half.n == 20
     assert [half.before, half.after] == pytest.approx([before, after])
     assert half.low < half.after - half.before < half.high
@@ -260,11 +259,12 @@ def test_verdicts_in_every_direction() -> None:
         }
         return Run(about, rows, Evidence({"score": Mean()}, {"score": 1.0}))
 
-    bad, good = run([0.0] * 20), run([1.0] * 20)
+    bad = run([0.0] * 20)
+    good = run([1.0] * 20)
     names = ("A", "B")
-    assert verdict_of((bad, good), names, []).sentence.startswith("B is better than A by +1.000 [+")
-    assert verdict_of((good, bad), names, []).sentence.startswith("B is worse than A by -1.000 [-")
-    assert verdict_of((good, good), names, []).sentence == "B and A score the same in score on all 20 examples."
-    mixed = verdict_of((run([1.0, 0.0] * 10), run([1.0] * 9 + [0.0] * 11)), names, [])
+    assert Difference((bad, good), names, []).sentence.startswith("B is better than A by +1.000 [+")
+    assert Difference((good, bad), names, []).sentence.startswith("B is worse than A by -1.000 [-")
+    assert Difference((good, good), names, []).sentence == "B and A score the same in score on all 20 examples."
+    mixed = Difference((run([1.0, 0.0] * 10), run([1.0] * 9 + [0.0] * 11)), names, [])
     assert mixed.verdict == "open"
     assert "cannot be told" in mixed.sentence
