@@ -101,7 +101,7 @@ def commands() -> str:
         "",
         "Exit codes: 0 done; 1 a target or gate is missed; 2 the input or the call is wrong (one line says what, where",
     ]
-    out += ["and how to fix it); 3 interrupted and can be resumed. These options may stand anywhere on the line:"]
+    out += ["and how to fix it); 3 interrupted and can be resumed. These options may be anywhere on the line:"]
     out += ["", *_options(typer.main.get_command(app)), "", "A command names those that it takes in its help."]
     for words, command in found:
         out += ["", f"## {' '.join(words)}", "", _help(command), "", *_options(command)]
@@ -154,7 +154,7 @@ INTERNAL |= {"EndpointLimit", "RateLimit", "options_of", "share_among", "watch",
 
 
 def api() -> dict[str, list[str]]:
-    """The names of each documented package; a name of two packages stands in the first."""
+    """The names of each documented package; a name of two packages belongs to the first."""
     seen: set[str] = set()
     out: dict[str, list[str]] = {}
     for room in ROOMS:
@@ -242,7 +242,7 @@ def _entries(things: list[Any]) -> list[str]:
 
 
 def examples() -> str:
-    """The scripts and notebooks of ``examples/``, as they stand there."""
+    """The scripts and notebooks of ``examples/``, as they are there."""
     folder = Path(__file__).parents[1] / "examples"
     out = ["# Examples", "", "The files of `examples/` need no network, and the tests run them."]
     for file in sorted(folder.glob("*.py")):
