@@ -298,8 +298,8 @@ def _trace(key: str, spans: list[dict[str, Any]]) -> Sample:
     ):
         sides = _sample("OpenTelemetry", _attributes(span))
         if None not in sides.values():
-            inputs = _object(sides["inputs"], "inputs")
-            answer = _object(sides["prediction"], "prediction")
+            inputs = _object(sides["input"], "input")
+            answer = _object(sides["output"], "output")
             error = CALL_FAILED if span.get("status", {}).get("code") in FAILED else ""
             return {"id": key, "inputs": inputs, "prediction": answer, "values": {}, "error": error}
     return {}
